@@ -1,0 +1,38 @@
+#include "arp.h"
+
+#include <linux/if_ether.h>
+#include <net/if_arp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static guint8 *put16(guint8 *at, guint value)
+{
+    at[0] = (guint8)(value >> 8);
+    at[1] = (guint8)value;
+    return at + 2;
+}
+
+static guint8 *put_bytes(guint8 *at, const guint8 *bytes, gsize length)
+{
+    memcpy(at, bytes, length);
+    return at + length;
+}
+
+gsize ibh_arp_announcement(const IbhLink *link, const IbhIp *ip, guint8 frame[IBH_ARP_MAX])
+{
+    static const guint8 nobody[IBH_LLADDR_MAX] = {0};
+    guint8 *at = frame;
+
+    if (!link->lladdr_len || ip->family != AF_INET)
+        return 0;
+    at = put16(at, link->type);
+    at = put16(at, ETH_P_IP);
+    *at++ = (guint8)link->lladdr_len;
+    *at++ = 4;
+    at = put16(at, ARPOP_REQUEST);
+    at = put_bytes(at, link->lladdr, link->lladdr_len);
+    at = put_bytes(at, ip->bytes, 4);
+    at = put_bytes(at, nobody, link->lladdr_len);
+    at = put_bytes(at, ip->bytes, 4);
+    return (gsize)(at - frame);
+}

@@ -1,0 +1,481 @@
+#include "check.h"
+
+#include "emit.h"
+#include "want.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+typedef struct {
+    const IbhRails *rails;
+    const IbhPlan *plan;
+    const GArray *questions;
+    const char *const *only;
+    GPtrArray *findings;
+} Check;
+
+const char *ibh_severity_name(IbhSeverity severity)
+{
+    static const char *const names[] = {[IBH_ERROR] = "error", [IBH_WARNING] = "warning", [IBH_INFO] = "info"};
+
+    return names[severity];
+}
+
+static void finding_free(gpointer data)
+{
+    IbhFinding *finding = data;
+
+    g_free(finding->message);
+    g_free(finding->fix);
+    g_free(finding);
+}
+
+G_GNUC_PRINTF(6, 7)
+static void find(Check *check, const char *iface, IbhSeverity severity, const char *code, char *fix, const char *format,
+                 ...)
+{
+    IbhFinding *finding = g_new0(IbhFinding, 1);
+    va_list args;
+
+    g_strlcpy(finding->iface, iface, sizeof finding->iface);
+    finding->severity = severity;
+    finding->code = code;
+    finding->fix = fix;
+    va_start(args, format);
+    finding->message = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_ptr_array_add(check->findings, finding);
+}
+
+gboolean ibh_check_is_ok(const GPtrArray *findings, const char *iface)
+{
+    for (guint i = 0; i < findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(findings, i);
+
+        if (finding->severity != IBH_INFO && (!iface || g_str_equal(finding->iface, iface)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- questions ---- */
+
+static gboolean is_usable(const IbhNic *nic)
+{
+    return (nic->link->flags & IFF_UP) && nic->link->carrier;
+}
+
+static gboolean is_anybodys(const IbhRails *rails, const IbhIp *ip)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        if (ibh_ip_equal(&g_array_index(rails->snapshot->addresses, IbhAddress, i).local, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Inside the subnet, but in another, longer prefix: of the rail itself, or of a bridge (throw). */
+static gboolean is_in_longer_prefix(const GArray *routes, const IbhPrefix *subnet, const IbhIp *ip)
+{
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhPrefix *dst = &g_array_index(routes, IbhRoute, i).dst;
+
+        if (dst->length > subnet->length && ibh_prefix_contains(dst, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static IbhIp nth_host(const IbhPrefix *subnet, guint32 n)
+{
+    IbhIp ip = subnet->ip;
+    guint32 number = ((guint32)ip.bytes[0] << 24 | (guint32)ip.bytes[1] << 16 | (guint32)ip.bytes[2] << 8 | ip.bytes[3]) + n;
+
+    for (int i = 0; i < 4; i++)
+        ip.bytes[i] = (guint8)(number >> (24 - 8 * i));
+    return ip;
+}
+
+/* A host of the subnet that is neither us, nor the network or broadcast address, nor behind a bridge. */
+static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, const IbhPrefix *subnet, IbhIp *ret_ip)
+{
+    guint bits = ibh_ip_bits(&subnet->ip) - subnet->length;
+    guint64 hosts = (guint64)1 << bits;
+    guint64 first = bits > 1 ? 1 : 0, last = bits > 1 ? hosts - 2 : hosts - 1; /* a /31 has neither */
+    guint64 step = MAX((last - first) / 64, 1);
+
+    for (guint64 n = first; n <= last; n += n < first + 64 ? 1 : step) {
+        IbhIp ip = nth_host(subnet, (guint32)n);
+
+        if (!is_anybodys(rails, &ip) && !is_in_longer_prefix(routes, subnet, &ip)) {
+            *ret_ip = ip;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static void ask(GArray *questions, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
+{
+    IbhQuestion question = {.kind = kind, .nic = nic, .lookup = {.from = *from, .to = *to}};
+
+    if (kind == IBH_ASK_ARRIVES)
+        question.lookup.iif = nic->link->ifindex;
+    g_array_append_val(questions, question);
+}
+
+static const IbhIp *first_address(const IbhRails *rails, const IbhNic *nic)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == nic->link->ifindex)
+            return &address->local;
+    }
+    return NULL;
+}
+
+/* From each rail to itself and to the next one: all of them are reached in a ring. */
+static void ask_local(const IbhRails *rails, const IbhNic *nic, GArray *questions)
+{
+    const IbhIp *own = first_address(rails, nic), *next = NULL;
+    gboolean passed = FALSE;
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *other = g_ptr_array_index(rails->nics, i);
+
+        if (other == nic)
+            passed = TRUE;
+        else if (other->status == IBH_NIC_RAIL && (passed || !next)) {
+            next = first_address(rails, other);
+            if (passed)
+                break;
+        }
+    }
+    if (own)
+        ask(questions, IBH_ASK_LOCAL, nic, own, own);
+    if (own && next)
+        ask(questions, IBH_ASK_LOCAL, nic, own, next);
+}
+
+static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *questions)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+    g_autoptr(GArray) routes = ibh_want_routes(rails, nic);
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        IbhIp neighbour;
+
+        if (address->ifindex != nic->link->ifindex || address->scope >= RT_SCOPE_HOST ||
+            ibh_address_is_host(address) || ibh_rails_owner(rails, &address->local) != nic ||
+            !find_neighbour(rails, routes, &address->subnet, &neighbour))
+            continue;
+        ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
+        ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
+    }
+    ask_local(rails, nic, questions);
+}
+
+GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
+{
+    GArray *questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && is_usable(nic) && ibh_is_selected(nic, only))
+            ask_about_rail(rails, nic, questions);
+    }
+    return questions;
+}
+
+/* ---- what is missing or too much ---- */
+
+static void judge_op(Check *check, const IbhOp *op)
+{
+    char text[IBH_PREFIX_STRLEN];
+
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+        find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+             "no rule for what comes from %s (to table %u), so it leaves by whichever NIC main prefers",
+             ibh_ip_format(&op->rule.from.ip, text), op->rule.table);
+        break;
+    case IBH_OP_RULE_DEL:
+        find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
+             "the rule from %s lookup %u is left over (%s)", ibh_ip_format(&op->rule.from.ip, text), op->rule.table,
+             op->why);
+        break;
+    case IBH_OP_ROUTE_ADD:
+        find(check, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
+             "table %u lacks the %s %s, so its traffic falls through to main", op->route.table,
+             op->route.type == RTN_THROW ? "throw for" : "route to", ibh_prefix_format(&op->route.dst, text));
+        break;
+    case IBH_OP_ROUTE_REPLACE:
+        find(check, op->iface, IBH_ERROR, "route-wrong", ibh_op_command(op),
+             "the route to %s in table %u has another device or a source address that is gone",
+             ibh_prefix_format(&op->route.dst, text), op->route.table);
+        break;
+    case IBH_OP_ROUTE_DEL:
+        find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
+             "the route to %s in table %u is left over (%s)", ibh_prefix_format(&op->route.dst, text), op->route.table,
+             op->why);
+        break;
+    case IBH_OP_SYSCTL_SET:
+    case IBH_OP_ANNOUNCE:
+    case IBH_OP_NEIGH_DEL:
+        break;
+    }
+}
+
+/* ---- sysctls ---- */
+
+static char *sysctl_command(const char *iface, IbhSysctl key, int value)
+{
+    return g_strdup_printf("sysctl -w net/ipv4/conf/%s/%s=%d", iface, ibh_sysctl_name(key), value);
+}
+
+static const char *sysctl_matters(IbhSysctl key)
+{
+    switch (key) {
+    case IBH_SYSCTL_RP_FILTER:
+        return "packets that peers send to the wrong NIC are dropped, or accepted, against what is configured";
+    case IBH_SYSCTL_ARP_FILTER:
+    case IBH_SYSCTL_ARP_IGNORE:
+        return "it answers ARP for other NICs' addresses, and peers send to the wrong one";
+    case IBH_SYSCTL_ARP_ANNOUNCE:
+        return "it asks peers with other NICs' addresses, and they learn the wrong one";
+    default:
+        return "it is configured otherwise";
+    }
+}
+
+static void judge_sysctls(Check *check, const IbhNic *nic)
+{
+    const int *all = check->rails->snapshot->all;
+    int ignore = ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE],
+                                      all[IBH_SYSCTL_ARP_IGNORE]);
+
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        int now = nic->link->sysctl[key], want = ibh_want_sysctl(check->rails, nic, (IbhSysctl)key);
+
+        if (now != want)
+            find(check, nic->link->name, IBH_WARNING, "effective-sysctl",
+                 sysctl_command(nic->link->name, (IbhSysctl)key, want), "%s is %d, not %d: %s",
+                 ibh_sysctl_name((IbhSysctl)key), now, want, sysctl_matters((IbhSysctl)key));
+    }
+    if (ignore > 2 && all[IBH_SYSCTL_ARP_IGNORE] == ignore)
+        find(check, nic->link->name, IBH_WARNING, "effective-sysctl", sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0),
+             "net.ipv4.conf.all.arp_ignore=%d overrides the interface: peers get no answer to their ARP requests", ignore);
+}
+
+/* ---- the kernel's own answers ---- */
+
+static const char *link_name(const Check *check, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, ifindex);
+
+    return link ? link->name : "no interface";
+}
+
+static gboolean leaves_wrong(const IbhQuestion *question)
+{
+    return question->kind == IBH_ASK_LEAVES &&
+           (question->lookup.error || question->lookup.oif != question->nic->link->ifindex);
+}
+
+static void judge_answer(Check *check, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const char *iface = question->nic->link->name;
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    ibh_ip_format(&answer->from, from);
+    ibh_ip_format(&answer->to, to);
+    if (leaves_wrong(question)) {
+        find(check, iface, IBH_ERROR, "routed-other-nic", g_strdup_printf("ip route get %s from %s", to, from),
+             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: an earlier rule or a better route "
+             "decides", from,
+             to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
+    } else if (question->kind == IBH_ASK_ARRIVES && (answer->error == EINVAL || answer->error == EXDEV)) {
+        find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
+             "the kernel drops what %s sends to %s by %s (rp_filter, own or of all)", from, to, iface);
+    } else if (question->kind == IBH_ASK_LOCAL && (answer->error || answer->type != RTN_LOCAL)) {
+        find(check, iface, IBH_ERROR, "local-rule-late", g_strdup("ip rule add priority 0 from all lookup local"),
+             "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes too "
+             "late",
+             from, to);
+    }
+}
+
+/* ---- what others put beside ours ---- */
+
+static gboolean answers_wrong(const Check *check, const IbhNic *nic)
+{
+    for (guint i = 0; i < check->questions->len; i++) {
+        const IbhQuestion *question = &g_array_index(check->questions, IbhQuestion, i);
+
+        if (question->nic == nic && leaves_wrong(question))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean can_match(const Check *check, const IbhRule *rule, const IbhNic *nic)
+{
+    const GArray *addresses = check->rails->snapshot->addresses;
+
+    if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority > check->rails->priority ||
+        (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL))
+        return FALSE;
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (address->ifindex == nic->link->ifindex &&
+            ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void judge_foreign_rules(Check *check, const IbhNic *nic)
+{
+    const GArray *rules = check->rails->snapshot->rules;
+    gboolean wrong = answers_wrong(check, nic);
+
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+        char from[IBH_PREFIX_STRLEN];
+
+        if (can_match(check, rule, nic))
+            find(check, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
+                 g_strdup_printf("ip rule show priority %u", rule->priority),
+                 "the rule %u: from %s%s lookup %u comes before ours and can match the rail's traffic", rule->priority,
+                 rule->from.length ? ibh_prefix_format(&rule->from, from) : "all", rule->selectors ? " …" : "",
+                 rule->table);
+    }
+}
+
+static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
+{
+    return route->table == nic->table && !ibh_route_is_ours(route);
+}
+
+/* Somebody else's route in the rail's table wins over ours: by metric, or by a longer prefix. */
+static void judge_foreign_routes(Check *check, const IbhNic *nic)
+{
+    const GArray *routes = check->rails->snapshot->routes;
+    const IbhRoute *worst = NULL;
+    char dst[IBH_PREFIX_STRLEN];
+    gboolean elsewhere = FALSE;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (!is_foreign_in_table(route, nic) || elsewhere)
+            continue;
+        elsewhere = route->dst.length > 0 && route->ifindex != nic->link->ifindex && route->type == RTN_UNICAST;
+        if (!worst || elsewhere)
+            worst = route;
+    }
+    if (worst)
+        find(check, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
+             g_strdup_printf("ip route show table %u", nic->table),
+             "table %u has a route to %s by %s that is not ours and comes before it; it is left alone: choose another "
+             "table= or remove it",
+             nic->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
+}
+
+static void judge_duplicates(Check *check, const IbhNic *nic)
+{
+    const GArray *addresses = check->rails->snapshot->addresses;
+    char ip[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        const IbhNic *owner = address->ifindex == nic->link->ifindex ? ibh_rails_owner(check->rails, &address->local) : nic;
+
+        if (owner && owner != nic)
+            find(check, nic->link->name, IBH_ERROR, "duplicate-address",
+                 g_strdup_printf("ip address del %s/%u dev %s", ibh_ip_format(&address->local, ip),
+                                 address->subnet.length, nic->link->name),
+                 "%s is also an address of %s, which has the rule", ibh_ip_format(&address->local, ip),
+                 owner->link->name);
+    }
+}
+
+/* ---- NICs ---- */
+
+static void judge_rail(Check *check, const IbhNic *nic)
+{
+    if (!is_usable(nic))
+        find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", nic->link->name),
+             "%s: nothing can leave or arrive by it",
+             nic->link->flags & IFF_UP ? "the link has no carrier (cable, switch port, subnet manager)"
+                                       : "the link is administratively down");
+    judge_sysctls(check, nic);
+    judge_duplicates(check, nic);
+    judge_foreign_rules(check, nic);
+    judge_foreign_routes(check, nic);
+}
+
+static void judge_no_rail(Check *check, const IbhNic *nic)
+{
+    const char *iface = nic->link->name;
+
+    switch (nic->status) {
+    case IBH_NIC_HELD:
+        find(check, iface, IBH_WARNING, "held", g_strdup_printf("ib-hook --iface %s --apply", iface), "%s", nic->why);
+        break;
+    case IBH_NIC_DEFERRED:
+        find(check, iface, IBH_INFO, "deferred", g_strdup("remove that rule or route-table, or set manage=no"),
+             "left to who routes it already: %s", nic->why);
+        break;
+    case IBH_NIC_BLOCKED:
+        find(check, iface, IBH_ERROR, nic->code,
+             g_str_equal(nic->code, "table-clash") ? g_strdup("choose a table= outside of 941 and on")
+                                                   : g_strdup("ip rule add priority 0 from all lookup local"),
+             "not programmed: %s", nic->why);
+        break;
+    case IBH_NIC_NO_ADDRESS:
+        find(check, iface, IBH_INFO, "no-address", g_strdup_printf("ip address show %s", iface), "%s", nic->why);
+        break;
+    default:
+        break;
+    }
+    if (check->only)
+        find(check, iface, IBH_WARNING, "not-engaged", g_strdup("ib-hook --show"), "it is no rail: %s", nic->why);
+}
+
+static void judge_vrf(Check *check, const IbhNic *nic)
+{
+    const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
+
+    if (master && g_str_equal(master->kind, "vrf") && nic->link->rdma[0])
+        find(check, nic->link->name, IBH_INFO, "vrf", g_strdup_printf("ip link show %s", master->name),
+             "in the VRF %s, whose table routes it", master->name);
+}
+
+GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only)
+{
+    Check check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
+
+    check.findings = g_ptr_array_new_with_free_func(finding_free);
+    for (guint i = 0; i < plan->ops->len; i++)
+        judge_op(&check, g_ptr_array_index(plan->ops, i));
+    for (guint i = 0; i < questions->len; i++)
+        judge_answer(&check, &g_array_index(questions, IbhQuestion, i));
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (!ibh_is_selected(nic, only))
+            continue;
+        judge_vrf(&check, nic);
+        (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);
+    }
+    return check.findings;
+}

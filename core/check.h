@@ -1,0 +1,40 @@
+/*
+ * What is wrong, why it matters, and what to do: findings from the plan and from the kernel's own answers. Pure: the
+ * questions are asked in between (run.c).
+ */
+#pragma once
+
+#include "plan.h"
+
+typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity;
+
+const char *ibh_severity_name(IbhSeverity severity);
+
+typedef struct {
+    char iface[IFNAMSIZ];
+    IbhSeverity severity;
+    const char *code; /* stable: monitoring depends on it */
+    char *message;
+    char *fix; /* a command, or what to do */
+} IbhFinding;
+
+typedef enum {
+    IBH_ASK_LEAVES,  /* what the rail's address sends to a neighbour leaves by the rail */
+    IBH_ASK_ARRIVES, /* what a neighbour sends to it by the rail is accepted */
+    IBH_ASK_LOCAL    /* what it sends to ourselves stays here */
+} IbhQuestionKind;
+
+typedef struct {
+    IbhQuestionKind kind;
+    const IbhNic *nic;
+    IbhLookup lookup;
+} IbhQuestion;
+
+GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
+
+/* `plan`: what --apply would do; `questions`: answered. */
+GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions,
+                           const char *const *only); /* IbhFinding * */
+
+/* Errors and warnings make it not ok; of one interface, or (NULL) of all. */
+gboolean ibh_check_is_ok(const GPtrArray *findings, const char *iface);

@@ -1,0 +1,169 @@
+#include "emit.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+static void op_free(gpointer op)
+{
+    ibh_op_free(op);
+}
+
+IbhPlan *ibh_plan_new(void)
+{
+    IbhPlan *plan = g_new0(IbhPlan, 1);
+
+    plan->ops = g_ptr_array_new_with_free_func(op_free);
+    return plan;
+}
+
+void ibh_plan_free(IbhPlan *plan)
+{
+    if (!plan)
+        return;
+    g_ptr_array_unref(plan->ops);
+    g_free(plan);
+}
+
+IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why)
+{
+    IbhOp *op = g_new0(IbhOp, 1);
+
+    op->type = type;
+    op->why = why;
+    if (nic) {
+        op->unit = op->ifindex = nic->link->ifindex;
+        g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
+    }
+    g_ptr_array_add(plan->ops, op);
+    return op;
+}
+
+void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
+{
+    ibh_emit(plan, type, nic, why)->rule = *rule;
+}
+
+void ibh_emit_route(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRoute *route, const IbhRoute *replaced,
+                    char *why)
+{
+    IbhOp *op = ibh_emit(plan, type, nic, why);
+
+    op->route = *route;
+    if (replaced)
+        op->replaced = *replaced;
+}
+
+void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
+{
+    IbhOp *op = ibh_emit(plan, IBH_OP_SYSCTL_SET, nic, why);
+
+    op->key = key;
+    op->from = from;
+    op->to = to;
+}
+
+/* The source the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it. */
+static gboolean is_kernels_choice(const IbhSnapshot *snapshot, int ifindex, const IbhIp *ip)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && !address->secondary && address->scope <= RT_SCOPE_LINK &&
+            ibh_prefix_contains(&address->subnet, ip))
+            return ibh_ip_equal(&address->local, ip);
+    }
+    return FALSE;
+}
+
+void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, const IbhNic *from, const IbhIp *ip,
+                       char *why)
+{
+    IbhOp *op;
+
+    if (ip->family != AF_INET || !from->link->carrier || !(from->link->flags & IFF_UP) ||
+        (from->link->flags & IFF_NOARP)) {
+        g_free(why);
+        return;
+    }
+    op = ibh_emit(plan, IBH_OP_ANNOUNCE, from, why);
+    op->unit = nic->link->ifindex;
+    op->ip = *ip;
+    op->by_kernel = is_kernels_choice(rails->snapshot, from->link->ifindex, ip);
+}
+
+gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
+{
+    return !only || (nic && g_strv_contains(only, nic->link->name));
+}
+
+static gboolean nic_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == nic->link->ifindex && ibh_ip_equal(&address->local, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
+{
+    const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
+
+    if (by_table && nic_has_address(rails, by_table, &rule->from.ip))
+        return by_table;
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic_has_address(rails, nic, &rule->from.ip))
+            return nic;
+    }
+    return by_table;
+}
+
+const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
+{
+    const IbhNic *by_device = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
+
+    return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
+}
+
+/* ---- rp_filter ---- */
+
+typedef enum {
+    RP_FIRST,    /* loosened, before rules change */
+    RP_LAST,     /* tightened, after peers were told */
+    RP_TRANSIENT /* strict before and after: loosened in between */
+} RpPhase;
+
+static RpPhase rp_phase(const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
+{
+    int all = rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
+    gboolean be_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, want, all) == 1;
+
+    if (is_strict && be_strict && rules_change)
+        return RP_TRANSIENT;
+    return be_strict ? RP_LAST : RP_FIRST;
+}
+
+void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
+{
+    int now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    RpPhase phase = rp_phase(rails, nic, want, rules_change);
+    int to = phase == RP_TRANSIENT ? 2 : want;
+
+    if (phase != RP_LAST && now != to)
+        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, to,
+                        g_strdup("a packet that still comes in by another NIC is not dropped"));
+}
+
+void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
+{
+    RpPhase phase = rp_phase(rails, nic, want, rules_change);
+    int now = phase == RP_TRANSIENT ? 2 : nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+
+    if (phase != RP_FIRST && now != want)
+        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, want, g_strdup("strict again: peers were told"));
+}

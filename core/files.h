@@ -1,0 +1,15 @@
+/*
+ * Opens what the configuration is read from, and trusts nothing that others could have written.
+ */
+#pragma once
+
+#include "config.h"
+
+#define IBH_CONFIG_DIR "/etc/ib-hook"
+
+/* The whole of a regular file of at most `limit` bytes that belongs to root (or to who runs this, unprivileged)
+ * and that nobody else can write. A missing file: FALSE with G_FILE_ERROR_NOENT. */
+gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, gsize *ret_length, GError **error);
+
+/* `file`: this file alone; NULL: IBH_CONFIG_DIR/ib-hook.conf and conf.d. No file at all: the defaults. */
+IbhConfig *ibh_config_load(const char *file, GError **error);

@@ -1,0 +1,62 @@
+/* The ib-hook command. */
+#include "report.h"
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static gboolean wants_color(const IbhOptions *options)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    if (options->color != IBH_COLOR_AUTO)
+        return options->color == IBH_COLOR_ALWAYS;
+    return isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
+}
+
+static int usage_error(const IbhOptions *options, const char *message)
+{
+    const IbhWriter *writer = options->json ? &ibh_json_writer : &ibh_text_writer;
+    g_autofree char *text = writer->error(IBH_EXIT_USAGE, message);
+
+    fputs(text, options->json ? stdout : stderr);
+    if (options->json)
+        putchar('\n');
+    return IBH_EXIT_USAGE;
+}
+
+static int run(const IbhOptions *options)
+{
+    GString *out = g_string_new(NULL), *warnings = g_string_new(NULL);
+    int status = ibh_run(options, wants_color(options), out, warnings);
+
+    fputs(warnings->str, stderr);
+    fputs(out->str, stdout);
+    if (options->json)
+        putchar('\n');
+    g_string_free(out, TRUE);
+    g_string_free(warnings, TRUE);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    g_auto(IbhOptions) options = {0};
+    g_autoptr(GError) error = NULL;
+    int status = IBH_EXIT_OK;
+
+    if (!ibh_options_parse(argc, argv, &options, &error))
+        status = usage_error(&options, error->message);
+    else if (options.action == IBH_ACTION_HELP)
+        fputs(ibh_options_help, stdout);
+    else if (options.action == IBH_ACTION_VERSION)
+        puts("ib-hook " IBH_VERSION);
+    else
+        status = run(&options);
+    if (fflush(stdout) != 0) {
+        fputs("ib-hook: cannot write to standard output\n", stderr);
+        status = status ? status : IBH_EXIT_SYSTEM;
+    }
+    return status;
+}

@@ -1,0 +1,288 @@
+#include "model.h"
+
+#include <arpa/inet.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- addresses and prefixes ---- */
+
+static guint family_bits(int family)
+{
+    return family == AF_INET6 ? 128 : family == AF_INET ? 32 : 0;
+}
+
+guint ibh_ip_bits(const IbhIp *ip)
+{
+    return family_bits(ip->family);
+}
+
+gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip)
+{
+    IbhIp ip = {.family = strchr(text, ':') ? AF_INET6 : AF_INET};
+
+    if (inet_pton(ip.family, text, ip.bytes) != 1)
+        return FALSE;
+    *ret_ip = ip;
+    return TRUE;
+}
+
+const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
+{
+    if (ip->family == AF_UNSPEC || !inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN))
+        g_strlcpy(buffer, "none", IBH_IP_STRLEN);
+    return buffer;
+}
+
+int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
+{
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    return memcmp(a->bytes, b->bytes, ibh_ip_bits(a) / 8);
+}
+
+gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
+{
+    return ibh_ip_compare(a, b) == 0;
+}
+
+IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
+{
+    IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
+
+    for (guint bit = prefix.length; bit < ibh_ip_bits(ip); bit++)
+        prefix.ip.bytes[bit / 8] &= (guint8) ~(0x80u >> (bit % 8));
+    return prefix;
+}
+
+gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix)
+{
+    g_autofree char *address = g_strdup(text);
+    char *slash = strchr(address, '/');
+    guint64 length = 0;
+    IbhIp ip;
+
+    if (slash)
+        *slash = '\0';
+    if (!ibh_ip_parse(address, &ip))
+        return FALSE;
+    length = ibh_ip_bits(&ip);
+    if (slash && !g_ascii_string_to_unsigned(slash + 1, 10, 0, length, &length, NULL))
+        return FALSE;
+    *ret_prefix = ibh_prefix(&ip, (guint)length);
+    return TRUE;
+}
+
+const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN])
+{
+    char ip[IBH_IP_STRLEN];
+
+    g_snprintf(buffer, IBH_PREFIX_STRLEN, "%s/%u", ibh_ip_format(&prefix->ip, ip), prefix->length);
+    return buffer;
+}
+
+#define COMPARE(a, b)                                                                                                  \
+    do {                                                                                                               \
+        if ((a) != (b))                                                                                                \
+            return (a) < (b) ? -1 : 1;                                                                                 \
+    } while (0)
+
+int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
+{
+    int order = ibh_ip_compare(&a->ip, &b->ip);
+
+    if (order)
+        return order;
+    COMPARE(a->length, b->length);
+    return 0;
+}
+
+gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
+{
+    return ibh_prefix_compare(a, b) == 0;
+}
+
+gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
+{
+    IbhPrefix cut;
+
+    if (outer->ip.family != ip->family)
+        return FALSE;
+    cut = ibh_prefix(ip, outer->length);
+    return ibh_ip_equal(&cut.ip, &outer->ip);
+}
+
+gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
+{
+    return a->length <= b->length ? ibh_prefix_contains(a, &b->ip) : ibh_prefix_contains(b, &a->ip);
+}
+
+/* ---- sysctls ---- */
+
+static const char *const sysctl_names[IBH_N_SYSCTLS] = {
+    [IBH_SYSCTL_RP_FILTER] = "rp_filter",         [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
+    [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce",   [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
+    [IBH_SYSCTL_ACCEPT_LOCAL] = "accept_local",
+};
+
+const char *ibh_sysctl_name(IbhSysctl key)
+{
+    return sysctl_names[key];
+}
+
+gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key)
+{
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        if (g_str_equal(name, sysctl_names[key])) {
+            *ret_key = (IbhSysctl)key;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+int ibh_sysctl_effective(IbhSysctl key, int own, int all)
+{
+    if (key == IBH_SYSCTL_ARP_FILTER || key == IBH_SYSCTL_ACCEPT_LOCAL)
+        return own || all;
+    return MAX(own, all);
+}
+
+/* ---- addresses on links ---- */
+
+gboolean ibh_address_is_host(const IbhAddress *address)
+{
+    return address->subnet.length == ibh_ip_bits(&address->local) && ibh_ip_equal(&address->subnet.ip, &address->local);
+}
+
+/* ---- rules ---- */
+
+int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
+{
+    int order;
+
+    COMPARE(a->family, b->family);
+    COMPARE(a->priority, b->priority);
+    if ((order = ibh_prefix_compare(&a->from, &b->from)))
+        return order;
+    COMPARE(a->action, b->action);
+    COMPARE(a->table, b->table);
+    COMPARE(a->protocol, b->protocol);
+    COMPARE(a->suppress_prefixlength, b->suppress_prefixlength);
+    COMPARE(a->suppress_ifgroup, b->suppress_ifgroup);
+    COMPARE(a->selectors, b->selectors);
+    COMPARE(a->l3mdev, b->l3mdev);
+    return 0;
+}
+
+gboolean ibh_rule_is_ours(const IbhRule *rule)
+{
+    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->selectors && !rule->l3mdev &&
+           rule->from.length > 0 && rule->from.length == family_bits(rule->family);
+}
+
+/* ---- routes ---- */
+
+int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
+{
+    int order;
+
+    COMPARE(a->family, b->family);
+    COMPARE(a->table, b->table);
+    if ((order = ibh_prefix_compare(&a->dst, &b->dst)))
+        return order;
+    COMPARE(a->metric, b->metric);
+    COMPARE(a->type, b->type);
+    COMPARE(a->protocol, b->protocol);
+    COMPARE(a->scope, b->scope);
+    COMPARE(a->ifindex, b->ifindex);
+    if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
+        return order;
+    COMPARE(a->nexthops, b->nexthops);
+    return 0;
+}
+
+gboolean ibh_route_is_ours(const IbhRoute *route)
+{
+    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL;
+}
+
+gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
+{
+    return a->family == b->family && a->table == b->table && a->metric == b->metric &&
+           ibh_prefix_equal(&a->dst, &b->dst);
+}
+
+/* ---- state and snapshot ---- */
+
+IbhState *ibh_state_new(void)
+{
+    IbhState *state = g_new0(IbhState, 1);
+
+    state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
+    state->holds = g_ptr_array_new_with_free_func(g_free);
+    return state;
+}
+
+void ibh_state_free(IbhState *state)
+{
+    if (!state)
+        return;
+    g_array_unref(state->sysctls);
+    g_ptr_array_unref(state->holds);
+    g_free(state);
+}
+
+gboolean ibh_state_is_held(const IbhState *state, const char *iface)
+{
+    return g_ptr_array_find_with_equal_func(state->holds, iface, g_str_equal, NULL);
+}
+
+IbhSnapshot *ibh_snapshot_new(void)
+{
+    IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
+
+    snapshot->links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
+    snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+    snapshot->state = ibh_state_new();
+    return snapshot;
+}
+
+void ibh_snapshot_free(IbhSnapshot *snapshot)
+{
+    if (!snapshot)
+        return;
+    g_array_unref(snapshot->links);
+    g_array_unref(snapshot->addresses);
+    g_array_unref(snapshot->rules);
+    g_array_unref(snapshot->routes);
+    g_array_unref(snapshot->neighbours);
+    ibh_state_free(snapshot->state);
+    g_free(snapshot);
+}
+
+const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
+{
+    for (guint i = 0; i < snapshot->links->len; i++) {
+        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+
+        if (link->ifindex == ifindex)
+            return link;
+    }
+    return NULL;
+}
+
+const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name)
+{
+    for (guint i = 0; i < snapshot->links->len; i++) {
+        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+
+        if (g_str_equal(link->name, name))
+            return link;
+    }
+    return NULL;
+}

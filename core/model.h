@@ -1,0 +1,199 @@
+/*
+ * The nouns of the program: plain values, no I/O.
+ *
+ * A snapshot is what one network namespace looked like at one moment. Everything that decides
+ * anything (rails, want, plan, undo, check) reads it and touches nothing else.
+ */
+#pragma once
+
+#include <glib.h>
+#include <net/if.h>
+
+/* "ibhk": the metric of our routes and the suppress_ifgroup of our rules. It is what makes them ours. */
+#define IBH_MARK 0x6962686bu
+
+#define IBH_TABLE_MAIN 254u
+#define IBH_TABLE_LOCAL 255u
+#define IBH_LLADDR_MAX 32
+
+/* ---- addresses and prefixes ------------------------------------------------------------------ */
+
+typedef struct {
+    int family; /* AF_INET, AF_INET6, or AF_UNSPEC for "none" */
+    guint8 bytes[16];
+} IbhIp;
+
+typedef struct {
+    IbhIp ip; /* host bits are zero */
+    guint length;
+} IbhPrefix;
+
+#define IBH_IP_STRLEN 48
+#define IBH_PREFIX_STRLEN 52
+
+guint ibh_ip_bits(const IbhIp *ip); /* 32 or 128 */
+gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip);
+const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN]);
+int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
+gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
+
+IbhPrefix ibh_prefix(const IbhIp *ip, guint length); /* clears the host bits */
+gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
+const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
+int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
+gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
+gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
+gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
+
+/* ---- per-interface IPv4 sysctls ---------------------------------------------------------------- */
+
+typedef enum {
+    IBH_SYSCTL_RP_FILTER,
+    IBH_SYSCTL_ARP_FILTER,
+    IBH_SYSCTL_ARP_ANNOUNCE,
+    IBH_SYSCTL_ARP_IGNORE,
+    IBH_SYSCTL_ACCEPT_LOCAL,
+    IBH_N_SYSCTLS
+} IbhSysctl;
+
+const char *ibh_sysctl_name(IbhSysctl key);
+gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
+/* What the kernel goes by: max() with `all`, or OR for arp_filter and accept_local. */
+int ibh_sysctl_effective(IbhSysctl key, int own, int all);
+
+/* ---- links and addresses ----------------------------------------------------------------------- */
+
+typedef struct {
+    int ifindex;
+    char name[IFNAMSIZ];
+    guint16 type;   /* ARPHRD_* */
+    guint flags;    /* IFF_* */
+    gboolean carrier;
+    int master;     /* ifindex, 0: none */
+    int parent;     /* ifindex of the link it is stacked on in this namespace, 0: none */
+    char kind[16];  /* "ipoib", "vlan", "veth", …; "": hardware */
+    gboolean representor;
+    gboolean vf;    /* a virtual function: ranks after physical ones */
+    char rdma[72];  /* "mlx5_1/1", "": no RDMA port known */
+    guint8 lladdr[IBH_LLADDR_MAX];
+    guint lladdr_len;
+    guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
+    int sysctl[IBH_N_SYSCTLS];
+} IbhLink;
+
+typedef struct {
+    int ifindex;
+    IbhIp local;
+    IbhPrefix subnet; /* IFA_ADDRESS/length: of a point-to-point address, the peer's */
+    guint8 scope;     /* RT_SCOPE_* */
+    gboolean secondary;
+    gboolean noprefixroute;
+} IbhAddress;
+
+/* An address that stands for itself alone (a VIP, a lease of /32): it names no subnet. */
+gboolean ibh_address_is_host(const IbhAddress *address);
+
+/* ---- rules ------------------------------------------------------------------------------------- */
+
+/* Selectors beside `from` that a rule can have. Ours have none of them. */
+typedef enum {
+    IBH_SELECT_TO = 1 << 0,
+    IBH_SELECT_IIF = 1 << 1,
+    IBH_SELECT_OIF = 1 << 2,
+    IBH_SELECT_FWMARK = 1 << 3,
+    IBH_SELECT_TOS = 1 << 4,
+    IBH_SELECT_UID = 1 << 5,
+    IBH_SELECT_PORT = 1 << 6, /* ipproto, sport, dport */
+    IBH_SELECT_NOT = 1 << 7,
+    IBH_SELECT_OTHER = 1 << 8 /* tunnel id, flow label, anything newer: never match it by guess */
+} IbhSelector;
+
+typedef struct {
+    int family;
+    guint32 priority;
+    IbhPrefix from;    /* length 0: from all */
+    guint8 action;     /* FR_ACT_* */
+    guint32 table;     /* of a table action */
+    guint8 protocol;   /* RTPROT_* */
+    gint64 suppress_prefixlength; /* -1: absent */
+    gint64 suppress_ifgroup;      /* -1: absent */
+    guint selectors;   /* IbhSelector */
+    gboolean l3mdev;
+} IbhRule;
+
+int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* total order over the complete key */
+gboolean ibh_rule_is_ours(const IbhRule *rule);
+
+/* ---- routes ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    int family;
+    guint32 table;
+    IbhPrefix dst;
+    guint8 type;      /* RTN_UNICAST, RTN_THROW, … */
+    guint8 protocol;  /* RTPROT_* */
+    guint8 scope;     /* RT_SCOPE_* */
+    guint32 metric;
+    int ifindex;      /* 0: none (throw) */
+    IbhIp gateway;    /* AF_UNSPEC: on link */
+    IbhIp src;        /* AF_UNSPEC: none */
+    guint nexthops;   /* more than 1: multipath, or a nexthop object; ifindex is that of the first */
+} IbhRoute;
+
+int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
+gboolean ibh_route_is_ours(const IbhRoute *route);
+/* The kernel keeps one route per table, prefix and metric: these two would stand in each other's place. */
+gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
+
+/* ---- what must be remembered between runs --------------------------------------------------------- */
+
+typedef struct {
+    char iface[IFNAMSIZ];
+    int ifindex;
+    IbhSysctl key;
+    int old; /* the administrator's value */
+    int set; /* the value we gave it */
+} IbhSavedSysctl;
+
+typedef struct {
+    GArray *sysctls; /* IbhSavedSysctl */
+    GPtrArray *holds; /* char *: interface names that --undo left alone */
+} IbhState;
+
+IbhState *ibh_state_new(void);
+void ibh_state_free(IbhState *state);
+gboolean ibh_state_is_held(const IbhState *state, const char *iface);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhState, ibh_state_free)
+
+/* ---- the snapshot ------------------------------------------------------------------------------ */
+
+typedef struct {
+    int ifindex;
+    IbhIp ip;
+} IbhNeighbour;
+
+typedef struct {
+    GArray *links;      /* IbhLink */
+    GArray *addresses;  /* IbhAddress, in the kernel's order */
+    GArray *rules;      /* IbhRule, in the kernel's order: all of the family */
+    GArray *routes;     /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
+                           connected ones), and all of the tables somebody's rule leads a rail's address to */
+    GArray *neighbours; /* IbhNeighbour: dynamic entries; read only for --undo */
+    int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
+    IbhState *state;
+} IbhSnapshot;
+
+/* A question to the kernel's own routing, and its answer. */
+typedef struct {
+    IbhIp from, to;
+    int iif;     /* as if it came in there; 0: as if sent from here */
+    int error;   /* the answer: errno of a refusal, 0: it has a route */
+    guint8 type; /* RTN_* */
+    int oif;
+} IbhLookup;
+
+IbhSnapshot *ibh_snapshot_new(void);
+void ibh_snapshot_free(IbhSnapshot *snapshot);
+const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
+const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

@@ -1,0 +1,457 @@
+#include "netlink_private.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/ip.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define DUMP_TRIES 8
+
+/* ---- attributes ---- */
+
+static gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attributes, int max)
+{
+    return nlmsg_valid_hdr(header, (int)fixed) && nlmsg_parse(header, (int)fixed, attributes, max, NULL) >= 0;
+}
+
+static guint32 get_u32(struct nlattr *attribute, guint32 otherwise)
+{
+    return attribute && nla_len(attribute) >= 4 ? nla_get_u32(attribute) : otherwise;
+}
+
+static IbhIp get_ip(struct nlattr *attribute, int family)
+{
+    IbhIp ip = {.family = AF_UNSPEC};
+    gsize size = family == AF_INET6 ? 16 : 4;
+
+    if (!attribute || (gsize)nla_len(attribute) < size)
+        return ip;
+    ip.family = family;
+    memcpy(ip.bytes, nla_data(attribute), size);
+    return ip;
+}
+
+static IbhPrefix get_prefix(struct nlattr *attribute, int family, guint length)
+{
+    IbhIp any = {.family = family}, ip = get_ip(attribute, family);
+
+    return ibh_prefix(ip.family ? &ip : &any, length);
+}
+
+static void get_string(struct nlattr *attribute, char *buffer, gsize size)
+{
+    buffer[0] = '\0';
+    if (attribute)
+        nla_strlcpy(buffer, attribute, size);
+}
+
+/* ---- dumps ---- */
+
+/* A dump that changed under way may lack something or have it twice: it is read again, from the start. */
+static gboolean dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, GArray *array, const char *what,
+                     GError **error)
+{
+    guint before = array->len;
+
+    for (int attempt = 1; message; attempt++) {
+        g_autoptr(GError) local = NULL;
+
+        if (ibh_netlink_talk(netlink, message, each, array, &local)) {
+            nlmsg_free(message);
+            return TRUE;
+        }
+        g_array_set_size(array, before);
+        if (local->code != EINTR || attempt == DUMP_TRIES) {
+            nlmsg_free(message);
+            g_propagate_prefixed_error(error, g_steal_pointer(&local), "cannot read %s: ", what);
+            return FALSE;
+        }
+        nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ;
+    }
+    g_set_error(error, IBH_NETLINK_ERROR, ENOMEM, "cannot read %s: out of memory", what);
+    return FALSE;
+}
+
+/* A request with its fixed header, which says all that a strict dump may be filtered by. */
+static struct nl_msg *dump_request(int type, gconstpointer fixed, gsize size)
+{
+    struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | NLM_F_DUMP);
+
+    if (message && nlmsg_append(message, (void *)(guintptr)fixed, size, NLMSG_ALIGNTO) < 0) {
+        nlmsg_free(message);
+        return NULL;
+    }
+    return message;
+}
+
+/* ---- links ---- */
+
+/* Kinds that name the link they are stacked on; IFLA_LINK of others (veth, tunnels) means something else. */
+static gboolean is_stacked_kind(const char *kind)
+{
+    static const char *const kinds[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
+
+    return g_strv_contains(kinds, kind);
+}
+
+/* "pf0vf3", "c1pf0sf8": the port of another function; the uplink's own port is "p0". */
+static gboolean is_representor_port(const char *port)
+{
+    return g_str_has_prefix(port, "pf") || (port[0] == 'c' && g_ascii_isdigit(port[1]));
+}
+
+static void get_kind(struct nlattr *info, char *kind, gsize size)
+{
+    struct nlattr *attributes[IFLA_INFO_MAX + 1];
+
+    kind[0] = '\0';
+    if (info && nla_parse_nested(attributes, IFLA_INFO_MAX, info, NULL) >= 0)
+        get_string(attributes[IFLA_INFO_KIND], kind, size);
+}
+
+/* The kernel tells the interface's sysctls along with the link: no file has to be read for them. */
+static void get_sysctls(struct nlattr *af_spec, int *values)
+{
+    static const int indices[IBH_N_SYSCTLS] = {
+        [IBH_SYSCTL_RP_FILTER] = IPV4_DEVCONF_RP_FILTER,
+        [IBH_SYSCTL_ARP_FILTER] = IPV4_DEVCONF_ARPFILTER,
+        [IBH_SYSCTL_ARP_ANNOUNCE] = IPV4_DEVCONF_ARP_ANNOUNCE,
+        [IBH_SYSCTL_ARP_IGNORE] = IPV4_DEVCONF_ARP_IGNORE,
+        [IBH_SYSCTL_ACCEPT_LOCAL] = IPV4_DEVCONF_ACCEPT_LOCAL,
+    };
+    struct nlattr *inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET) : NULL;
+    struct nlattr *conf = inet ? nla_find(nla_data(inet), nla_len(inet), IFLA_INET_CONF) : NULL;
+
+    for (int key = 0; conf && key < IBH_N_SYSCTLS; key++) {
+        gint32 value;
+        int offset = (indices[key] - 1) * 4;
+
+        if (offset + 4 > nla_len(conf))
+            continue;
+        memcpy(&value, (const char *)nla_data(conf) + offset, 4);
+        values[key] = value;
+    }
+}
+
+static void get_hardware_address(struct nlattr **attributes, IbhLink *link)
+{
+    struct nlattr *own = attributes[IFLA_ADDRESS], *broadcast = attributes[IFLA_BROADCAST];
+
+    if (!own || !broadcast || nla_len(own) > IBH_LLADDR_MAX || nla_len(broadcast) != nla_len(own))
+        return;
+    link->lladdr_len = (guint)nla_len(own);
+    memcpy(link->lladdr, nla_data(own), link->lladdr_len);
+    memcpy(link->broadcast, nla_data(broadcast), link->lladdr_len);
+}
+
+static gboolean on_link(struct nlmsghdr *header, gpointer data)
+{
+    struct nlattr *attributes[IFLA_MAX + 1];
+    const struct ifinfomsg *info = nlmsg_data(header);
+    char port[64];
+    IbhLink link = {0};
+
+    if (header->nlmsg_type != RTM_NEWLINK)
+        return TRUE;
+    if (!parse(header, sizeof *info, attributes, IFLA_MAX))
+        return FALSE;
+    link.ifindex = info->ifi_index;
+    link.type = info->ifi_type;
+    link.flags = info->ifi_flags;
+    link.carrier = (info->ifi_flags & (1u << 16 /* IFF_LOWER_UP */)) != 0;
+    link.master = (int)get_u32(attributes[IFLA_MASTER], 0);
+    get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
+    get_kind(attributes[IFLA_LINKINFO], link.kind, sizeof link.kind);
+    if (!attributes[IFLA_LINK_NETNSID] && is_stacked_kind(link.kind))
+        link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
+    get_string(attributes[IFLA_PHYS_PORT_NAME], port, sizeof port);
+    link.representor = attributes[IFLA_PHYS_SWITCH_ID] && is_representor_port(port);
+    get_hardware_address(attributes, &link);
+    get_sysctls(attributes[IFLA_AF_SPEC], link.sysctl);
+    g_array_append_val((GArray *)data, link);
+    return TRUE;
+}
+
+gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
+{
+    struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC};
+    struct nl_msg *message = dump_request(RTM_GETLINK, &fixed, sizeof fixed);
+
+    if (message)
+        nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    return dump(netlink, message, on_link, links, "the interfaces", error);
+}
+
+/* ---- addresses ---- */
+
+static gboolean on_address(struct nlmsghdr *header, gpointer data)
+{
+    struct nlattr *attributes[IFA_MAX + 1];
+    const struct ifaddrmsg *info = nlmsg_data(header);
+    IbhAddress address = {0};
+    guint32 flags;
+
+    if (header->nlmsg_type != RTM_NEWADDR)
+        return TRUE;
+    if (!parse(header, sizeof *info, attributes, IFA_MAX))
+        return FALSE;
+    flags = get_u32(attributes[IFA_FLAGS], info->ifa_flags);
+    address.ifindex = (int)info->ifa_index;
+    address.scope = info->ifa_scope;
+    address.secondary = (flags & IFA_F_SECONDARY) != 0;
+    address.noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0;
+    address.subnet = get_prefix(attributes[IFA_ADDRESS], info->ifa_family, info->ifa_prefixlen);
+    address.local = get_ip(attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS], info->ifa_family);
+    if (address.local.family != AF_UNSPEC)
+        g_array_append_val((GArray *)data, address);
+    return TRUE;
+}
+
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int family, GArray *addresses, GError **error)
+{
+    struct ifaddrmsg fixed = {.ifa_family = (guint8)family};
+
+    return dump(netlink, dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address, addresses, "the addresses",
+                error);
+}
+
+/* ---- rules ---- */
+
+/* libnl's own rule objects drop the suppressors, which are what marks a rule as ours. */
+static guint rule_selectors(struct nlmsghdr *header, const struct fib_rule_hdr *rule)
+{
+    guint selectors = (rule->dst_len ? IBH_SELECT_TO : 0u) | (rule->tos ? IBH_SELECT_TOS : 0u) |
+                      (rule->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u);
+    struct nlattr *attribute;
+    int left;
+
+    nlmsg_for_each_attr(attribute, header, (int)sizeof *rule, left)
+    {
+        switch (nla_type(attribute)) {
+        case FRA_SRC:
+        case FRA_DST:
+        case FRA_PRIORITY:
+        case FRA_TABLE:
+        case FRA_SUPPRESS_PREFIXLEN:
+        case FRA_SUPPRESS_IFGROUP:
+        case FRA_PROTOCOL:
+        case FRA_L3MDEV:
+        case FRA_PAD:
+            break;
+        case FRA_IIFNAME:
+            selectors |= IBH_SELECT_IIF;
+            break;
+        case FRA_OIFNAME:
+            selectors |= IBH_SELECT_OIF;
+            break;
+        case FRA_FWMARK:
+        case FRA_FWMASK:
+            selectors |= IBH_SELECT_FWMARK;
+            break;
+        case FRA_UID_RANGE:
+            selectors |= IBH_SELECT_UID;
+            break;
+        case FRA_IP_PROTO:
+        case FRA_SPORT_RANGE:
+        case FRA_DPORT_RANGE:
+            selectors |= IBH_SELECT_PORT;
+            break;
+        default: /* also what newer kernels bring: such a rule is never taken for ours */
+            selectors |= IBH_SELECT_OTHER;
+        }
+    }
+    return selectors;
+}
+
+static gboolean on_rule(struct nlmsghdr *header, gpointer data)
+{
+    struct nlattr *attributes[FRA_MAX + 1];
+    const struct fib_rule_hdr *info = nlmsg_data(header);
+    IbhRule rule = {0};
+    gint32 prefixlength;
+
+    if (header->nlmsg_type != RTM_NEWRULE)
+        return TRUE;
+    if (!parse(header, sizeof *info, attributes, FRA_MAX))
+        return FALSE;
+    rule.family = info->family;
+    rule.priority = get_u32(attributes[FRA_PRIORITY], 0);
+    rule.from = get_prefix(attributes[FRA_SRC], info->family, info->src_len);
+    rule.action = info->action;
+    rule.table = get_u32(attributes[FRA_TABLE], info->table);
+    rule.protocol = attributes[FRA_PROTOCOL] ? nla_get_u8(attributes[FRA_PROTOCOL]) : RTPROT_UNSPEC;
+    prefixlength = (gint32)get_u32(attributes[FRA_SUPPRESS_PREFIXLEN], G_MAXUINT32);
+    rule.suppress_prefixlength = prefixlength < 0 ? -1 : prefixlength;
+    rule.suppress_ifgroup =
+        attributes[FRA_SUPPRESS_IFGROUP] ? (gint64)nla_get_u32(attributes[FRA_SUPPRESS_IFGROUP]) : -1;
+    if (rule.suppress_ifgroup == G_MAXUINT32)
+        rule.suppress_ifgroup = -1;
+    rule.l3mdev = attributes[FRA_L3MDEV] && nla_get_u8(attributes[FRA_L3MDEV]);
+    rule.selectors = rule_selectors(header, info);
+    g_array_append_val((GArray *)data, rule);
+    return TRUE;
+}
+
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, int family, GArray *rules, GError **error)
+{
+    struct fib_rule_hdr fixed = {.family = (guint8)family};
+
+    return dump(netlink, dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule, rules, "the routing rules", error);
+}
+
+/* ---- routes ---- */
+
+static void get_first_nexthop(struct nlattr *multipath, IbhRoute *route)
+{
+    const struct rtnexthop *hop = nla_data(multipath);
+    int left = nla_len(multipath);
+
+    route->nexthops = 0;
+    while (left >= (int)sizeof *hop && hop->rtnh_len >= sizeof *hop && hop->rtnh_len <= left) {
+        int step = (int)RTNH_ALIGN(hop->rtnh_len);
+
+        if (!route->nexthops++)
+            route->ifindex = hop->rtnh_ifindex;
+        left -= step;
+        hop = (const void *)((const char *)hop + step);
+    }
+}
+
+static gboolean on_route(struct nlmsghdr *header, gpointer data)
+{
+    struct nlattr *attributes[RTA_MAX + 1];
+    const struct rtmsg *info = nlmsg_data(header);
+    IbhRoute route = {.nexthops = 0};
+
+    if (header->nlmsg_type != RTM_NEWROUTE)
+        return TRUE;
+    if (!parse(header, sizeof *info, attributes, RTA_MAX))
+        return FALSE;
+    route.family = info->rtm_family;
+    route.table = get_u32(attributes[RTA_TABLE], info->rtm_table);
+    route.dst = get_prefix(attributes[RTA_DST], info->rtm_family, info->rtm_dst_len);
+    route.type = info->rtm_type;
+    route.protocol = info->rtm_protocol;
+    route.scope = info->rtm_scope;
+    route.metric = get_u32(attributes[RTA_PRIORITY], 0);
+    route.ifindex = (int)get_u32(attributes[RTA_OIF], 0);
+    route.gateway = get_ip(attributes[RTA_GATEWAY], info->rtm_family);
+    route.src = get_ip(attributes[RTA_PREFSRC], info->rtm_family);
+    route.nexthops = route.ifindex ? 1 : 0;
+    if (attributes[RTA_MULTIPATH])
+        get_first_nexthop(attributes[RTA_MULTIPATH], &route);
+    g_array_append_val((GArray *)data, route);
+    return TRUE;
+}
+
+static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
+{
+    return (!filter->table || filter->table == route->table) &&
+           (!filter->protocol || filter->protocol == route->protocol) && (!filter->type || filter->type == route->type);
+}
+
+gboolean ibh_netlink_read_routes(IbhNetlink *netlink, int family, const IbhRouteFilter *filter, GArray *routes,
+                                 GError **error)
+{
+    struct rtmsg fixed = {.rtm_family = (guint8)family,
+                          .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
+                          .rtm_protocol = filter->protocol,
+                          .rtm_type = filter->type};
+    struct nl_msg *message = dump_request(RTM_GETROUTE, &fixed, sizeof fixed);
+    g_autoptr(GError) local = NULL;
+    guint before = routes->len;
+
+    if (message && filter->table)
+        nla_put_u32(message, RTA_TABLE, filter->table);
+    if (!dump(netlink, message, on_route, routes, "the routes", &local)) {
+        if (filter->table && local->code == ENOENT) /* no such table: no route in it */
+            return TRUE;
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    /* A kernel without strict dumps sends everything. */
+    for (guint i = routes->len; i-- > before;) {
+        if (!passes(&g_array_index(routes, IbhRoute, i), filter))
+            g_array_remove_index(routes, i);
+    }
+    return TRUE;
+}
+
+/* ---- neighbours ---- */
+
+static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
+{
+    struct nlattr *attributes[NDA_MAX + 1];
+    const struct ndmsg *info = nlmsg_data(header);
+    IbhNeighbour neighbour = {0};
+
+    if (header->nlmsg_type != RTM_NEWNEIGH)
+        return TRUE;
+    if (!parse(header, sizeof *info, attributes, NDA_MAX))
+        return FALSE;
+    neighbour.ifindex = info->ndm_ifindex;
+    neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
+    if (neighbour.ip.family != AF_UNSPEC && !(info->ndm_state & (NUD_PERMANENT | NUD_NOARP)))
+        g_array_append_val((GArray *)data, neighbour);
+    return TRUE;
+}
+
+gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error)
+{
+    struct ndmsg fixed = {.ndm_family = (guint8)family};
+
+    return dump(netlink, dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_neighbour, neighbours, "the neighbours",
+                error);
+}
+
+/* ---- asking ---- */
+
+static gboolean on_answer(struct nlmsghdr *header, gpointer data)
+{
+    g_autoptr(GArray) routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    IbhLookup *lookup = data;
+
+    if (!on_route(header, routes))
+        return FALSE;
+    if (routes->len) {
+        lookup->type = g_array_index(routes, IbhRoute, 0).type;
+        lookup->oif = g_array_index(routes, IbhRoute, 0).ifindex;
+    }
+    return TRUE;
+}
+
+gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
+{
+    guint bits = ibh_ip_bits(&lookup->to);
+    struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family, .rtm_dst_len = (guint8)bits, .rtm_src_len = (guint8)bits};
+    struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
+    g_autoptr(GError) local = NULL;
+    gboolean answered;
+
+    lookup->error = lookup->oif = lookup->type = 0;
+    if (!message || nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) < 0) {
+        nlmsg_free(message);
+        g_set_error_literal(error, IBH_NETLINK_ERROR, ENOMEM, "out of memory");
+        return FALSE;
+    }
+    nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
+    nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
+    if (lookup->iif)
+        nla_put_u32(message, RTA_IIF, (guint32)lookup->iif);
+    answered = ibh_netlink_talk(netlink, message, on_answer, lookup, &local);
+    nlmsg_free(message);
+    if (answered)
+        return TRUE;
+    if (local->code == EIO || local->code == EBADMSG) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    lookup->error = local->code; /* a refusal is an answer, too */
+    return TRUE;
+}

@@ -1,0 +1,231 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <net/if.h>
+#include <string.h>
+
+const char ibh_options_help[] =
+    "usage: ib-hook [ACTION] [--iface NAME]... [OPTION]...\n"
+    "\n"
+    "Makes each of a host's RDMA NICs that share an IP subnet a rail of its own: what is sent from a NIC's address\n"
+    "leaves by that NIC, and what is sent to it arrives there.\n"
+    "\n"
+    "actions (without --iface: on all rails)\n"
+    "  --show           a table of the RDMA NICs, and why each is or is not a rail (the default)\n"
+    "  --check          compares what is with what should be, then asks the kernel itself\n"
+    "  --plan           what --apply would do, as commands, with the reason of each; changes nothing\n"
+    "  --apply          does it\n"
+    "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
+    "  --version, --help\n"
+    "\n"
+    "options\n"
+    "  --iface NAME     only this interface; may be repeated\n"
+    "  --json           one JSON object on standard output (the same as --format json)\n"
+    "  --format FORMAT  text or json\n"
+    "  --config FILE    instead of /etc/ib-hook\n"
+    "  --sysfs DIR      instead of /sys\n"
+    "  --verbose        more: every netdev, every change\n"
+    "  --quiet          only what is wrong\n"
+    "  --color WHEN     auto, always or never\n"
+    "\n"
+    "exit status: 0 clean or done, 1 findings, 2 bad usage or configuration (nothing changed), 3 the system refused\n";
+
+enum { OPTION_IFACE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_CONFIG, OPTION_SYSFS, OPTION_VERBOSE, OPTION_QUIET,
+       OPTION_COLOR, OPTION_LATER };
+
+/* Actions are numbered by IbhAction + 1. */
+static const struct option options_table[] = {
+    {"show", no_argument, NULL, IBH_ACTION_SHOW + 1},
+    {"check", no_argument, NULL, IBH_ACTION_CHECK + 1},
+    {"plan", no_argument, NULL, IBH_ACTION_PLAN + 1},
+    {"apply", no_argument, NULL, IBH_ACTION_APPLY + 1},
+    {"undo", no_argument, NULL, IBH_ACTION_UNDO + 1},
+    {"version", no_argument, NULL, IBH_ACTION_VERSION + 1},
+    {"help", no_argument, NULL, IBH_ACTION_HELP + 1},
+    {"iface", required_argument, NULL, OPTION_IFACE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"format", required_argument, NULL, OPTION_FORMAT},
+    {"config", required_argument, NULL, OPTION_CONFIG},
+    {"sysfs", required_argument, NULL, OPTION_SYSFS},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"color", required_argument, NULL, OPTION_COLOR},
+    {"confirm", optional_argument, NULL, OPTION_LATER},
+    {"probe", optional_argument, NULL, OPTION_LATER},
+    {"render", optional_argument, NULL, OPTION_LATER},
+    {"watch", optional_argument, NULL, OPTION_LATER},
+    {"family", optional_argument, NULL, OPTION_LATER},
+    {NULL, 0, NULL, 0},
+};
+
+G_GNUC_PRINTF(2, 3) static gboolean refuse(GError **error, const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(error, IBH_OPTIONS_ERROR, 0, "%s; ib-hook --help lists what there is", text);
+    return FALSE;
+}
+
+/* What the kernel would take as the name of a netdev. */
+static gboolean is_iface_name(const char *name)
+{
+    if (!name[0] || strlen(name) >= IFNAMSIZ || g_str_equal(name, ".") || g_str_equal(name, ".."))
+        return FALSE;
+    for (const char *at = name; *at; at++) {
+        if (*at == '/' || *at == ':' || g_ascii_isspace(*at))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean set_action(IbhOptions *options, IbhAction action, gboolean *has_action, GError **error)
+{
+    if (*has_action && options->action != action)
+        return refuse(error, "two actions: one at a time");
+    options->action = action;
+    *has_action = TRUE;
+    return TRUE;
+}
+
+static gboolean add_iface(IbhOptions *options, const char *name, GError **error)
+{
+    g_autofree char *shown = g_strescape(name, NULL);
+
+    if (!is_iface_name(name))
+        return refuse(error, "--iface \"%.40s\": no interface can have this name", shown);
+    g_ptr_array_add(options->ifaces, g_strdup(name));
+    return TRUE;
+}
+
+static gboolean set_format(IbhOptions *options, const char *format, GError **error)
+{
+    g_autofree char *shown = g_strescape(format, NULL);
+
+    options->json = g_str_equal(format, "json");
+    if (!options->json && !g_str_equal(format, "text"))
+        return refuse(error, "--format %.40s: text or json", shown);
+    return TRUE;
+}
+
+static gboolean set_color(IbhOptions *options, const char *when, GError **error)
+{
+    static const char *const words[] = {"auto", "always", "never"};
+    g_autofree char *shown = g_strescape(when, NULL);
+
+    for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
+        if (g_str_equal(when, words[i])) {
+            options->color = (IbhColor)i;
+            return TRUE;
+        }
+    }
+    return refuse(error, "--color %.40s: auto, always or never", shown);
+}
+
+static gboolean set_path(char **path, const char *name, const char *value, GError **error)
+{
+    if (!value[0])
+        return refuse(error, "%s wants a path", name);
+    g_free(*path);
+    *path = g_strdup(value);
+    return TRUE;
+}
+
+static gboolean take(IbhOptions *options, int option, const char *word, gboolean *has_action, GError **error)
+{
+    g_autofree char *shown = NULL;
+
+    switch (option) {
+    case OPTION_IFACE:
+        return add_iface(options, optarg, error);
+    case OPTION_JSON:
+        options->json = TRUE;
+        return TRUE;
+    case OPTION_FORMAT:
+        return set_format(options, optarg, error);
+    case OPTION_CONFIG:
+        return set_path(&options->config, "--config", optarg, error);
+    case OPTION_SYSFS:
+        return set_path(&options->sysfs, "--sysfs", optarg, error);
+    case OPTION_VERBOSE:
+        options->verbose = TRUE;
+        return TRUE;
+    case OPTION_QUIET:
+        options->quiet = TRUE;
+        return TRUE;
+    case OPTION_COLOR:
+        return set_color(options, optarg, error);
+    case OPTION_LATER:
+        shown = g_strescape(word, NULL);
+        return refuse(error, "%.40s: this version does not have it yet", shown);
+    case ':':
+        shown = g_strescape(word, NULL);
+        return refuse(error, "%.40s wants an argument", shown);
+    case '?':
+        shown = g_strescape(word, NULL);
+        return refuse(error, "%.40s: no such option", shown);
+    default:
+        return set_action(options, (IbhAction)(option - 1), has_action, error);
+    }
+}
+
+/* The rest is not parsed after an error, but how the error is to be told may stand there. */
+static gboolean asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (g_str_equal(argv[i], "--json") || g_str_equal(argv[i], "--format=json"))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError **error)
+{
+    gboolean has_action = FALSE;
+    int option, index = 1;
+
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "+:", options_table, NULL)) != -1) {
+        if (!take(options, option, argv[index < argc ? index : argc - 1], &has_action, error))
+            return FALSE;
+        index = optind;
+    }
+    if (optind < argc) {
+        g_autofree char *shown = g_strescape(argv[optind], NULL);
+
+        return refuse(error, "\"%.40s\" is no option", shown);
+    }
+    if (options->verbose && options->quiet)
+        return refuse(error, "--verbose and --quiet contradict each other");
+    return TRUE;
+}
+
+gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GError **error)
+{
+    gboolean parsed;
+
+    *ret_options = (IbhOptions){.action = IBH_ACTION_SHOW};
+    ret_options->ifaces = g_ptr_array_new_with_free_func(g_free);
+    ret_options->sysfs = g_strdup("/sys");
+    parsed = parse_words(argc, argv, ret_options, error);
+    if (!parsed)
+        ret_options->json = asks_for_json(argc, argv);
+    if (ret_options->ifaces->len)
+        g_ptr_array_add(ret_options->ifaces, NULL);
+    return parsed;
+}
+
+void ibh_options_clear(IbhOptions *options)
+{
+    g_clear_pointer(&options->ifaces, g_ptr_array_unref);
+    g_clear_pointer(&options->config, g_free);
+    g_clear_pointer(&options->sysfs, g_free);
+}
+
+const char *const *ibh_options_only(const IbhOptions *options)
+{
+    return options->ifaces->len ? (const char *const *)options->ifaces->pdata : NULL;
+}

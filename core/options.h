@@ -1,0 +1,41 @@
+/*
+ * The command line of ib-hook: words → values. Pure.
+ */
+#pragma once
+
+#include <glib.h>
+
+#define IBH_OPTIONS_ERROR (g_quark_from_static_string("ibh-options-error"))
+
+typedef enum {
+    IBH_ACTION_SHOW,
+    IBH_ACTION_CHECK,
+    IBH_ACTION_PLAN,
+    IBH_ACTION_APPLY,
+    IBH_ACTION_UNDO,
+    IBH_ACTION_VERSION,
+    IBH_ACTION_HELP
+} IbhAction;
+
+typedef enum { IBH_COLOR_AUTO, IBH_COLOR_ALWAYS, IBH_COLOR_NEVER } IbhColor;
+
+typedef struct {
+    IbhAction action;
+    GPtrArray *ifaces; /* char *, NULL-terminated when not empty */
+    char *config;      /* NULL: the system's */
+    char *sysfs;
+    gboolean json;
+    gboolean verbose;
+    gboolean quiet;
+    IbhColor color;
+} IbhOptions;
+
+/* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */
+gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GError **error);
+void ibh_options_clear(IbhOptions *options);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
+
+/* The interfaces that were named, NULL-terminated; NULL: all. */
+const char *const *ibh_options_only(const IbhOptions *options);
+
+extern const char ibh_options_help[];

@@ -1,0 +1,445 @@
+/*
+ * The plan to apply: desired − actual, in an order in which what worked keeps working.
+ *
+ *   1. rp_filter loosened: a strict one would drop what still arrives on the wrong NIC
+ *   2. rail by rail: routes, rules that lead to them, then what these supersede
+ *   3. ARP sysctls
+ *   4. announcements: peers switch to the right NIC
+ *   5. rp_filter tightened
+ *   6. deletions: rules before their routes
+ *   7. ARP sysctls of NICs that are no rail any more, given back
+ */
+#include "plan.h"
+
+#include "emit.h"
+#include "want.h"
+
+#include <linux/rtnetlink.h>
+
+/* What is wanted of one NIC and not there. */
+typedef struct {
+    const IbhNic *nic;
+    GArray *rules;  /* IbhRule */
+    GArray *routes; /* IbhRoute */
+    gboolean changed;
+    gboolean done;
+} Todo;
+
+/* Something of ours that nobody wants. */
+typedef struct {
+    const IbhNic *owner; /* NULL: its NIC is gone */
+    const IbhRule *rule;
+    const IbhRoute *route;
+    gboolean done;
+} Stale;
+
+typedef struct {
+    const IbhRails *rails;
+    const char *const *only;
+    GArray *todos; /* Todo, one per selected rail, by rank */
+    GArray *rules; /* Stale */
+    GArray *routes; /* Stale */
+    gboolean rules_change;
+    IbhPlan *plan;
+} Work;
+
+/* ---- the difference ---- */
+
+static gboolean take_rule(GArray *rules, const IbhRule *rule)
+{
+    for (guint i = 0; i < rules->len; i++) {
+        if (ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0) {
+            g_array_remove_index(rules, i);
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean take_route(GArray *routes, const IbhRoute *route)
+{
+    for (guint i = 0; i < routes->len; i++) {
+        if (ibh_route_compare(&g_array_index(routes, IbhRoute, i), route) == 0) {
+            g_array_remove_index(routes, i);
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static void want_all(Work *work)
+{
+    for (guint i = 0; i < work->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(work->rails->nics, i);
+        Todo todo = {.nic = nic};
+
+        if (nic->status != IBH_NIC_RAIL)
+            continue;
+        todo.rules = ibh_want_rules(work->rails, nic);
+        todo.routes = ibh_want_routes(work->rails, nic);
+        g_array_append_val(work->todos, todo);
+    }
+}
+
+/* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
+static void subtract_rules(Work *work)
+{
+    const GArray *rules = work->rails->snapshot->rules;
+
+    for (guint i = 0; i < rules->len; i++) {
+        Stale stale = {.rule = &g_array_index(rules, IbhRule, i)};
+        gboolean wanted = FALSE;
+
+        if (!ibh_rule_is_ours(stale.rule))
+            continue;
+        for (guint j = 0; j < work->todos->len && !wanted; j++)
+            wanted = take_rule(g_array_index(work->todos, Todo, j).rules, stale.rule);
+        if (wanted)
+            continue;
+        stale.owner = ibh_rule_owner(work->rails, stale.rule);
+        g_array_append_val(work->rules, stale);
+    }
+}
+
+static void subtract_routes(Work *work)
+{
+    const GArray *routes = work->rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        Stale stale = {.route = &g_array_index(routes, IbhRoute, i)};
+        gboolean wanted = FALSE;
+
+        if (!ibh_route_is_ours(stale.route))
+            continue;
+        for (guint j = 0; j < work->todos->len && !wanted; j++)
+            wanted = take_route(g_array_index(work->todos, Todo, j).routes, stale.route);
+        if (wanted)
+            continue;
+        stale.owner = ibh_route_owner(work->rails, stale.route);
+        g_array_append_val(work->routes, stale);
+    }
+}
+
+static gboolean may_touch(const Work *work, const IbhNic *owner)
+{
+    return ibh_is_selected(owner, work->only) && !(owner && owner->status == IBH_NIC_BLOCKED);
+}
+
+/* Leaves only what this run may touch. */
+static void select_work(Work *work)
+{
+    for (guint i = work->todos->len; i-- > 0;) {
+        Todo *todo = &g_array_index(work->todos, Todo, i);
+
+        if (!may_touch(work, todo->nic))
+            g_array_remove_index(work->todos, i);
+        else if (todo->rules->len || todo->routes->len)
+            work->rules_change = todo->changed = TRUE;
+        else
+            todo->changed = ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER) !=
+                            todo->nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    }
+    for (guint i = 0; i < work->rules->len; i++) {
+        Stale *stale = &g_array_index(work->rules, Stale, i);
+
+        stale->done = !may_touch(work, stale->owner);
+        work->rules_change |= !stale->done;
+    }
+    for (guint i = 0; i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        stale->done = !may_touch(work, stale->owner);
+    }
+}
+
+/* ---- rail by rail ---- */
+
+static void del_rule(Work *work, Stale *stale, char *why)
+{
+    ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
+    stale->done = TRUE;
+}
+
+static void del_route(Work *work, Stale *stale, char *why)
+{
+    ibh_emit_route(work->plan, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+    stale->done = TRUE;
+}
+
+static Stale *find_stale_in_place(Work *work, const IbhRoute *route)
+{
+    for (guint i = 0; i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (!stale->done && ibh_route_same_place(stale->route, route))
+            return stale;
+    }
+    return NULL;
+}
+
+static void add_routes(Work *work, const Todo *todo)
+{
+    char dst[IBH_PREFIX_STRLEN];
+
+    for (guint i = 0; i < todo->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
+        Stale *stale = find_stale_in_place(work, route);
+        char *why = route->type == RTN_THROW
+                        ? g_strdup_printf("%s belongs to another interface", ibh_prefix_format(&route->dst, dst))
+                        : g_strdup_printf("table %u reaches %s by %s", route->table,
+                                          ibh_prefix_format(&route->dst, dst), todo->nic->link->name);
+
+        ibh_emit_route(work->plan, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
+                       stale ? stale->route : NULL, why);
+        if (stale)
+            stale->done = TRUE;
+    }
+}
+
+static void add_rules(Work *work, const Todo *todo)
+{
+    char from[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < todo->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
+
+        ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule,
+                      g_strdup_printf("what %s sends leaves by %s", ibh_ip_format(&rule->from.ip, from),
+                                      todo->nic->link->name));
+    }
+}
+
+/* The rail's table or priority changed: its old rules and routes make room for the rail that follows it. */
+static void drop_superseded(Work *work, const Todo *todo)
+{
+    for (guint i = 0; i < work->rules->len; i++) {
+        Stale *stale = &g_array_index(work->rules, Stale, i);
+
+        if (!stale->done && stale->owner == todo->nic &&
+            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
+            del_rule(work, stale, g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
+                                                  todo->nic->table, work->rails->priority));
+    }
+    for (guint i = 0; i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (!stale->done && stale->route->ifindex == todo->nic->link->ifindex && stale->route->table != todo->nic->table)
+            del_route(work, stale,
+                      g_strdup_printf("superseded: %s has table %u", todo->nic->link->name, todo->nic->table));
+    }
+}
+
+/* A rail that moves into a table waits for the rail that moves out of it. */
+static gboolean must_wait(Work *work, const Todo *todo)
+{
+    for (guint i = 0; i < todo->routes->len; i++) {
+        const Stale *stale = find_stale_in_place(work, &g_array_index(todo->routes, IbhRoute, i));
+
+        if (!stale || !stale->owner || stale->owner == todo->nic)
+            continue;
+        for (guint j = 0; j < work->todos->len; j++) {
+            const Todo *other = &g_array_index(work->todos, Todo, j);
+
+            if (other->nic == stale->owner && !other->done)
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* The next rail to work on: the first that need not wait. Where rails swapped tables all wait; then one of them
+ * replaces the other's route, which has its own again two operations later. */
+static Todo *next_todo(Work *work)
+{
+    Todo *first = NULL;
+
+    for (guint i = 0; i < work->todos->len; i++) {
+        Todo *todo = &g_array_index(work->todos, Todo, i);
+
+        if (todo->done)
+            continue;
+        if (!must_wait(work, todo))
+            return todo;
+        if (!first)
+            first = todo;
+    }
+    return first;
+}
+
+static void program_rails(Work *work)
+{
+    Todo *todo;
+
+    while ((todo = next_todo(work))) {
+        add_routes(work, todo);
+        add_rules(work, todo);
+        drop_superseded(work, todo);
+        todo->done = TRUE;
+    }
+}
+
+/* ---- sysctls and announcements ---- */
+
+static char *why_sysctl(const IbhNic *nic, IbhSysctl key)
+{
+    switch (key) {
+    case IBH_SYSCTL_ARP_FILTER:
+        return g_strdup_printf("answer ARP only where the reply leaves by %s", nic->link->name);
+    case IBH_SYSCTL_ARP_ANNOUNCE:
+        return g_strdup_printf("ask peers with an address of %s", nic->link->name);
+    case IBH_SYSCTL_ARP_IGNORE:
+        return g_strdup_printf("answer ARP only for addresses of %s", nic->link->name);
+    default:
+        return g_strdup("configured");
+    }
+}
+
+static void set_arp_sysctls(Work *work)
+{
+    for (guint i = 0; i < work->todos->len; i++) {
+        Todo *todo = &g_array_index(work->todos, Todo, i);
+
+        for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS; key++) {
+            int now = todo->nic->link->sysctl[key];
+            int want = ibh_want_sysctl(work->rails, todo->nic, (IbhSysctl)key);
+
+            if (now == want)
+                continue;
+            ibh_emit_sysctl(work->plan, todo->nic, (IbhSysctl)key, now, want, why_sysctl(todo->nic, (IbhSysctl)key));
+            todo->changed = TRUE;
+        }
+    }
+}
+
+/* An rp_filter that the administrator keeps is not loosened for a moment either. */
+static gboolean may_loosen(const Work *work, const IbhNic *nic)
+{
+    int own = nic->settings.sysctl[IBH_SYSCTL_RP_FILTER];
+
+    return work->rules_change && own != IBH_SYSCTL_KEEP && !(own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
+}
+
+static void set_rp_filters(Work *work, gboolean first)
+{
+    for (guint i = 0; i < work->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(work->rails->nics, i);
+        gboolean is_rail = nic->status == IBH_NIC_RAIL;
+
+        if (may_touch(work, nic))
+            (first ? ibh_emit_rp_first : ibh_emit_rp_last)(work->plan, work->rails, nic,
+                                                           ibh_want_sysctl(work->rails, nic, IBH_SYSCTL_RP_FILTER),
+                                                           is_rail && may_loosen(work, nic));
+    }
+}
+
+static void announce(Work *work)
+{
+    const GArray *addresses = work->rails->snapshot->addresses;
+    char ip[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < work->todos->len; i++) {
+        const Todo *todo = &g_array_index(work->todos, Todo, i);
+
+        for (guint j = 0; todo->changed && todo->nic->settings.announce && j < addresses->len; j++) {
+            const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
+
+            if (address->ifindex == todo->nic->link->ifindex && address->scope < RT_SCOPE_HOST &&
+                ibh_rails_owner(work->rails, &address->local) == todo->nic)
+                ibh_emit_announce(work->plan, work->rails, todo->nic, todo->nic, &address->local,
+                                  g_strdup_printf("peers that learned another NIC for %s switch at once",
+                                                  ibh_ip_format(&address->local, ip)));
+        }
+    }
+}
+
+/* ---- deletions ---- */
+
+static char *why_stale(const Stale *stale)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (!stale->owner)
+        return g_strdup("its interface or address is gone");
+    if (stale->owner->status != IBH_NIC_RAIL)
+        return g_strdup_printf("%s is no rail: %s", stale->owner->link->name, stale->owner->why);
+    if (stale->rule)
+        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, ip),
+                               stale->owner->link->name);
+    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
+}
+
+static void collect_garbage(Work *work)
+{
+    for (guint i = 0; i < work->rules->len; i++) {
+        Stale *stale = &g_array_index(work->rules, Stale, i);
+
+        if (!stale->done)
+            del_rule(work, stale, why_stale(stale));
+    }
+    for (guint i = 0; i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (!stale->done)
+            del_route(work, stale, why_stale(stale));
+    }
+}
+
+/* What we set on a NIC that is no rail any more goes back to what the administrator had. */
+static void give_sysctls_back(Work *work)
+{
+    for (guint i = 0; i < work->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(work->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL || !may_touch(work, nic))
+            continue;
+        for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS; key++) {
+            int now = nic->link->sysctl[key], want = ibh_want_sysctl(work->rails, nic, (IbhSysctl)key);
+
+            if (now != want)
+                ibh_emit_sysctl(work->plan, nic, (IbhSysctl)key, now, want,
+                                g_strdup_printf("as it was: %s is no rail", nic->link->name));
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+static void work_free(Work *work)
+{
+    g_array_unref(work->todos);
+    g_array_unref(work->rules);
+    g_array_unref(work->routes);
+}
+
+static void todo_clear(gpointer data)
+{
+    Todo *todo = data;
+
+    g_array_unref(todo->rules);
+    g_array_unref(todo->routes);
+}
+
+IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
+{
+    Work work = {.rails = rails, .only = only, .plan = ibh_plan_new()};
+
+    work.todos = g_array_new(FALSE, TRUE, sizeof(Todo));
+    g_array_set_clear_func(work.todos, todo_clear);
+    work.rules = g_array_new(FALSE, TRUE, sizeof(Stale));
+    work.routes = g_array_new(FALSE, TRUE, sizeof(Stale));
+
+    want_all(&work);
+    subtract_rules(&work);
+    subtract_routes(&work);
+    select_work(&work);
+
+    set_rp_filters(&work, TRUE);
+    program_rails(&work);
+    set_arp_sysctls(&work);
+    announce(&work);
+    set_rp_filters(&work, FALSE);
+    collect_garbage(&work);
+    give_sysctls_back(&work);
+    work_free(&work);
+    return work.plan;
+}

@@ -1,0 +1,20 @@
+/*
+ * desired − actual = an ordered list of operations. Pure: linked into its tests without libnl.
+ */
+#pragma once
+
+#include "operation.h"
+#include "rails.h"
+
+typedef struct {
+    GPtrArray *ops; /* IbhOp * */
+} IbhPlan;
+
+void ibh_plan_free(IbhPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhPlan, ibh_plan_free)
+
+/* `only`: names of interfaces the plan is restricted to (NULL-terminated), NULL for all. */
+IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only);
+
+/* Takes away all that is ours on these interfaces, gives sysctls back. */
+IbhPlan *ibh_plan_undo(const IbhRails *rails, const char *const *only);

@@ -1,0 +1,459 @@
+#include "rails.h"
+
+#include <linux/fib_rules.h>
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int ibh_natural_compare(const char *a, const char *b)
+{
+    const char *whole_a = a, *whole_b = b;
+
+    while (*a && *b) {
+        if (g_ascii_isdigit(*a) && g_ascii_isdigit(*b)) {
+            gsize len_a, len_b;
+            int order;
+
+            a += strspn(a, "0");
+            b += strspn(b, "0");
+            len_a = strspn(a, "0123456789");
+            len_b = strspn(b, "0123456789");
+            if (len_a != len_b)
+                return len_a < len_b ? -1 : 1;
+            if ((order = strncmp(a, b, len_a)))
+                return order;
+            a += len_a;
+            b += len_b;
+        } else if (*a != *b) {
+            return (guchar)*a < (guchar)*b ? -1 : 1;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    if (*a || *b)
+        return *a ? 1 : -1;
+    return strcmp(whole_a, whole_b); /* ib01 and ib1: still a total order */
+}
+
+/* ---- candidates ---- */
+
+static gboolean is_stacked_on_ethernet(const IbhLink *link)
+{
+    return link->parent && (g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan"));
+}
+
+static gboolean is_rdma_capable(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    const IbhLink *parent = is_stacked_on_ethernet(link) ? ibh_snapshot_link(snapshot, link->parent) : NULL;
+
+    return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]);
+}
+
+/* NULL where it is a candidate, else why not. */
+static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
+{
+    if (link->type == ARPHRD_LOOPBACK || (link->flags & IFF_LOOPBACK))
+        return g_strdup("loopback");
+    if (link->master) {
+        const IbhLink *master = ibh_snapshot_link(snapshot, link->master);
+
+        return g_strdup_printf("a port of %s: what is configured there decides", master ? master->name : "another link");
+    }
+    if (link->representor)
+        return g_strdup("a switchdev representor: it stands for another function's port");
+    if (!is_rdma_capable(snapshot, link) && manage != IBH_MANAGE_YES)
+        return g_strdup("not RDMA-capable (manage=yes would make it a candidate)");
+    return NULL;
+}
+
+static gboolean is_child(const IbhNic *nic)
+{
+    return nic->link->parent || nic->link->vf;
+}
+
+static gint compare_nics(gconstpointer left, gconstpointer right)
+{
+    const IbhNic *a = *(const IbhNic *const *)left, *b = *(const IbhNic *const *)right;
+    gboolean a_out = a->status == IBH_NIC_NO_CANDIDATE, b_out = b->status == IBH_NIC_NO_CANDIDATE;
+    gboolean a_ib = a->link->type == ARPHRD_INFINIBAND, b_ib = b->link->type == ARPHRD_INFINIBAND;
+
+    if (a_out != b_out)
+        return a_out ? 1 : -1;
+    if (!a_out && is_child(a) != is_child(b))
+        return is_child(a) ? 1 : -1;
+    if (!a_out && a_ib != b_ib)
+        return a_ib ? -1 : 1;
+    return ibh_natural_compare(a->link->name, b->link->name);
+}
+
+/* The rank depends on nothing but which candidates are present: not on their state, order of arrival or manage=no. */
+static void rank_candidates(IbhRails *rails)
+{
+    guint rank = 0;
+
+    g_ptr_array_sort(rails->nics, compare_nics);
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->status == IBH_NIC_NO_CANDIDATE)
+            break;
+        nic->rank = ++rank;
+        nic->table = nic->settings.table == IBH_TABLE_AUTO ? IBH_TABLE_BASE + rank : nic->settings.table;
+    }
+}
+
+/* ---- engaged ---- */
+
+static gboolean is_link_local(const IbhPrefix *prefix)
+{
+    if (prefix->ip.family == AF_INET)
+        return prefix->ip.bytes[0] == 169 && prefix->ip.bytes[1] == 254;
+    return prefix->ip.bytes[0] == 0xfe && (prefix->ip.bytes[1] & 0xc0) == 0x80;
+}
+
+static gboolean can_be_shared(const IbhAddress *address)
+{
+    return address->scope < RT_SCOPE_LINK && address->subnet.length < ibh_ip_bits(&address->local) &&
+           !is_link_local(&address->subnet);
+}
+
+static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper, const IbhLink *lower)
+{
+    const IbhLink *link = upper;
+
+    for (int depth = 0; link && link->parent && depth < 8; depth++) {
+        if (link->parent == lower->ifindex)
+            return TRUE;
+        link = ibh_snapshot_link(snapshot, link->parent);
+    }
+    return FALSE;
+}
+
+/* The other candidate that has a subnet in common with this one, and which subnet of ours that is. */
+static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const IbhAddress **ret_address)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *mine = &g_array_index(addresses, IbhAddress, i);
+
+        if (mine->ifindex != nic->link->ifindex || !can_be_shared(mine))
+            continue;
+        for (guint j = 0; j < addresses->len; j++) {
+            const IbhAddress *theirs = &g_array_index(addresses, IbhAddress, j);
+            const IbhNic *other;
+
+            if (theirs->ifindex == mine->ifindex || !can_be_shared(theirs) ||
+                !ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
+                continue;
+            other = ibh_rails_nic(rails, theirs->ifindex);
+            if (!other || !other->rank || is_stacked_on(rails->snapshot, nic->link, other->link) ||
+                is_stacked_on(rails->snapshot, other->link, nic->link))
+                continue;
+            *ret_address = mine;
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static gboolean has_address(const IbhSnapshot *snapshot, int ifindex, const IbhIp *ip)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && (!ip || ibh_ip_equal(&address->local, ip)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rule of ours for a present address: the rail stays one when the NIC it shared its subnet with flaps. */
+static const IbhRule *find_standing_rule(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && has_address(snapshot, link->ifindex, &rule->from.ip))
+            return rule;
+    }
+    return NULL;
+}
+
+/* Why it is a rail; NULL where it is not engaged. */
+static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
+{
+    const IbhAddress *shared = NULL;
+    const IbhNic *sharer = find_sharer(rails, nic, &shared);
+    char subnet[IBH_PREFIX_STRLEN];
+
+    if (nic->settings.manage == IBH_MANAGE_YES)
+        return g_strdup("manage=yes");
+    if (sharer)
+        return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
+    if (find_standing_rule(rails->snapshot, nic->link))
+        return g_strdup("it was a rail before, and its rule still stands");
+    return NULL;
+}
+
+/* ---- deferred: somebody routes it already ---- */
+
+static gboolean is_builtin_table(guint32 table)
+{
+    return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
+}
+
+/* Its connected route lies only in a table that is neither main nor T (NetworkManager's route-table). */
+static char *why_routed_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address)
+{
+    char subnet[IBH_PREFIX_STRLEN];
+    guint32 elsewhere = 0;
+
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (ibh_route_is_ours(route) || route->type != RTN_UNICAST || route->protocol != RTPROT_KERNEL ||
+            route->ifindex != nic->link->ifindex || !ibh_prefix_equal(&route->dst, &address->subnet))
+            continue;
+        if (route->table == IBH_TABLE_MAIN || route->table == nic->table)
+            return NULL;
+        elsewhere = route->table;
+    }
+    if (!elsewhere || is_builtin_table(elsewhere))
+        return NULL;
+    return g_strdup_printf("its connected route to %s is in table %u", ibh_prefix_format(&address->subnet, subnet),
+                           elsewhere);
+}
+
+static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, int ifindex, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (route->table == table && route->ifindex == ifindex && route->type == RTN_UNICAST &&
+            route->dst.length <= subnet->length && ibh_prefix_contains(&route->dst, &subnet->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rule that is not ours leads this address to a table other than T that routes the subnet by this NIC. */
+static char *why_ruled_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address)
+{
+    char from[IBH_PREFIX_STRLEN];
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev || rule->selectors ||
+            rule->from.length == 0 || rule->table == nic->table || is_builtin_table(rule->table) ||
+            !ibh_prefix_contains(&rule->from, &address->local) ||
+            !table_routes_subnet(snapshot, rule->table, nic->link->ifindex, &address->subnet))
+            continue;
+        return g_strdup_printf("the rule %u: from %s lookup %u routes it already", rule->priority,
+                               ibh_prefix_format(&rule->from, from), rule->table);
+    }
+    return NULL;
+}
+
+static char *why_deferred(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+        char *why;
+
+        if (address->ifindex != nic->link->ifindex || ibh_address_is_host(address))
+            continue;
+        if ((why = why_routed_elsewhere(snapshot, nic, address)) || (why = why_ruled_elsewhere(snapshot, nic, address)))
+            return why;
+    }
+    return NULL;
+}
+
+/* ---- blocked: programming it would do harm ---- */
+
+static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *other = g_ptr_array_index(rails->nics, i);
+
+        if (other != nic && other->rank && other->table == nic->table && other->settings.manage != IBH_MANAGE_NO)
+            return other;
+    }
+    return NULL;
+}
+
+/* Traffic to ourselves would leave by a rail if a rail's rule came before the local table's. */
+static gboolean is_local_rule_late(const IbhRails *rails, guint32 *ret_priority)
+{
+    gboolean found = FALSE;
+
+    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
+
+        if (rule->table != IBH_TABLE_LOCAL || rule->action != FR_ACT_TO_TBL || rule->from.length || rule->selectors)
+            continue;
+        if (!found || rule->priority < *ret_priority)
+            *ret_priority = rule->priority;
+        found = TRUE;
+    }
+    return found && *ret_priority >= rails->priority;
+}
+
+static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
+{
+    const IbhNic *clash = nic->settings.table == IBH_TABLE_AUTO ? find_table_clash(rails, nic) : NULL;
+    guint32 local = 0;
+
+    if (clash) {
+        *ret_code = "table-clash";
+        return g_strdup_printf("its automatic table %u is the explicit table of %s (%s)", nic->table, clash->link->name,
+                               clash->settings.table_origin ? clash->settings.table_origin : "configuration");
+    }
+    if (is_local_rule_late(rails, &local)) {
+        *ret_code = "local-rule-late";
+        return g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
+                               rails->priority);
+    }
+    return NULL;
+}
+
+/* ---- the verdict ---- */
+
+static void judge(const IbhRails *rails, IbhNic *nic, gboolean respect_holds)
+{
+    g_autofree char *engaged = NULL;
+
+    if (nic->settings.manage == IBH_MANAGE_NO) {
+        nic->status = IBH_NIC_UNMANAGED;
+        nic->why = g_strdup("manage=no");
+    } else if (!has_address(rails->snapshot, nic->link->ifindex, NULL)) {
+        nic->status = IBH_NIC_NO_ADDRESS;
+        nic->why = g_strdup("it has no IPv4 address");
+    } else if (!(engaged = why_engaged(rails, nic))) {
+        nic->status = IBH_NIC_ALONE;
+        nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
+    } else if (respect_holds && ibh_state_is_held(rails->snapshot->state, nic->link->name)) {
+        nic->status = IBH_NIC_HELD;
+        nic->why = g_strdup("left alone since --undo, until --apply or a reboot");
+    } else if (nic->settings.manage != IBH_MANAGE_YES && (nic->why = why_deferred(rails->snapshot, nic))) {
+        nic->status = IBH_NIC_DEFERRED;
+    } else if ((nic->why = why_blocked(rails, nic, &nic->code))) {
+        nic->status = IBH_NIC_BLOCKED;
+    } else {
+        nic->status = IBH_NIC_RAIL;
+        nic->why = g_steal_pointer(&engaged);
+    }
+}
+
+static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+        const IbhNic *other;
+
+        if (!nic->rank || nic->settings.table == IBH_TABLE_AUTO || nic->settings.manage == IBH_MANAGE_NO)
+            continue;
+        other = find_table_clash(rails, nic);
+        if (other && other->settings.table != IBH_TABLE_AUTO) {
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "%s: table=%u is read for %s and %s: each NIC needs a table of its own", nic->settings.table_origin,
+                        nic->table, nic->link->name, other->link->name);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static void nic_free(gpointer data)
+{
+    IbhNic *nic = data;
+
+    g_free(nic->why);
+    g_free(nic);
+}
+
+IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error)
+{
+    g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
+
+    rails->snapshot = snapshot;
+    rails->priority = ibh_config_priority(config);
+    rails->nics = g_ptr_array_new_with_free_func(nic_free);
+    for (guint i = 0; i < snapshot->links->len; i++) {
+        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+        IbhNic *nic = g_new0(IbhNic, 1);
+
+        nic->link = link;
+        nic->settings = ibh_config_settings(config, link->name);
+        nic->why = why_no_candidate(snapshot, link, nic->settings.manage);
+        nic->status = nic->why ? IBH_NIC_NO_CANDIDATE : IBH_NIC_ALONE;
+        g_ptr_array_add(rails->nics, nic);
+    }
+    rank_candidates(rails);
+    if (!check_explicit_tables(rails, error))
+        return NULL;
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->rank)
+            judge(rails, nic, respect_holds);
+    }
+    return g_steal_pointer(&rails);
+}
+
+void ibh_rails_free(IbhRails *rails)
+{
+    if (!rails)
+        return;
+    g_ptr_array_unref(rails->nics);
+    g_free(rails);
+}
+
+/* ---- look-ups ---- */
+
+const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->link->ifindex == ifindex)
+            return nic;
+    }
+    return NULL;
+}
+
+const IbhNic *ibh_rails_nic_by_name(const IbhRails *rails, const char *name)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (g_str_equal(nic->link->name, name))
+            return nic;
+    }
+    return NULL;
+}
+
+const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->rank && nic->table == table)
+            return nic;
+    }
+    return NULL;
+}
+
+const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address)
+{
+    for (guint i = 0; i < rails->nics->len; i++) { /* sorted by rank */
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && has_address(rails->snapshot, nic->link->ifindex, address))
+            return nic;
+    }
+    return NULL;
+}

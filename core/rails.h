@@ -1,0 +1,49 @@
+/*
+ * Which NICs are rails, with which table, and why: configuration + snapshot → a verdict per NIC. Pure.
+ */
+#pragma once
+
+#include "config.h"
+#include "model.h"
+
+typedef enum {
+    IBH_NIC_NO_CANDIDATE, /* not RDMA-capable, a port of something, a representor, loopback */
+    IBH_NIC_ALONE,        /* a candidate that shares its subnets with no other */
+    IBH_NIC_NO_ADDRESS,
+    IBH_NIC_UNMANAGED, /* manage=no */
+    IBH_NIC_HELD,      /* --undo left it alone */
+    IBH_NIC_DEFERRED,  /* somebody routes it already */
+    IBH_NIC_BLOCKED,   /* it should be a rail, but programming it would do harm */
+    IBH_NIC_RAIL
+} IbhNicStatus;
+
+typedef struct {
+    const IbhLink *link; /* owned by the snapshot */
+    IbhSettings settings;
+    guint rank;    /* from 1 among the candidates, 0: no candidate */
+    guint32 table; /* 0: no candidate */
+    IbhNicStatus status;
+    const char *code; /* the finding that BLOCKED stands for: "table-clash", "local-rule-late" */
+    char *why;        /* one sentence for people */
+} IbhNic;
+
+typedef struct {
+    GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
+    const IbhSnapshot *snapshot;
+    guint32 priority;
+} IbhRails;
+
+/* With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts holds.
+ * Fails where the configuration gives two present NICs the same explicit table. */
+IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error);
+void ibh_rails_free(IbhRails *rails);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
+
+const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);
+const IbhNic *ibh_rails_nic_by_name(const IbhRails *rails, const char *name);
+const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* a candidate */
+/* The rail that has this address; of two, the one of lower rank. */
+const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
+
+/* ib2 before ib10. */
+int ibh_natural_compare(const char *a, const char *b);

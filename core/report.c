@@ -1,0 +1,27 @@
+#include "report.h"
+
+#include "emit.h"
+
+#include <linux/if_arp.h>
+
+gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose)
+{
+    if (report->only)
+        return ibh_is_selected(nic, report->only);
+    return verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
+}
+
+GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
+{
+    GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
+    const GArray *addresses = rails->snapshot->addresses;
+    char ip[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (address->ifindex == nic->link->ifindex)
+            g_ptr_array_add(texts, g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
+    }
+    return texts;
+}

@@ -1,0 +1,42 @@
+/*
+ * What a run found or did, and how it is said: text for people, JSON for programs. Pure: it writes into a string.
+ *
+ * A writer is one table of functions; run.c knows nothing of formats.
+ */
+#pragma once
+
+#include "apply.h"
+#include "check.h"
+
+typedef struct {
+    gboolean color;
+    gboolean verbose;
+    gboolean quiet;
+} IbhStyle;
+
+/* Everything a run may have to tell; what an action does not have is NULL. */
+typedef struct {
+    const IbhRails *rails;
+    const char *const *only;
+    const IbhPlan *plan;         /* --plan */
+    const GPtrArray *done;       /* --apply, --undo: const IbhOp *, what was done and stands */
+    const GPtrArray *errors;     /* char *, what failed */
+    const GPtrArray *findings;   /* --check, --show: IbhFinding * */
+    const char *held;            /* --undo: the interfaces left alone from now on */
+} IbhReport;
+
+typedef struct {
+    char *(*show)(const IbhReport *report, const IbhStyle *style);
+    char *(*check)(const IbhReport *report, const IbhStyle *style);
+    char *(*plan)(const IbhReport *report, const IbhStyle *style);
+    char *(*change)(const IbhReport *report, const IbhStyle *style); /* --apply, --undo */
+    char *(*error)(int status, const char *message);
+} IbhWriter;
+
+extern const IbhWriter ibh_text_writer;
+extern const IbhWriter ibh_json_writer;
+
+/* Shared by the writers. */
+/* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
+gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
+GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic); /* char *, "172.16.34.1/16" */

@@ -1,0 +1,338 @@
+#include "run.h"
+
+#include "announce.h"
+#include "caps.h"
+#include "files.h"
+#include "report.h"
+#include "snapshot.h"
+#include "state.h"
+#include "store.h"
+#include "sysctl.h"
+
+#include <linux/capability.h>
+#include <string.h>
+
+#define LOCK_SECONDS 10
+
+#define IBH_RUN_ERROR (g_quark_from_static_string("ibh-run-error"))
+
+typedef struct {
+    const IbhOptions *options;
+    const char *const *only;
+    const IbhWriter *writer;
+    IbhStyle style;
+    GString *out;
+    GString *warnings;
+
+    IbhConfig *config;
+    IbhNetlink *netlink;
+    IbhStore *store; /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhSnapshot *snapshot;
+    IbhRails *rails;
+    IbhAnnouncer announcer;
+} Run;
+
+static void warn(Run *run, const char *message)
+{
+    g_autofree char *text = ibh_text_writer.error(0, message);
+
+    g_string_append(run->warnings, text);
+}
+
+/* ---- getting ready ---- */
+
+static gboolean writes(const Run *run)
+{
+    return run->options->action == IBH_ACTION_APPLY || run->options->action == IBH_ACTION_UNDO;
+}
+
+static gboolean check_privileges(const Run *run, GError **error)
+{
+    if (!writes(run) || ibh_caps_have(CAP_NET_ADMIN))
+        return TRUE;
+    g_set_error(error, IBH_RUN_ERROR, 0,
+                "%s needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it as root "
+                "(--show, --check and --plan need nothing)",
+                run->options->action == IBH_ACTION_APPLY ? "--apply" : "--undo");
+    return FALSE;
+}
+
+/* Without its directory a change can still be made: only what would have been remembered is lost. */
+static gboolean open_store(Run *run, GError **error)
+{
+    g_autoptr(GError) problem = NULL;
+
+    run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), writes(run), &problem);
+    if (problem) {
+        g_autofree char *text = g_strdup_printf("%s; going on without a lock, old sysctl values are not remembered",
+                                                problem->message);
+
+        warn(run, text);
+    }
+    return !run->store || !writes(run) || ibh_store_lock(run->store, LOCK_SECONDS, error);
+}
+
+/* Old values of an interface that is gone, or came back as another, are worth nothing. */
+static void forget_gone_links(IbhSnapshot *snapshot)
+{
+    GArray *sysctls = snapshot->state->sysctls;
+
+    for (guint i = sysctls->len; i-- > 0;) {
+        IbhSavedSysctl *saved = &g_array_index(sysctls, IbhSavedSysctl, i);
+        const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
+
+        if (!link)
+            g_array_remove_index(sysctls, i);
+        else
+            g_strlcpy(saved->iface, link->name, sizeof saved->iface);
+    }
+}
+
+static gboolean look(Run *run, GError **error)
+{
+    IbhState *state = run->store ? ibh_store_load(run->store) : ibh_state_new();
+
+    run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
+    if (!run->snapshot)
+        return FALSE;
+    forget_gone_links(run->snapshot);
+    return run->options->action != IBH_ACTION_UNDO ||
+           ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
+}
+
+static gboolean check_names(const Run *run, GError **error)
+{
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]))
+            continue;
+        g_set_error(error, IBH_CONFIG_ERROR, 0, "--iface %s: there is no such interface here; ib-hook --show lists them",
+                    run->only[i]);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* --plan is what --apply would do, and that lifts holds. */
+static gboolean find_rails(Run *run, GError **error)
+{
+    gboolean respect_holds = run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
+
+    run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, error);
+    return run->rails != NULL;
+}
+
+static int fail(Run *run, int status, const GError *error)
+{
+    g_autofree char *text = run->writer->error(status, error->message);
+
+    g_string_append(run->writer == &ibh_json_writer ? run->out : run->warnings, text);
+    return status;
+}
+
+/* ---- changing ---- */
+
+/* An announcement only makes peers switch sooner: without it, the change still stands. */
+static gboolean announce(Run *run, const IbhOp *op)
+{
+    const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
+    g_autoptr(GError) error = NULL;
+    gboolean sent = op->by_kernel ? ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error)
+                                  : ibh_announce(&run->announcer, link, &op->ip, &error);
+
+    if (!sent) {
+        g_autofree char *command = ibh_op_command(op);
+        g_autofree char *text = g_strdup_printf("%s: announce: %s (%s); peers switch when they ask again", op->iface,
+                                                error->message, command);
+
+        warn(run, text);
+    }
+    return TRUE;
+}
+
+static gboolean execute(gpointer data, const IbhOp *op, GError **error)
+{
+    Run *run = data;
+
+    switch (op->type) {
+    case IBH_OP_SYSCTL_SET:
+        return ibh_sysctl_write(op->iface, op->key, op->to, error);
+    case IBH_OP_ANNOUNCE:
+        return announce(run, op);
+    default:
+        return ibh_netlink_execute(run->netlink, op, error);
+    }
+}
+
+static IbhState *copy_state(const IbhState *state)
+{
+    g_autofree char *text = ibh_state_format(state);
+
+    return ibh_state_parse(text, strlen(text));
+}
+
+static void save(Run *run, const IbhState *before, const IbhState *state)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (run->store && !ibh_state_equal(before, state) && !ibh_store_save(run->store, state, &error))
+        warn(run, error->message);
+}
+
+static void update_holds(const Run *run, IbhState *state)
+{
+    if (run->options->action == IBH_ACTION_APPLY && !run->only)
+        ibh_state_lift(state, NULL);
+    for (guint i = 0; run->only && run->only[i]; i++)
+        (run->options->action == IBH_ACTION_APPLY ? ibh_state_lift : ibh_state_hold)(state, run->only[i]);
+    for (guint i = 0; run->options->action == IBH_ACTION_UNDO && !run->only && i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
+            ibh_state_hold(state, nic->link->name);
+    }
+}
+
+/* Old values are on file before the first change, so that a crash loses none. */
+static IbhOutcome *change(Run *run, const IbhPlan *plan)
+{
+    const IbhState *before = run->snapshot->state;
+    g_autoptr(IbhState) ahead = copy_state(before), after = copy_state(before);
+    IbhOutcome *outcome;
+
+    ibh_state_remember(ahead, plan->ops, FALSE);
+    save(run, before, ahead);
+    outcome = ibh_apply(plan, execute, run);
+    ibh_state_remember(after, outcome->done, TRUE);
+    update_holds(run, after);
+    save(run, ahead, after);
+    return outcome;
+}
+
+static char *list_holds(const Run *run)
+{
+    g_autoptr(IbhState) state = ibh_state_new();
+    GString *names = g_string_new(NULL);
+
+    update_holds(run, state);
+    for (guint i = 0; i < state->holds->len; i++)
+        g_string_append_printf(names, "%s%s", i ? " " : "", (const char *)g_ptr_array_index(state->holds, i));
+    return g_string_free(names, FALSE);
+}
+
+static int run_change(Run *run)
+{
+    gboolean undo = run->options->action == IBH_ACTION_UNDO;
+    g_autoptr(IbhPlan) plan = (undo ? ibh_plan_undo : ibh_plan_apply)(run->rails, run->only);
+    g_autoptr(IbhOutcome) outcome = change(run, plan);
+    g_autofree char *held = undo ? list_holds(run) : NULL;
+    IbhReport report = {.rails = run->rails, .only = run->only, .done = outcome->done, .errors = outcome->errors,
+                        .held = held};
+    g_autofree char *text = run->writer->change(&report, &run->style);
+
+    g_string_append(run->out, text);
+    for (guint i = 0; i < outcome->errors->len; i++)
+        warn(run, g_ptr_array_index(outcome->errors, i));
+    return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;
+}
+
+/* ---- looking ---- */
+
+static int run_plan(Run *run)
+{
+    g_autoptr(IbhPlan) plan = ibh_plan_apply(run->rails, run->only);
+    IbhReport report = {.rails = run->rails, .only = run->only, .plan = plan};
+    g_autofree char *text = run->writer->plan(&report, &run->style);
+
+    g_string_append(run->out, text);
+    return IBH_EXIT_OK;
+}
+
+/* Routes that others put into the rails' tables matter only to who judges them. */
+static gboolean look_into_tables(Run *run, GError **error)
+{
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && !ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean ask_kernel(Run *run, GArray *questions, GError **error)
+{
+    for (guint i = 0; i < questions->len; i++) {
+        if (!ibh_netlink_lookup(run->netlink, &g_array_index(questions, IbhQuestion, i).lookup, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static int run_check(Run *run)
+{
+    g_autoptr(IbhPlan) plan = ibh_plan_apply(run->rails, run->only);
+    g_autoptr(GArray) questions = ibh_check_questions(run->rails, run->only);
+    g_autoptr(GPtrArray) findings = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    IbhReport report = {.rails = run->rails, .only = run->only};
+    gboolean show = run->options->action == IBH_ACTION_SHOW;
+
+    if (!look_into_tables(run, &error) || !ask_kernel(run, questions, &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
+    text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
+    g_string_append(run->out, text);
+    return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
+/* ---- the pipeline ---- */
+
+static int run_action(Run *run)
+{
+    switch (run->options->action) {
+    case IBH_ACTION_APPLY:
+    case IBH_ACTION_UNDO:
+        return run_change(run);
+    case IBH_ACTION_PLAN:
+        return run_plan(run);
+    default:
+        return run_check(run);
+    }
+}
+
+static int pipeline(Run *run)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!(run->config = ibh_config_load(run->options->config, &error)))
+        return fail(run, IBH_EXIT_USAGE, error);
+    if (!check_privileges(run, &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_caps_drop();
+    if (!(run->netlink = ibh_netlink_open(&error)) || !open_store(run, &error) || !look(run, &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    if (!check_names(run, &error) || !find_rails(run, &error))
+        return fail(run, IBH_EXIT_USAGE, error);
+    return run_action(run);
+}
+
+int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
+{
+    Run run = {.options = options,
+               .only = ibh_options_only(options),
+               .writer = options->json ? &ibh_json_writer : &ibh_text_writer,
+               .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
+               .out = out,
+               .warnings = warnings,
+               .announcer = IBH_ANNOUNCER_INIT};
+    int status = pipeline(&run);
+
+    ibh_announcer_clear(&run.announcer);
+    ibh_rails_free(run.rails);
+    ibh_snapshot_free(run.snapshot);
+    ibh_store_close(run.store);
+    ibh_netlink_close(run.netlink);
+    ibh_config_free(run.config);
+    return status;
+}

@@ -1,0 +1,13 @@
+/*
+ * Takes a snapshot of this network namespace: netlink, sysctls and sysfs → values.
+ */
+#pragma once
+
+#include "netlink.h"
+
+/* `sysfs`: what stands for /sys. The snapshot takes `state`. */
+IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error);
+
+/* Adds what only some actions look at. */
+gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
+gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error);

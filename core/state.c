@@ -1,0 +1,121 @@
+#include "state.h"
+
+#include <string.h>
+
+#define HEADER "# ib-hook: old sysctl values (iface ifindex key old set) and interfaces that --undo left alone"
+
+static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
+{
+    gint64 value;
+
+    if (!g_ascii_string_to_signed(text, 10, min, max, &value, NULL))
+        return FALSE;
+    *ret_value = (int)value;
+    return TRUE;
+}
+
+static gboolean is_iface(const char *name)
+{
+    return name[0] && strlen(name) < IFNAMSIZ && !strchr(name, '/') && !g_str_equal(name, ".") &&
+           !g_str_equal(name, "..");
+}
+
+static void parse_line(IbhState *state, char *line)
+{
+    g_auto(GStrv) words = g_strsplit(line, " ", 8);
+    guint n = g_strv_length(words);
+    IbhSavedSysctl saved = {.ifindex = 0};
+
+    if (n == 2 && g_str_equal(words[0], "hold") && is_iface(words[1])) {
+        ibh_state_hold(state, words[1]);
+    } else if (n == 6 && g_str_equal(words[0], "sysctl") && is_iface(words[1]) &&
+               parse_int(words[2], 1, G_MAXINT, &saved.ifindex) && ibh_sysctl_parse(words[3], &saved.key) &&
+               parse_int(words[4], 0, 8, &saved.old) && parse_int(words[5], 0, 8, &saved.set)) {
+        g_strlcpy(saved.iface, words[1], sizeof saved.iface);
+        g_array_append_val(state->sysctls, saved);
+    }
+}
+
+IbhState *ibh_state_parse(const char *text, gsize length)
+{
+    g_autofree char *copy = g_strndup(text, length);
+    g_auto(GStrv) lines = g_strsplit(copy, "\n", -1);
+    IbhState *state = ibh_state_new();
+
+    for (char **line = lines; *line; line++)
+        parse_line(state, *line);
+    return state;
+}
+
+char *ibh_state_format(const IbhState *state)
+{
+    GString *text = g_string_new(HEADER "\n");
+
+    for (guint i = 0; i < state->sysctls->len; i++) {
+        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
+
+        g_string_append_printf(text, "sysctl %s %d %s %d %d\n", saved->iface, saved->ifindex,
+                               ibh_sysctl_name(saved->key), saved->old, saved->set);
+    }
+    for (guint i = 0; i < state->holds->len; i++)
+        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
+    return g_string_free(text, FALSE);
+}
+
+gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
+{
+    g_autofree char *text_a = ibh_state_format(a), *text_b = ibh_state_format(b);
+
+    return g_str_equal(text_a, text_b);
+}
+
+/* ---- sysctls ---- */
+
+static gint find_saved(const IbhState *state, int ifindex, IbhSysctl key)
+{
+    for (guint i = 0; i < state->sysctls->len; i++) {
+        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
+
+        if (saved->ifindex == ifindex && saved->key == key)
+            return (gint)i;
+    }
+    return -1;
+}
+
+void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
+{
+    for (guint i = 0; i < ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(ops, i);
+        IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .old = op->from, .set = op->to};
+        gint at;
+
+        if (op->type != IBH_OP_SYSCTL_SET)
+            continue;
+        g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
+        at = find_saved(state, op->ifindex, op->key);
+        if (at >= 0 && g_array_index(state->sysctls, IbhSavedSysctl, at).set == op->from)
+            saved.old = g_array_index(state->sysctls, IbhSavedSysctl, at).old;
+        if (at >= 0 && saved.old == saved.set && !done)
+            continue;
+        if (at >= 0)
+            g_array_remove_index(state->sysctls, (guint)at);
+        if (saved.old != saved.set)
+            g_array_append_val(state->sysctls, saved);
+    }
+}
+
+/* ---- holds ---- */
+
+void ibh_state_hold(IbhState *state, const char *iface)
+{
+    if (!ibh_state_is_held(state, iface))
+        g_ptr_array_add(state->holds, g_strdup(iface));
+}
+
+void ibh_state_lift(IbhState *state, const char *iface)
+{
+    for (guint i = state->holds->len; i-- > 0;) {
+        if (!iface || g_str_equal(g_ptr_array_index(state->holds, i), iface))
+            g_ptr_array_remove_index(state->holds, i);
+    }
+}

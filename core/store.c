@@ -1,0 +1,208 @@
+#include "store.h"
+
+#include "state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define STATE_MAX (1024 * 1024)
+
+struct IbhStore {
+    int directory; /* -1: there is none */
+    int lock;
+    char *key; /* of the namespace */
+};
+
+static gboolean fail(const char *doing, const char *name, GError **error)
+{
+    int problem = errno;
+
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s " IBH_RUN_DIR "%s%s: %s", doing,
+                name[0] ? "/" : "", name, g_strerror(problem));
+    return FALSE;
+}
+
+/* Before 5.14 a namespace has no cookie. Its inode may be used again, but not within the life of a process in it,
+ * and the boot id keeps what survived a reboot apart. */
+static char *fallback_key(void)
+{
+    g_autofree char *boot = NULL;
+    struct stat info = {.st_ino = 0};
+
+    if (g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL))
+        g_strstrip(boot);
+    (void)stat("/proc/self/ns/net", &info);
+    return g_strdup_printf("i%lu-%s", (gulong)info.st_ino, boot ? boot : "0");
+}
+
+static gboolean is_private(int fd, GError **error)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) < 0)
+        return fail("look at", "", error);
+    if (info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH)))
+        return TRUE;
+    g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
+                        IBH_RUN_DIR " is not used: it belongs to somebody else or others can write it; remove it");
+    return FALSE;
+}
+
+IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
+{
+    g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
+
+    store->lock = -1;
+    store->key = cookie ? g_strdup_printf("n%" G_GINT64_MODIFIER "x", cookie) : fallback_key();
+    if (create && mkdir(IBH_RUN_DIR, 0755) < 0 && errno != EEXIST) {
+        store->directory = -1;
+        fail("make", "", error);
+        return NULL;
+    }
+    store->directory = open(IBH_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (store->directory < 0 && (create || errno != ENOENT)) {
+        fail("open", "", error);
+        return NULL;
+    }
+    if (create && !is_private(store->directory, error))
+        return NULL;
+    return g_steal_pointer(&store);
+}
+
+void ibh_store_close(IbhStore *store)
+{
+    if (!store)
+        return;
+    if (store->lock >= 0)
+        close(store->lock);
+    if (store->directory >= 0)
+        close(store->directory);
+    g_free(store->key);
+    g_free(store);
+}
+
+/* ---- the lock ---- */
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+/* flock() that a timer interrupts. The timer repeats, in case it fires just before the wait begins. */
+static gboolean flock_within(int fd, int seconds)
+{
+    struct sigaction quiet = {.sa_handler = on_alarm}, before;
+    struct itimerval timer = {.it_value = {.tv_sec = seconds}, .it_interval = {.tv_usec = 100000}}, none = {0};
+    gboolean locked;
+    int problem;
+
+    sigaction(SIGALRM, &quiet, &before);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    locked = flock(fd, LOCK_EX) == 0;
+    problem = errno;
+    setitimer(ITIMER_REAL, &none, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    errno = problem;
+    return locked;
+}
+
+static void set_busy_error(int fd, int seconds, GError **error)
+{
+    char pid[16] = "";
+
+    if (pread(fd, pid, sizeof pid - 1, 0) < 0)
+        pid[0] = '\0';
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
+                "gave up after %d s: another ib-hook (process %s) is at work in this network namespace", seconds,
+                pid[0] ? pid : "unknown");
+}
+
+gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
+{
+    g_autofree char *name = g_strdup_printf("%s.lock", store->key);
+    char pid[16];
+
+    store->lock = openat(store->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (store->lock < 0)
+        return fail("open", name, error);
+    if (flock(store->lock, LOCK_EX | LOCK_NB) < 0 && !flock_within(store->lock, seconds)) {
+        if (errno == EINTR)
+            set_busy_error(store->lock, seconds, error);
+        else
+            fail("lock", name, error);
+        return FALSE;
+    }
+    g_snprintf(pid, sizeof pid, "%-10d", (int)getpid());
+    (void)!pwrite(store->lock, pid, strlen(pid), 0); /* for the message of those who wait in vain */
+    return TRUE;
+}
+
+/* ---- the state ---- */
+
+IbhState *ibh_store_load(IbhStore *store)
+{
+    g_autofree char *name = g_strdup_printf("%s.state", store->key);
+    g_autofree char *text = NULL;
+    struct stat info;
+    IbhState *state = NULL;
+    int fd = store->directory < 0 ? -1 : openat(store->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == 0 || info.st_uid == geteuid()) &&
+        !(info.st_mode & (S_IWGRP | S_IWOTH)) && info.st_size <= STATE_MAX) {
+        gssize n;
+
+        text = g_malloc((gsize)info.st_size + 1);
+        n = read(fd, text, (gsize)info.st_size);
+        if (n >= 0)
+            state = ibh_state_parse(text, (gsize)n);
+    }
+    if (fd >= 0)
+        close(fd);
+    return state ? state : ibh_state_new();
+}
+
+static gboolean write_whole(int fd, const char *text)
+{
+    gsize length = strlen(text);
+
+    while (length) {
+        gssize n = write(fd, text, length);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return FALSE;
+        text += n;
+        length -= (gsize)n;
+    }
+    return TRUE;
+}
+
+/* Written beside and renamed: a reader, or a crash, never sees half of it. */
+gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
+{
+    g_autofree char *name = g_strdup_printf("%s.state", store->key);
+    g_autofree char *beside = g_strdup_printf("%s.new", store->key);
+    g_autofree char *text = ibh_state_format(state);
+    gboolean written;
+    int fd;
+
+    (void)unlinkat(store->directory, beside, 0); /* of a run that was killed: we have the lock */
+    fd = openat(store->directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return fail("write", beside, error);
+    written = write_whole(fd, text) && fchmod(fd, 0644) == 0;
+    if (close(fd) < 0 || !written || renameat(store->directory, beside, store->directory, name) < 0) {
+        fail("write", name, error);
+        (void)unlinkat(store->directory, beside, 0);
+        return FALSE;
+    }
+    return TRUE;
+}

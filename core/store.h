@@ -1,0 +1,22 @@
+/*
+ * /run/ib-hook: one state file and one lock per network namespace.
+ */
+#pragma once
+
+#include "model.h"
+
+#define IBH_RUN_DIR "/run/ib-hook"
+
+typedef struct IbhStore IbhStore;
+
+/* `cookie`: of the namespace, 0 where the kernel has none. With `create`, the directory is made; without, a missing one
+ * is an empty store. A directory that others could write is refused. */
+IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
+void ibh_store_close(IbhStore *store); /* gives the lock back */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
+
+/* Waits for whoever has the lock, for at most `seconds`. */
+gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
+
+IbhState *ibh_store_load(IbhStore *store); /* empty, where there is none or it cannot be trusted */
+gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);

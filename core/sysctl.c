@@ -1,0 +1,50 @@
+#include "sysctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONF "/proc/sys/net/ipv4/conf"
+
+static char *sysctl_path(const char *iface, IbhSysctl key)
+{
+    return g_strdup_printf(CONF "/%s/%s", iface, ibh_sysctl_name(key));
+}
+
+void ibh_sysctl_read_all(int values[IBH_N_SYSCTLS])
+{
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        g_autofree char *path = sysctl_path("all", (IbhSysctl)key);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        char text[16] = "";
+
+        values[key] = 0;
+        if (fd < 0)
+            continue;
+        if (read(fd, text, sizeof text - 1) > 0)
+            values[key] = atoi(text);
+        close(fd);
+    }
+}
+
+gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error)
+{
+    g_autofree char *path = sysctl_path(iface, key);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    gssize written = -1;
+    char text[16];
+    int problem;
+
+    g_snprintf(text, sizeof text, "%d", value);
+    if (fd >= 0)
+        written = write(fd, text, strlen(text));
+    problem = errno;
+    if (fd >= 0)
+        close(fd);
+    if (written == (gssize)strlen(text))
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "%s: %s", path, g_strerror(problem));
+    return FALSE;
+}

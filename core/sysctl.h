@@ -1,0 +1,10 @@
+/*
+ * The per-interface sysctls of IPv4. Reading those of an interface needs no file: netlink brings them along.
+ */
+#pragma once
+
+#include "model.h"
+
+/* net.ipv4.conf.all; a value that cannot be read counts as 0. */
+void ibh_sysctl_read_all(int values[IBH_N_SYSCTLS]);
+gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);

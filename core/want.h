@@ -1,0 +1,14 @@
+/*
+ * What a rail should have: rules, routes and sysctls. Pure.
+ */
+#pragma once
+
+#include "rails.h"
+
+GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic);  /* IbhRule */
+GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic); /* IbhRoute, in the order they must be added */
+
+/* The administrator's value of a sysctl: what it was before we changed it, if we did and it is still ours. */
+int ibh_sysctl_base(const IbhSnapshot *snapshot, const IbhLink *link, IbhSysctl key);
+/* The value it should have now: of a NIC that is no rail, the administrator's. */
+int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
