@@ -15,7 +15,7 @@ PKG_LIBS = $(shell pkg-config --libs $(PKGS))
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
             -Wno-overlength-strings
-HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-D_FORTIFY_SOURCE=2)
+HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(findstring -fsanitize,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_56 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_56 -DIBH_VERSION='"$(VERSION)"' -Icore $(WARNINGS) $(WERROR) $(HARDEN) \
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
@@ -43,27 +43,86 @@ $(BUILD)/%.o: %.c
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
+# ---- installing ----------------------------------------------------------------------------------
+
+SBINDIR ?= $(PREFIX)/sbin
+DOCDIR ?= $(PREFIX)/share/doc/ib-hook
+
+install: $(BUILD)/ib-hook
+	install -D -m 0755 $(BUILD)/ib-hook $(DESTDIR)$(SBINDIR)/ib-hook
+	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+
+# ---- set-up and demonstration --------------------------------------------------------------------
+
+deps:
+	@packaging/deps.sh build tests
+
+demo:
+	@packaging/deps.sh build
+	@$(MAKE) -s all
+	@tests/netns/demo.sh
+
 # ---- tests ---------------------------------------------------------------------------------------
 # tests/unit/test_NAME.c is one program; the other .c files beside it are shared by all of them.
+
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,$(BUILD)/test_%,$(wildcard tests/unit/test_*.c))
 UNIT_SHARED := $(patsubst %.c,%,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
-$(BUILD)/tests/%.o: ALL_CFLAGS += -Itests/unit -DIBH_TESTS='"$(CURDIR)/tests"'
+$(BUILD)/tests/unit/%.o: ALL_CFLAGS += -Itests/unit -DIBH_TESTS='"$(CURDIR)/tests"'
 
 $(BUILD)/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(UNIT_SHARED)) $(BUILD)/libibhook-pure.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(shell pkg-config --libs cmocka glib-2.0)
 
-unit-tests: $(UNIT_TESTS)
-
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/%,$(wildcard tests/tools/*.c))
-$(BUILD)/%: $(BUILD)/tests/tools/%.o
+$(TOOLS): $(BUILD)/%: $(BUILD)/tests/tools/%.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^
+
+unit-tests: $(UNIT_TESTS)
 tools: $(TOOLS)
 
-check-unit: $(UNIT_TESTS)
-	@set -e; for t in $^; do echo "== $${t##*/}"; $$t; done
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+check: deps
+	@$(MAKE) -s -j2 all tools unit-tests
+	@$(MAKE) -s check-unit check-install check-sanitized check-valgrind check-netns
+
+check-unit: unit-tests
+	@set -e; for t in $(UNIT_TESTS); do $$t; done
+
+# The random tests are shorter here: each case costs many times more.
+check-sanitized:
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/sanitized CFLAGS='$(SANITIZE)' all unit-tests
+	@set -e; for t in $(UNIT_TESTS:$(BUILD)/%=$(BUILD)/sanitized/%); do IBH_CASES=1000 $$t; done
+
+check-valgrind: unit-tests
+	@set -e; for t in $(UNIT_TESTS); do IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full $$t; done
+
+check-netns: all tools
+	@tests/netns/run
+
+# Exactly these files, and a program that says its version.
+check-install: all
+	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR=$(CURDIR)/$(BUILD)/root PREFIX=/usr
+	@cd $(BUILD)/root && find . -type f | sort | diff $(CURDIR)/tests/installed-files -
+	@$(BUILD)/root/usr/sbin/ib-hook --version
+
+# ---- static checks -------------------------------------------------------------------------------
+
+C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run
+
+lint:
+	@packaging/deps.sh lint
+	@clang-format --dry-run --Werror $(C_FILES)
+	@shellcheck -x $(SHELL_FILES)
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/gcc CC=gcc WERROR=-Werror all tools unit-tests
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
+	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core
+	@clang-tidy --quiet $(wildcard core/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) 2>/dev/null
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all unit-tests tools check-unit clean
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-install lint \
+        unit-tests tools clean
 .SECONDARY:

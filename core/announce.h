@@ -9,7 +9,10 @@ typedef struct {
     int socket; /* a packet socket, opened at need; -1: none */
 } IbhAnnouncer;
 
-#define IBH_ANNOUNCER_INIT {.socket = -1}
+#define IBH_ANNOUNCER_INIT                                                                                             \
+    {                                                                                                                  \
+        .socket = -1                                                                                                   \
+    }
 
 /* Sends a gratuitous ARP for any address from any link. Closing its packet socket costs some milliseconds (the kernel
  * waits for an RCU grace period), so whoever can leaves it to the kernel's own ARP (ibh_netlink_announce). */

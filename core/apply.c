@@ -1,7 +1,10 @@
 #include "apply.h"
 
-static void rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer kernel, GString *message)
+/* NULL when the unit is as it was before, else what the kernel said to the first step that could not be taken back. */
+static char *rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer kernel)
 {
+    char *problem = NULL;
+
     for (guint i = done->len; i-- > 0;) {
         const IbhOp *op = g_ptr_array_index(done, i);
         g_autoptr(GError) error = NULL;
@@ -9,24 +12,34 @@ static void rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer ker
 
         if (op->unit != unit)
             continue;
+        if (ibh_op_inverse(op, &inverse) && !execute(kernel, &inverse, &error)) {
+            if (!problem)
+                problem = g_strdup(error->message);
+            continue; /* it stands */
+        }
         g_ptr_array_remove_index(done, i);
-        if (ibh_op_inverse(op, &inverse) && !execute(kernel, &inverse, &error))
-            g_string_append_printf(message, "; rolling back also failed: %s", error->message);
     }
+    return problem;
 }
 
-/* The operation, the interface and the kernel's own words. */
-static char *fail(GPtrArray *done, const IbhOp *op, const char *words, IbhExecute execute, gpointer kernel)
+/* The operation, the interface and the kernel's own words; and what that means. */
+static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute execute, gpointer kernel)
 {
     g_autofree char *command = ibh_op_command(op);
+    g_autofree char *problem = NULL;
     GString *message = g_string_new(NULL);
 
-    g_string_printf(message, "%s: %s failed: %s (%s)", op->iface[0] ? op->iface : "-", ibh_op_name(op->type), words,
-                    command);
-    if (op->unit) {
-        g_string_append_printf(message, "; %s is as it was before", op->iface);
-        rollback(done, op->unit, execute, kernel, message);
-    }
+    g_string_printf(message, "%s: %s failed: %s (%s)", op->iface[0] ? op->iface : "-", ibh_op_name(op->type),
+                    error->message, command);
+    if (error->domain == IBH_ANSWER_LOST)
+        g_ptr_array_add(done, op);
+    if (op->unit)
+        problem = rollback(done, op->unit, execute, kernel);
+    if (problem)
+        g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
+                               problem);
+    else if (op->unit)
+        g_string_append(message, "; it is as it was before");
     return g_string_free(message, FALSE);
 }
 
@@ -56,7 +69,7 @@ IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel)
             g_ptr_array_add(outcome->done, op);
             continue;
         }
-        g_ptr_array_add(outcome->errors, fail(outcome->done, op, error->message, execute, kernel));
+        g_ptr_array_add(outcome->errors, fail(outcome->done, op, error, execute, kernel));
         g_array_append_val(failed, op->unit);
     }
     return outcome;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/fib_rules.h>
+#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -68,10 +69,28 @@ static gboolean is_usable(const IbhNic *nic)
     return (nic->link->flags & IFF_UP) && nic->link->carrier;
 }
 
-static gboolean is_anybodys(const IbhRails *rails, const IbhIp *ip)
+/* The network or broadcast address of a subnet: the last bits are all 0 or all 1. */
+static gboolean is_edge(const IbhPrefix *subnet, const IbhIp *ip)
 {
+    guint bits = ibh_ip_bits(ip);
+    gboolean zeros = TRUE, ones = TRUE;
+
+    for (guint bit = subnet->length; bit < bits; bit++) {
+        gboolean set = (ip->bytes[bit / 8] & (0x80u >> (bit % 8))) != 0;
+
+        zeros &= !set;
+        ones &= set;
+    }
+    return bits - subnet->length > 1 && ibh_prefix_contains(subnet, ip) && (zeros || ones);
+}
+
+/* An address of ours, or one that stands for a whole subnet of ours. */
+static gboolean is_special(const IbhRails *rails, const IbhIp *ip)
+{
+    if (ibh_rails_holder(rails, ip))
+        return TRUE;
     for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        if (ibh_ip_equal(&g_array_index(rails->snapshot->addresses, IbhAddress, i).local, ip))
+        if (is_edge(&g_array_index(rails->snapshot->addresses, IbhAddress, i).subnet, ip))
             return TRUE;
     }
     return FALSE;
@@ -92,7 +111,8 @@ static gboolean is_in_longer_prefix(const GArray *routes, const IbhPrefix *subne
 static IbhIp nth_host(const IbhPrefix *subnet, guint32 n)
 {
     IbhIp ip = subnet->ip;
-    guint32 number = ((guint32)ip.bytes[0] << 24 | (guint32)ip.bytes[1] << 16 | (guint32)ip.bytes[2] << 8 | ip.bytes[3]) + n;
+    guint32 number =
+        ((guint32)ip.bytes[0] << 24 | (guint32)ip.bytes[1] << 16 | (guint32)ip.bytes[2] << 8 | ip.bytes[3]) + n;
 
     for (int i = 0; i < 4; i++)
         ip.bytes[i] = (guint8)(number >> (24 - 8 * i));
@@ -110,7 +130,7 @@ static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, cons
     for (guint64 n = first; n <= last; n += n < first + 64 ? 1 : step) {
         IbhIp ip = nth_host(subnet, (guint32)n);
 
-        if (!is_anybodys(rails, &ip) && !is_in_longer_prefix(routes, subnet, &ip)) {
+        if (!is_special(rails, &ip) && !is_in_longer_prefix(routes, subnet, &ip)) {
             *ret_ip = ip;
             return TRUE;
         }
@@ -170,8 +190,8 @@ static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *que
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         IbhIp neighbour;
 
-        if (address->ifindex != nic->link->ifindex || address->scope >= RT_SCOPE_HOST ||
-            ibh_address_is_host(address) || ibh_rails_owner(rails, &address->local) != nic ||
+        if (address->ifindex != nic->link->ifindex || address->scope >= RT_SCOPE_HOST || ibh_address_is_host(address) ||
+            ibh_rails_owner(rails, &address->local) != nic ||
             !find_neighbour(rails, routes, &address->subnet, &neighbour))
             continue;
         ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
@@ -236,7 +256,18 @@ static void judge_op(Check *check, const IbhOp *op)
 
 static char *sysctl_command(const char *iface, IbhSysctl key, int value)
 {
-    return g_strdup_printf("sysctl -w net/ipv4/conf/%s/%s=%d", iface, ibh_sysctl_name(key), value);
+    IbhOp op = {.type = IBH_OP_SYSCTL_SET, .key = key, .to = value};
+
+    g_strlcpy(op.iface, iface, sizeof op.iface);
+    return ibh_op_command(&op);
+}
+
+/* A command that ends in the interface's name. */
+static char *command_for(const char *command, const char *iface)
+{
+    g_autofree char *word = ibh_shell_word(iface);
+
+    return g_strdup_printf("%s %s", command, word);
 }
 
 static const char *sysctl_matters(IbhSysctl key)
@@ -270,7 +301,8 @@ static void judge_sysctls(Check *check, const IbhNic *nic)
     }
     if (ignore > 2 && all[IBH_SYSCTL_ARP_IGNORE] == ignore)
         find(check, nic->link->name, IBH_WARNING, "effective-sysctl", sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0),
-             "net.ipv4.conf.all.arp_ignore=%d overrides the interface: peers get no answer to their ARP requests", ignore);
+             "net.ipv4.conf.all.arp_ignore=%d overrides the interface: peers get no answer to their ARP requests",
+             ignore);
 }
 
 /* ---- the kernel's own answers ---- */
@@ -298,15 +330,17 @@ static void judge_answer(Check *check, const IbhQuestion *question)
     ibh_ip_format(&answer->to, to);
     if (leaves_wrong(question)) {
         find(check, iface, IBH_ERROR, "routed-other-nic", g_strdup_printf("ip route get %s from %s", to, from),
-             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: an earlier rule or a better route "
-             "decides", from,
-             to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
+             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: an earlier rule or a better "
+             "route "
+             "decides",
+             from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
     } else if (question->kind == IBH_ASK_ARRIVES && (answer->error == EINVAL || answer->error == EXDEV)) {
         find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
              "the kernel drops what %s sends to %s by %s (rp_filter, own or of all)", from, to, iface);
     } else if (question->kind == IBH_ASK_LOCAL && (answer->error || answer->type != RTN_LOCAL)) {
         find(check, iface, IBH_ERROR, "local-rule-late", g_strdup("ip rule add priority 0 from all lookup local"),
-             "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes too "
+             "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
+             "too "
              "late",
              from, to);
     }
@@ -354,9 +388,9 @@ static void judge_foreign_rules(Check *check, const IbhNic *nic)
         if (can_match(check, rule, nic))
             find(check, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
                  g_strdup_printf("ip rule show priority %u", rule->priority),
-                 "the rule %u: from %s%s lookup %u comes before ours and can match the rail's traffic", rule->priority,
-                 rule->from.length ? ibh_prefix_format(&rule->from, from) : "all", rule->selectors ? " …" : "",
-                 rule->table);
+                 "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic",
+                 rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
+                 rule->selectors ? " …" : "", rule->table);
     }
 }
 
@@ -378,7 +412,8 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
 
         if (!is_foreign_in_table(route, nic) || elsewhere)
             continue;
-        elsewhere = route->dst.length > 0 && route->ifindex != nic->link->ifindex && route->type == RTN_UNICAST;
+        elsewhere = route->dst.length > 0 && route->type != RTN_THROW &&
+                    (route->type != RTN_UNICAST || route->ifindex != nic->link->ifindex);
         if (!worst || elsewhere)
             worst = route;
     }
@@ -397,14 +432,13 @@ static void judge_duplicates(Check *check, const IbhNic *nic)
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        const IbhNic *owner = address->ifindex == nic->link->ifindex ? ibh_rails_owner(check->rails, &address->local) : nic;
+        const IbhNic *owner =
+            address->ifindex == nic->link->ifindex ? ibh_rails_owner(check->rails, &address->local) : nic;
 
         if (owner && owner != nic)
             find(check, nic->link->name, IBH_ERROR, "duplicate-address",
-                 g_strdup_printf("ip address del %s/%u dev %s", ibh_ip_format(&address->local, ip),
-                                 address->subnet.length, nic->link->name),
-                 "%s is also an address of %s, which has the rule", ibh_ip_format(&address->local, ip),
-                 owner->link->name);
+                 command_for("ip address show", nic->link->name), "%s is also an address of %s, which has the rule",
+                 ibh_ip_format(&address->local, ip), owner->link->name);
     }
 }
 
@@ -413,7 +447,7 @@ static void judge_duplicates(Check *check, const IbhNic *nic)
 static void judge_rail(Check *check, const IbhNic *nic)
 {
     if (!is_usable(nic))
-        find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", nic->link->name),
+        find(check, nic->link->name, IBH_ERROR, "carrier-down", command_for("ip link show", nic->link->name),
              "%s: nothing can leave or arrive by it",
              nic->link->flags & IFF_UP ? "the link has no carrier (cable, switch port, subnet manager)"
                                        : "the link is administratively down");
@@ -429,7 +463,7 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
 
     switch (nic->status) {
     case IBH_NIC_HELD:
-        find(check, iface, IBH_WARNING, "held", g_strdup_printf("ib-hook --iface %s --apply", iface), "%s", nic->why);
+        find(check, iface, IBH_WARNING, "held", command_for("ib-hook --apply --iface", iface), "%s", nic->why);
         break;
     case IBH_NIC_DEFERRED:
         find(check, iface, IBH_INFO, "deferred", g_strdup("remove that rule or route-table, or set manage=no"),
@@ -442,7 +476,7 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
              "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
-        find(check, iface, IBH_INFO, "no-address", g_strdup_printf("ip address show %s", iface), "%s", nic->why);
+        find(check, iface, IBH_INFO, "no-address", command_for("ip address show", iface), "%s", nic->why);
         break;
     default:
         break;
@@ -455,8 +489,8 @@ static void judge_vrf(Check *check, const IbhNic *nic)
 {
     const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
 
-    if (master && g_str_equal(master->kind, "vrf") && nic->link->rdma[0])
-        find(check, nic->link->name, IBH_INFO, "vrf", g_strdup_printf("ip link show %s", master->name),
+    if (master && g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
+        find(check, nic->link->name, IBH_INFO, "vrf", command_for("ip link show", master->name),
              "in the VRF %s, whose table routes it", master->name);
 }
 

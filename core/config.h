@@ -15,7 +15,7 @@
 typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 
-#define IBH_TABLE_BASE 940u    /* automatic tables are this plus the rank */
+#define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u
 #define IBH_TABLE_AUTO 0u
 #define IBH_SYSCTL_UNSET (-2) /* the value follows arp= */
@@ -41,8 +41,8 @@ void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
 /* Adds one file's text; later files win over earlier ones at the same specificity. */
-gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length,
-                        IbhTableLookup lookup, gpointer lookup_data, GError **error);
+gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
+                        gpointer lookup_data, GError **error);
 
 guint32 ibh_config_priority(const IbhConfig *config); /* of the first tier */
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);

@@ -24,6 +24,29 @@ void ibh_plan_free(IbhPlan *plan)
     g_free(plan);
 }
 
+static int unit_of(const IbhPlan *plan, const IbhNic *nic)
+{
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (op->ifindex == nic->link->ifindex && op->type != IBH_OP_ANNOUNCE)
+            return op->unit;
+    }
+    return 0;
+}
+
+void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b)
+{
+    int unit = unit_of(plan, a), other = unit_of(plan, b);
+
+    for (guint i = 0; unit && other && unit != other && i < plan->ops->len; i++) {
+        IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (op->unit == other)
+            op->unit = unit;
+    }
+}
+
 IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why)
 {
     IbhOp *op = g_new0(IbhOp, 1);
@@ -43,14 +66,16 @@ void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRu
     ibh_emit(plan, type, nic, why)->rule = *rule;
 }
 
-void ibh_emit_route(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRoute *route, const IbhRoute *replaced,
-                    char *why)
+void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                    const IbhRoute *replaced, char *why)
 {
     IbhOp *op = ibh_emit(plan, type, nic, why);
+    const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
 
     op->route = *route;
     if (replaced)
         op->replaced = *replaced;
+    op->for_good = goes && goes->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &goes->src);
 }
 
 void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
@@ -91,42 +116,20 @@ void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, 
     op->by_kernel = is_kernels_choice(rails->snapshot, from->link->ifindex, ip);
 }
 
-gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
+gboolean ibh_is_repeated(const GArray *addresses, guint at)
 {
-    return !only || (nic && g_strv_contains(only, nic->link->name));
-}
+    const IbhAddress *address = &g_array_index(addresses, IbhAddress, at);
 
-static gboolean nic_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip)
-{
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
-        if (address->ifindex == nic->link->ifindex && ibh_ip_equal(&address->local, ip))
+    while (at-- > 0 && g_array_index(addresses, IbhAddress, at).ifindex == address->ifindex) {
+        if (ibh_ip_equal(&g_array_index(addresses, IbhAddress, at).local, &address->local))
             return TRUE;
     }
     return FALSE;
 }
 
-const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
+gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
 {
-    const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
-
-    if (by_table && nic_has_address(rails, by_table, &rule->from.ip))
-        return by_table;
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (nic_has_address(rails, nic, &rule->from.ip))
-            return nic;
-    }
-    return by_table;
-}
-
-const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
-{
-    const IbhNic *by_device = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
-
-    return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
+    return !only || (nic && g_strv_contains(only, nic->link->name));
 }
 
 /* ---- rp_filter ---- */
@@ -166,4 +169,11 @@ void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, i
 
     if (phase != RP_FIRST && now != want)
         ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, want, g_strdup("strict again: peers were told"));
+}
+
+gboolean ibh_may_loosen(const IbhNic *nic)
+{
+    int own = nic->settings.sysctl[IBH_SYSCTL_RP_FILTER];
+
+    return own != IBH_SYSCTL_KEEP && !(own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
 }

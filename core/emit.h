@@ -7,21 +7,22 @@
 
 IbhPlan *ibh_plan_new(void);
 
+/* Makes one unit of the operations of two NICs. */
+void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b);
+
 /* `nic`: whose unit it belongs to; NULL: something of ours whose NIC is gone. */
 IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why);
 void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
-void ibh_emit_route(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRoute *route, const IbhRoute *replaced,
-                    char *why);
+void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                    const IbhRoute *replaced, char *why);
 void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
 /* Announces `ip` from the NIC `from`, for the unit of `nic`. */
 void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, const IbhNic *from, const IbhIp *ip,
                        char *why);
 
+/* The NIC has this address twice, with two prefix lengths, and this is the second. */
+gboolean ibh_is_repeated(const GArray *addresses, guint at);
 gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
-
-/* Whose a rule or route of ours is: the NIC that has the address or the device, else that of the table, else NULL. */
-const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
-const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
 /* ---- rp_filter: 1 drops what comes in on another NIC than the answer would leave by ---- */
 
@@ -29,3 +30,8 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
  * is loosened for as long as that takes. */
 void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
 void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
+/* An rp_filter that the administrator keeps is not loosened for a moment either. */
+gboolean ibh_may_loosen(const IbhNic *nic);
+
+/* Undoes what is ours on NICs that are no rail (any more). */
+void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);

@@ -279,6 +279,7 @@ static IbhConfig *load_under(const char *root, const char *file, GError **error)
     if (file != NULL ? add_file(config, root, file, &local) : add_standard(config, root, &local))
         return g_steal_pointer(&config);
     /* To the caller it is one kind of trouble: a configuration that cannot be used. */
+    g_assert(local != NULL);
     local->domain = IBH_CONFIG_ERROR;
     local->code = 0;
     g_propagate_error(error, local);

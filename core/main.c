@@ -2,6 +2,7 @@
 #include "report.h"
 #include "run.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,11 +41,25 @@ static int run(const IbhOptions *options)
     return status;
 }
 
+/* Where a caller closed 0, 1 or 2, nothing that is opened later may take their place. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     g_auto(IbhOptions) options = {0};
     g_autoptr(GError) error = NULL;
     int status = IBH_EXIT_OK;
+
+    open_standard_descriptors();
 
     if (!ibh_options_parse(argc, argv, &options, &error))
         status = usage_error(&options, error->message);

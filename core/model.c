@@ -121,8 +121,8 @@ gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
 /* ---- sysctls ---- */
 
 static const char *const sysctl_names[IBH_N_SYSCTLS] = {
-    [IBH_SYSCTL_RP_FILTER] = "rp_filter",         [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
-    [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce",   [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
+    [IBH_SYSCTL_RP_FILTER] = "rp_filter",       [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
+    [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce", [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
     [IBH_SYSCTL_ACCEPT_LOCAL] = "accept_local",
 };
 

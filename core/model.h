@@ -66,15 +66,15 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 typedef struct {
     int ifindex;
     char name[IFNAMSIZ];
-    guint16 type;   /* ARPHRD_* */
-    guint flags;    /* IFF_* */
+    guint16 type; /* ARPHRD_* */
+    guint flags;  /* IFF_* */
     gboolean carrier;
-    int master;     /* ifindex, 0: none */
-    int parent;     /* ifindex of the link it is stacked on in this namespace, 0: none */
-    char kind[16];  /* "ipoib", "vlan", "veth", …; "": hardware */
+    int master;    /* ifindex, 0: none */
+    int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
+    char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
     gboolean representor;
-    gboolean vf;    /* a virtual function: ranks after physical ones */
-    char rdma[72];  /* "mlx5_1/1", "": no RDMA port known */
+    gboolean vf;   /* a virtual function: ranks after physical ones */
+    char rdma[72]; /* "mlx5_1/1", "": no RDMA port known */
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
@@ -111,13 +111,13 @@ typedef enum {
 typedef struct {
     int family;
     guint32 priority;
-    IbhPrefix from;    /* length 0: from all */
-    guint8 action;     /* FR_ACT_* */
-    guint32 table;     /* of a table action */
-    guint8 protocol;   /* RTPROT_* */
+    IbhPrefix from;               /* length 0: from all */
+    guint8 action;                /* FR_ACT_* */
+    guint32 table;                /* of a table action */
+    guint8 protocol;              /* RTPROT_* */
     gint64 suppress_prefixlength; /* -1: absent */
     gint64 suppress_ifgroup;      /* -1: absent */
-    guint selectors;   /* IbhSelector */
+    guint selectors;              /* IbhSelector */
     gboolean l3mdev;
 } IbhRule;
 
@@ -130,14 +130,14 @@ typedef struct {
     int family;
     guint32 table;
     IbhPrefix dst;
-    guint8 type;      /* RTN_UNICAST, RTN_THROW, … */
-    guint8 protocol;  /* RTPROT_* */
-    guint8 scope;     /* RT_SCOPE_* */
+    guint8 type;     /* RTN_UNICAST, RTN_THROW, … */
+    guint8 protocol; /* RTPROT_* */
+    guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;      /* 0: none (throw) */
-    IbhIp gateway;    /* AF_UNSPEC: on link */
-    IbhIp src;        /* AF_UNSPEC: none */
-    guint nexthops;   /* more than 1: multipath, or a nexthop object; ifindex is that of the first */
+    int ifindex;    /* 0: none (throw) */
+    IbhIp gateway;  /* AF_UNSPEC: on link */
+    IbhIp src;      /* AF_UNSPEC: none */
+    guint nexthops; /* more than 1: multipath; ifindex is that of the first */
 } IbhRoute;
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
@@ -156,7 +156,7 @@ typedef struct {
 } IbhSavedSysctl;
 
 typedef struct {
-    GArray *sysctls; /* IbhSavedSysctl */
+    GArray *sysctls;  /* IbhSavedSysctl */
     GPtrArray *holds; /* char *: interface names that --undo left alone */
 } IbhState;
 
@@ -173,12 +173,12 @@ typedef struct {
 } IbhNeighbour;
 
 typedef struct {
-    GArray *links;      /* IbhLink */
-    GArray *addresses;  /* IbhAddress, in the kernel's order */
-    GArray *rules;      /* IbhRule, in the kernel's order: all of the family */
-    GArray *routes;     /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
-                           connected ones), and all of the tables somebody's rule leads a rail's address to */
-    GArray *neighbours; /* IbhNeighbour: dynamic entries; read only for --undo */
+    GArray *links;          /* IbhLink */
+    GArray *addresses;      /* IbhAddress, in the kernel's order */
+    GArray *rules;          /* IbhRule, in the kernel's order: all of the family */
+    GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
+                               connected ones), and all of the tables somebody's rule leads a rail's address to */
+    GArray *neighbours;     /* IbhNeighbour: dynamic entries; read only for --undo */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     IbhState *state;
 } IbhSnapshot;

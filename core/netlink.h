@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "operation.h"
+#include "apply.h"
 
 #define IBH_NETLINK_ERROR (g_quark_from_static_string("ibh-netlink-error")) /* the code is an errno */
 
@@ -23,9 +23,10 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 /* ---- reading: each appends to an array ---- */
 
 typedef struct {
-    guint32 table;  /* 0: all */
+    guint32 table;   /* 0: all */
     guint8 protocol; /* 0: all */
-    guint8 type;    /* 0: all */
+    guint8 type;     /* 0: all */
+    int ifindex;     /* of the device, 0: any */
 } IbhRouteFilter;
 
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/fib_rules.h>
+#include <linux/if_arp.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/ip.h>
@@ -23,6 +24,11 @@ static gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attr
 static guint32 get_u32(struct nlattr *attribute, guint32 otherwise)
 {
     return attribute && nla_len(attribute) >= 4 ? nla_get_u32(attribute) : otherwise;
+}
+
+static guint8 get_u8(struct nlattr *attribute)
+{
+    return attribute && nla_len(attribute) >= 1 ? nla_get_u8(attribute) : 0;
 }
 
 static IbhIp get_ip(struct nlattr *attribute, int family)
@@ -54,15 +60,15 @@ static void get_string(struct nlattr *attribute, char *buffer, gsize size)
 /* ---- dumps ---- */
 
 /* A dump that changed under way may lack something or have it twice: it is read again, from the start. */
-static gboolean dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, GArray *array, const char *what,
-                     GError **error)
+static gboolean dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
+                     const char *what, GError **error)
 {
     guint before = array->len;
 
     for (int attempt = 1; message; attempt++) {
         g_autoptr(GError) local = NULL;
 
-        if (ibh_netlink_talk(netlink, message, each, array, &local)) {
+        if (ibh_netlink_talk(netlink, message, each, data, &local)) {
             nlmsg_free(message);
             return TRUE;
         }
@@ -73,6 +79,7 @@ static gboolean dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc
             return FALSE;
         }
         nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ;
+        g_usleep((gulong)attempt * 1000);
     }
     g_set_error(error, IBH_NETLINK_ERROR, ENOMEM, "cannot read %s: out of memory", what);
     return FALSE;
@@ -119,10 +126,8 @@ static void get_kind(struct nlattr *info, char *kind, gsize size)
 static void get_sysctls(struct nlattr *af_spec, int *values)
 {
     static const int indices[IBH_N_SYSCTLS] = {
-        [IBH_SYSCTL_RP_FILTER] = IPV4_DEVCONF_RP_FILTER,
-        [IBH_SYSCTL_ARP_FILTER] = IPV4_DEVCONF_ARPFILTER,
-        [IBH_SYSCTL_ARP_ANNOUNCE] = IPV4_DEVCONF_ARP_ANNOUNCE,
-        [IBH_SYSCTL_ARP_IGNORE] = IPV4_DEVCONF_ARP_IGNORE,
+        [IBH_SYSCTL_RP_FILTER] = IPV4_DEVCONF_RP_FILTER,       [IBH_SYSCTL_ARP_FILTER] = IPV4_DEVCONF_ARPFILTER,
+        [IBH_SYSCTL_ARP_ANNOUNCE] = IPV4_DEVCONF_ARP_ANNOUNCE, [IBH_SYSCTL_ARP_IGNORE] = IPV4_DEVCONF_ARP_IGNORE,
         [IBH_SYSCTL_ACCEPT_LOCAL] = IPV4_DEVCONF_ACCEPT_LOCAL,
     };
     struct nlattr *inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET) : NULL;
@@ -168,8 +173,10 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     link.master = (int)get_u32(attributes[IFLA_MASTER], 0);
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
     get_kind(attributes[IFLA_LINKINFO], link.kind, sizeof link.kind);
-    if (!attributes[IFLA_LINK_NETNSID] && is_stacked_kind(link.kind))
+    if (!attributes[IFLA_LINK_NETNSID] && (is_stacked_kind(link.kind) || link.type == ARPHRD_INFINIBAND))
         link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
+    if (link.parent == link.ifindex)
+        link.parent = 0;
     get_string(attributes[IFLA_PHYS_PORT_NAME], port, sizeof port);
     link.representor = attributes[IFLA_PHYS_SWITCH_ID] && is_representor_port(port);
     get_hardware_address(attributes, &link);
@@ -185,7 +192,7 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 
     if (message)
         nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    return dump(netlink, message, on_link, links, "the interfaces", error);
+    return dump(netlink, message, on_link, links, links, "the interfaces", error);
 }
 
 /* ---- addresses ---- */
@@ -217,8 +224,8 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int family, GArray *add
 {
     struct ifaddrmsg fixed = {.ifa_family = (guint8)family};
 
-    return dump(netlink, dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address, addresses, "the addresses",
-                error);
+    return dump(netlink, dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address, addresses, addresses,
+                "the addresses", error);
 }
 
 /* ---- rules ---- */
@@ -275,6 +282,7 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     const struct fib_rule_hdr *info = nlmsg_data(header);
     IbhRule rule = {0};
     gint32 prefixlength;
+    guint32 ifgroup;
 
     if (header->nlmsg_type != RTM_NEWRULE)
         return TRUE;
@@ -285,14 +293,12 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     rule.from = get_prefix(attributes[FRA_SRC], info->family, info->src_len);
     rule.action = info->action;
     rule.table = get_u32(attributes[FRA_TABLE], info->table);
-    rule.protocol = attributes[FRA_PROTOCOL] ? nla_get_u8(attributes[FRA_PROTOCOL]) : RTPROT_UNSPEC;
+    rule.protocol = get_u8(attributes[FRA_PROTOCOL]);
     prefixlength = (gint32)get_u32(attributes[FRA_SUPPRESS_PREFIXLEN], G_MAXUINT32);
     rule.suppress_prefixlength = prefixlength < 0 ? -1 : prefixlength;
-    rule.suppress_ifgroup =
-        attributes[FRA_SUPPRESS_IFGROUP] ? (gint64)nla_get_u32(attributes[FRA_SUPPRESS_IFGROUP]) : -1;
-    if (rule.suppress_ifgroup == G_MAXUINT32)
-        rule.suppress_ifgroup = -1;
-    rule.l3mdev = attributes[FRA_L3MDEV] && nla_get_u8(attributes[FRA_L3MDEV]);
+    ifgroup = get_u32(attributes[FRA_SUPPRESS_IFGROUP], G_MAXUINT32);
+    rule.suppress_ifgroup = ifgroup == G_MAXUINT32 ? -1 : (gint64)ifgroup;
+    rule.l3mdev = get_u8(attributes[FRA_L3MDEV]) != 0;
     rule.selectors = rule_selectors(header, info);
     g_array_append_val((GArray *)data, rule);
     return TRUE;
@@ -302,7 +308,8 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, int family, GArray *rules, 
 {
     struct fib_rule_hdr fixed = {.family = (guint8)family};
 
-    return dump(netlink, dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule, rules, "the routing rules", error);
+    return dump(netlink, dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule, rules, rules, "the routing rules",
+                error);
 }
 
 /* ---- routes ---- */
@@ -323,14 +330,12 @@ static void get_first_nexthop(struct nlattr *multipath, IbhRoute *route)
     }
 }
 
-static gboolean on_route(struct nlmsghdr *header, gpointer data)
+static gboolean read_route(struct nlmsghdr *header, IbhRoute *ret_route)
 {
     struct nlattr *attributes[RTA_MAX + 1];
     const struct rtmsg *info = nlmsg_data(header);
     IbhRoute route = {.nexthops = 0};
 
-    if (header->nlmsg_type != RTM_NEWROUTE)
-        return TRUE;
     if (!parse(header, sizeof *info, attributes, RTA_MAX))
         return FALSE;
     route.family = info->rtm_family;
@@ -346,14 +351,35 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
     route.nexthops = route.ifindex ? 1 : 0;
     if (attributes[RTA_MULTIPATH])
         get_first_nexthop(attributes[RTA_MULTIPATH], &route);
-    g_array_append_val((GArray *)data, route);
+    *ret_route = route;
     return TRUE;
 }
 
+typedef struct {
+    const IbhRouteFilter *filter;
+    GArray *routes;
+} RouteDump;
+
+/* A kernel without strict dumps sends everything. */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
     return (!filter->table || filter->table == route->table) &&
-           (!filter->protocol || filter->protocol == route->protocol) && (!filter->type || filter->type == route->type);
+           (!filter->protocol || filter->protocol == route->protocol) &&
+           (!filter->type || filter->type == route->type) && (!filter->ifindex || filter->ifindex == route->ifindex);
+}
+
+static gboolean on_route(struct nlmsghdr *header, gpointer data)
+{
+    const RouteDump *routes = data;
+    IbhRoute route;
+
+    if (header->nlmsg_type != RTM_NEWROUTE)
+        return TRUE;
+    if (!read_route(header, &route))
+        return FALSE;
+    if (passes(&route, routes->filter))
+        g_array_append_val(routes->routes, route);
+    return TRUE;
 }
 
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, int family, const IbhRouteFilter *filter, GArray *routes,
@@ -364,23 +390,19 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, int family, const IbhRoute
                           .rtm_protocol = filter->protocol,
                           .rtm_type = filter->type};
     struct nl_msg *message = dump_request(RTM_GETROUTE, &fixed, sizeof fixed);
+    RouteDump result = {.filter = filter, .routes = routes};
     g_autoptr(GError) local = NULL;
-    guint before = routes->len;
 
     if (message && filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
-    if (!dump(netlink, message, on_route, routes, "the routes", &local)) {
-        if (filter->table && local->code == ENOENT) /* no such table: no route in it */
-            return TRUE;
-        g_propagate_error(error, g_steal_pointer(&local));
-        return FALSE;
-    }
-    /* A kernel without strict dumps sends everything. */
-    for (guint i = routes->len; i-- > before;) {
-        if (!passes(&g_array_index(routes, IbhRoute, i), filter))
-            g_array_remove_index(routes, i);
-    }
-    return TRUE;
+    if (message && filter->ifindex)
+        nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
+    if (dump(netlink, message, on_route, &result, routes, "the routes", &local))
+        return TRUE;
+    if (filter->table && local->code == ENOENT) /* no such table: no route in it */
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&local));
+    return FALSE;
 }
 
 /* ---- neighbours ---- */
@@ -397,7 +419,9 @@ static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
         return FALSE;
     neighbour.ifindex = info->ndm_ifindex;
     neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
-    if (neighbour.ip.family != AF_UNSPEC && !(info->ndm_state & (NUD_PERMANENT | NUD_NOARP)))
+    /* Only what ARP will find again: not what somebody, or a control plane, put there. */
+    if (neighbour.ip.family != AF_UNSPEC && !(info->ndm_state & (NUD_PERMANENT | NUD_NOARP)) &&
+        !(info->ndm_flags & NTF_EXT_LEARNED) && !attributes[NDA_FLAGS_EXT])
         g_array_append_val((GArray *)data, neighbour);
     return TRUE;
 }
@@ -406,30 +430,29 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *ne
 {
     struct ndmsg fixed = {.ndm_family = (guint8)family};
 
-    return dump(netlink, dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_neighbour, neighbours, "the neighbours",
-                error);
+    return dump(netlink, dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_neighbour, neighbours, neighbours,
+                "the neighbours", error);
 }
 
 /* ---- asking ---- */
 
 static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 {
-    g_autoptr(GArray) routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     IbhLookup *lookup = data;
+    IbhRoute route;
 
-    if (!on_route(header, routes))
+    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, &route))
         return FALSE;
-    if (routes->len) {
-        lookup->type = g_array_index(routes, IbhRoute, 0).type;
-        lookup->oif = g_array_index(routes, IbhRoute, 0).ifindex;
-    }
+    lookup->type = route.type;
+    lookup->oif = route.ifindex;
     return TRUE;
 }
 
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
     guint bits = ibh_ip_bits(&lookup->to);
-    struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family, .rtm_dst_len = (guint8)bits, .rtm_src_len = (guint8)bits};
+    struct rtmsg fixed = {
+        .rtm_family = (guint8)lookup->to.family, .rtm_dst_len = (guint8)bits, .rtm_src_len = (guint8)bits};
     struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
     g_autoptr(GError) local = NULL;
     gboolean answered;
@@ -448,7 +471,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     nlmsg_free(message);
     if (answered)
         return TRUE;
-    if (local->code == EIO || local->code == EBADMSG) {
+    if (local->domain == IBH_ANSWER_LOST || local->code == EIO || local->code == EBADMSG) {
         g_propagate_error(error, g_steal_pointer(&local));
         return FALSE;
     }

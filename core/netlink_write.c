@@ -50,7 +50,8 @@ static gboolean put_rule(struct nl_msg *message, const IbhRule *rule)
     return nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) >= 0 &&
            nla_put_u32(message, FRA_PRIORITY, rule->priority) >= 0 &&
            nla_put(message, FRA_SRC, (int)ibh_ip_bits(&rule->from.ip) / 8, rule->from.ip.bytes) >= 0 &&
-           nla_put_u32(message, FRA_TABLE, rule->table) >= 0 && nla_put_u8(message, FRA_PROTOCOL, rule->protocol) >= 0 &&
+           nla_put_u32(message, FRA_TABLE, rule->table) >= 0 &&
+           nla_put_u8(message, FRA_PROTOCOL, rule->protocol) >= 0 &&
            (rule->suppress_prefixlength < 0 ||
             nla_put_u32(message, FRA_SUPPRESS_PREFIXLEN, (guint32)rule->suppress_prefixlength) >= 0) &&
            (rule->suppress_ifgroup < 0 ||
@@ -59,6 +60,7 @@ static gboolean put_rule(struct nl_msg *message, const IbhRule *rule)
 
 static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean add, GError **error)
 {
+    /* Without EXCL the kernel doubles a rule that is there. */
     struct nl_msg *message =
         nlmsg_alloc_simple(add ? RTM_NEWRULE : RTM_DELRULE, NLM_F_REQUEST | (add ? NLM_F_CREATE | NLM_F_EXCL : 0));
 

@@ -1,11 +1,12 @@
 #include "operation.h"
 
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
 static const char *const names[] = {
-    [IBH_OP_RULE_ADD] = "rule-add",           [IBH_OP_RULE_DEL] = "rule-del",     [IBH_OP_ROUTE_ADD] = "route-add",
-    [IBH_OP_ROUTE_REPLACE] = "route-replace", [IBH_OP_ROUTE_DEL] = "route-del",   [IBH_OP_SYSCTL_SET] = "sysctl-set",
+    [IBH_OP_RULE_ADD] = "rule-add",           [IBH_OP_RULE_DEL] = "rule-del",   [IBH_OP_ROUTE_ADD] = "route-add",
+    [IBH_OP_ROUTE_REPLACE] = "route-replace", [IBH_OP_ROUTE_DEL] = "route-del", [IBH_OP_SYSCTL_SET] = "sysctl-set",
     [IBH_OP_ANNOUNCE] = "announce",           [IBH_OP_NEIGH_DEL] = "neigh-del",
 };
 
@@ -20,6 +21,15 @@ void ibh_op_free(IbhOp *op)
         return;
     g_free(op->why);
     g_free(op);
+}
+
+char *ibh_shell_word(const char *word)
+{
+    for (const char *at = word; *at; at++) {
+        if (!g_ascii_isalnum(*at) && !strchr("._:@%+=/-", *at))
+            return g_shell_quote(word);
+    }
+    return g_strdup(word);
 }
 
 static const char *protocol_name(guint8 protocol, char buffer[8])
@@ -72,8 +82,17 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
     return g_string_free(text, FALSE);
 }
 
+/* With slashes, because dots in an interface's name (ib0.8002) would end it. */
+static char *sysctl_argument(const IbhOp *op)
+{
+    g_autofree char *argument = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
+
+    return ibh_shell_word(argument);
+}
+
 char *ibh_op_command(const IbhOp *op)
 {
+    g_autofree char *iface = ibh_shell_word(op->iface), *argument = NULL;
     char ip[IBH_IP_STRLEN];
 
     switch (op->type) {
@@ -82,18 +101,18 @@ char *ibh_op_command(const IbhOp *op)
     case IBH_OP_RULE_DEL:
         return rule_command("del", &op->rule);
     case IBH_OP_ROUTE_ADD:
-        return route_command("add", &op->route, op->iface);
+        return route_command("add", &op->route, iface);
     case IBH_OP_ROUTE_REPLACE:
-        return route_command("replace", &op->route, op->iface);
+        return route_command("replace", &op->route, iface);
     case IBH_OP_ROUTE_DEL:
-        return route_command("del", &op->route, op->iface);
+        return route_command("del", &op->route, iface);
     case IBH_OP_SYSCTL_SET:
-        /* With slashes, because dots in an interface's name (ib0.8002) would end it. */
-        return g_strdup_printf("sysctl -w net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
+        argument = sysctl_argument(op);
+        return g_strdup_printf("sysctl -w %s", argument);
     case IBH_OP_ANNOUNCE:
-        return g_strdup_printf("arping -U -c 1 -I %s %s", op->iface, ibh_ip_format(&op->ip, ip));
+        return g_strdup_printf("arping -U -c 1 -I %s %s", iface, ibh_ip_format(&op->ip, ip));
     case IBH_OP_NEIGH_DEL:
-        return g_strdup_printf("ip neigh del %s dev %s", ibh_ip_format(&op->ip, ip), op->iface);
+        return g_strdup_printf("ip neigh del %s dev %s", ibh_ip_format(&op->ip, ip), iface);
     }
     g_assert_not_reached();
 }
@@ -102,6 +121,8 @@ gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
 {
     IbhOp inverse = *op;
 
+    if (op->for_good)
+        return FALSE;
     inverse.why = NULL;
     switch (op->type) {
     case IBH_OP_RULE_ADD:

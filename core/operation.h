@@ -21,21 +21,24 @@ typedef struct {
     int unit;             /* operations of one unit (a rail and family) stand or fall together */
     char iface[IFNAMSIZ]; /* the NIC it is done for; "": one that is gone */
     int ifindex;
-    IbhRule rule;      /* rule-add, rule-del */
-    IbhRoute route;    /* route-add, route-replace (the new one), route-del */
-    IbhRoute replaced; /* route-replace: the one whose place it takes */
-    IbhSysctl key;     /* sysctl-set */
-    int from, to;      /* sysctl-set */
-    IbhIp ip;          /* announce, neigh-del */
+    IbhRule rule;       /* rule-add, rule-del */
+    IbhRoute route;     /* route-add, route-replace (the new one), route-del */
+    IbhRoute replaced;  /* route-replace: the one whose place it takes */
+    gboolean for_good;  /* route-replace, route-del: its source is gone, the kernel would not take it back */
+    IbhSysctl key;      /* sysctl-set */
+    int from, to;       /* sysctl-set */
+    IbhIp ip;           /* announce, neigh-del */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
-    char *why;         /* one clause for people */
+    char *why;          /* one clause for people */
 } IbhOp;
 
 const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
-/* Finds an interface's name for a command line. */
+/* An interface's name, or an argument with one in it, as a shell reads it: names may hold `;`, `$` and quotes. */
+char *ibh_shell_word(const char *word);
+/* What a person would paste to do the same. */
 char *ibh_op_command(const IbhOp *op);
 
 /* What undoes it; FALSE where nothing has to (announce, neigh-del). */

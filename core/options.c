@@ -30,8 +30,17 @@ const char ibh_options_help[] =
     "\n"
     "exit status: 0 clean or done, 1 findings, 2 bad usage or configuration (nothing changed), 3 the system refused\n";
 
-enum { OPTION_IFACE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_CONFIG, OPTION_SYSFS, OPTION_VERBOSE, OPTION_QUIET,
-       OPTION_COLOR, OPTION_LATER };
+enum {
+    OPTION_IFACE = 256,
+    OPTION_JSON,
+    OPTION_FORMAT,
+    OPTION_CONFIG,
+    OPTION_SYSFS,
+    OPTION_VERBOSE,
+    OPTION_QUIET,
+    OPTION_COLOR,
+    OPTION_LATER
+};
 
 /* Actions are numbered by IbhAction + 1. */
 static const struct option options_table[] = {
@@ -76,7 +85,7 @@ static gboolean is_iface_name(const char *name)
     if (!name[0] || strlen(name) >= IFNAMSIZ || g_str_equal(name, ".") || g_str_equal(name, ".."))
         return FALSE;
     for (const char *at = name; *at; at++) {
-        if (*at == '/' || *at == ':' || g_ascii_isspace(*at))
+        if (strchr("/: \t\n\v\f\r", *at))
             return FALSE;
     }
     return TRUE;
@@ -172,24 +181,42 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
     }
 }
 
-/* The rest is not parsed after an error, but how the error is to be told may stand there. */
+/* The rest is not parsed after an error, but how the error is to be told may stand there (or be cut short: --form). */
 static gboolean asks_for_json(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        if (g_str_equal(argv[i], "--json") || g_str_equal(argv[i], "--format=json"))
+        const char *equals = strchr(argv[i], '=');
+        g_autofree char *word = g_strndup(argv[i], equals ? (gsize)(equals - argv[i]) : strlen(argv[i]));
+        const char *value = equals ? equals + 1 : i + 1 < argc ? argv[i + 1] : "";
+
+        if (strlen(word) > 2 &&
+            (g_str_has_prefix("--json", word) || (g_str_has_prefix("--format", word) && g_str_equal(value, "json"))))
             return TRUE;
     }
     return FALSE;
 }
 
+/* getopt_long() takes --und for --undo, until another option begins like it. */
+static gboolean is_whole(const char *word, const struct option *option)
+{
+    gsize length = strlen(option->name);
+
+    return g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
+           (word[2 + length] == '\0' || word[2 + length] == '=');
+}
+
 static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError **error)
 {
     gboolean has_action = FALSE;
-    int option, index = 1;
+    int option, which = -1, index = 1;
 
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "+:", options_table, NULL)) != -1) {
-        if (!take(options, option, argv[index < argc ? index : argc - 1], &has_action, error))
+    optind = 0; /* glibc: begin anew, also after an error */
+    while ((option = getopt_long(argc, argv, "+:", options_table, &which)) != -1) {
+        const char *word = argv[index < argc ? index : argc - 1];
+
+        if (option != '?' && option != ':' && !is_whole(word, &options_table[which]))
+            option = '?';
+        if (!take(options, option, word, &has_action, error))
             return FALSE;
         index = optind;
     }

@@ -7,7 +7,7 @@
  *   4. announcements: peers switch to the right NIC
  *   5. rp_filter tightened
  *   6. deletions: rules before their routes
- *   7. ARP sysctls of NICs that are no rail any more, given back
+ *   7. NICs that are no rail any more are undone (undo.c)
  */
 #include "plan.h"
 
@@ -36,9 +36,10 @@ typedef struct {
 typedef struct {
     const IbhRails *rails;
     const char *const *only;
-    GArray *todos; /* Todo, one per selected rail, by rank */
-    GArray *rules; /* Stale */
-    GArray *routes; /* Stale */
+    GPtrArray *makes_room; /* const IbhNic *: rails not asked for, whose place a selected rail needs */
+    GArray *todos;         /* Todo, one per selected rail, by rank */
+    GArray *rules;         /* Stale */
+    GArray *routes;        /* Stale */
     gboolean rules_change;
     IbhPlan *plan;
 } Work;
@@ -81,6 +82,17 @@ static void want_all(Work *work)
     }
 }
 
+static Todo *find_todo(const Work *work, const IbhNic *nic)
+{
+    for (guint i = 0; nic && nic->status == IBH_NIC_RAIL && i < work->todos->len; i++) {
+        Todo *todo = &g_array_index(work->todos, Todo, i);
+
+        if (todo->nic == nic)
+            return todo;
+    }
+    return NULL;
+}
+
 /* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
 static void subtract_rules(Work *work)
 {
@@ -88,16 +100,14 @@ static void subtract_rules(Work *work)
 
     for (guint i = 0; i < rules->len; i++) {
         Stale stale = {.rule = &g_array_index(rules, IbhRule, i)};
-        gboolean wanted = FALSE;
+        const Todo *todo;
 
         if (!ibh_rule_is_ours(stale.rule))
             continue;
-        for (guint j = 0; j < work->todos->len && !wanted; j++)
-            wanted = take_rule(g_array_index(work->todos, Todo, j).rules, stale.rule);
-        if (wanted)
-            continue;
         stale.owner = ibh_rule_owner(work->rails, stale.rule);
-        g_array_append_val(work->rules, stale);
+        todo = find_todo(work, stale.owner);
+        if (!todo || !take_rule(todo->rules, stale.rule))
+            g_array_append_val(work->rules, stale);
     }
 }
 
@@ -107,52 +117,83 @@ static void subtract_routes(Work *work)
 
     for (guint i = 0; i < routes->len; i++) {
         Stale stale = {.route = &g_array_index(routes, IbhRoute, i)};
-        gboolean wanted = FALSE;
+        const Todo *todo;
 
         if (!ibh_route_is_ours(stale.route))
             continue;
-        for (guint j = 0; j < work->todos->len && !wanted; j++)
-            wanted = take_route(g_array_index(work->todos, Todo, j).routes, stale.route);
-        if (wanted)
-            continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
-        g_array_append_val(work->routes, stale);
+        todo = find_todo(work, stale.owner);
+        if (!todo || !take_route(todo->routes, stale.route))
+            g_array_append_val(work->routes, stale);
     }
 }
 
-static gboolean may_touch(const Work *work, const IbhNic *owner)
+static gboolean may_touch(const Work *work, const IbhNic *nic)
 {
-    return ibh_is_selected(owner, work->only) && !(owner && owner->status == IBH_NIC_BLOCKED);
+    return ibh_is_selected(nic, work->only) || (nic && g_ptr_array_find(work->makes_room, nic, NULL));
+}
+
+static const Stale *find_in_place(const Work *work, const IbhRoute *route)
+{
+    for (guint i = 0; i < work->routes->len; i++) {
+        const Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (!stale->done && ibh_route_same_place(stale->route, route))
+            return stale;
+    }
+    return NULL;
+}
+
+/* When tables move, a rail that was asked for can only go where another one has left: that one moves along. */
+static gboolean make_room(Work *work)
+{
+    for (guint i = 0; i < work->todos->len; i++) {
+        const Todo *todo = &g_array_index(work->todos, Todo, i);
+
+        for (guint j = 0; may_touch(work, todo->nic) && j < todo->routes->len; j++) {
+            const Stale *stale = find_in_place(work, &g_array_index(todo->routes, IbhRoute, j));
+
+            if (!stale || !stale->owner || stale->owner->status != IBH_NIC_RAIL || may_touch(work, stale->owner))
+                continue;
+            g_ptr_array_add(work->makes_room, (IbhNic *)(guintptr)stale->owner);
+            return TRUE;
+        }
+    }
+    return FALSE;
 }
 
 /* Leaves only what this run may touch. */
 static void select_work(Work *work)
 {
+    while (make_room(work))
+        ;
     for (guint i = work->todos->len; i-- > 0;) {
         Todo *todo = &g_array_index(work->todos, Todo, i);
 
-        if (!may_touch(work, todo->nic))
+        if (!may_touch(work, todo->nic)) {
             g_array_remove_index(work->todos, i);
-        else if (todo->rules->len || todo->routes->len)
-            work->rules_change = todo->changed = TRUE;
-        else
-            todo->changed = ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER) !=
-                            todo->nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
-    }
-    for (guint i = 0; i < work->rules->len; i++) {
-        Stale *stale = &g_array_index(work->rules, Stale, i);
-
-        stale->done = !may_touch(work, stale->owner);
-        work->rules_change |= !stale->done;
-    }
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        stale->done = !may_touch(work, stale->owner);
+            continue;
+        }
+        todo->changed = todo->rules->len || todo->routes->len;
+        work->rules_change |= todo->changed;
+        todo->changed |= ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER) !=
+                         todo->nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
     }
 }
 
 /* ---- rail by rail ---- */
+
+static char *why_stale(const Stale *stale)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (!stale->owner)
+        return g_strdup("its interface or address is gone");
+    if (stale->rule)
+        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, ip),
+                               stale->owner->link->name);
+    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
+}
 
 static void del_rule(Work *work, Stale *stale, char *why)
 {
@@ -162,19 +203,8 @@ static void del_rule(Work *work, Stale *stale, char *why)
 
 static void del_route(Work *work, Stale *stale, char *why)
 {
-    ibh_emit_route(work->plan, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+    ibh_emit_route(work->plan, work->rails, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
     stale->done = TRUE;
-}
-
-static Stale *find_stale_in_place(Work *work, const IbhRoute *route)
-{
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (!stale->done && ibh_route_same_place(stale->route, route))
-            return stale;
-    }
-    return NULL;
 }
 
 static void add_routes(Work *work, const Todo *todo)
@@ -183,16 +213,27 @@ static void add_routes(Work *work, const Todo *todo)
 
     for (guint i = 0; i < todo->routes->len; i++) {
         const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
-        Stale *stale = find_stale_in_place(work, route);
+        Stale *stale = (Stale *)(guintptr)find_in_place(work, route);
         char *why = route->type == RTN_THROW
                         ? g_strdup_printf("%s belongs to another interface", ibh_prefix_format(&route->dst, dst))
                         : g_strdup_printf("table %u reaches %s by %s", route->table,
                                           ibh_prefix_format(&route->dst, dst), todo->nic->link->name);
 
-        ibh_emit_route(work->plan, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
+        ibh_emit_route(work->plan, work->rails, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
                        stale ? stale->route : NULL, why);
         if (stale)
             stale->done = TRUE;
+    }
+}
+
+/* A route of the rail's own that nothing needs: a new rule must not lead into it. */
+static void drop_unneeded_routes(Work *work, const Todo *todo)
+{
+    for (guint i = 0; todo->rules->len && i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (!stale->done && stale->owner == todo->nic && stale->route->table == todo->nic->table)
+            del_route(work, stale, why_stale(stale));
     }
 }
 
@@ -203,9 +244,9 @@ static void add_rules(Work *work, const Todo *todo)
     for (guint i = 0; i < todo->rules->len; i++) {
         const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
 
-        ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule,
-                      g_strdup_printf("what %s sends leaves by %s", ibh_ip_format(&rule->from.ip, from),
-                                      todo->nic->link->name));
+        ibh_emit_rule(
+            work->plan, IBH_OP_RULE_ADD, todo->nic, rule,
+            g_strdup_printf("what %s sends leaves by %s", ibh_ip_format(&rule->from.ip, from), todo->nic->link->name));
     }
 }
 
@@ -217,39 +258,77 @@ static void drop_superseded(Work *work, const Todo *todo)
 
         if (!stale->done && stale->owner == todo->nic &&
             ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
-            del_rule(work, stale, g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
-                                                  todo->nic->table, work->rails->priority));
+            del_rule(work, stale,
+                     g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
+                                     todo->nic->table, work->rails->priority));
     }
     for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (!stale->done && stale->route->ifindex == todo->nic->link->ifindex && stale->route->table != todo->nic->table)
+        if (!stale->done && stale->route->ifindex == todo->nic->link->ifindex &&
+            stale->route->table != todo->nic->table)
             del_route(work, stale,
                       g_strdup_printf("superseded: %s has table %u", todo->nic->link->name, todo->nic->table));
     }
 }
 
-/* A rail that moves into a table waits for the rail that moves out of it. */
-static gboolean must_wait(Work *work, const Todo *todo)
+static gboolean is_pending(const Work *work, const IbhNic *nic)
 {
-    for (guint i = 0; i < todo->routes->len; i++) {
-        const Stale *stale = find_stale_in_place(work, &g_array_index(todo->routes, IbhRoute, i));
+    const Todo *todo = find_todo(work, nic);
 
-        if (!stale || !stale->owner || stale->owner == todo->nic)
-            continue;
-        for (guint j = 0; j < work->todos->len; j++) {
-            const Todo *other = &g_array_index(work->todos, Todo, j);
+    return todo && !todo->done;
+}
 
-            if (other->nic == stale->owner && !other->done)
-                return TRUE;
-        }
+/* Something of another NIC that still uses the table this rail moves into: a route, or a rule that leads there. */
+static gboolean is_in_the_way(const Stale *stale, const Todo *todo)
+{
+    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
+
+    return !stale->done && table == todo->nic->table && stale->owner && stale->owner != todo->nic;
+}
+
+static gboolean is_waited_for(const Work *work, const GArray *stales, const Todo *todo)
+{
+    for (guint i = 0; i < stales->len; i++) {
+        const Stale *stale = &g_array_index(stales, Stale, i);
+
+        if (is_in_the_way(stale, todo) && is_pending(work, stale->owner))
+            return TRUE;
     }
     return FALSE;
 }
 
+/* A rail that moves into a table waits for the rail that moves out of it. */
+static gboolean must_wait(const Work *work, const Todo *todo)
+{
+    return is_waited_for(work, work->rules, todo) || is_waited_for(work, work->routes, todo);
+}
+
+static gboolean must_clear(const Work *work, const Stale *stale, const Todo *todo)
+{
+    return is_in_the_way(stale, todo) && stale->owner->status != IBH_NIC_RAIL && may_touch(work, stale->owner);
+}
+
+/* What a NIC that is no rail (any more) left in this rail's table, or leads there, goes before the rail uses it. */
+static void clear_table(Work *work, const Todo *todo)
+{
+    for (guint i = 0; i < work->rules->len; i++) {
+        Stale *stale = &g_array_index(work->rules, Stale, i);
+
+        if (must_clear(work, stale, todo))
+            del_rule(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+    }
+    for (guint i = 0; i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (must_clear(work, stale, todo))
+            del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+    }
+}
+
 /* The next rail to work on: the first that need not wait. Where rails swapped tables all wait; then one of them
  * replaces the other's route, which has its own again two operations later. */
-static Todo *next_todo(Work *work)
+static Todo *next_todo(const Work *work)
 {
     Todo *first = NULL;
 
@@ -266,12 +345,30 @@ static Todo *next_todo(Work *work)
     return first;
 }
 
+/* NICs that move through each other's tables stand or fall together. */
+static void join_units(const Work *work, const GArray *stales)
+{
+    for (guint i = 0; i < work->todos->len; i++) {
+        const Todo *todo = &g_array_index(work->todos, Todo, i);
+
+        for (guint j = 0; j < stales->len; j++) {
+            Stale stale = g_array_index(stales, Stale, j);
+
+            stale.done = FALSE;
+            if (is_in_the_way(&stale, todo))
+                ibh_plan_join(work->plan, todo->nic, stale.owner);
+        }
+    }
+}
+
 static void program_rails(Work *work)
 {
     Todo *todo;
 
     while ((todo = next_todo(work))) {
+        clear_table(work, todo);
         add_routes(work, todo);
+        drop_unneeded_routes(work, todo);
         add_rules(work, todo);
         drop_superseded(work, todo);
         todo->done = TRUE;
@@ -311,24 +408,14 @@ static void set_arp_sysctls(Work *work)
     }
 }
 
-/* An rp_filter that the administrator keeps is not loosened for a moment either. */
-static gboolean may_loosen(const Work *work, const IbhNic *nic)
-{
-    int own = nic->settings.sysctl[IBH_SYSCTL_RP_FILTER];
-
-    return work->rules_change && own != IBH_SYSCTL_KEEP && !(own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
-}
-
 static void set_rp_filters(Work *work, gboolean first)
 {
-    for (guint i = 0; i < work->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(work->rails->nics, i);
-        gboolean is_rail = nic->status == IBH_NIC_RAIL;
+    for (guint i = 0; i < work->todos->len; i++) {
+        const IbhNic *nic = g_array_index(work->todos, Todo, i).nic;
 
-        if (may_touch(work, nic))
-            (first ? ibh_emit_rp_first : ibh_emit_rp_last)(work->plan, work->rails, nic,
-                                                           ibh_want_sysctl(work->rails, nic, IBH_SYSCTL_RP_FILTER),
-                                                           is_rail && may_loosen(work, nic));
+        (first ? ibh_emit_rp_first : ibh_emit_rp_last)(work->plan, work->rails, nic,
+                                                       ibh_want_sysctl(work->rails, nic, IBH_SYSCTL_RP_FILTER),
+                                                       work->rules_change && ibh_may_loosen(nic));
     }
 }
 
@@ -344,7 +431,7 @@ static void announce(Work *work)
             const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
 
             if (address->ifindex == todo->nic->link->ifindex && address->scope < RT_SCOPE_HOST &&
-                ibh_rails_owner(work->rails, &address->local) == todo->nic)
+                ibh_rails_owner(work->rails, &address->local) == todo->nic && !ibh_is_repeated(addresses, j))
                 ibh_emit_announce(work->plan, work->rails, todo->nic, todo->nic, &address->local,
                                   g_strdup_printf("peers that learned another NIC for %s switch at once",
                                                   ibh_ip_format(&address->local, ip)));
@@ -354,18 +441,10 @@ static void announce(Work *work)
 
 /* ---- deletions ---- */
 
-static char *why_stale(const Stale *stale)
+/* What is left of rails, and of NICs that are gone; NICs that are no rail any more come last. */
+static gboolean is_garbage(const Work *work, const Stale *stale)
 {
-    char ip[IBH_IP_STRLEN];
-
-    if (!stale->owner)
-        return g_strdup("its interface or address is gone");
-    if (stale->owner->status != IBH_NIC_RAIL)
-        return g_strdup_printf("%s is no rail: %s", stale->owner->link->name, stale->owner->why);
-    if (stale->rule)
-        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, ip),
-                               stale->owner->link->name);
-    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
+    return !stale->done && may_touch(work, stale->owner) && (!stale->owner || stale->owner->status == IBH_NIC_RAIL);
 }
 
 static void collect_garbage(Work *work)
@@ -373,31 +452,15 @@ static void collect_garbage(Work *work)
     for (guint i = 0; i < work->rules->len; i++) {
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
-        if (!stale->done)
+        if (is_garbage(work, stale))
             del_rule(work, stale, why_stale(stale));
     }
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
+    for (int throws = FALSE; throws <= TRUE; throws++) { /* a throw goes after the subnet it makes a hole in */
+        for (guint i = 0; i < work->routes->len; i++) {
+            Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (!stale->done)
-            del_route(work, stale, why_stale(stale));
-    }
-}
-
-/* What we set on a NIC that is no rail any more goes back to what the administrator had. */
-static void give_sysctls_back(Work *work)
-{
-    for (guint i = 0; i < work->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(work->rails->nics, i);
-
-        if (nic->status == IBH_NIC_RAIL || !may_touch(work, nic))
-            continue;
-        for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS; key++) {
-            int now = nic->link->sysctl[key], want = ibh_want_sysctl(work->rails, nic, (IbhSysctl)key);
-
-            if (now != want)
-                ibh_emit_sysctl(work->plan, nic, (IbhSysctl)key, now, want,
-                                g_strdup_printf("as it was: %s is no rail", nic->link->name));
+            if (is_garbage(work, stale) && (stale->route->type == RTN_THROW) == throws)
+                del_route(work, stale, why_stale(stale));
         }
     }
 }
@@ -406,6 +469,7 @@ static void give_sysctls_back(Work *work)
 
 static void work_free(Work *work)
 {
+    g_ptr_array_unref(work->makes_room);
     g_array_unref(work->todos);
     g_array_unref(work->rules);
     g_array_unref(work->routes);
@@ -423,6 +487,7 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 {
     Work work = {.rails = rails, .only = only, .plan = ibh_plan_new()};
 
+    work.makes_room = g_ptr_array_new();
     work.todos = g_array_new(FALSE, TRUE, sizeof(Todo));
     g_array_set_clear_func(work.todos, todo_clear);
     work.rules = g_array_new(FALSE, TRUE, sizeof(Stale));
@@ -439,7 +504,9 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     announce(&work);
     set_rp_filters(&work, FALSE);
     collect_garbage(&work);
-    give_sysctls_back(&work);
+    ibh_emit_undo_of_former_rails(work.plan, rails, only);
+    join_units(&work, work.rules);
+    join_units(&work, work.routes);
     work_free(&work);
     return work.plan;
 }

@@ -16,5 +16,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhPlan, ibh_plan_free)
 /* `only`: names of interfaces the plan is restricted to (NULL-terminated), NULL for all. */
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only);
 
-/* Takes away all that is ours on these interfaces, gives sysctls back. */
-IbhPlan *ibh_plan_undo(const IbhRails *rails, const char *const *only);
+/* Takes away all that is ours on these interfaces, gives sysctls back. `after`: the rails as they will be when these
+ * are held, NULL where none stays. */
+IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only);

@@ -59,7 +59,8 @@ static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, 
     if (link->master) {
         const IbhLink *master = ibh_snapshot_link(snapshot, link->master);
 
-        return g_strdup_printf("a port of %s: what is configured there decides", master ? master->name : "another link");
+        return g_strdup_printf("a port of %s: what is configured there decides",
+                               master ? master->name : "another link");
     }
     if (link->representor)
         return g_strdup("a switchdev representor: it stands for another function's port");
@@ -159,27 +160,19 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
     return NULL;
 }
 
-static gboolean has_address(const IbhSnapshot *snapshot, int ifindex, const IbhIp *ip)
+/* A rule of ours for a present address: the rail stays one when the NIC it shared its subnet with flaps. */
+static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+    const GArray *rules = rails->snapshot->rules;
 
-        if (address->ifindex == ifindex && (!ip || ibh_ip_equal(&address->local, ip)))
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && ibh_rails_has_address(rails, nic, &rule->from.ip) &&
+            ibh_rule_owner(rails, rule) == nic)
             return TRUE;
     }
     return FALSE;
-}
-
-/* A rule of ours for a present address: the rail stays one when the NIC it shared its subnet with flaps. */
-static const IbhRule *find_standing_rule(const IbhSnapshot *snapshot, const IbhLink *link)
-{
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
-        if (ibh_rule_is_ours(rule) && has_address(snapshot, link->ifindex, &rule->from.ip))
-            return rule;
-    }
-    return NULL;
 }
 
 /* Why it is a rail; NULL where it is not engaged. */
@@ -193,7 +186,7 @@ static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
         return g_strdup("manage=yes");
     if (sharer)
         return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
-    if (find_standing_rule(rails->snapshot, nic->link))
+    if (has_standing_rule(rails, nic))
         return g_strdup("it was a rail before, and its rule still stands");
     return NULL;
 }
@@ -232,12 +225,15 @@ static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, 
     for (guint i = 0; i < snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
-        if (route->table == table && route->ifindex == ifindex && route->type == RTN_UNICAST &&
-            route->dst.length <= subnet->length && ibh_prefix_contains(&route->dst, &subnet->ip))
+        if (!ibh_route_is_ours(route) && route->table == table && route->ifindex == ifindex &&
+            route->type == RTN_UNICAST && route->dst.length <= subnet->length &&
+            ibh_prefix_contains(&route->dst, &subnet->ip))
             return TRUE;
     }
     return FALSE;
 }
+
+#define MAIN_PRIORITY 32766 /* a rule behind main's is never asked about a subnet that main reaches */
 
 /* A rule that is not ours leads this address to a table other than T that routes the subnet by this NIC. */
 static char *why_ruled_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address)
@@ -248,8 +244,8 @@ static char *why_ruled_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic,
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
         if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev || rule->selectors ||
-            rule->from.length == 0 || rule->table == nic->table || is_builtin_table(rule->table) ||
-            !ibh_prefix_contains(&rule->from, &address->local) ||
+            rule->from.length == 0 || rule->priority >= MAIN_PRIORITY || rule->table == nic->table ||
+            is_builtin_table(rule->table) || !ibh_prefix_contains(&rule->from, &address->local) ||
             !table_routes_subnet(snapshot, rule->table, nic->link->ifindex, &address->subnet))
             continue;
         return g_strdup_printf("the rule %u: from %s lookup %u routes it already", rule->priority,
@@ -290,6 +286,7 @@ static gboolean is_local_rule_late(const IbhRails *rails, guint32 *ret_priority)
 {
     gboolean found = FALSE;
 
+    *ret_priority = G_MAXUINT32;
     for (guint i = 0; i < rails->snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
 
@@ -299,7 +296,7 @@ static gboolean is_local_rule_late(const IbhRails *rails, guint32 *ret_priority)
             *ret_priority = rule->priority;
         found = TRUE;
     }
-    return found && *ret_priority >= rails->priority;
+    return !found || *ret_priority >= rails->priority;
 }
 
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
@@ -314,28 +311,51 @@ static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **
     }
     if (is_local_rule_late(rails, &local)) {
         *ret_code = "local-rule-late";
-        return g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
-                               rails->priority);
+        return local == G_MAXUINT32
+                   ? g_strdup("there is no rule that leads everything to the local table first")
+                   : g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
+                                     rails->priority);
     }
     return NULL;
 }
 
 /* ---- the verdict ---- */
 
-static void judge(const IbhRails *rails, IbhNic *nic, gboolean respect_holds)
+/* Which NICs are to be left alone. */
+typedef struct {
+    gboolean remembered;      /* those that --undo left alone */
+    const char *const *named; /* these too; NULL: none */
+} Holds;
+
+static gboolean is_held(const IbhRails *rails, const IbhNic *nic, const Holds *holds)
+{
+    return (holds->remembered && ibh_state_is_held(rails->snapshot->state, nic->link->name)) ||
+           (holds->named && g_strv_contains(holds->named, nic->link->name));
+}
+
+static gboolean has_any_address(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        if (g_array_index(snapshot->addresses, IbhAddress, i).ifindex == nic->link->ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void judge(const IbhRails *rails, IbhNic *nic, const Holds *holds)
 {
     g_autofree char *engaged = NULL;
 
     if (nic->settings.manage == IBH_MANAGE_NO) {
         nic->status = IBH_NIC_UNMANAGED;
         nic->why = g_strdup("manage=no");
-    } else if (!has_address(rails->snapshot, nic->link->ifindex, NULL)) {
+    } else if (!has_any_address(rails->snapshot, nic)) {
         nic->status = IBH_NIC_NO_ADDRESS;
         nic->why = g_strdup("it has no IPv4 address");
     } else if (!(engaged = why_engaged(rails, nic))) {
         nic->status = IBH_NIC_ALONE;
         nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
-    } else if (respect_holds && ibh_state_is_held(rails->snapshot->state, nic->link->name)) {
+    } else if (is_held(rails, nic, holds)) {
         nic->status = IBH_NIC_HELD;
         nic->why = g_strdup("left alone since --undo, until --apply or a reboot");
     } else if (nic->settings.manage != IBH_MANAGE_YES && (nic->why = why_deferred(rails->snapshot, nic))) {
@@ -359,13 +379,82 @@ static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
         other = find_table_clash(rails, nic);
         if (other && other->settings.table != IBH_TABLE_AUTO) {
             g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "%s: table=%u is read for %s and %s: each NIC needs a table of its own", nic->settings.table_origin,
-                        nic->table, nic->link->name, other->link->name);
+                        "%s: table=%u is read for %s and %s: each NIC needs a table of its own",
+                        nic->settings.table_origin, nic->table, nic->link->name, other->link->name);
             return FALSE;
         }
     }
     return TRUE;
 }
+
+/* ---- the index ---- */
+
+static guint ip_hash(gconstpointer data)
+{
+    const IbhIp *ip = data;
+    guint hash = (guint)ip->family;
+
+    for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
+        hash = hash * 33 + ip->bytes[i];
+    return hash;
+}
+
+static gboolean ip_equal(gconstpointer a, gconstpointer b)
+{
+    return ibh_ip_equal(a, b);
+}
+
+static guint holder_hash(gconstpointer data)
+{
+    const IbhAddress *address = data;
+
+    return ip_hash(&address->local) * 31 + (guint)address->ifindex;
+}
+
+static gboolean holder_equal(gconstpointer left, gconstpointer right)
+{
+    const IbhAddress *a = left, *b = right;
+
+    return a->ifindex == b->ifindex && ibh_ip_equal(&a->local, &b->local);
+}
+
+/* NICs are sorted by rank here, so of several that have an address the lowest stays. */
+static void index_addresses(const IbhRails *rails, GHashTable *table, gboolean only_rails)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
+        const IbhNic *other = g_hash_table_lookup(table, &address->local);
+
+        if (!nic || (only_rails && nic->status != IBH_NIC_RAIL))
+            continue;
+        if (!other || nic->position < other->position)
+            g_hash_table_replace(table, (gpointer)(guintptr)&address->local, nic);
+    }
+}
+
+static void index_nics(IbhRails *rails)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+
+    rails->by.nics = g_hash_table_new(NULL, NULL);
+    rails->by.first = g_hash_table_new(ip_hash, ip_equal);
+    rails->by.owners = g_hash_table_new(ip_hash, ip_equal);
+    rails->by.holders = g_hash_table_new(holder_hash, holder_equal);
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        nic->position = i;
+        g_hash_table_insert(rails->by.nics, GINT_TO_POINTER(nic->link->ifindex), nic);
+    }
+    for (guint i = 0; i < addresses->len; i++)
+        g_hash_table_add(rails->by.holders, &g_array_index(addresses, IbhAddress, i));
+    index_addresses(rails, rails->by.first, FALSE);
+}
+
+/* ---- the whole ---- */
 
 static void nic_free(gpointer data)
 {
@@ -375,7 +464,7 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
-IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error)
+static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, const Holds *holds, GError **error)
 {
     g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
 
@@ -393,21 +482,45 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, g
         g_ptr_array_add(rails->nics, nic);
     }
     rank_candidates(rails);
+    index_nics(rails);
     if (!check_explicit_tables(rails, error))
         return NULL;
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
         if (nic->rank)
-            judge(rails, nic, respect_holds);
+            judge(rails, nic, holds);
     }
+    index_addresses(rails, rails->by.owners, TRUE);
     return g_steal_pointer(&rails);
+}
+
+IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error)
+{
+    const Holds holds = {.remembered = respect_holds};
+
+    return find(config, snapshot, &holds, error);
+}
+
+IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces)
+{
+    static const char *const none[] = {NULL};
+    const Holds holds = {.remembered = TRUE, .named = ifaces};
+    IbhRails *rails = find(config, snapshot, &holds, NULL);
+
+    if (rails)
+        rails->only = none;
+    return rails;
 }
 
 void ibh_rails_free(IbhRails *rails)
 {
     if (!rails)
         return;
+    g_clear_pointer(&rails->by.nics, g_hash_table_unref);
+    g_clear_pointer(&rails->by.first, g_hash_table_unref);
+    g_clear_pointer(&rails->by.owners, g_hash_table_unref);
+    g_clear_pointer(&rails->by.holders, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
     g_free(rails);
 }
@@ -416,44 +529,54 @@ void ibh_rails_free(IbhRails *rails)
 
 const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (nic->link->ifindex == ifindex)
-            return nic;
-    }
-    return NULL;
-}
-
-const IbhNic *ibh_rails_nic_by_name(const IbhRails *rails, const char *name)
-{
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (g_str_equal(nic->link->name, name))
-            return nic;
-    }
-    return NULL;
+    return g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(ifindex));
 }
 
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table)
 {
+    const IbhNic *found = NULL;
+
     for (guint i = 0; i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
-        if (nic->rank && nic->table == table)
-            return nic;
+        if (!nic->rank)
+            break; /* candidates come first */
+        if (nic->table == table && (!found || nic->status == IBH_NIC_RAIL))
+            found = nic; /* where tables clash, the rail has it */
     }
-    return NULL;
+    return found;
 }
 
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address)
 {
-    for (guint i = 0; i < rails->nics->len; i++) { /* sorted by rank */
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    return g_hash_table_lookup(rails->by.owners, address);
+}
 
-        if (nic->status == IBH_NIC_RAIL && has_address(rails->snapshot, nic->link->ifindex, address))
-            return nic;
-    }
-    return NULL;
+const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address)
+{
+    return g_hash_table_lookup(rails->by.first, address);
+}
+
+gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address)
+{
+    const IbhAddress key = {.ifindex = nic->link->ifindex, .local = *address};
+
+    return g_hash_table_contains(rails->by.holders, &key);
+}
+
+const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
+{
+    const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
+    const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
+
+    if (!holder || (by_table && ibh_rails_has_address(rails, by_table, &rule->from.ip)))
+        return by_table;
+    return holder;
+}
+
+const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
+{
+    const IbhNic *by_device = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
+
+    return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }

@@ -21,7 +21,8 @@ GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
         if (address->ifindex == nic->link->ifindex)
-            g_ptr_array_add(texts, g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
+            g_ptr_array_add(texts,
+                            g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
     }
     return texts;
 }

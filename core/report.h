@@ -18,11 +18,11 @@ typedef struct {
 typedef struct {
     const IbhRails *rails;
     const char *const *only;
-    const IbhPlan *plan;         /* --plan */
-    const GPtrArray *done;       /* --apply, --undo: const IbhOp *, what was done and stands */
-    const GPtrArray *errors;     /* char *, what failed */
-    const GPtrArray *findings;   /* --check, --show: IbhFinding * */
-    const char *held;            /* --undo: the interfaces left alone from now on */
+    const IbhPlan *plan;       /* --plan */
+    const GPtrArray *done;     /* --apply, --undo: const IbhOp *, what was done and stands */
+    const GPtrArray *errors;   /* char *, what failed */
+    const GPtrArray *findings; /* --check, --show: IbhFinding * */
+    const char *held;          /* --undo: the interfaces left alone from now on */
 } IbhReport;
 
 typedef struct {

@@ -11,16 +11,18 @@
 
 /* ---- text that is safe to print ---- */
 
-/* Names of interfaces may hold anything but blanks and slashes: no terminal sees their control characters. */
+/* Names of interfaces may hold anything but blanks and slashes: no terminal sees what is not printable in them. */
 static char *clean(const char *text)
 {
-    char *valid = g_utf8_make_valid(text, -1);
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *out = g_string_new(NULL);
 
-    for (char *at = valid; *at; at++) {
-        if (g_ascii_iscntrl(*at))
-            *at = '?';
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar c = g_utf8_get_char(at);
+
+        g_string_append_unichar(out, c == '\n' || g_unichar_isprint(c) ? c : '?');
     }
-    return valid;
+    return g_string_free(out, FALSE);
 }
 
 static void put(GString *out, const IbhStyle *style, const char *color, const char *text)
@@ -53,8 +55,18 @@ static void put_line(GString *out, const IbhStyle *style, const char *color, con
 
 /* ---- the table of --show ---- */
 
-enum { COLUMN_IFACE, COLUMN_RDMA, COLUMN_LINK, COLUMN_TABLE, COLUMN_RULES, COLUMN_ARP, COLUMN_MAIN, COLUMN_VERDICT,
-       COLUMN_ADDRESSES, N_COLUMNS };
+enum {
+    COLUMN_IFACE,
+    COLUMN_RDMA,
+    COLUMN_LINK,
+    COLUMN_TABLE,
+    COLUMN_RULES,
+    COLUMN_ARP,
+    COLUMN_MAIN,
+    COLUMN_VERDICT,
+    COLUMN_ADDRESSES,
+    N_COLUMNS
+};
 
 typedef struct {
     char *cells[N_COLUMNS];
@@ -269,8 +281,16 @@ static void put_ok_rails(GString *out, const IbhReport *report, const IbhStyle *
     }
 }
 
-static void put_nothing(GString *out, const IbhStyle *style)
+static void put_nothing(GString *out, const IbhReport *report, const IbhStyle *style)
 {
+    for (guint i = 0; i < report->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+
+        if (nic->rank && nic->status != IBH_NIC_ALONE && nic->status != IBH_NIC_NO_ADDRESS) {
+            put_line(out, style, NULL, "no rails (ib-hook --show says why)");
+            return;
+        }
+    }
     put_line(out, style, NULL,
              "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists what there is)");
 }
@@ -285,7 +305,7 @@ static char *show(const IbhReport *report, const IbhStyle *style)
     if (!style->quiet)
         put_reasons(out, report, style, "", TRUE);
     if (!count_rails(report))
-        put_nothing(out, style);
+        put_nothing(out, report, style);
     if (report->findings->len)
         g_string_append_c(out, '\n');
     put_findings(out, report, style);
@@ -302,7 +322,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     if (style->verbose)
         put_reasons(out, report, style, "", TRUE);
     if (!style->quiet && !report->only && !count_rails(report))
-        put_nothing(out, style);
+        put_nothing(out, report, style);
     return g_string_free(out, FALSE);
 }
 
@@ -333,29 +353,28 @@ static char *plan(const IbhReport *report, const IbhStyle *style)
 
 static char *change(const IbhReport *report, const IbhStyle *style)
 {
+    const char *word = report->errors->len ? "failed" : report->held ? "undone" : "applied";
     GString *out = g_string_new(NULL);
 
     if (style->quiet)
         return g_string_free(out, FALSE);
     if (style->verbose)
         put_operations(out, report->done, style, TRUE);
-    putf(out, style, NULL, "%s", report->held ? "undone" : "applied");
-    if (report->done->len)
-        g_string_append_printf(out, ": %u change%s\n", report->done->len, report->done->len == 1 ? "" : "s");
+    put(out, style, report->errors->len ? RED : NULL, word);
+    if (report->done->len || report->errors->len)
+        putf(out, style, NULL, ": %u change%s%s\n", report->done->len, report->done->len == 1 ? "" : "s",
+             report->errors->len ? " stand; what failed is on standard error" : "");
     else
         g_string_append(out, ": nothing to do\n");
-    if (report->held && report->held[0]) {
-        putf(out, style, NULL, "left alone until --apply or a reboot: %s", report->held);
-        g_string_append_c(out, '\n');
-    }
-    if (!report->held)
+    if (report->held && report->held[0])
+        putf(out, style, NULL, "left alone until --apply or a reboot: %s\n", report->held);
+    if (!report->held && !report->errors->len)
         put_reasons(out, report, style, "", TRUE);
     return g_string_free(out, FALSE);
 }
 
 static char *error(int status, const char *message)
 {
-    g_autofree char *safe = NULL;
     g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
     GString *out = g_string_new(NULL);
 

@@ -10,6 +10,7 @@
 #include "sysctl.h"
 
 #include <linux/capability.h>
+#include <signal.h>
 #include <string.h>
 
 #define LOCK_SECONDS 10
@@ -64,8 +65,8 @@ static gboolean open_store(Run *run, GError **error)
 
     run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), writes(run), &problem);
     if (problem) {
-        g_autofree char *text = g_strdup_printf("%s; going on without a lock, old sysctl values are not remembered",
-                                                problem->message);
+        g_autofree char *text =
+            g_strdup_printf("%s; going on without a lock, old sysctl values are not remembered", problem->message);
 
         warn(run, text);
     }
@@ -96,8 +97,7 @@ static gboolean look(Run *run, GError **error)
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
-    return run->options->action != IBH_ACTION_UNDO ||
-           ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
+    return run->options->action != IBH_ACTION_UNDO || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
 }
 
 static gboolean check_names(const Run *run, GError **error)
@@ -105,8 +105,8 @@ static gboolean check_names(const Run *run, GError **error)
     for (guint i = 0; run->only && run->only[i]; i++) {
         if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]))
             continue;
-        g_set_error(error, IBH_CONFIG_ERROR, 0, "--iface %s: there is no such interface here; ib-hook --show lists them",
-                    run->only[i]);
+        g_set_error(error, IBH_CONFIG_ERROR, 0,
+                    "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
         return FALSE;
     }
     return TRUE;
@@ -116,8 +116,19 @@ static gboolean check_names(const Run *run, GError **error)
 static gboolean find_rails(Run *run, GError **error)
 {
     gboolean respect_holds = run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
+    g_autoptr(GError) local = NULL;
 
-    run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, error);
+    run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, &local);
+    if (!run->rails && run->options->action == IBH_ACTION_UNDO) { /* two NICs with one table: as configure() does */
+        warn(run, local->message);
+        ibh_config_free(run->config);
+        run->config = ibh_config_new();
+        run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, error);
+    } else if (!run->rails) {
+        g_propagate_error(error, g_steal_pointer(&local));
+    }
+    if (run->rails)
+        run->rails->only = run->only;
     return run->rails != NULL;
 }
 
@@ -178,18 +189,46 @@ static void save(Run *run, const IbhState *before, const IbhState *state)
         warn(run, error->message);
 }
 
-static void update_holds(const Run *run, IbhState *state)
+/* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
+static void hold_all(const Run *run, const IbhPlan *plan, IbhState *state)
 {
-    if (run->options->action == IBH_ACTION_APPLY && !run->only)
-        ibh_state_lift(state, NULL);
-    for (guint i = 0; run->only && run->only[i]; i++)
-        (run->options->action == IBH_ACTION_APPLY ? ibh_state_lift : ibh_state_hold)(state, run->only[i]);
-    for (guint i = 0; run->options->action == IBH_ACTION_UNDO && !run->only && i < run->rails->nics->len; i++) {
+    for (guint i = 0; i < run->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
 
         if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
             ibh_state_hold(state, nic->link->name);
     }
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (op->iface[0])
+            ibh_state_hold(state, op->iface);
+    }
+}
+
+static void update_holds(const Run *run, const IbhPlan *plan, IbhState *state)
+{
+    gboolean undo = run->options->action == IBH_ACTION_UNDO;
+
+    if (!run->only && undo)
+        hold_all(run, plan, state);
+    else if (!run->only)
+        ibh_state_lift(state, NULL);
+    for (guint i = 0; run->only && run->only[i]; i++)
+        (undo ? ibh_state_hold : ibh_state_lift)(state, run->only[i]);
+}
+
+/* Whoever ends it - a terminal that is closed, a service that stops - does so before or after the few milliseconds in
+ * which things change. */
+static void block_signals(sigset_t *ret_before)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+        sigaddset(&set, numbers[i]);
+    sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
 /* Old values are on file before the first change, so that a crash loses none. */
@@ -198,35 +237,49 @@ static IbhOutcome *change(Run *run, const IbhPlan *plan)
     const IbhState *before = run->snapshot->state;
     g_autoptr(IbhState) ahead = copy_state(before), after = copy_state(before);
     IbhOutcome *outcome;
+    sigset_t signals;
 
+    block_signals(&signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
     save(run, before, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    update_holds(run, after);
+    update_holds(run, plan, after);
     save(run, ahead, after);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }
 
-static char *list_holds(const Run *run)
+static char *list_holds(const Run *run, const IbhPlan *plan)
 {
     g_autoptr(IbhState) state = ibh_state_new();
     GString *names = g_string_new(NULL);
 
-    update_holds(run, state);
+    update_holds(run, plan, state);
     for (guint i = 0; i < state->holds->len; i++)
         g_string_append_printf(names, "%s%s", i ? " " : "", (const char *)g_ptr_array_index(state->holds, i));
     return g_string_free(names, FALSE);
 }
 
+static IbhPlan *make_plan(Run *run)
+{
+    g_autoptr(IbhRails) after = NULL;
+
+    if (run->options->action != IBH_ACTION_UNDO)
+        return ibh_plan_apply(run->rails, run->only);
+    if (run->only)
+        after = ibh_rails_without(run->config, run->snapshot, run->only);
+    return ibh_plan_undo(run->rails, after, run->only);
+}
+
 static int run_change(Run *run)
 {
     gboolean undo = run->options->action == IBH_ACTION_UNDO;
-    g_autoptr(IbhPlan) plan = (undo ? ibh_plan_undo : ibh_plan_apply)(run->rails, run->only);
+    g_autoptr(IbhPlan) plan = make_plan(run);
     g_autoptr(IbhOutcome) outcome = change(run, plan);
-    g_autofree char *held = undo ? list_holds(run) : NULL;
-    IbhReport report = {.rails = run->rails, .only = run->only, .done = outcome->done, .errors = outcome->errors,
-                        .held = held};
+    g_autofree char *held = undo ? list_holds(run, plan) : NULL;
+    IbhReport report = {
+        .rails = run->rails, .only = run->only, .done = outcome->done, .errors = outcome->errors, .held = held};
     g_autofree char *text = run->writer->change(&report, &run->style);
 
     g_string_append(run->out, text);
@@ -239,7 +292,7 @@ static int run_change(Run *run)
 
 static int run_plan(Run *run)
 {
-    g_autoptr(IbhPlan) plan = ibh_plan_apply(run->rails, run->only);
+    g_autoptr(IbhPlan) plan = make_plan(run);
     IbhReport report = {.rails = run->rails, .only = run->only, .plan = plan};
     g_autofree char *text = run->writer->plan(&report, &run->style);
 
@@ -301,11 +354,27 @@ static int run_action(Run *run)
     }
 }
 
+/* To undo, a mark says enough: whoever wants to be rid of it must not be held up by a bad configuration. */
+static gboolean configure(Run *run, GError **error)
+{
+    g_autoptr(GError) local = NULL;
+
+    if ((run->config = ibh_config_load(run->options->config, &local)))
+        return TRUE;
+    if (run->options->action != IBH_ACTION_UNDO) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    warn(run, local->message);
+    run->config = ibh_config_new();
+    return TRUE;
+}
+
 static int pipeline(Run *run)
 {
     g_autoptr(GError) error = NULL;
 
-    if (!(run->config = ibh_config_load(run->options->config, &error)))
+    if (!configure(run, &error))
         return fail(run, IBH_EXIT_USAGE, error);
     if (!check_privileges(run, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);

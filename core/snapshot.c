@@ -18,45 +18,69 @@ static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, G
            ibh_netlink_read_routes(netlink, AF_INET, &throws, snapshot->routes, error);
 }
 
-gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
+/* All but those of protocol kernel, which were read before. */
+static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRouteFilter *filter,
+                                    GError **error)
 {
-    const IbhRouteFilter filter = {.table = table};
     guint before = snapshot->routes->len;
 
-    if (!ibh_netlink_read_routes(netlink, AF_INET, &filter, snapshot->routes, error))
+    if (!ibh_netlink_read_routes(netlink, AF_INET, filter, snapshot->routes, error))
         return FALSE;
     for (guint i = snapshot->routes->len; i-- > before;) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
         if (route->protocol == RTPROT_KERNEL && (route->type == RTN_UNICAST || route->type == RTN_THROW))
-            g_array_remove_index(snapshot->routes, i); /* read before */
+            g_array_remove_index_fast(snapshot->routes, i);
     }
     return TRUE;
 }
 
-static gboolean names_an_address(const IbhSnapshot *snapshot, const IbhPrefix *from)
+gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        if (ibh_prefix_contains(from, &g_array_index(snapshot->addresses, IbhAddress, i).local))
+    const IbhRouteFilter filter = {.table = table};
+
+    return read_foreign_routes(snapshot, netlink, &filter, error);
+}
+
+static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
+{
+    for (guint i = 0; i < seen->len; i++) {
+        const IbhRouteFilter *other = &g_array_index(seen, IbhRouteFilter, i);
+
+        if (other->table == filter->table && other->ifindex == filter->ifindex)
             return TRUE;
     }
     return FALSE;
 }
 
+/* Of the table of somebody's rule, what goes by the NIC whose address the rule names. */
+static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRule *rule,
+                                           GArray *seen, GError **error)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+        const IbhRouteFilter filter = {.table = rule->table, .ifindex = address->ifindex};
+
+        if (!ibh_prefix_contains(&rule->from, &address->local) || has_table_of_link(seen, &filter))
+            continue;
+        g_array_append_val(seen, filter);
+        if (!read_foreign_routes(snapshot, netlink, &filter, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* The tables that somebody else's rule leads one of our addresses to: they may route it already. */
 static gboolean read_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
-    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    g_autoptr(GArray) seen = g_array_new(FALSE, TRUE, sizeof(IbhRouteFilter));
 
     for (guint i = 0; i < snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
-        if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->from.length == 0 ||
-            rule->table == IBH_TABLE_MAIN || rule->table == IBH_TABLE_LOCAL || !rule->table ||
-            g_hash_table_contains(seen, GUINT_TO_POINTER(rule->table)) || !names_an_address(snapshot, &rule->from))
-            continue;
-        g_hash_table_add(seen, GUINT_TO_POINTER(rule->table));
-        if (!ibh_snapshot_add_table(snapshot, netlink, rule->table, error))
+        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->from.length && rule->table &&
+            rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
+            !read_table_of_foreign_rule(snapshot, netlink, rule, seen, error))
             return FALSE;
     }
     return TRUE;
@@ -71,8 +95,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
     if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
         !ibh_netlink_read_addresses(netlink, AF_INET, snapshot->addresses, error) ||
         !ibh_netlink_read_rules(netlink, AF_INET, snapshot->rules, error) ||
-        !read_kernel_routes(snapshot, netlink, error) ||
-        !read_tables_of_foreign_rules(snapshot, netlink, error))
+        !read_kernel_routes(snapshot, netlink, error) || !read_tables_of_foreign_rules(snapshot, netlink, error))
         return NULL;
     ibh_sysctl_read_all(snapshot->all);
     ibh_sysfs_find_rdma(sysfs, snapshot->links);

@@ -30,7 +30,8 @@ static void parse_line(IbhState *state, char *line)
         ibh_state_hold(state, words[1]);
     } else if (n == 6 && g_str_equal(words[0], "sysctl") && is_iface(words[1]) &&
                parse_int(words[2], 1, G_MAXINT, &saved.ifindex) && ibh_sysctl_parse(words[3], &saved.key) &&
-               parse_int(words[4], 0, 8, &saved.old) && parse_int(words[5], 0, 8, &saved.set)) {
+               parse_int(words[4], G_MININT, G_MAXINT, &saved.old) &&
+               parse_int(words[5], G_MININT, G_MAXINT, &saved.set)) {
         g_strlcpy(saved.iface, words[1], sizeof saved.iface);
         g_array_append_val(state->sysctls, saved);
     }
@@ -71,34 +72,40 @@ gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 
 /* ---- sysctls ---- */
 
-static gint find_saved(const IbhState *state, int ifindex, IbhSysctl key)
+/* What the administrator had, where `value` stands now. */
+static int old_of(const IbhState *state, const IbhOp *op, int value)
 {
     for (guint i = 0; i < state->sysctls->len; i++) {
         const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
 
-        if (saved->ifindex == ifindex && saved->key == key)
-            return (gint)i;
+        if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == value)
+            return saved->old;
     }
-    return -1;
+    return value;
+}
+
+/* What is remembered for this sysctl: all of it, or only for where it is at `value`. */
+static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
+{
+    for (guint i = state->sysctls->len; i-- > 0;) {
+        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
+
+        if (saved->ifindex == op->ifindex && saved->key == op->key && (all || saved->set == value))
+            g_array_remove_index(state->sysctls, i);
+    }
 }
 
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 {
     for (guint i = 0; i < ops->len; i++) {
         const IbhOp *op = g_ptr_array_index(ops, i);
-        IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .old = op->from, .set = op->to};
-        gint at;
+        IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
 
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
         g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
-        at = find_saved(state, op->ifindex, op->key);
-        if (at >= 0 && g_array_index(state->sysctls, IbhSavedSysctl, at).set == op->from)
-            saved.old = g_array_index(state->sysctls, IbhSavedSysctl, at).old;
-        if (at >= 0 && saved.old == saved.set && !done)
-            continue;
-        if (at >= 0)
-            g_array_remove_index(state->sysctls, (guint)at);
+        saved.old = old_of(state, op, op->from);
+        forget(state, op, done, op->to);
         if (saved.old != saved.set)
             g_array_append_val(state->sysctls, saved);
     }

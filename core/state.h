@@ -10,8 +10,8 @@ IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
 gboolean ibh_state_equal(const IbhState *a, const IbhState *b);
 
-/* Remembers the administrator's value of each sysctl that these operations (IbhOp *) change. Before they are run,
- * `done` is FALSE: what they would give back is remembered a little longer, in case they never come to it. */
+/* Remembers the administrator's value of each sysctl that these operations (IbhOp *) change. Before they are run
+ * (`done` is FALSE) it is remembered for every value they pass through, in case they never come to the end. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 
 void ibh_state_hold(IbhState *state, const char *iface);

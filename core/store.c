@@ -4,12 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #define STATE_MAX (1024 * 1024)
@@ -58,10 +56,12 @@ static gboolean is_private(int fd, GError **error)
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
 {
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
+    gboolean made;
 
     store->lock = -1;
     store->key = cookie ? g_strdup_printf("n%" G_GINT64_MODIFIER "x", cookie) : fallback_key();
-    if (create && mkdir(IBH_RUN_DIR, 0755) < 0 && errno != EEXIST) {
+    made = create && mkdir(IBH_RUN_DIR, 0755) == 0;
+    if (create && !made && errno != EEXIST) {
         store->directory = -1;
         fail("make", "", error);
         return NULL;
@@ -71,6 +71,8 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
         fail("open", "", error);
         return NULL;
     }
+    if (made)
+        (void)fchmod(store->directory, 0755); /* whatever the umask: --check of anybody looks for holds here */
     if (create && !is_private(store->directory, error))
         return NULL;
     return g_steal_pointer(&store);
@@ -90,27 +92,20 @@ void ibh_store_close(IbhStore *store)
 
 /* ---- the lock ---- */
 
-static void on_alarm(int number)
-{
-    (void)number;
-}
-
-/* flock() that a timer interrupts. The timer repeats, in case it fires just before the wait begins. */
+/* It looks again and again instead of sleeping in flock(): no signal or timer, which a caller may have blocked, is
+ * needed to end the wait. */
 static gboolean flock_within(int fd, int seconds)
 {
-    struct sigaction quiet = {.sa_handler = on_alarm}, before;
-    struct itimerval timer = {.it_value = {.tv_sec = seconds}, .it_interval = {.tv_usec = 100000}}, none = {0};
-    gboolean locked;
-    int problem;
+    gint64 deadline = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
+    gulong pause = 200; /* microseconds */
 
-    sigaction(SIGALRM, &quiet, &before);
-    setitimer(ITIMER_REAL, &timer, NULL);
-    locked = flock(fd, LOCK_EX) == 0;
-    problem = errno;
-    setitimer(ITIMER_REAL, &none, NULL);
-    sigaction(SIGALRM, &before, NULL);
-    errno = problem;
-    return locked;
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || g_get_monotonic_time() >= deadline)
+            return FALSE;
+        g_usleep(pause);
+        pause = MIN(pause * 2, 20000);
+    }
+    return TRUE;
 }
 
 static void set_busy_error(int fd, int seconds, GError **error)
@@ -119,6 +114,7 @@ static void set_busy_error(int fd, int seconds, GError **error)
 
     if (pread(fd, pid, sizeof pid - 1, 0) < 0)
         pid[0] = '\0';
+    g_strchomp(pid);
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
                 "gave up after %d s: another ib-hook (process %s) is at work in this network namespace", seconds,
                 pid[0] ? pid : "unknown");
@@ -132,8 +128,8 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
     store->lock = openat(store->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (store->lock < 0)
         return fail("open", name, error);
-    if (flock(store->lock, LOCK_EX | LOCK_NB) < 0 && !flock_within(store->lock, seconds)) {
-        if (errno == EINTR)
+    if (!flock_within(store->lock, seconds)) {
+        if (errno == EWOULDBLOCK || errno == EINTR)
             set_busy_error(store->lock, seconds, error);
         else
             fail("lock", name, error);

@@ -17,7 +17,7 @@ typedef struct {
     const char *port;   /* "1" */
     guint8 gid[16];     /* the first of its table */
     gboolean has_gid;
-    GPtrArray *ndevs;   /* char *: netdevs that its GID table names */
+    GPtrArray *ndevs; /* char *: netdevs that its GID table names */
 } Port;
 
 /* The first line of a small file, without its newline; "" where there is none. */

@@ -15,32 +15,19 @@
 
 typedef struct {
     const IbhRails *rails;
-    const char *const *only;
-    GPtrArray *undone; /* const IbhNic *: selected, with something of ours on them */
+    GHashTable *undone;     /* const IbhNic *: selected, with something of ours on them */
+    GHashTable *mains_nics; /* const IbhNic *: by which main reaches their subnets */
+    gboolean orphans;       /* also what belongs to no NIC any more */
     IbhPlan *plan;
 } Undo;
 
 static gboolean is_undone(const Undo *undo, const IbhNic *nic)
 {
-    return g_ptr_array_find(undo->undone, nic, NULL);
+    return g_hash_table_contains(undo->undone, nic);
 }
 
-static gboolean owns_something(const Undo *undo, const IbhNic *nic)
+static gboolean has_our_sysctls(const IbhSnapshot *snapshot, const IbhNic *nic)
 {
-    const IbhSnapshot *snapshot = undo->rails->snapshot;
-
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
-        if (ibh_rule_is_ours(rule) && ibh_rule_owner(undo->rails, rule) == nic)
-            return TRUE;
-    }
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
-        if (ibh_route_is_ours(route) && ibh_route_owner(undo->rails, route) == nic)
-            return TRUE;
-    }
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         if (ibh_sysctl_base(snapshot, nic->link, (IbhSysctl)key) != nic->link->sysctl[key])
             return TRUE;
@@ -48,14 +35,31 @@ static gboolean owns_something(const Undo *undo, const IbhNic *nic)
     return FALSE;
 }
 
-static void select_nics(Undo *undo)
+/* NICs with a rule, a route or a sysctl of ours. */
+static GHashTable *find_owners(const IbhRails *rails)
 {
-    for (guint i = 0; i < undo->rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+    const IbhSnapshot *snapshot = rails->snapshot;
+    GHashTable *owners = g_hash_table_new(NULL, NULL);
 
-        if (ibh_is_selected(nic, undo->only) && owns_something(undo, nic))
-            g_ptr_array_add(undo->undone, nic);
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule))
+            g_hash_table_add(owners, (gpointer)(guintptr)ibh_rule_owner(rails, rule));
     }
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (ibh_route_is_ours(route))
+            g_hash_table_add(owners, (gpointer)(guintptr)ibh_route_owner(rails, route));
+    }
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (has_our_sysctls(snapshot, nic))
+            g_hash_table_add(owners, nic);
+    }
+    return owners;
 }
 
 /* The NIC by which main reaches this address' subnet: longest prefix, lowest metric, first. */
@@ -78,16 +82,21 @@ static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
 
 static gboolean is_mains_nic(const Undo *undo, const IbhNic *nic)
 {
+    return g_hash_table_contains(undo->mains_nics, nic);
+}
+
+/* The NICs by which main reaches what is undone. */
+static void find_mains_nics(Undo *undo)
+{
     const GArray *addresses = undo->rails->snapshot->addresses;
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         const IbhNic *holder = ibh_rails_nic(undo->rails, address->ifindex);
 
-        if (holder && is_undone(undo, holder) && find_mains_nic(undo, address) == nic)
-            return TRUE;
+        if (holder && is_undone(undo, holder))
+            g_hash_table_add(undo->mains_nics, (gpointer)(guintptr)find_mains_nic(undo, address));
     }
-    return FALSE;
 }
 
 /* ---- sysctls ---- */
@@ -102,27 +111,33 @@ static void restore(const Undo *undo, const IbhNic *nic, IbhSysctl key)
 
 static void restore_rp_filters(const Undo *undo, gboolean first)
 {
-    for (guint i = 0; i < undo->undone->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(undo->undone, i);
+    for (guint i = 0; i < undo->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
         int old = ibh_sysctl_base(undo->rails->snapshot, nic->link, IBH_SYSCTL_RP_FILTER);
 
-        (first ? ibh_emit_rp_first : ibh_emit_rp_last)(undo->plan, undo->rails, nic, old, TRUE);
+        if (!is_undone(undo, nic))
+            continue;
+        (first ? ibh_emit_rp_first : ibh_emit_rp_last)(undo->plan, undo->rails, nic, old, ibh_may_loosen(nic));
     }
 }
 
 static void restore_announce(const Undo *undo)
 {
-    for (guint i = 0; i < undo->undone->len; i++)
-        restore(undo, g_ptr_array_index(undo->undone, i), IBH_SYSCTL_ARP_ANNOUNCE);
+    for (guint i = 0; i < undo->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+
+        if (is_undone(undo, nic))
+            restore(undo, nic, IBH_SYSCTL_ARP_ANNOUNCE);
+    }
 }
 
 /* Whether a NIC answers ARP: first the NIC that main uses, and the others when no peer needs them any more. */
 static void restore_answers(const Undo *undo, gboolean mains_nic)
 {
-    for (guint i = 0; i < undo->undone->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(undo->undone, i);
+    for (guint i = 0; i < undo->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
 
-        if (is_mains_nic(undo, nic) != mains_nic)
+        if (!is_undone(undo, nic) || is_mains_nic(undo, nic) != mains_nic)
             continue;
         restore(undo, nic, IBH_SYSCTL_ARP_IGNORE);
         restore(undo, nic, IBH_SYSCTL_ARP_FILTER);
@@ -132,9 +147,32 @@ static void restore_answers(const Undo *undo, gboolean mains_nic)
 
 /* ---- rules and routes ---- */
 
+static char *why_undone(const IbhNic *owner)
+{
+    if (!owner)
+        return g_strdup("its interface or address is gone");
+    if (owner->status == IBH_NIC_RAIL)
+        return g_strdup("undone");
+    return g_strdup_printf("%s is no rail: %s", owner->link->name, owner->why);
+}
+
 static gboolean goes(const Undo *undo, const IbhNic *owner)
 {
-    return owner ? is_undone(undo, owner) : !undo->only;
+    return owner ? is_undone(undo, owner) : undo->orphans;
+}
+
+/* A rail that needed its place has taken it already. */
+static gboolean is_taken(const Undo *undo, const IbhRule *rule, const IbhRoute *route)
+{
+    for (guint i = 0; i < undo->plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(undo->plan->ops, i);
+
+        if ((route && op->type == IBH_OP_ROUTE_REPLACE && ibh_route_compare(&op->replaced, route) == 0) ||
+            (route && op->type == IBH_OP_ROUTE_DEL && ibh_route_compare(&op->route, route) == 0) ||
+            (rule && op->type == IBH_OP_RULE_DEL && ibh_rule_compare(&op->rule, rule) == 0))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 static void delete_rules(const Undo *undo)
@@ -143,14 +181,15 @@ static void delete_rules(const Undo *undo)
 
     for (guint i = 0; i < rules->len; i++) {
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-        const IbhNic *owner = ibh_rule_owner(undo->rails, rule);
+        const IbhNic *owner;
 
-        if (ibh_rule_is_ours(rule) && goes(undo, owner))
-            ibh_emit_rule(undo->plan, IBH_OP_RULE_DEL, owner, rule, g_strdup("undone"));
+        if (ibh_rule_is_ours(rule) && goes(undo, owner = ibh_rule_owner(undo->rails, rule)) &&
+            !is_taken(undo, rule, NULL))
+            ibh_emit_rule(undo->plan, IBH_OP_RULE_DEL, owner, rule, why_undone(owner));
     }
 }
 
-static void delete_routes(const Undo *undo)
+static void delete_routes(const Undo *undo, gboolean throws)
 {
     const GArray *routes = undo->rails->snapshot->routes;
 
@@ -158,8 +197,9 @@ static void delete_routes(const Undo *undo)
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
         const IbhNic *owner = ibh_route_owner(undo->rails, route);
 
-        if (ibh_route_is_ours(route) && goes(undo, owner))
-            ibh_emit_route(undo->plan, IBH_OP_ROUTE_DEL, owner, route, NULL, g_strdup("undone"));
+        if (ibh_route_is_ours(route) && (route->type == RTN_THROW) == throws && goes(undo, owner) &&
+            !is_taken(undo, NULL, route))
+            ibh_emit_route(undo->plan, undo->rails, IBH_OP_ROUTE_DEL, owner, route, NULL, why_undone(owner));
     }
 }
 
@@ -180,6 +220,28 @@ static void delete_neighbours(const Undo *undo)
     }
 }
 
+/* A NIC that stays a rail answers for others' addresses only where these would be cut off without it. */
+static gboolean will_answer(const Undo *undo, const IbhNic *from, const IbhNic *nic)
+{
+    return is_undone(undo, from) || ibh_is_strict(undo->rails->snapshot, nic->link);
+}
+
+/* It had a rule of ours, and no rail that stays has the same address. */
+static gboolean needs_announcement(const Undo *undo, const IbhIp *ip)
+{
+    const IbhNic *owner = ibh_rails_owner(undo->rails, ip);
+
+    if (owner && !is_undone(undo, owner))
+        return FALSE;
+    for (guint i = 0; i < undo->rails->snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(undo->rails->snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && ibh_ip_equal(&rule->from.ip, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void announce(const Undo *undo)
 {
     const GArray *addresses = undo->rails->snapshot->addresses;
@@ -189,29 +251,69 @@ static void announce(const Undo *undo)
         const IbhNic *nic = ibh_rails_nic(undo->rails, address->ifindex);
         const IbhNic *from;
 
-        /* Nothing is said for a NIC that a rail which stays would not answer for. */
-        if (!nic || !is_undone(undo, nic) || !nic->settings.announce || address->scope >= RT_SCOPE_HOST ||
-            !(from = find_mains_nic(undo, address)) || !is_undone(undo, from))
+        if (!nic || !is_undone(undo, nic) || !nic->settings.announce || !needs_announcement(undo, &address->local) ||
+            ibh_is_repeated(addresses, i) || !(from = find_mains_nic(undo, address)) || !will_answer(undo, from, nic))
             continue;
         ibh_emit_announce(undo->plan, undo->rails, nic, from, &address->local,
                           g_strdup_printf("main uses %s for its subnet", from->link->name));
     }
 }
 
-IbhPlan *ibh_plan_undo(const IbhRails *rails, const char *const *only)
+/* The rails that stay go on as if the others had never been any: they may have to answer for them again. */
+static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
 {
-    Undo undo = {.rails = rails, .only = only, .undone = g_ptr_array_new(), .plan = ibh_plan_new()};
+    for (guint i = 0; i < after->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(after->nics, i);
 
-    select_nics(&undo);
+        for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS && ibh_is_programmed(after, nic); key++) {
+            int now = nic->link->sysctl[key], want = ibh_want_sysctl(after, nic, (IbhSysctl)key);
+
+            if (now != want)
+                ibh_emit_sysctl(plan, nic, (IbhSysctl)key, now, want,
+                                g_strdup("answer for the NIC that is no rail any more, too"));
+        }
+    }
+}
+
+/* `rails_too`: whatever is selected, not only what is no rail any more. */
+static void emit_undo(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
+{
+    g_autoptr(GHashTable) owners = find_owners(rails), undone = g_hash_table_new(NULL, NULL),
+                          mains_nics = g_hash_table_new(NULL, NULL);
+    Undo undo = {
+        .rails = rails, .undone = undone, .mains_nics = mains_nics, .orphans = rails_too && !only, .plan = plan};
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if ((rails_too || nic->status != IBH_NIC_RAIL) && ibh_is_selected(nic, only) &&
+            g_hash_table_contains(owners, nic))
+            g_hash_table_add(undone, nic);
+    }
+    find_mains_nics(&undo);
     restore_rp_filters(&undo, TRUE);
     restore_announce(&undo);
     delete_rules(&undo);
-    delete_routes(&undo);
+    delete_routes(&undo, FALSE);
+    delete_routes(&undo, TRUE); /* a throw goes after the subnet it makes a hole in */
     restore_answers(&undo, TRUE);
     delete_neighbours(&undo);
     announce(&undo);
     restore_rp_filters(&undo, FALSE);
     restore_answers(&undo, FALSE);
-    g_ptr_array_unref(undo.undone);
-    return undo.plan;
+}
+
+IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
+{
+    IbhPlan *plan = ibh_plan_new();
+
+    if (after)
+        adapt_rails_that_stay(plan, after);
+    emit_undo(plan, rails, only, TRUE);
+    return plan;
+}
+
+void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
+{
+    emit_undo(plan, rails, only, FALSE);
 }

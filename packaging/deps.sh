@@ -1,0 +1,71 @@
+#!/bin/sh
+# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint ...
+set -eu
+
+packages() { # MANAGER GROUP
+    case $1/$2 in
+        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev iproute2 util-linux procps ;;
+        apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping libcap2-bin hyperfine ;;
+        apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
+        dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel iproute util-linux procps-ng ;;
+        dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
+        dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
+        *)
+            echo "deps.sh: $2: build, tests or lint" >&2
+            exit 2
+            ;;
+    esac
+}
+
+missing() { # MANAGER PACKAGE...
+    manager=$1
+    shift
+    for package in "$@"; do
+        case $manager in
+            apt) [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package" ;;
+            dnf) rpm -q --quiet --whatprovides "$package" || echo "$package" ;;
+        esac
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        echo "deps.sh: not root and no sudo: run as root: $*" >&2
+        exit 1
+    fi
+}
+
+if command -v apt-get >/dev/null; then
+    manager=apt
+elif command -v dnf >/dev/null; then
+    manager=dnf
+else
+    echo "deps.sh: neither apt-get nor dnf: install a C compiler, make, pkg-config, GLib, libnl-route-3 and cmocka" >&2
+    exit 1
+fi
+
+wanted=
+for group in "$@"; do
+    wanted="$wanted $(packages $manager "$group")"
+done
+# shellcheck disable=SC2086 # a list of words
+needed=$(missing $manager $wanted)
+[ -n "$needed" ] || exit 0
+
+echo "installing: $(echo "$needed" | tr '\n' ' ')"
+if [ $manager = apt ]; then
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    # shellcheck disable=SC2086
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $needed >/dev/null
+else
+    # shellcheck disable=SC2086
+    as_root dnf install -y -q $needed || {
+        echo "deps.sh: libcmocka-devel is in the CRB (PowerTools) repository, ShellCheck and cppcheck are in EPEL:" \
+            "enable them and try again" >&2
+        exit 1
+    }
+fi

@@ -1,0 +1,512 @@
+# shellcheck shell=bash
+# What every test here starts with: `. "$(dirname "$0")/lib.sh"`.
+#
+# It runs the test again inside private namespaces (network, mount and, where possible, process: nothing outlives the
+# test, and nothing outside of it is touched). There it offers
+#
+#   two hosts     A 172.16.16.1 .2 …   B 172.16.34.1 .2 …   NICs ib0 ib1 …, all on one Ethernet, in 172.16.0.0/16
+#   their truth   state, our_rules, our_routes, learned_mac, arp_answers, matrix
+#   traffic       serve, flow_on, traffic_start, traffic_stop
+#   assertions    expect_…, ok, fail, skip (each says what was expected and what it got)
+#
+# Environment: IB_HOOK the program under test (build/ib-hook), FLOW the traffic tool (build/flow), CI makes a skip a
+# failure, IBH_SEED repeats a random run.
+set -Eeuo pipefail
+
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$tests/../.." && pwd)
+IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
+FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
+export IB_HOOK FLOW LC_ALL=C
+export PATH="$PATH:/usr/sbin:/sbin"
+
+MARK=1768056939 # "ibhk": metric of our routes, suppress_ifgroup of our rules
+CONF=/proc/sys/net/ipv4/conf
+ARP_KEYS="rp_filter arp_filter arp_announce arp_ignore accept_local"
+
+# ---- namespaces ------------------------------------------------------------------------------------
+
+if [ -z "${IBH_INSIDE:-}" ]; then
+    user=(--user --map-root-user)
+    [ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null && user=()
+    if ! unshare "${user[@]}" --net --mount true 2>/dev/null; then
+        echo "SKIP: no private namespaces: be root, or allow user namespaces"
+        exit 77
+    fi
+    process=(--pid --fork --kill-child=KILL --mount-proc)
+    unshare "${user[@]}" --net --mount "${process[@]}" true 2>/dev/null || process=()
+    IBH_INSIDE=$([ ${#user[@]} = 0 ] && echo root || echo user)
+    export IBH_INSIDE
+    exec unshare "${user[@]}" --net --mount "${process[@]}" bash "$0" "$@"
+fi
+[ "$IBH_INSIDE" = root ] && rooted=yes || rooted=no # for tests that need the real root
+: "$rooted"
+
+mount -t tmpfs -o mode=0755 tmpfs /run
+for d in /etc/ib-hook /etc/iproute2; do # what this machine has configured is not under test
+    [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
+done
+work=/run/test
+mkdir -p $work /run/sys
+ip link set lo up
+
+# ---- assertions ------------------------------------------------------------------------------------
+
+n_ok=0
+n_fail=0
+
+ok() {
+    n_ok=$((n_ok + 1))
+    echo "ok $n_ok - $1"
+}
+
+# fail MESSAGE [DETAIL]
+fail() {
+    n_fail=1
+    echo "not ok $((n_ok + 1)) - $1"
+    [ -z "${2:-}" ] || echo "  ${2//$'\n'/$'\n'  }"
+    exit 1
+}
+
+skip() {
+    echo "SKIP: $1"
+    n_fail=1
+    exit 77
+}
+
+on_error() {
+    n_fail=1
+    echo "not ok $((n_ok + 1)) - line $1: '$2' failed with status $3"
+}
+trap 'on_error "${BASH_LINENO[0]:-$LINENO}/$LINENO" "$BASH_COMMAND" $?' ERR
+trap '[ $n_fail = 1 ] || echo "1..$n_ok"' EXIT
+
+# expect_equal WHAT EXPECTED GOT
+expect_equal() {
+    [ "$2" = "$3" ] || fail "$1" "expected:
+$2
+got:
+$3
+$(diff <(echo "$2") <(echo "$3") || true)"
+    ok "$1"
+}
+
+expect_differs() { # WHAT ONE OTHER
+    [ "$2" != "$3" ] || fail "$1" "expected a difference, got twice:
+$2"
+    ok "$1"
+}
+
+expect_contains() { # WHAT NEEDLE HAYSTACK
+    [[ $3 == *"$2"* ]] || fail "$1" "expected to find: $2
+got: $3"
+    ok "$1"
+}
+
+expect_lacks() { # WHAT NEEDLE HAYSTACK
+    [[ $3 != *"$2"* ]] || fail "$1" "expected not to find: $2
+got: $3"
+    ok "$1"
+}
+
+expect_at_least() { # WHAT LEAST GOT
+    [ "$3" -ge "$2" ] || fail "$1" "expected at least $2, got $3"
+    ok "$1"
+}
+
+# wait_until SECONDS COMMAND…: polls until it is true; fails after that time.
+wait_until() {
+    local limit=$1 end
+    shift
+    end=$((${EPOCHREALTIME/[.,]/} + limit * 1000000))
+    until "$@"; do
+        [ "${EPOCHREALTIME/[.,]/}" -lt $end ] || fail "waited ${limit} s in vain for: $*"
+        sleep 0.01
+    done
+}
+
+needs() {
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || skip "$tool is not installed"
+    done
+}
+needs ip ping jq nsenter
+
+# ---- hosts -----------------------------------------------------------------------------------------
+
+on() { # HOST COMMAND…
+    nsenter --net="/run/netns/$1" "${@:2}"
+}
+
+# shellcheck disable=SC2016 # for the inner shell
+new_host() { # HOST: an empty one, with the kernel's own defaults whatever the machine has
+    ip netns add "$1"
+    on "$1" sh -c '
+        for c in all default; do for k in '"$ARP_KEYS"'; do echo 0 > '$CONF'/$c/$k; done; done
+        echo '"${RP_FILTER:-0}"' > '$CONF'/all/rp_filter
+        echo '"${RP_FILTER:-0}"' > '$CONF'/default/rp_filter
+        [ ! -d /proc/sys/net/ipv6 ] || echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
+        [ ! -d /proc/sys/net/ipv6 ] || echo 0 > /proc/sys/net/ipv6/conf/default/router_solicitations
+        ip link set lo up'
+}
+
+# The wire: a bridge in a namespace of its own.
+make_wire() {
+    ip netns add wire
+    ip -n wire link add br0 type bridge forward_delay 0 mcast_snooping 0
+    ip -n wire link set br0 up
+}
+
+host_id() { # HOST → the third byte of its addresses
+    case $1 in
+        A) echo 16 ;;
+        B) echo 34 ;;
+        *) echo 50 ;;
+    esac
+}
+
+mac() { # HOST N → the hardware address of its NIC number N
+    printf '02:00:00:00:%02x:%02x\n' "$(host_id "$1")" "$2"
+}
+
+# add_nic HOST NIC N [ADDRESS/LENGTH]…: a NIC on the wire; up if it gets an address
+add_nic() {
+    local host=$1 nic=$2 number=$3 address
+    ip -n wire link add "$host.$number" type veth peer name "$nic" address "$(mac "$host" "$number")" netns "$host"
+    ip -n wire link set "$host.$number" master br0 up
+    for address in "${@:4}"; do
+        ip -n "$host" address add "$address" dev "$nic"
+    done
+    [ $# -lt 4 ] || ip -n "$host" link set "$nic" up
+}
+
+remove_nic() { # HOST NIC
+    ip -n "$1" link delete "$2"
+}
+
+# rdma HOST NIC…: what /sys/class/infiniband says: one device mlx5_N with one port per NIC, in this order
+rdma() {
+    local host=$1 nic n=0 d a b c e f g
+    rm -rf "/run/sys/$host"
+    shift
+    for nic in "$@"; do
+        d=/run/sys/$host/class/infiniband/mlx5_$n
+        IFS=: read -r a b c e f g <<<"$(mac "$host" $n)"
+        mkdir -p "$d/device/net/$nic" "$d/ports/1/gid_attrs/ndevs" "$d/ports/1/gid_attrs/types" "$d/ports/1/gids"
+        echo "$nic" >"$d/ports/1/gid_attrs/ndevs/0"
+        echo "RoCE v2" >"$d/ports/1/gid_attrs/types/0"
+        printf 'fe80:0000:0000:0000:%02x%s:%sff:fe%s:%s%s\n' $((0x$a ^ 2)) "$b" "$c" "$e" "$f" "$g" >"$d/ports/1/gids/0"
+        echo Ethernet >"$d/ports/1/link_layer"
+        echo "4: ACTIVE" >"$d/ports/1/state"
+        echo "5: LinkUp" >"$d/ports/1/phys_state"
+        n=$((n + 1))
+    done
+}
+
+settled() { # HOST: every NIC is up and no address is tentative any more
+    [ -z "$(ip -n "$1" -6 address show tentative)" ] &&
+        [ -z "$(ip -n "$1" link show up type veth | grep '^[0-9].* state ' | grep -v ' state UP ' || true)" ]
+}
+
+# make_hosts N_RAILS [HOST…]: A and B, or those named, with N rails each: ib0 has .1, ib1 has .2 …
+make_hosts() {
+    local rails=$1 host i nics
+    shift
+    [ $# -gt 0 ] || set -- A B
+    make_wire
+    for host in "$@"; do
+        new_host "$host"
+        nics=()
+        for ((i = 0; i < rails; i++)); do
+            add_nic "$host" "ib$i" "$i" "172.16.$(host_id "$host").$((i + 1))/16"
+            nics+=("ib$i")
+        done
+        rdma "$host" "${nics[@]}"
+    done
+    for host in "$@"; do wait_until 5 settled "$host"; done
+}
+
+# ---- the program under test -------------------------------------------------------------------------
+
+hook() { # HOST ARGUMENT…
+    [ -x "$IB_HOOK" ] || fail "there is no $IB_HOOK: run make"
+    on "$1" "$IB_HOOK" --sysfs "/run/sys/$1" "${@:2}"
+}
+
+# expect_hook STATUS HOST ARGUMENT…: leaves its output in $out and $err
+out=
+err=
+expect_hook() {
+    local status=0
+    hook "${@:2}" >$work/out 2>$work/err </dev/null || status=$?
+    out=$(<$work/out)
+    err=$(<$work/err)
+    [ $status = "$1" ] || fail "ib-hook ${*:3} on $2: expected exit status $1, got $status" "$out
+$err"
+    ok "ib-hook ${*:3} on $2 exits $1"
+}
+
+json() { # EXPRESSION: of the last output
+    jq -r "$1" <<<"$out"
+}
+
+# config TEXT: writes a configuration file, prints its name
+config() {
+    printf '%s\n' "$1" >$work/ib-hook.conf
+    chmod 0644 $work/ib-hook.conf
+    echo $work/ib-hook.conf
+}
+
+# The contract by hand, for the host that is not under test.
+rails_by_hand() { # HOST N_RAILS
+    local i address key
+    for ((i = 0; i < $2; i++)); do
+        address=172.16.$(host_id "$1").$((i + 1))
+        ip -n "$1" route add 172.16.0.0/16 dev "ib$i" scope link src "$address" table $((941 + i))
+        ip -n "$1" rule add from "$address" lookup $((941 + i)) priority 1941
+        for key in arp_ignore=1 arp_announce=2; do
+            sysctl_set "$1" "ib$i" "${key%=*}" "${key#*=}"
+        done
+    done
+}
+
+# ---- what the kernel says ---------------------------------------------------------------------------
+
+sysctl_get() { # HOST NIC KEY
+    on "$1" cat "$CONF/$2/$3"
+}
+
+sysctl_set() { # HOST NIC KEY VALUE
+    on "$1" sh -c "echo $4 > $CONF/$2/$3"
+}
+
+expect_sysctls() { # HOST NIC KEY=VALUE…
+    local host=$1 nic=$2 pair
+    for pair in "${@:3}"; do
+        [ "$(sysctl_get "$host" "$nic" "${pair%=*}")" = "${pair#*=}" ] ||
+            fail "$nic on $host: ${pair%=*}" "expected ${pair#*=}, got $(sysctl_get "$host" "$nic" "${pair%=*}")"
+    done
+    ok "sysctls of $nic on $host: ${*:3}"
+}
+
+# All that can be programmed, byte for byte.
+# shellcheck disable=SC2016 # for the inner shell
+state() { # HOST
+    on "$1" sh -c '
+        ip -d rule
+        ip route show table all
+        ip -d -6 rule
+        ip -6 route show table all
+        cd '$CONF' && for k in '"$ARP_KEYS"'; do grep . */$k; done'
+}
+
+tidy() { # squeezes blanks, drops those at the end, sorts
+    tr -s '\t ' ' ' | sed 's/ *$//' | sort
+}
+
+our_rules() { # HOST
+    ip -n "$1" -d rule show | { grep -w "suppress_ifgroup $MARK" || true; } | tidy
+}
+
+our_routes() { # HOST
+    ip -n "$1" route show table all | { grep -w "metric $MARK" || true; } | tidy
+}
+
+foreign_state() { # HOST: the state without what is ours
+    state "$1" | { grep -vw -e "suppress_ifgroup $MARK" -e "metric $MARK" || true; }
+}
+
+rule_line() { # ADDRESS TABLE
+    echo "1941: from $1 lookup $2 suppress_prefixlength 0 suppress_ifgroup $MARK proto kernel"
+}
+
+route_line() { # SUBNET NIC TABLE SOURCE
+    echo "$1 dev $2 table $3 proto kernel scope link src $4 metric $MARK"
+}
+
+# expect_rails HOST NIC:TABLE:ADDRESS…: exactly these rules and routes in 172.16.0.0/16 are ours, no more
+expect_rails() {
+    local host=$1 nic table address rules="" routes=""
+    for one in "${@:2}"; do
+        IFS=: read -r nic table address <<<"$one"
+        rules+=$(rule_line "$address" "$table")$'\n'
+        routes+=$(route_line 172.16.0.0/16 "$nic" "$table" "$address")$'\n'
+    done
+    expect_rules "$host" "${rules%$'\n'}"
+    expect_routes "$host" "${routes%$'\n'}"
+}
+
+expect_rules() { # HOST LINES
+    expect_equal "the rules of ours on $1" "$(sort <<<"$2")" "$(our_rules "$1")"
+}
+
+expect_routes() { # HOST LINES
+    expect_equal "the routes of ours on $1" "$(sort <<<"$2")" "$(our_routes "$1")"
+}
+
+expect_nothing_of_ours() { # HOST
+    expect_equal "no rule of ours on $1" "" "$(our_rules "$1")"
+    expect_equal "no route of ours on $1" "" "$(our_routes "$1")"
+}
+
+nic_of() { # HOST MAC
+    ip -n "$1" -o link show | sed -n "s/^[0-9]*: \([^@:]*\).* $2 .*/\1/p"
+}
+
+learned_mac() { # HOST ADDRESS: what its neighbour table holds, on any NIC
+    ip -n "$1" neigh show to "$2" | sed -n 's/.* lladdr \([0-9a-f:]*\) .*/\1/p'
+}
+
+# learned HOST ADDRESS PEER → "via ib0 to ib1": by which NIC it sends there, and whose hardware address it learned
+learned() {
+    ip -n "$1" neigh show to "$2" | sed -n 's/.* dev \([^ ]*\) lladdr \([0-9a-f:]*\) .*/\1 \2/p' |
+        while read -r dev lladdr; do echo "via $dev to $(nic_of "$3" "$lladdr")"; done
+}
+
+# arp_answers HOST NIC FROM PEER ADDRESS → the peer's NICs that answer for it, sorted, in one line
+arp_answers() {
+    has_flow
+    { on "$1" "$FLOW" arp --iface "$2" --from "$3" --to "$5" || true; } |
+        while read -r _ lladdr; do nic_of "$4" "$lladdr"; done | sort | xargs
+}
+
+# ---- traffic -----------------------------------------------------------------------------------------
+
+has_flow() {
+    [ -x "$FLOW" ] || fail "there is no $FLOW: run make tools"
+}
+
+serve() { # HOST…: echo servers, until the test ends
+    local host
+    has_flow
+    for host in "$@"; do on "$host" "$FLOW" serve --detach >"$work/server.$host"; done
+}
+
+flow_on() { # HOST ARGUMENT…: its tally, even if packets were lost
+    on "$1" "$FLOW" send "${@:2}" || true
+}
+
+forget() { # HOST…: their neighbour tables
+    local host
+    for host in "$@"; do ip -n "$host" neigh flush all; done
+}
+
+# The ten pairs: both hosts' two addresses with the source bound, in both directions, and A to B unbound.
+# One line each: what was learned of the peer and how traffic flows. Needs: serve A B
+matrix() {
+    local here there i j from to
+    for here in A B; do
+        [ $here = A ] && there=B || there=A
+        for i in 1 2; do
+            for j in 1 2; do
+                from=172.16.$(host_id $here).$i to=172.16.$(host_id $there).$j
+                forget A B
+                on $here ping -q -n -c 1 -W 1 -I "$from" "$to" >/dev/null || true
+                echo "$from $to $(pair $here $there "$from" "$to" "ib$((i - 1))" "ib$((j - 1))")"
+            done
+        done
+    done
+    for j in 1 2; do
+        to=172.16.34.$j
+        forget A B
+        on A ping -q -n -c 1 -W 1 "$to" >/dev/null || true
+        echo "unbound $to $(pair A B unbound "$to" "" "ib$((j - 1))")"
+    done
+}
+
+pair() { # HOST PEER FROM TO NIC PEER_NIC → right | wrong, and why
+    local route tally bound=() via
+    route=$(learned "$1" "$4" "$2" | xargs)
+    via=${route#via } via=${via%% *}
+    [ "$3" = unbound ] || { bound=(--from "$3" --expect-iface "$5") && via=$5; }
+    tally=$(flow_on "$1" --to "$4" "${bound[@]}" --expect-server "$6" --count 5)
+    if [ "$(jq .right <<<"$tally")" = 5 ] && [ "$route" = "via $via to $6" ]; then
+        echo "right: $route"
+    elif [ "$(jq .received <<<"$tally")" = 0 ]; then
+        echo "lost"
+    else
+        echo "wrong: $route; $(jq -r .first_wrong <<<"$tally")"
+    fi
+}
+
+expect_matrix_right() { # WHAT
+    local got
+    got=$(matrix)
+    [ "$(grep -c ' right: ' <<<"$got")" = 10 ] || fail "$1: expected ten pairs right, got $(grep -c ' right: ' <<<"$got" || true)" "$got"
+    ok "$1: all ten pairs right"
+}
+
+expect_matrix_wrong() { # WHAT
+    local got
+    got=$(matrix)
+    [ "$(grep -c ' right: ' <<<"$got")" -lt 10 ] || fail "$1: expected some pair to be wrong, got ten right" "$got"
+    ok "$1: only $(grep -c ' right: ' <<<"$got" || true) of ten pairs are right"
+}
+
+# traffic_start: 500 packets/s from each of A's addresses to each of B's, and one TCP connection to each of B's, until
+# traffic_stop. Returns once all have had a reply.
+traffic=()
+traffic_start() {
+    local i j
+    rm -f $work/stop $work/started.* $work/stream.* $work/tcp.*
+    for j in 1 2; do
+        for i in 1 2; do
+            flow_on A --from 172.16.16.$i --to 172.16.34.$j --expect-server "ib$((j - 1))" --rate 500 \
+                --started $work/started.$i.$j --stop-file $work/stop >$work/stream.$i.$j &
+            traffic+=($!)
+        done
+        on A "$FLOW" hold --from 172.16.16.$j --to 172.16.34.$j --started $work/started.tcp.$j --stop-file $work/stop \
+            >$work/tcp.$j &
+        traffic+=($!)
+    done
+    wait_until 5 traffic_flows
+}
+
+traffic_flows() {
+    [ "$(find $work -name 'started.*' | wc -l)" = 6 ]
+}
+
+traffic_stop() {
+    local pid
+    touch $work/stop
+    for pid in "${traffic[@]}"; do wait "$pid" || true; done
+    traffic=()
+}
+
+# After traffic_stop.
+expect_no_loss() { # WHAT
+    local file lost sent=0
+    for file in "$work"/stream.*; do
+        lost=$(jq .lost "$file")
+        [ "$lost" = 0 ] || fail "$1: stream ${file##*/stream.}: expected no loss, got $lost packets lost" "$(<"$file")"
+        sent=$((sent + $(jq .sent "$file")))
+    done
+    for file in "$work"/tcp.*; do
+        [ "$(jq -r .problem "$file")" = "" ] || fail "$1: TCP to B's address ${file##*.}" "$(<"$file")"
+    done
+    ok "$1: none of $sent packets lost, no TCP connection stalled"
+}
+
+expect_settled_right() { # WHAT: the last 100 packets and more of every stream went by the right NICs
+    local file
+    for file in "$work"/stream.*; do
+        [ "$(jq .settled "$file")" -ge 100 ] || fail "$1: stream ${file##*/stream.}: expected right NICs at the end" "$(<"$file")"
+    done
+    ok "$1: at the end all packets use the right NICs"
+}
+
+# The worst case for a change: A holds the address of B's ib0 for both of B's addresses.
+peer_holds_wrong_mac() {
+    local nic to
+    for nic in ib0 ib1; do
+        for to in 172.16.34.1 172.16.34.2; do
+            ip -n A neigh replace $to lladdr "$(mac B 0)" dev $nic nud reachable
+        done
+    done
+}
+
+both_learned_right() { # A's entries for B's addresses name the right NICs
+    [ "$(learned A 172.16.34.1 B | sort -u | sed 's/.* to //' | sort -u)" = ib0 ] &&
+        [ "$(learned A 172.16.34.2 B | sort -u | sed 's/.* to //' | sort -u)" = ib1 ]
+}

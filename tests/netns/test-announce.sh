@@ -1,0 +1,38 @@
+#!/bin/bash
+# --apply announces every address of a rail, secondary ones and VIPs too: a peer with wrong entries corrects them all
+# within a second.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+ip -n B address add 172.16.34.12/16 dev ib1
+ip -n B address add 172.16.99.9/32 dev ib1
+announced="172.16.34.2 172.16.34.12 172.16.99.9"
+
+wrong_entries() {
+    for address in $announced; do
+        ip -n A neigh replace "$address" lladdr "$(mac B 0)" dev ib0 nud reachable
+        ip -n A neigh replace "$address" lladdr "$(mac B 0)" dev ib1 nud reachable
+    done
+}
+
+all_right() {
+    for address in $announced; do
+        [ "$(learned_mac A "$address" | sort -u)" = "$(mac B 1)" ] || return 1
+    done
+}
+
+wrong_entries
+expect_hook 0 B --apply
+wait_until 1 all_right
+ok "the peer corrected its entries for $announced"
+
+wrong_entries
+expect_hook 0 B --apply
+expect_equal "a second --apply changes nothing and announces nothing" "$(mac B 0)" \
+    "$(learned_mac A 172.16.34.2 | sort -u)"
+
+expect_hook 0 B --undo
+wrong_entries
+expect_hook 0 B --config "$(config '[interface ib*]
+announce=no')" --apply
+expect_equal "announce=no" "$(mac B 0)" "$(learned_mac A 172.16.34.2 | sort -u)"

@@ -1,0 +1,27 @@
+#!/bin/bash
+# No packet is lost while --apply runs, though the peer holds the wrong hardware address, auto and strict; and
+# the peer learns the right one at once.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+rails_by_hand A 2
+serve B
+for arp in auto strict; do
+    file=$(config "[defaults]
+arp=$arp")
+    peer_holds_wrong_mac
+    traffic_start
+    peer_holds_wrong_mac # an answer may have corrected an entry that was still fresh
+    expect_equal "$arp: the peer holds ib0's address for ib1's" "$(mac B 0)" "$(learned_mac A 172.16.34.2 | sort -u)"
+    expect_hook 0 B --config "$file" --apply
+    wait_until 1 both_learned_right
+    ok "$arp: within a second the peer's entries name the right NICs"
+    traffic_stop
+    expect_no_loss "$arp: --apply under traffic"
+    expect_settled_right "$arp: --apply under traffic"
+    for i in 1 2; do
+        expect_at_least "$arp: before that, stream $i to the second address was on the wrong NIC" 1 \
+            "$(jq .wrong $work/stream.$i.2)"
+    done
+    expect_hook 0 B --undo
+done

@@ -1,0 +1,25 @@
+#!/bin/bash
+# The heart of it: after --apply on both hosts, all ten pairs use their own NICs, whatever rp_filter the machine has
+# for all interfaces. Before it, they do not.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+serve A B
+for rp_filter in 0 1 2; do
+    sysctl_set A all rp_filter $rp_filter
+    sysctl_set B all rp_filter $rp_filter
+    [ $rp_filter = 1 ] || expect_matrix_wrong "all.rp_filter=$rp_filter, before" # with 1 every lost pair costs seconds
+    expect_hook 0 A --apply
+    expect_hook 0 B --apply
+    expect_rails A ib0:941:172.16.16.1 ib1:942:172.16.16.2
+    expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    [ $rp_filter = 1 ] && own=2 || own=0
+    for nic in ib0 ib1; do
+        expect_sysctls B $nic arp_ignore=1 arp_announce=2 arp_filter=0 accept_local=0 rp_filter="$own"
+    done
+    expect_sysctls B all arp_ignore=0 arp_announce=0 arp_filter=0 accept_local=0 rp_filter=$rp_filter
+    expect_sysctls B default arp_ignore=0 arp_announce=0 arp_filter=0 accept_local=0 rp_filter=0
+    expect_matrix_right "all.rp_filter=$rp_filter, after --apply"
+    expect_hook 0 A --undo
+    expect_hook 0 B --undo
+done

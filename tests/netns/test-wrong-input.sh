@@ -1,0 +1,102 @@
+#!/bin/bash
+# Bad usage and bad configuration: exit status 2, a message that names the culprit, and nothing is changed.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2 B
+before=$(state B)
+
+# refused NEEDLE ARGUMENT…
+refused() {
+    local needle=$1
+    shift
+    expect_hook 2 B "$@"
+    [[ $err == *"$needle"* ]] || fail "ib-hook $*: the message names the culprit" "expected: $needle
+got: $err"
+    [ "$before" = "$(state B)" ] || fail "ib-hook $*: nothing is changed" "$(diff <(echo "$before") <(state B))"
+}
+
+refused --frobnicate --frobnicate
+refused --frobnicate --apply --frobnicate
+refused surplus --apply surplus
+refused --iface --apply --iface
+refused nosuch --apply --iface nosuch
+refused nosuch --check --iface ib0 --iface nosuch
+refused --iface --apply --iface ""
+for name in / .. ../ib0 'ib0;reboot' 'ib 0' 'ib0
+ib1' abcdefghijklmnopq 'ib%s%n'; do
+    expect_hook 2 B --apply --iface "$name"
+done
+# shellcheck disable=SC2016 # meant literally
+expect_hook 2 B --apply --iface '$(reboot)'
+expect_equal "impossible names changed nothing" "$before" "$(state B)"
+refused action --apply --undo
+refused action --plan --check
+refused xml --plan --format xml
+refused prometheus --apply --format prometheus
+refused --confirm --apply --confirm soon
+refused nosuch.conf --apply --config $work/nosuch.conf
+
+# bad_config LINE-NUMBER CULPRIT TEXT: the message has file:line, and what was read
+bad_config() {
+    local file
+    file=$(config "$3")
+    refused "$file:$1" --apply --config "$file"
+    expect_contains "it names what it read" "$2" "$err"
+}
+bad_config 2 color '[defaults]
+color=blue'
+bad_config 1 'manage' 'manage=yes'
+bad_config 3 'nonsense' '# a comment
+[defaults]
+nonsense'
+bad_config 1 'network' '[network]'
+bad_config 2 'perhaps' '[interface ib0]
+manage=perhaps'
+bad_config 2 'loud' '[defaults]
+arp=loud'
+bad_config 2 254 '[interface ib0]
+table=254'
+bad_config 2 0 '[interface ib0]
+table=0'
+bad_config 2 5000000000 '[interface ib0]
+table=5000000000'
+bad_config 2 nosuchtable '[interface ib0]
+table=nosuchtable'
+bad_config 4 700 '[interface ib0]
+table=700
+[interface ib1]
+table=700'
+bad_config 2 32000 '[defaults]
+priority=32000'
+bad_config 2 -1 '[defaults]
+priority=-1'
+bad_config 2 9 '[interface ib0]
+rp_filter=9'
+bad_config 2 'ib0' '[interface ib1]
+[interface ib0'
+
+# A file that others could have written.
+file=$(config '[defaults]
+arp=strict')
+chmod 0666 "$file"
+refused "$file" --apply --config "$file"
+chmod 0620 "$file"
+refused "$file" --apply --config "$file"
+chmod 0644 "$file"
+if [ "$rooted" = yes ]; then
+    chown 65534 "$file"
+    refused "$file" --apply --config "$file"
+    chown 0 "$file"
+fi
+mkdir $work/directory
+refused $work/directory --apply --config $work/directory
+mkfifo -m 0644 $work/fifo
+refused $work/fifo --apply --config $work/fifo
+
+expect_hook 2 B --apply --json --iface nosuch
+expect_equal "with --json it is an object" "false 2" "$(json '"\(.ok) \(.error.exit)"')"
+expect_contains "with the message" nosuch "$(json .error.message)"
+expect_equal "nothing at all was changed" "$before" "$(state B)"
+expect_hook 0 B --help
+expect_contains "--help" --apply "$out"
+expect_hook 0 B --version
