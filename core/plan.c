@@ -6,8 +6,8 @@
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC
  *   5. rp_filter tightened
- *   6. deletions: rules before their routes
- *   7. NICs that are no rail any more are undone (undo.c)
+ *   6. NICs that are no rail any more are undone (undo.c)
+ *   7. deletions: rules before their routes
  */
 #include "plan.h"
 
@@ -111,7 +111,8 @@ static void subtract_rules(Work *work)
     }
 }
 
-static void subtract_routes(Work *work)
+/* Stale throws come last, so that each goes after the subnet it makes a hole in. */
+static void subtract_routes(Work *work, gboolean throws)
 {
     const GArray *routes = work->rails->snapshot->routes;
 
@@ -119,7 +120,7 @@ static void subtract_routes(Work *work)
         Stale stale = {.route = &g_array_index(routes, IbhRoute, i)};
         const Todo *todo;
 
-        if (!ibh_route_is_ours(stale.route))
+        if (!ibh_route_is_ours(stale.route) || (stale.route->type == RTN_THROW) != throws)
             continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
         todo = find_todo(work, stale.owner);
@@ -256,7 +257,7 @@ static void drop_superseded(Work *work, const Todo *todo)
     for (guint i = 0; i < work->rules->len; i++) {
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
-        if (!stale->done && stale->owner == todo->nic &&
+        if (!stale->done && may_touch(work, stale->owner) &&
             ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
             del_rule(work, stale,
                      g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
@@ -455,13 +456,11 @@ static void collect_garbage(Work *work)
         if (is_garbage(work, stale))
             del_rule(work, stale, why_stale(stale));
     }
-    for (int throws = FALSE; throws <= TRUE; throws++) { /* a throw goes after the subnet it makes a hole in */
-        for (guint i = 0; i < work->routes->len; i++) {
-            Stale *stale = &g_array_index(work->routes, Stale, i);
+    for (guint i = 0; i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
 
-            if (is_garbage(work, stale) && (stale->route->type == RTN_THROW) == throws)
-                del_route(work, stale, why_stale(stale));
-        }
+        if (is_garbage(work, stale))
+            del_route(work, stale, why_stale(stale));
     }
 }
 
@@ -495,7 +494,8 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 
     want_all(&work);
     subtract_rules(&work);
-    subtract_routes(&work);
+    subtract_routes(&work, FALSE);
+    subtract_routes(&work, TRUE);
     select_work(&work);
 
     set_rp_filters(&work, TRUE);
@@ -503,8 +503,8 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     set_arp_sysctls(&work);
     announce(&work);
     set_rp_filters(&work, FALSE);
-    collect_garbage(&work);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
+    collect_garbage(&work);
     join_units(&work, work.rules);
     join_units(&work, work.routes);
     work_free(&work);

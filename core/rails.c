@@ -160,7 +160,22 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
     return NULL;
 }
 
-/* A rule of ours for a present address: the rail stays one when the NIC it shared its subnet with flaps. */
+/* Why it is a rail whatever was before; NULL: it is none. */
+static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
+{
+    const IbhAddress *shared = NULL;
+    const IbhNic *sharer;
+    char subnet[IBH_PREFIX_STRLEN];
+
+    if (nic->settings.manage == IBH_MANAGE_YES)
+        return g_strdup("manage=yes");
+    if (!(sharer = find_sharer(rails, nic, &shared)))
+        return NULL;
+    return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
+}
+
+/* A rule of ours for a present address: the rail stays one when the NIC it shared its subnet with flaps. Where another
+ * NIC has the same address, one of them has the rule. */
 static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
 {
     const GArray *rules = rails->snapshot->rules;
@@ -169,26 +184,29 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
 
         if (ibh_rule_is_ours(rule) && ibh_rails_has_address(rails, nic, &rule->from.ip) &&
-            ibh_rule_owner(rails, rule) == nic)
+            ibh_rule_owner(rails, rule) == nic && !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Why it is a rail; NULL where it is not engaged. */
-static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
+static void find_engaged(const IbhRails *rails)
 {
-    const IbhAddress *shared = NULL;
-    const IbhNic *sharer = find_sharer(rails, nic, &shared);
-    char subnet[IBH_PREFIX_STRLEN];
+    const GArray *addresses = rails->snapshot->addresses;
 
-    if (nic->settings.manage == IBH_MANAGE_YES)
-        return g_strdup("manage=yes");
-    if (sharer)
-        return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
-    if (has_standing_rule(rails, nic))
-        return g_strdup("it was a rail before, and its rule still stands");
-    return NULL;
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
+            nic->why = why_engaged(rails, nic);
+    }
+    for (guint i = 0; i < addresses->len; i++) {
+        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+        if (nic && nic->rank && nic->why)
+            g_hash_table_add(rails->by.engaged, &address->local);
+    }
 }
 
 /* ---- deferred: somebody routes it already ---- */
@@ -270,12 +288,13 @@ static char *why_deferred(const IbhSnapshot *snapshot, const IbhNic *nic)
 
 /* ---- blocked: programming it would do harm ---- */
 
-static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic)
+static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic, gboolean explicit_ones)
 {
     for (guint i = 0; i < rails->nics->len; i++) {
         const IbhNic *other = g_ptr_array_index(rails->nics, i);
 
-        if (other != nic && other->rank && other->table == nic->table && other->settings.manage != IBH_MANAGE_NO)
+        if (other != nic && other->rank && other->table == nic->table && other->settings.manage != IBH_MANAGE_NO &&
+            (!explicit_ones || other->settings.table != IBH_TABLE_AUTO))
             return other;
     }
     return NULL;
@@ -301,7 +320,7 @@ static gboolean is_local_rule_late(const IbhRails *rails, guint32 *ret_priority)
 
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
 {
-    const IbhNic *clash = nic->settings.table == IBH_TABLE_AUTO ? find_table_clash(rails, nic) : NULL;
+    const IbhNic *clash = nic->settings.table == IBH_TABLE_AUTO ? find_table_clash(rails, nic, FALSE) : NULL;
     guint32 local = 0;
 
     if (clash) {
@@ -344,15 +363,17 @@ static gboolean has_any_address(const IbhSnapshot *snapshot, const IbhNic *nic)
 
 static void judge(const IbhRails *rails, IbhNic *nic, const Holds *holds)
 {
-    g_autofree char *engaged = NULL;
+    g_autofree char *engaged = g_steal_pointer(&nic->why);
 
+    if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_rule(rails, nic))
+        engaged = g_strdup("it was a rail before, and its rule still stands");
     if (nic->settings.manage == IBH_MANAGE_NO) {
         nic->status = IBH_NIC_UNMANAGED;
         nic->why = g_strdup("manage=no");
     } else if (!has_any_address(rails->snapshot, nic)) {
         nic->status = IBH_NIC_NO_ADDRESS;
         nic->why = g_strdup("it has no IPv4 address");
-    } else if (!(engaged = why_engaged(rails, nic))) {
+    } else if (!engaged) {
         nic->status = IBH_NIC_ALONE;
         nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
     } else if (is_held(rails, nic, holds)) {
@@ -376,8 +397,8 @@ static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
 
         if (!nic->rank || nic->settings.table == IBH_TABLE_AUTO || nic->settings.manage == IBH_MANAGE_NO)
             continue;
-        other = find_table_clash(rails, nic);
-        if (other && other->settings.table != IBH_TABLE_AUTO) {
+        other = find_table_clash(rails, nic, TRUE);
+        if (other) {
             g_set_error(error, IBH_CONFIG_ERROR, 0,
                         "%s: table=%u is read for %s and %s: each NIC needs a table of its own",
                         nic->settings.table_origin, nic->table, nic->link->name, other->link->name);
@@ -442,6 +463,7 @@ static void index_nics(IbhRails *rails)
     rails->by.nics = g_hash_table_new(NULL, NULL);
     rails->by.first = g_hash_table_new(ip_hash, ip_equal);
     rails->by.owners = g_hash_table_new(ip_hash, ip_equal);
+    rails->by.engaged = g_hash_table_new(ip_hash, ip_equal);
     rails->by.holders = g_hash_table_new(holder_hash, holder_equal);
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
@@ -485,6 +507,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     index_nics(rails);
     if (!check_explicit_tables(rails, error))
         return NULL;
+    find_engaged(rails);
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
@@ -520,6 +543,7 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->by.nics, g_hash_table_unref);
     g_clear_pointer(&rails->by.first, g_hash_table_unref);
     g_clear_pointer(&rails->by.owners, g_hash_table_unref);
+    g_clear_pointer(&rails->by.engaged, g_hash_table_unref);
     g_clear_pointer(&rails->by.holders, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
     g_free(rails);

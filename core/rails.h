@@ -37,6 +37,7 @@ typedef struct {
         GHashTable *nics;    /* ifindex → IbhNic */
         GHashTable *first;   /* address → the NIC of lowest rank that has it */
         GHashTable *owners;  /* address → the rail of lowest rank that has it */
+        GHashTable *engaged; /* address: of a NIC that is engaged by what is now, not by a standing rule */
         GHashTable *holders; /* (ifindex, address): present */
     } by;
 } IbhRails;
