@@ -17,10 +17,10 @@ static char *clean(const char *text)
     g_autofree char *valid = g_utf8_make_valid(text, -1);
     GString *out = g_string_new(NULL);
 
-    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
         gunichar c = g_utf8_get_char(at);
 
-        g_string_append_unichar(out, c == '\n' || g_unichar_isprint(c) ? c : '?');
+        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
     }
     return g_string_free(out, FALSE);
 }
@@ -304,7 +304,7 @@ static char *show(const IbhReport *report, const IbhStyle *style)
     put_table(out, report, style);
     if (!style->quiet)
         put_reasons(out, report, style, "", TRUE);
-    if (!count_rails(report))
+    if (!report->only && !count_rails(report))
         put_nothing(out, report, style);
     if (report->findings->len)
         g_string_append_c(out, '\n');
@@ -362,12 +362,15 @@ static char *change(const IbhReport *report, const IbhStyle *style)
         put_operations(out, report->done, style, TRUE);
     put(out, style, report->errors->len ? RED : NULL, word);
     if (report->done->len || report->errors->len)
-        putf(out, style, NULL, ": %u change%s%s\n", report->done->len, report->done->len == 1 ? "" : "s",
+        putf(out, style, NULL, ": %u change%s%s", report->done->len, report->done->len == 1 ? "" : "s",
              report->errors->len ? " stand; what failed is on standard error" : "");
     else
-        g_string_append(out, ": nothing to do\n");
-    if (report->held && report->held[0])
-        putf(out, style, NULL, "left alone until --apply or a reboot: %s\n", report->held);
+        put(out, style, NULL, ": nothing to do");
+    g_string_append_c(out, '\n');
+    if (report->held && report->held[0]) {
+        putf(out, style, NULL, "left alone until --apply or a reboot: %s", report->held);
+        g_string_append_c(out, '\n');
+    }
     if (!report->held && !report->errors->len)
         put_reasons(out, report, style, "", TRUE);
     return g_string_free(out, FALSE);

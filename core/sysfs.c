@@ -102,10 +102,11 @@ static gboolean is_of_port(const Port *port, const char *iface)
 /* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. */
 static gboolean gid_has_mac(const Port *port, const IbhLink *link)
 {
+    static const guint8 no_mac[6] = {0};
     const guint8 *mac = link->lladdr;
     const guint8 eui64[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 
-    return port->has_gid && link->lladdr_len == 6 &&
+    return port->has_gid && link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
            (memcmp(port->gid + 8, eui64, 8) == 0 || memcmp(port->gid, mac, 6) == 0);
 }
 
@@ -134,7 +135,8 @@ static gboolean belongs(const Port *port, const GArray *links, const IbhLink *li
                (!port->has_gid && is_of_device(port, link->name) && is_of_port(port, link->name));
     if (g_ptr_array_find_with_equal_func(port->ndevs, link->name, g_str_equal, NULL))
         return is_of_device(port, link->name) || gid_has_mac(port, link) || has_port_of_device(port, links, link);
-    return port->ndevs->len == 0 && is_of_device(port, link->name) && is_of_port(port, link->name);
+    return port->ndevs->len == 0 && ((is_of_device(port, link->name) && is_of_port(port, link->name)) ||
+                                     gid_has_mac(port, link)); /* iWARP before 6.6 */
 }
 
 static void find_links_of_port(const Port *port, GArray *links)
