@@ -1,0 +1,1371 @@
+#include "fake_kernel.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- errors ---- */
+
+static gboolean refuse(GError **error, int code, const char *words)
+{
+    g_set_error_literal(error, FAKE_ERROR, code, words ? words : g_strerror(code));
+    return FALSE;
+}
+
+/* ---- whose ---- */
+
+gboolean fake_is_our_rule(const IbhRule *rule)
+{
+    return rule->suppress_ifgroup == 0x6962686b && rule->action == FR_ACT_TO_TBL && rule->selectors == 0 &&
+           !rule->l3mdev && rule->from.length == ibh_ip_bits(&rule->from.ip) && rule->from.length > 0;
+}
+
+gboolean fake_is_our_route(const IbhRoute *route)
+{
+    return route->metric == 0x6962686b && route->protocol == RTPROT_KERNEL;
+}
+
+/* ---- links ---- */
+
+static IbhLink *find_link(const FakeKernel *kernel, int ifindex)
+{
+    for (guint i = 0; i < kernel->now->links->len; i++) {
+        IbhLink *link = &g_array_index(kernel->now->links, IbhLink, i);
+
+        if (link->ifindex == ifindex)
+            return link;
+    }
+    return NULL;
+}
+
+int fake_ifindex(const FakeKernel *kernel, const char *name)
+{
+    const IbhLink *link = ibh_snapshot_link_by_name(kernel->now, name);
+
+    if (!link)
+        g_error("no such link in the world: %s", name);
+    return link->ifindex;
+}
+
+static gboolean is_up(const FakeKernel *kernel, int ifindex)
+{
+    const IbhLink *link = find_link(kernel, ifindex);
+
+    return link && (link->flags & IFF_UP);
+}
+
+/* Indexes are never used twice, as in the kernel. */
+static gboolean link_add(FakeKernel *kernel, IbhLink *link, GError **error)
+{
+    if (ibh_snapshot_link_by_name(kernel->now, link->name))
+        return refuse(error, EEXIST, NULL);
+    link->ifindex = 1;
+    for (guint i = 0; i < kernel->now->links->len; i++)
+        link->ifindex = MAX(link->ifindex, g_array_index(kernel->now->links, IbhLink, i).ifindex + 1);
+    g_array_append_val(kernel->now->links, *link);
+    return TRUE;
+}
+
+/* ---- rules ---- */
+
+/* A new rule goes behind those of its own priority. */
+static void rule_insert(FakeKernel *kernel, const IbhRule *rule)
+{
+    guint at = 0;
+
+    while (at < kernel->now->rules->len && g_array_index(kernel->now->rules, IbhRule, at).priority <= rule->priority)
+        at++;
+    g_array_insert_vals(kernel->now->rules, at, rule, 1);
+}
+
+/* With NLM_F_EXCL: refused only where the complete key is there already. */
+static gboolean rule_add(FakeKernel *kernel, const IbhRule *rule, GError **error)
+{
+    for (guint i = 0; i < kernel->now->rules->len; i++) {
+        if (ibh_rule_compare(&g_array_index(kernel->now->rules, IbhRule, i), rule) == 0)
+            return refuse(error, EEXIST, NULL);
+    }
+    rule_insert(kernel, rule);
+    return TRUE;
+}
+
+/* In a delete, what is absent matches anything: this is what makes deletes dangerous. */
+static gboolean rule_delete_matches(const IbhRule *wanted, const IbhRule *rule)
+{
+    return rule->family == wanted->family && rule->priority == wanted->priority &&
+           (!wanted->action || rule->action == wanted->action) && (!wanted->table || rule->table == wanted->table) &&
+           (!wanted->from.length || ibh_prefix_equal(&rule->from, &wanted->from)) &&
+           (!wanted->protocol || rule->protocol == wanted->protocol) &&
+           (wanted->suppress_prefixlength < 0 || rule->suppress_prefixlength == wanted->suppress_prefixlength) &&
+           (wanted->suppress_ifgroup < 0 || rule->suppress_ifgroup == wanted->suppress_ifgroup) &&
+           (!wanted->selectors || rule->selectors == wanted->selectors);
+}
+
+static gboolean rule_del(FakeKernel *kernel, const IbhRule *wanted, GError **error)
+{
+    for (guint i = 0; i < kernel->now->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
+
+        if (!rule_delete_matches(wanted, rule))
+            continue;
+        if (ibh_rule_compare(rule, wanted) != 0)
+            kernel->inexact++;
+        g_array_remove_index(kernel->now->rules, i);
+        return TRUE;
+    }
+    return refuse(error, ENOENT, NULL);
+}
+
+/* ---- routes ---- */
+
+#define COMPARE(a, b)                                                                                                  \
+    do {                                                                                                               \
+        if ((a) != (b))                                                                                                \
+            return (a) < (b) ? -1 : 1;                                                                                 \
+    } while (0)
+
+static int compare_places(const IbhRoute *a, const IbhRoute *b)
+{
+    int order;
+
+    COMPARE(a->table, b->table);
+    COMPARE(a->family, b->family);
+    COMPARE(b->dst.length, a->dst.length); /* the longest first */
+    if ((order = ibh_ip_compare(&a->dst.ip, &b->dst.ip)))
+        return order;
+    COMPARE(a->metric, b->metric);
+    return 0;
+}
+
+/* Where a new route goes: behind all that share its place. */
+static guint upper_bound(const GArray *routes, const IbhRoute *route)
+{
+    guint low = 0, high = routes->len;
+
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+
+        if (compare_places(&g_array_index(routes, IbhRoute, middle), route) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void route_append(FakeKernel *kernel, const IbhRoute *route)
+{
+    g_array_insert_vals(kernel->now->routes, upper_bound(kernel->now->routes, route), route, 1);
+}
+
+/* The first route in the same place, -1: none. */
+static int find_place(const FakeKernel *kernel, const IbhRoute *route)
+{
+    int found = -1;
+
+    for (guint at = upper_bound(kernel->now->routes, route); at > 0; at--) {
+        if (compare_places(&g_array_index(kernel->now->routes, IbhRoute, at - 1), route) != 0)
+            break;
+        found = (int)at - 1;
+    }
+    return found;
+}
+
+static gboolean is_local(const FakeKernel *kernel, const IbhIp *ip)
+{
+    for (guint i = kernel->now->routes->len; i > 0; i--) {
+        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i - 1);
+
+        if (route->table < IBH_TABLE_LOCAL)
+            break;
+        if (route->table == IBH_TABLE_LOCAL && route->type == RTN_LOCAL && ibh_prefix_contains(&route->dst, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* On the same device, and in the route's own table or in main. */
+static gboolean is_on_link(const FakeKernel *kernel, const IbhRoute *route)
+{
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        const IbhRoute *other = &g_array_index(kernel->now->routes, IbhRoute, i);
+
+        if ((other->table == route->table || other->table == IBH_TABLE_MAIN) && other->ifindex == route->ifindex &&
+            other->type == RTN_UNICAST && other->gateway.family == AF_UNSPEC &&
+            ibh_prefix_contains(&other->dst, &route->gateway))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
+{
+    if (route->ifindex && !find_link(kernel, route->ifindex))
+        return refuse(error, ENODEV, NULL);
+    if (route->ifindex && route->type == RTN_UNICAST && !is_up(kernel, route->ifindex))
+        return refuse(error, ENETDOWN, "Device for nexthop is not up");
+    if (route->type == RTN_UNICAST && !route->ifindex)
+        return refuse(error, ENODEV, NULL);
+    if (route->src.family != AF_UNSPEC && !is_local(kernel, &route->src))
+        return refuse(error, EINVAL, "Invalid prefsrc address");
+    if (route->gateway.family != AF_UNSPEC && !is_on_link(kernel, route))
+        return refuse(error, ENETUNREACH, "Nexthop has invalid gateway");
+    return TRUE;
+}
+
+static gboolean route_add(FakeKernel *kernel, const IbhRoute *route, GError **error)
+{
+    if (!route_is_valid(kernel, route, error))
+        return FALSE;
+    if (find_place(kernel, route) >= 0)
+        return refuse(error, EEXIST, NULL);
+    route_append(kernel, route);
+    return TRUE;
+}
+
+/* Takes the place of the first that is there, whatever it is; adds where there is none. */
+static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const IbhRoute *replaced, GError **error)
+{
+    int at = find_place(kernel, route);
+    IbhRoute *there = at < 0 ? NULL : &g_array_index(kernel->now->routes, IbhRoute, (guint)at);
+
+    if (!route_is_valid(kernel, route, error))
+        return FALSE;
+    if (replaced && (!there || ibh_route_compare(there, replaced) != 0))
+        kernel->inexact++;
+    if (there)
+        *there = *route;
+    else
+        route_append(kernel, route);
+    return TRUE;
+}
+
+/* Here too what is absent (metric 0, no source, protocol or type) matches anything. */
+static gboolean route_delete_matches(const IbhRoute *wanted, const IbhRoute *route)
+{
+    return route->family == wanted->family && route->table == wanted->table &&
+           ibh_prefix_equal(&route->dst, &wanted->dst) && (!wanted->type || route->type == wanted->type) &&
+           (!wanted->metric || route->metric == wanted->metric) &&
+           (!wanted->protocol || route->protocol == wanted->protocol) &&
+           (wanted->scope == RT_SCOPE_NOWHERE || route->scope == wanted->scope) &&
+           (!wanted->ifindex || route->ifindex == wanted->ifindex) &&
+           (wanted->gateway.family == AF_UNSPEC || ibh_ip_equal(&route->gateway, &wanted->gateway)) &&
+           (wanted->src.family == AF_UNSPEC || ibh_ip_equal(&route->src, &wanted->src));
+}
+
+static gboolean route_del(FakeKernel *kernel, const IbhRoute *wanted, GError **error)
+{
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
+
+        if (!route_delete_matches(wanted, route))
+            continue;
+        if (ibh_route_compare(route, wanted) != 0)
+            kernel->inexact++;
+        g_array_remove_index(kernel->now->routes, i);
+        return TRUE;
+    }
+    return refuse(error, ESRCH, NULL);
+}
+
+typedef gboolean (*RouteTest)(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data);
+
+static void routes_remove(FakeKernel *kernel, RouteTest test, gconstpointer data)
+{
+    for (guint i = kernel->now->routes->len; i > 0; i--) {
+        if (test(kernel, &g_array_index(kernel->now->routes, IbhRoute, i - 1), data))
+            g_array_remove_index(kernel->now->routes, i - 1);
+    }
+}
+
+/* ---- addresses: what the kernel does by itself when they come and go ---- */
+
+static IbhRoute own_route(const IbhAddress *address, guint8 type, const IbhPrefix *dst)
+{
+    gboolean local = type != RTN_UNICAST;
+
+    return (IbhRoute){.family = address->local.family,
+                      .table = local ? IBH_TABLE_LOCAL : IBH_TABLE_MAIN,
+                      .dst = *dst,
+                      .type = type,
+                      .protocol = RTPROT_KERNEL,
+                      .scope = type == RTN_LOCAL ? RT_SCOPE_HOST : RT_SCOPE_LINK,
+                      .ifindex = address->ifindex,
+                      .src = address->local,
+                      .nexthops = 1};
+}
+
+/* The addresses of a prefix that share it: the first is the primary one. */
+static gboolean same_subnet(const IbhAddress *a, const IbhAddress *b)
+{
+    return a->ifindex == b->ifindex && ibh_prefix_equal(&a->subnet, &b->subnet);
+}
+
+static IbhAddress *find_primary(const FakeKernel *kernel, const IbhAddress *like)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (same_subnet(address, like) && !address->secondary)
+            return address;
+    }
+    return NULL;
+}
+
+static void add_local_route(FakeKernel *kernel, const IbhAddress *address)
+{
+    const IbhAddress *primary = find_primary(kernel, address);
+    IbhPrefix host = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+    IbhRoute route = own_route(address, RTN_LOCAL, &host);
+
+    if (primary)
+        route.src = primary->local;
+    for (guint i = kernel->now->routes->len; i > 0; i--) { /* the same address with another length */
+        const IbhRoute *other = &g_array_index(kernel->now->routes, IbhRoute, i - 1);
+
+        if (other->type == RTN_LOCAL && other->ifindex == route.ifindex && ibh_prefix_equal(&other->dst, &route.dst))
+            return;
+    }
+    route_append(kernel, &route);
+}
+
+static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address, guint32 metric)
+{
+    IbhRoute route = own_route(address, RTN_UNICAST, &address->subnet);
+    IbhPrefix last = address->subnet;
+
+    if (!is_up(kernel, address->ifindex) || address->secondary || ibh_address_is_host(address))
+        return;
+    if (!address->noprefixroute) {
+        route.metric = metric;
+        route_append(kernel, &route);
+    }
+    if (address->subnet.length >= 31)
+        return;
+    for (guint bit = last.length; bit < 32; bit++)
+        last.ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    last.length = 32;
+    route = own_route(address, RTN_BROADCAST, &last);
+    route_append(kernel, &route);
+}
+
+static gboolean address_add(FakeKernel *kernel, IbhAddress *address, guint32 metric, GError **error)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (same_subnet(address, other) && ibh_ip_equal(&address->local, &other->local))
+            return refuse(error, EEXIST, NULL);
+    }
+    address->secondary = find_primary(kernel, address) != NULL;
+    g_array_append_val(kernel->now->addresses, *address);
+    add_local_route(kernel, address);
+    add_connected_routes(kernel, address, metric);
+    return TRUE;
+}
+
+static gboolean uses_device(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    const int *ifindex = data;
+
+    (void)kernel;
+    return route->ifindex == *ifindex;
+}
+
+static gboolean uses_device_beyond_host(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    return uses_device(kernel, route, data) && route->type != RTN_LOCAL;
+}
+
+static gboolean has_address(const FakeKernel *kernel, int ifindex, const IbhIp *ip)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && ibh_ip_equal(&address->local, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What goes with an address. The same address with another length keeps what names no subnet; routes in tables of
+ * one's own keep even a source that is gone. */
+static gboolean is_of_address(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    const IbhAddress *address = data;
+
+    if (route->ifindex != address->ifindex)
+        return FALSE;
+    if (has_address(kernel, address->ifindex, &address->local))
+        return route->type == RTN_UNICAST && route->protocol == RTPROT_KERNEL && route->table == IBH_TABLE_MAIN &&
+               ibh_ip_equal(&route->src, &address->local) && ibh_prefix_equal(&route->dst, &address->subnet);
+    if (route->type == RTN_LOCAL)
+        return ibh_ip_equal(&route->dst.ip, &address->local);
+    return ibh_ip_equal(&route->src, &address->local) &&
+           (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_LOCAL);
+}
+
+static gboolean has_any_address(const FakeKernel *kernel, int ifindex)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        if (g_array_index(kernel->now->addresses, IbhAddress, i).ifindex == ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* As with promote_secondaries, which systemd sets: the next one of the subnet moves up. */
+static void promote(FakeKernel *kernel, const IbhAddress *gone)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (!same_subnet(address, gone))
+            continue;
+        address->secondary = FALSE;
+        add_connected_routes(kernel, address, 0);
+        return;
+    }
+}
+
+static gboolean address_del(FakeKernel *kernel, const IbhAddress *like, GError **error)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        IbhAddress address = g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (address.ifindex != like->ifindex || !ibh_ip_equal(&address.local, &like->local))
+            continue;
+        g_array_remove_index(kernel->now->addresses, i);
+        routes_remove(kernel, is_of_address, &address);
+        if (!has_any_address(kernel, address.ifindex))
+            routes_remove(kernel, uses_device, &address.ifindex);
+        else if (!address.secondary)
+            promote(kernel, &address);
+        return TRUE;
+    }
+    return refuse(error, EADDRNOTAVAIL, NULL);
+}
+
+static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
+{
+    if (up == !!(link->flags & IFF_UP))
+        return;
+    if (!up) {
+        link->flags &= ~(guint)IFF_UP;
+        link->carrier = FALSE;
+        routes_remove(kernel, uses_device_beyond_host, &link->ifindex);
+        return;
+    }
+    link->flags |= IFF_UP;
+    link->carrier = TRUE;
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (address->ifindex == link->ifindex)
+            add_connected_routes(kernel, address, 0);
+    }
+}
+
+static void link_del(FakeKernel *kernel, int ifindex)
+{
+    routes_remove(kernel, uses_device, &ifindex);
+    for (guint i = kernel->now->addresses->len; i > 0; i--) {
+        if (g_array_index(kernel->now->addresses, IbhAddress, i - 1).ifindex == ifindex)
+            g_array_remove_index(kernel->now->addresses, i - 1);
+    }
+    for (guint i = kernel->now->neighbours->len; i > 0; i--) {
+        if (g_array_index(kernel->now->neighbours, IbhNeighbour, i - 1).ifindex == ifindex)
+            g_array_remove_index(kernel->now->neighbours, i - 1);
+    }
+    for (guint i = kernel->now->links->len; i > 0; i--) {
+        if (g_array_index(kernel->now->links, IbhLink, i - 1).ifindex == ifindex)
+            g_array_remove_index(kernel->now->links, i - 1);
+    }
+}
+
+/* ---- sysctls, announcements, neighbours ---- */
+
+static gboolean sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int value, GError **error)
+{
+    IbhLink *link = find_link(kernel, ifindex);
+
+    if (!link)
+        return refuse(error, ENOENT, NULL);
+    link->sysctl[key] = value;
+    return TRUE;
+}
+
+const FakeLearned *fake_learned(const FakeKernel *kernel, const IbhIp *ip)
+{
+    for (guint i = 0; i < kernel->learned->len; i++) {
+        const FakeLearned *learned = &g_array_index(kernel->learned, FakeLearned, i);
+
+        if (ibh_ip_equal(&learned->ip, ip))
+            return learned;
+    }
+    return NULL;
+}
+
+static gboolean announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error)
+{
+    FakeLearned learned = {.ip = *ip, .ifindex = ifindex};
+
+    if (!is_up(kernel, ifindex))
+        return refuse(error, ENETDOWN, NULL);
+    if (!is_local(kernel, ip))
+        return refuse(error, EADDRNOTAVAIL, NULL);
+    for (guint i = 0; i < kernel->learned->len; i++) {
+        if (ibh_ip_equal(&g_array_index(kernel->learned, FakeLearned, i).ip, ip)) {
+            g_array_index(kernel->learned, FakeLearned, i).ifindex = ifindex;
+            return TRUE;
+        }
+    }
+    g_array_append_val(kernel->learned, learned);
+    return TRUE;
+}
+
+static gboolean neigh_del(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error)
+{
+    for (guint i = 0; i < kernel->now->neighbours->len; i++) {
+        const IbhNeighbour *neighbour = &g_array_index(kernel->now->neighbours, IbhNeighbour, i);
+
+        if (neighbour->ifindex == ifindex && ibh_ip_equal(&neighbour->ip, ip)) {
+            g_array_remove_index(kernel->now->neighbours, i);
+            return TRUE;
+        }
+    }
+    return refuse(error, ENOENT, NULL);
+}
+
+/* ---- operations ---- */
+
+void fake_fail_at(FakeKernel *kernel, guint k, int fail_errno)
+{
+    kernel->executed = 0;
+    kernel->fail_at = k;
+    kernel->fail_errno = fail_errno;
+}
+
+gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
+{
+    FakeKernel *kernel = data;
+    IbhOp logged = *op;
+
+    logged.why = NULL;
+    g_array_append_val(kernel->log, logged);
+    if (++kernel->executed == kernel->fail_at)
+        return refuse(error, kernel->fail_errno, NULL);
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+        return rule_add(kernel, &op->rule, error);
+    case IBH_OP_RULE_DEL:
+        return rule_del(kernel, &op->rule, error);
+    case IBH_OP_ROUTE_ADD:
+        return route_add(kernel, &op->route, error);
+    case IBH_OP_ROUTE_REPLACE:
+        return route_replace(kernel, &op->route, &op->replaced, error);
+    case IBH_OP_ROUTE_DEL:
+        return route_del(kernel, &op->route, error);
+    case IBH_OP_SYSCTL_SET:
+        return sysctl_set(kernel, op->ifindex, op->key, op->to, error);
+    case IBH_OP_ANNOUNCE:
+        return announce(kernel, op->ifindex, &op->ip, error);
+    case IBH_OP_NEIGH_DEL:
+        return neigh_del(kernel, op->ifindex, &op->ip, error);
+    }
+    g_error("an operation of unknown type %d", (int)op->type);
+}
+
+/* ---- life and copies ---- */
+
+FakeKernel *fake_kernel_new(void)
+{
+    FakeKernel *kernel = g_new0(FakeKernel, 1);
+
+    kernel->now = ibh_snapshot_new();
+    kernel->learned = g_array_new(FALSE, TRUE, sizeof(FakeLearned));
+    kernel->log = g_array_new(FALSE, TRUE, sizeof(IbhOp));
+    fake_do(kernel, "link add lo type loopback", "address add 127.0.0.1/8 dev lo scope host",
+            "route append local 127.0.0.0/8 dev lo src 127.0.0.1 table 255 protocol kernel",
+            "rule add lookup 255 priority 0 protocol kernel", "rule add lookup 254 priority 32766 protocol kernel",
+            "rule add lookup 253 priority 32767 protocol kernel", NULL);
+    return kernel;
+}
+
+static void copy_array(GArray *to, const GArray *from)
+{
+    if (from->len)
+        g_array_append_vals(to, from->data, from->len);
+}
+
+static void copy_without_routes(IbhSnapshot *to, const IbhSnapshot *from)
+{
+    copy_array(to->links, from->links);
+    copy_array(to->addresses, from->addresses);
+    copy_array(to->rules, from->rules);
+    copy_array(to->neighbours, from->neighbours);
+    memcpy(to->all, from->all, sizeof to->all);
+    copy_array(to->state->sysctls, from->state->sysctls);
+    for (guint i = 0; i < from->state->holds->len; i++)
+        g_ptr_array_add(to->state->holds, g_strdup(g_ptr_array_index(from->state->holds, i)));
+}
+
+FakeKernel *fake_kernel_clone(const FakeKernel *kernel)
+{
+    FakeKernel *clone = g_new0(FakeKernel, 1);
+
+    clone->now = ibh_snapshot_new();
+    clone->learned = g_array_new(FALSE, TRUE, sizeof(FakeLearned));
+    clone->log = g_array_new(FALSE, TRUE, sizeof(IbhOp));
+    copy_without_routes(clone->now, kernel->now);
+    copy_array(clone->now->routes, kernel->now->routes);
+    copy_array(clone->learned, kernel->learned);
+    return clone;
+}
+
+void fake_kernel_free(FakeKernel *kernel)
+{
+    if (!kernel)
+        return;
+    ibh_snapshot_free(kernel->now);
+    g_array_unref(kernel->learned);
+    g_array_unref(kernel->log);
+    g_free(kernel);
+}
+
+static gboolean leads_to_table(const FakeKernel *kernel, guint32 table)
+{
+    for (guint i = 0; i < kernel->now->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
+
+        if (rule->table != table || fake_is_our_rule(rule) || rule->action != FR_ACT_TO_TBL)
+            continue;
+        for (guint j = 0; j < kernel->now->addresses->len; j++) {
+            if (ibh_prefix_contains(&rule->from, &g_array_index(kernel->now->addresses, IbhAddress, j).local))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+IbhSnapshot *fake_snapshot(const FakeKernel *kernel)
+{
+    IbhSnapshot *snapshot = ibh_snapshot_new();
+    guint32 table = 0;
+    gboolean whole = FALSE;
+
+    copy_without_routes(snapshot, kernel->now);
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
+
+        if (i == 0 || route->table != table) {
+            table = route->table;
+            whole = table < RT_TABLE_DEFAULT || table > IBH_TABLE_LOCAL ? leads_to_table(kernel, table) : FALSE;
+        }
+        if (whole || route->protocol == RTPROT_KERNEL)
+            g_array_append_val(snapshot->routes, *route);
+    }
+    return snapshot;
+}
+
+/* ---- what differs ---- */
+
+/* Rules of one priority are in an order of their own; it matters among those that ask for the same packets. */
+static gint compare_rules(gconstpointer left, gconstpointer right)
+{
+    const IbhRule *a = *(const IbhRule *const *)left, *b = *(const IbhRule *const *)right;
+    int order;
+
+    COMPARE(a->priority, b->priority);
+    if ((order = ibh_prefix_compare(&a->from, &b->from)))
+        return order;
+    COMPARE(a->selectors, b->selectors);
+    COMPARE(fake_is_our_rule(a), fake_is_our_rule(b));
+    if (fake_is_our_rule(a))
+        return ibh_rule_compare(a, b);
+    COMPARE(a, b); /* both in one array: the order they have there */
+    return 0;
+}
+
+static GPtrArray *sorted_rules(const FakeKernel *kernel, FakeScope scope)
+{
+    GPtrArray *sorted = g_ptr_array_new();
+
+    for (guint i = 0; i < kernel->now->rules->len; i++) {
+        IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
+
+        if (scope != FAKE_FOREIGN || !fake_is_our_rule(rule))
+            g_ptr_array_add(sorted, rule);
+    }
+    g_ptr_array_sort(sorted, compare_rules);
+    return sorted;
+}
+
+static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
+{
+    GPtrArray *sorted = g_ptr_array_new();
+
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
+
+        if (scope != FAKE_FOREIGN || !fake_is_our_route(route))
+            g_ptr_array_add(sorted, route);
+    }
+    return sorted;
+}
+
+static const char *link_name(const IbhSnapshot *world, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(world, ifindex);
+
+    return link ? link->name : "?";
+}
+
+static void report_rules(GString *text, const FakeKernel *before, const FakeKernel *after, FakeScope scope)
+{
+    g_autoptr(GPtrArray) a = sorted_rules(before, scope), b = sorted_rules(after, scope);
+    guint i = 0;
+
+    while (i < a->len && i < b->len && ibh_rule_compare(g_ptr_array_index(a, i), g_ptr_array_index(b, i)) == 0)
+        i++;
+    for (guint j = i; j < a->len; j++) {
+        g_autofree char *line = fake_print_rule(g_ptr_array_index(a, j));
+
+        g_string_append_printf(text, "  - %s\n", line);
+    }
+    for (guint j = i; j < b->len; j++) {
+        g_autofree char *line = fake_print_rule(g_ptr_array_index(b, j));
+
+        g_string_append_printf(text, "  + %s\n", line);
+    }
+}
+
+static void report_routes(GString *text, const FakeKernel *before, const FakeKernel *after, FakeScope scope)
+{
+    g_autoptr(GPtrArray) a = sorted_routes(before, scope), b = sorted_routes(after, scope);
+    guint i = 0;
+
+    while (i < a->len && i < b->len && ibh_route_compare(g_ptr_array_index(a, i), g_ptr_array_index(b, i)) == 0)
+        i++;
+    while (a->len > i && b->len > i &&
+           ibh_route_compare(g_ptr_array_index(a, a->len - 1), g_ptr_array_index(b, b->len - 1)) == 0) {
+        g_ptr_array_set_size(a, (int)a->len - 1);
+        g_ptr_array_set_size(b, (int)b->len - 1);
+    }
+    for (guint j = i; j < a->len; j++) {
+        g_autofree char *line = fake_print_route(before->now, g_ptr_array_index(a, j));
+
+        g_string_append_printf(text, "  - %s\n", line);
+    }
+    for (guint j = i; j < b->len; j++) {
+        g_autofree char *line = fake_print_route(after->now, g_ptr_array_index(b, j));
+
+        g_string_append_printf(text, "  + %s\n", line);
+    }
+}
+
+static void report_sysctls(GString *text, const FakeKernel *before, const FakeKernel *after)
+{
+    for (guint i = 0; i < before->now->links->len; i++) {
+        const IbhLink *link = &g_array_index(before->now->links, IbhLink, i);
+        const IbhLink *other = ibh_snapshot_link(after->now, link->ifindex);
+
+        for (int key = 0; other && key < IBH_N_SYSCTLS; key++) {
+            if (link->sysctl[key] != other->sysctl[key])
+                g_string_append_printf(text, "  %s %s: %d, now %d\n", link->name, ibh_sysctl_name((IbhSysctl)key),
+                                       link->sysctl[key], other->sysctl[key]);
+        }
+    }
+}
+
+char *fake_difference(const FakeKernel *before, const FakeKernel *after, FakeScope scope)
+{
+    GString *text = g_string_new(NULL);
+
+    report_rules(text, before, after, scope);
+    report_routes(text, before, after, scope);
+    if (scope != FAKE_FOREIGN)
+        report_sysctls(text, before, after);
+    return g_string_free(text, text->len == 0);
+}
+
+/* ---- reading lines ---- */
+
+typedef struct {
+    const char *line;
+    char *rest;
+} Words;
+
+static G_GNUC_NORETURN void nonsense(const Words *words, const char *what)
+{
+    g_error("not a line of the world's language (%s): %s", what, words->line);
+}
+
+static const char *next(Words *words)
+{
+    const char *word;
+
+    do
+        word = strsep(&words->rest, " ");
+    while (word && !*word);
+    return word;
+}
+
+static const char *need(Words *words)
+{
+    const char *word = next(words);
+
+    if (!word)
+        nonsense(words, "it ends too early");
+    return word;
+}
+
+static guint32 number(Words *words, const char *word)
+{
+    char *end;
+    gulong value;
+
+    if (strcmp(word, "mark") == 0)
+        return IBH_MARK;
+    if (strcmp(word, "main") == 0)
+        return IBH_TABLE_MAIN;
+    if (strcmp(word, "local") == 0)
+        return IBH_TABLE_LOCAL;
+    if (strcmp(word, "default") == 0)
+        return RT_TABLE_DEFAULT;
+    value = strtoul(word, &end, 0);
+    if (*end || end == word || value > G_MAXUINT32)
+        nonsense(words, "a number is needed");
+    return (guint32)value;
+}
+
+static guint8 protocol(Words *words, const char *word)
+{
+    if (strcmp(word, "kernel") == 0)
+        return RTPROT_KERNEL;
+    if (strcmp(word, "boot") == 0)
+        return RTPROT_BOOT;
+    if (strcmp(word, "static") == 0)
+        return RTPROT_STATIC;
+    if (strcmp(word, "dhcp") == 0)
+        return RTPROT_DHCP;
+    return (guint8)number(words, word);
+}
+
+static IbhIp ip_of(Words *words, const char *word)
+{
+    IbhIp ip;
+
+    if (!ibh_ip_parse(word, &ip))
+        nonsense(words, "an address is needed");
+    return ip;
+}
+
+static IbhPrefix prefix_of(Words *words, const char *word)
+{
+    IbhPrefix prefix;
+
+    if (strcmp(word, "default") == 0 || strcmp(word, "all") == 0)
+        word = "0.0.0.0/0";
+    if (!ibh_prefix_parse(word, &prefix))
+        nonsense(words, "a prefix is needed");
+    return prefix;
+}
+
+/* A NIC that is not there, because a line was left out: the kernel says so. */
+static gboolean device(FakeKernel *kernel, const char *name, int *ret_ifindex, GError **error)
+{
+    const IbhLink *link = ibh_snapshot_link_by_name(kernel->now, name);
+
+    if (!link)
+        return refuse(error, ENODEV, "Cannot find device");
+    *ret_ifindex = link->ifindex;
+    return TRUE;
+}
+
+static guint16 link_type(Words *words, const char *word)
+{
+    if (strcmp(word, "ib") == 0)
+        return ARPHRD_INFINIBAND;
+    if (strcmp(word, "eth") == 0)
+        return ARPHRD_ETHER;
+    if (strcmp(word, "loopback") == 0)
+        return ARPHRD_LOOPBACK;
+    return (guint16)number(words, word);
+}
+
+static gboolean read_link(FakeKernel *kernel, Words *words, GError **error)
+{
+    IbhLink link = {.flags = IFF_UP, .carrier = TRUE, .type = ARPHRD_ETHER};
+    const char *word;
+    IbhSysctl key;
+
+    g_strlcpy(link.name, need(words), sizeof link.name);
+    while ((word = next(words))) {
+        if (strcmp(word, "type") == 0)
+            link.type = link_type(words, need(words));
+        else if (strcmp(word, "rdma") == 0)
+            g_strlcpy(link.rdma, need(words), sizeof link.rdma);
+        else if (strcmp(word, "kind") == 0)
+            g_strlcpy(link.kind, need(words), sizeof link.kind);
+        else if (strcmp(word, "parent") == 0 || strcmp(word, "master") == 0) {
+            if (!device(kernel, need(words), strcmp(word, "parent") == 0 ? &link.parent : &link.master, error))
+                return FALSE;
+        } else if (strcmp(word, "vf") == 0)
+            link.vf = TRUE;
+        else if (strcmp(word, "representor") == 0)
+            link.representor = TRUE;
+        else if (strcmp(word, "down") == 0)
+            link.flags = 0, link.carrier = FALSE;
+        else if (strcmp(word, "no-carrier") == 0)
+            link.carrier = FALSE;
+        else if (ibh_sysctl_parse(word, &key))
+            link.sysctl[key] = (int)number(words, need(words));
+        else
+            nonsense(words, word);
+    }
+    if (link.type == ARPHRD_LOOPBACK)
+        link.flags |= IFF_LOOPBACK;
+    return link_add(kernel, &link, error);
+}
+
+static gboolean do_link(FakeKernel *kernel, Words *words, GError **error)
+{
+    const char *verb = need(words), *name;
+    int ifindex;
+
+    if (strcmp(verb, "add") == 0)
+        return read_link(kernel, words, error);
+    name = need(words);
+    if (!device(kernel, name, &ifindex, error))
+        return FALSE;
+    if (strcmp(verb, "del") == 0)
+        link_del(kernel, ifindex);
+    else if (strcmp(verb, "set") == 0)
+        link_set_up(kernel, find_link(kernel, ifindex), strcmp(need(words), "up") == 0);
+    else
+        nonsense(words, verb);
+    return TRUE;
+}
+
+static gboolean do_address(FakeKernel *kernel, Words *words, GError **error)
+{
+    const char *verb = need(words), *word = need(words), *slash = strchr(word, '/');
+    IbhAddress address = {.scope = RT_SCOPE_UNIVERSE};
+    guint32 metric = 0, length = slash ? number(words, slash + 1) : 32;
+    g_autofree char *local = g_strndup(word, slash ? (gsize)(slash - word) : strlen(word));
+    IbhIp peer;
+
+    address.local = peer = ip_of(words, local);
+    while ((word = next(words))) {
+        if (strcmp(word, "peer") == 0)
+            peer = ip_of(words, need(words));
+        else if (strcmp(word, "metric") == 0)
+            metric = number(words, need(words));
+        else if (strcmp(word, "noprefixroute") == 0)
+            address.noprefixroute = TRUE;
+        else if (strcmp(word, "scope") == 0)
+            address.scope = strcmp(need(words), "host") == 0 ? RT_SCOPE_HOST : RT_SCOPE_LINK;
+        else if (strcmp(word, "dev") != 0)
+            nonsense(words, word);
+        else if (!device(kernel, need(words), &address.ifindex, error))
+            return FALSE;
+    }
+    address.subnet = ibh_prefix(&peer, length);
+    if (strcmp(verb, "del") == 0)
+        return address_del(kernel, &address, error);
+    return address_add(kernel, &address, metric, error);
+}
+
+static gboolean do_rule(FakeKernel *kernel, Words *words, GError **error)
+{
+    IbhRule rule = {.family = AF_INET,
+                    .action = FR_ACT_TO_TBL,
+                    .protocol = RTPROT_BOOT,
+                    .from.ip.family = AF_INET,
+                    .suppress_prefixlength = -1,
+                    .suppress_ifgroup = -1};
+    const char *verb = need(words), *word;
+
+    while ((word = next(words))) {
+        if (strcmp(word, "from") == 0)
+            rule.from = prefix_of(words, need(words));
+        else if (strcmp(word, "lookup") == 0)
+            rule.table = number(words, need(words));
+        else if (strcmp(word, "priority") == 0)
+            rule.priority = number(words, need(words));
+        else if (strcmp(word, "suppress_prefixlength") == 0)
+            rule.suppress_prefixlength = number(words, need(words));
+        else if (strcmp(word, "suppress_ifgroup") == 0)
+            rule.suppress_ifgroup = number(words, need(words));
+        else if (strcmp(word, "protocol") == 0)
+            rule.protocol = protocol(words, need(words));
+        else if (strcmp(word, "select") == 0)
+            rule.selectors = number(words, need(words));
+        else if (strcmp(word, "action") == 0)
+            rule.action = (guint8)number(words, need(words));
+        else if (strcmp(word, "l3mdev") == 0)
+            rule.l3mdev = TRUE;
+        else
+            nonsense(words, word);
+    }
+    if (strcmp(verb, "del") == 0)
+        return rule_del(kernel, &rule, error);
+    return rule_add(kernel, &rule, error);
+}
+
+static const struct {
+    const char *name;
+    guint8 type;
+} route_types[] = {
+    {"unicast", RTN_UNICAST},     {"throw", RTN_THROW}, {"unreachable", RTN_UNREACHABLE},
+    {"blackhole", RTN_BLACKHOLE}, {"local", RTN_LOCAL}, {"broadcast", RTN_BROADCAST},
+    {"prohibit", RTN_PROHIBIT},
+};
+
+static guint8 route_type(const char *word)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(route_types); i++) {
+        if (strcmp(word, route_types[i].name) == 0)
+            return route_types[i].type;
+    }
+    return RTN_UNSPEC;
+}
+
+/* What ip leaves out, it fills in as ip does. */
+static void complete_route(IbhRoute *route, gboolean scope_given)
+{
+    route->family = route->dst.ip.family;
+    route->nexthops = route->ifindex ? 1 : 0;
+    if (scope_given)
+        return;
+    if (route->type == RTN_LOCAL)
+        route->scope = RT_SCOPE_HOST;
+    else if (route->type == RTN_BROADCAST || (route->type == RTN_UNICAST && route->gateway.family == AF_UNSPEC))
+        route->scope = RT_SCOPE_LINK;
+}
+
+static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
+{
+    const char *word = need(words);
+    gboolean scope_given = FALSE;
+
+    *route = (IbhRoute){.type = route_type(word), .protocol = RTPROT_BOOT, .table = IBH_TABLE_MAIN};
+    if (route->type)
+        word = need(words);
+    else
+        route->type = RTN_UNICAST;
+    route->dst = prefix_of(words, word);
+    while ((word = next(words))) {
+        if (strcmp(word, "via") == 0)
+            route->gateway = ip_of(words, need(words));
+        else if (strcmp(word, "src") == 0)
+            route->src = ip_of(words, need(words));
+        else if (strcmp(word, "table") == 0)
+            route->table = number(words, need(words));
+        else if (strcmp(word, "metric") == 0)
+            route->metric = number(words, need(words));
+        else if (strcmp(word, "protocol") == 0)
+            route->protocol = protocol(words, need(words));
+        else if (strcmp(word, "scope") == 0) {
+            route->scope = strcmp(need(words), "link") == 0 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+            scope_given = TRUE;
+        } else if (strcmp(word, "dev") != 0)
+            nonsense(words, word);
+        else if (!device(kernel, need(words), &route->ifindex, error))
+            return FALSE;
+    }
+    complete_route(route, scope_given);
+    return TRUE;
+}
+
+static gboolean do_route(FakeKernel *kernel, Words *words, GError **error)
+{
+    const char *verb = need(words);
+    IbhRoute route;
+
+    if (!read_route(kernel, words, &route, error))
+        return FALSE;
+    if (strcmp(verb, "add") == 0)
+        return route_add(kernel, &route, error);
+    if (strcmp(verb, "replace") == 0)
+        return route_replace(kernel, &route, NULL, error);
+    if (strcmp(verb, "del") == 0)
+        return route_del(kernel, &route, error);
+    if (strcmp(verb, "append") == 0) {
+        if (!route_is_valid(kernel, &route, error))
+            return FALSE;
+    } else if (strcmp(verb, "was") == 0) {
+        if (route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))
+            return refuse(error, ENETDOWN, NULL);
+        if (route.ifindex && !has_any_address(kernel, route.ifindex))
+            return refuse(error, EADDRNOTAVAIL, NULL); /* it went with the last address */
+        if (fake_is_our_route(&route) && find_place(kernel, &route) >= 0)
+            return refuse(error, EEXIST, NULL); /* ours are never appended */
+    } else {
+        nonsense(words, verb);
+    }
+    route_append(kernel, &route);
+    return TRUE;
+}
+
+static gboolean do_sysctl(FakeKernel *kernel, Words *words, GError **error)
+{
+    static const char base[] = "net/ipv4/conf/";
+    const char *word = need(words);
+    const char *setting = strcmp(word, "-w") == 0 ? need(words) : word;
+    g_auto(GStrv) parts = NULL;
+    IbhSysctl key;
+    int ifindex;
+
+    if (!g_str_has_prefix(setting, base))
+        nonsense(words, setting);
+    parts = g_strsplit_set(setting + strlen(base), "/=", 3);
+    if (g_strv_length(parts) != 3 || !ibh_sysctl_parse(parts[1], &key))
+        nonsense(words, setting);
+    if (strcmp(parts[0], "all") == 0) {
+        kernel->now->all[key] = (int)number(words, parts[2]);
+        return TRUE;
+    }
+    return device(kernel, parts[0], &ifindex, error) &&
+           sysctl_set(kernel, ifindex, key, (int)number(words, parts[2]), error);
+}
+
+static gboolean do_saved(FakeKernel *kernel, Words *words, GError **error)
+{
+    IbhSavedSysctl saved = {.ifindex = 0};
+
+    g_strlcpy(saved.iface, need(words), sizeof saved.iface);
+    if (!device(kernel, saved.iface, &saved.ifindex, error))
+        return FALSE;
+    if (!ibh_sysctl_parse(need(words), &saved.key))
+        nonsense(words, "a sysctl is needed");
+    saved.old = (int)number(words, need(words));
+    saved.set = (int)number(words, need(words));
+    g_array_append_val(kernel->now->state->sysctls, saved);
+    return TRUE;
+}
+
+static gboolean do_neigh(FakeKernel *kernel, Words *words, GError **error)
+{
+    const char *verb = need(words);
+    IbhNeighbour neighbour = {.ip = ip_of(words, need(words))};
+
+    if (strcmp(need(words), "dev") != 0)
+        nonsense(words, "dev is needed");
+    if (!device(kernel, need(words), &neighbour.ifindex, error))
+        return FALSE;
+    if (strcmp(verb, "del") == 0)
+        return neigh_del(kernel, neighbour.ifindex, &neighbour.ip, error);
+    g_array_append_val(kernel->now->neighbours, neighbour);
+    return TRUE;
+}
+
+static gboolean do_arping(FakeKernel *kernel, Words *words, GError **error)
+{
+    int ifindex;
+
+    while (strcmp(need(words), "-I") != 0)
+        continue;
+    if (!device(kernel, need(words), &ifindex, error))
+        return FALSE;
+    {
+        IbhIp ip = ip_of(words, need(words));
+
+        return announce(kernel, ifindex, &ip, error);
+    }
+}
+
+gboolean fake_try(FakeKernel *kernel, const char *line, GError **error)
+{
+    g_autofree char *copy = g_strdup(line);
+    Words words = {.line = line, .rest = copy};
+    const char *object = need(&words);
+
+    while (strcmp(object, "ip") == 0 || strcmp(object, "-4") == 0 || strcmp(object, "-6") == 0)
+        object = need(&words);
+    if (strcmp(object, "link") == 0)
+        return do_link(kernel, &words, error);
+    if (strcmp(object, "address") == 0)
+        return do_address(kernel, &words, error);
+    if (strcmp(object, "rule") == 0)
+        return do_rule(kernel, &words, error);
+    if (strcmp(object, "route") == 0)
+        return do_route(kernel, &words, error);
+    if (strcmp(object, "sysctl") == 0)
+        return do_sysctl(kernel, &words, error);
+    if (strcmp(object, "saved") == 0)
+        return do_saved(kernel, &words, error);
+    if (strcmp(object, "neigh") == 0)
+        return do_neigh(kernel, &words, error);
+    if (strcmp(object, "arping") == 0)
+        return do_arping(kernel, &words, error);
+    if (strcmp(object, "flush") == 0) {
+        g_array_set_size(kernel->now->rules, 0);
+        g_array_set_size(kernel->now->routes, 0);
+        return TRUE;
+    }
+    if (strcmp(object, "hold") != 0)
+        nonsense(&words, object);
+    g_ptr_array_add(kernel->now->state->holds, g_strdup(need(&words)));
+    return TRUE;
+}
+
+void fake_do(FakeKernel *kernel, const char *line, ...)
+{
+    va_list more;
+
+    va_start(more, line);
+    for (; line; line = va_arg(more, const char *)) {
+        g_autoptr(GError) error = NULL;
+
+        if (!fake_try(kernel, line, &error))
+            g_error("%s: %s", line, error->message);
+    }
+    va_end(more);
+}
+
+/* ---- writing lines ---- */
+
+static void print_number(GString *text, const char *name, gint64 value)
+{
+    if (value == IBH_MARK)
+        g_string_append_printf(text, " %s mark", name);
+    else
+        g_string_append_printf(text, " %s %" G_GINT64_FORMAT, name, value);
+}
+
+char *fake_print_rule(const IbhRule *rule)
+{
+    GString *text = g_string_new("rule add");
+    char from[IBH_PREFIX_STRLEN];
+
+    if (rule->from.length)
+        g_string_append_printf(text, " from %s", ibh_prefix_format(&rule->from, from));
+    if (rule->action != FR_ACT_TO_TBL)
+        print_number(text, "action", rule->action);
+    print_number(text, "lookup", rule->table);
+    print_number(text, "priority", rule->priority);
+    if (rule->suppress_prefixlength >= 0)
+        print_number(text, "suppress_prefixlength", rule->suppress_prefixlength);
+    if (rule->suppress_ifgroup >= 0)
+        print_number(text, "suppress_ifgroup", rule->suppress_ifgroup);
+    print_number(text, "protocol", rule->protocol);
+    if (rule->selectors)
+        print_number(text, "select", rule->selectors);
+    if (rule->l3mdev)
+        g_string_append(text, " l3mdev");
+    return g_string_free(text, FALSE);
+}
+
+char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
+{
+    GString *text = g_string_new("route was");
+    char buffer[IBH_PREFIX_STRLEN];
+
+    for (guint i = 1; i < G_N_ELEMENTS(route_types); i++) {
+        if (route->type == route_types[i].type)
+            g_string_append_printf(text, " %s", route_types[i].name);
+    }
+    g_string_append_printf(text, " %s", ibh_prefix_format(&route->dst, buffer));
+    if (route->gateway.family != AF_UNSPEC)
+        g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
+    if (route->ifindex)
+        g_string_append_printf(text, " dev %s", link_name(world, route->ifindex));
+    if (route->src.family != AF_UNSPEC)
+        g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
+    print_number(text, "table", route->table);
+    if (route->metric)
+        print_number(text, "metric", route->metric);
+    print_number(text, "protocol", route->protocol);
+    return g_string_free(text, FALSE);
+}
+
+static void print_link(GString *text, const IbhSnapshot *world, const IbhLink *link)
+{
+    if (strcmp(link->name, "lo") == 0) /* every world has it */
+        return;
+    g_string_append_printf(text, "link add %s type %u", link->name, link->type);
+    if (link->rdma[0])
+        g_string_append_printf(text, " rdma %s", link->rdma);
+    if (link->kind[0])
+        g_string_append_printf(text, " kind %s", link->kind);
+    if (link->parent)
+        g_string_append_printf(text, " parent %s", link_name(world, link->parent));
+    if (link->master)
+        g_string_append_printf(text, " master %s", link_name(world, link->master));
+    g_string_append_printf(text, "%s%s", link->vf ? " vf" : "", link->representor ? " representor" : "");
+    if (!(link->flags & IFF_UP))
+        g_string_append(text, " down");
+    else if (!link->carrier)
+        g_string_append(text, " no-carrier");
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        if (link->sysctl[key])
+            g_string_append_printf(text, " %s %d", ibh_sysctl_name((IbhSysctl)key), link->sysctl[key]);
+    }
+    g_string_append_c(text, '\n');
+}
+
+static void print_address(GString *text, const IbhSnapshot *world, const IbhAddress *address)
+{
+    char ip[IBH_IP_STRLEN], peer[IBH_IP_STRLEN];
+
+    if (address->scope == RT_SCOPE_HOST)
+        return;
+    g_string_append_printf(text, "address add %s/%u", ibh_ip_format(&address->local, ip), address->subnet.length);
+    if (!ibh_prefix_contains(&address->subnet, &address->local))
+        g_string_append_printf(text, " peer %s", ibh_ip_format(&address->subnet.ip, peer));
+    g_string_append_printf(text, " dev %s", link_name(world, address->ifindex));
+    if (address->noprefixroute)
+        g_string_append(text, " noprefixroute");
+    if (address->scope != RT_SCOPE_UNIVERSE)
+        g_string_append_printf(text, " scope %s", address->scope == RT_SCOPE_HOST ? "host" : "link");
+    g_string_append_c(text, '\n');
+}
+
+static void print_state(GString *text, const FakeKernel *kernel)
+{
+    const IbhState *state = kernel->now->state;
+
+    for (guint i = 0; i < state->sysctls->len; i++) {
+        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
+
+        g_string_append_printf(text, "saved %s %s %d %d\n", saved->iface, ibh_sysctl_name(saved->key), saved->old,
+                               saved->set);
+    }
+    for (guint i = 0; i < state->holds->len; i++)
+        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        if (kernel->now->all[key])
+            g_string_append_printf(text, "sysctl -w net/ipv4/conf/all/%s=%d\n", ibh_sysctl_name((IbhSysctl)key),
+                                   kernel->now->all[key]);
+    }
+}
+
+char *fake_print(const FakeKernel *kernel)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < kernel->now->links->len; i++)
+        print_link(text, kernel->now, &g_array_index(kernel->now->links, IbhLink, i));
+    for (guint i = 0; i < kernel->now->addresses->len; i++)
+        print_address(text, kernel->now, &g_array_index(kernel->now->addresses, IbhAddress, i));
+    g_string_append(text, "flush\n"); /* what addresses brought with them: it follows in full */
+    for (guint i = 0; i < kernel->now->rules->len; i++) {
+        g_autofree char *line = fake_print_rule(&g_array_index(kernel->now->rules, IbhRule, i));
+
+        g_string_append_printf(text, "%s\n", line);
+    }
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        g_autofree char *line = fake_print_route(kernel->now, &g_array_index(kernel->now->routes, IbhRoute, i));
+
+        g_string_append_printf(text, "%s\n", line);
+    }
+    print_state(text, kernel);
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,167 @@
+#include "fib.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from)
+{
+    if (rule->family != family || rule->selectors)
+        return FALSE;
+    return !rule->from.length || (from && ibh_prefix_contains(&rule->from, from));
+}
+
+/* The routes are sorted by table: the first one that does not come before it. */
+static guint lower_bound(const GArray *routes, guint64 table)
+{
+    guint low = 0, high = routes->len;
+
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+
+        if (g_array_index(routes, IbhRoute, middle).table < table)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void fib_table(const IbhSnapshot *world, guint32 table, guint *ret_first, guint *ret_end)
+{
+    *ret_first = lower_bound(world->routes, table);
+    *ret_end = lower_bound(world->routes, (guint64)table + 1);
+}
+
+/* A dead nexthop is as good as no route. Local routes outlive the link going down. */
+static gboolean is_alive(const IbhSnapshot *world, const IbhRoute *route)
+{
+    const IbhLink *link;
+
+    if (!route->ifindex || route->type == RTN_LOCAL)
+        return TRUE;
+    link = ibh_snapshot_link(world, route->ifindex);
+    return link && (link->flags & IFF_UP);
+}
+
+/* Longest prefixes come first, so the first that matches is the answer. */
+static const IbhRoute *find_route(const IbhSnapshot *world, guint32 table, const IbhIp *to)
+{
+    guint first, end;
+
+    fib_table(world, table, &first, &end);
+    for (guint i = first; i < end; i++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, i);
+
+        if (ibh_prefix_contains(&route->dst, to) && is_alive(world, route))
+            return route;
+    }
+    return NULL;
+}
+
+static const IbhIp *first_address(const IbhSnapshot *world, int ifindex, const IbhIp *beside)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->secondary || address->scope >= RT_SCOPE_HOST || (ifindex && address->ifindex != ifindex))
+            continue;
+        if (!beside || ibh_prefix_contains(&address->subnet, beside))
+            return &address->local;
+    }
+    return NULL;
+}
+
+/* What the kernel puts in when neither the socket nor the route names a source: the device's first address, one
+ * beside the gateway preferred; another device's where it has none. */
+static IbhIp choose_source(const IbhSnapshot *world, const IbhRoute *route)
+{
+    const IbhIp *found = NULL;
+
+    if (route->src.family != AF_UNSPEC)
+        return route->src;
+    if (route->gateway.family != AF_UNSPEC)
+        found = first_address(world, route->ifindex, &route->gateway);
+    if (!found)
+        found = first_address(world, route->ifindex, NULL);
+    if (!found)
+        found = first_address(world, 0, NULL);
+    return found ? *found : (IbhIp){.family = AF_UNSPEC};
+}
+
+static FibKind kind_of(const IbhRoute *route)
+{
+    switch (route->type) {
+    case RTN_LOCAL:
+        return FIB_LOCAL;
+    case RTN_BROADCAST:
+        return FIB_BROADCAST;
+    case RTN_UNICAST:
+        return FIB_DEVICE;
+    default:
+        return FIB_UNREACHABLE;
+    }
+}
+
+/* Looks into the rule's table; FALSE: go on with the next rule. */
+static gboolean ask_table(const IbhSnapshot *world, const IbhRule *rule, const IbhIp *to, FibAnswer *answer)
+{
+    const IbhRoute *route = find_route(world, rule->table, to);
+    FibKind kind;
+
+    if (!route || route->type == RTN_THROW)
+        return FALSE;
+    kind = kind_of(route);
+    /* Error routes answer at once: what is suppressed is a result, and an error is none. */
+    if (kind != FIB_UNREACHABLE && (gint64)route->dst.length <= rule->suppress_prefixlength)
+        return FALSE;
+    /* suppress_ifgroup does nothing here: no link has the group of the mark. */
+    answer->kind = kind;
+    answer->route = route;
+    answer->ifindex = kind == FIB_UNREACHABLE ? 0 : route->ifindex;
+    return TRUE;
+}
+
+FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *to)
+{
+    FibAnswer answer = {.kind = FIB_UNREACHABLE};
+
+    for (guint i = 0; i < world->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
+
+        if (!fib_rule_matches(rule, to->family, from))
+            continue;
+        answer.rule = rule;
+        if (rule->action == FR_ACT_UNREACHABLE || rule->action == FR_ACT_BLACKHOLE || rule->action == FR_ACT_PROHIBIT)
+            break;
+        /* An l3mdev rule leads to the table of the packet's VRF, and this packet is in none. */
+        if (rule->action == FR_ACT_TO_TBL && !rule->l3mdev && ask_table(world, rule, to, &answer))
+            break;
+        answer.rule = NULL;
+    }
+    if (from)
+        answer.src = *from;
+    else if (answer.kind == FIB_LOCAL)
+        answer.src = *to;
+    else if (answer.kind != FIB_UNREACHABLE)
+        answer.src = choose_source(world, answer.route);
+    return answer;
+}
+
+char *fib_describe(const IbhSnapshot *world, const FibAnswer *answer)
+{
+    static const char *const kinds[] = {"unreachable", "local", "broadcast", "dev"};
+    const IbhLink *link = answer->ifindex ? ibh_snapshot_link(world, answer->ifindex) : NULL;
+    char src[IBH_IP_STRLEN], dst[IBH_PREFIX_STRLEN];
+    GString *text = g_string_new(kinds[answer->kind]);
+
+    if (link)
+        g_string_append_printf(text, " %s", link->name);
+    g_string_append_printf(text, " src %s", ibh_ip_format(&answer->src, src));
+    if (answer->rule)
+        g_string_append_printf(text, " by rule %u lookup %u", answer->rule->priority, answer->rule->table);
+    if (answer->route)
+        g_string_append_printf(text, ", route %s metric %u", ibh_prefix_format(&answer->route->dst, dst),
+                               answer->route->metric);
+    return g_string_free(text, FALSE);
+}

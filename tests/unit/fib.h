@@ -1,0 +1,30 @@
+/*
+ * Where Linux would send a packet: rules, tables, longest prefix, in a few lines that a person can check.
+ *
+ * It reads a snapshot whose rules and routes are in the order that fake_kernel.c keeps: rules by priority, first
+ * added first; routes by table, longest prefix first, lowest metric first, first added first. A packet has no mark,
+ * no port and no incoming interface, so a rule that asks for one never matches.
+ */
+#pragma once
+
+#include "model.h"
+
+typedef enum { FIB_UNREACHABLE, FIB_LOCAL, FIB_BROADCAST, FIB_DEVICE } FibKind;
+
+typedef struct {
+    FibKind kind;
+    int ifindex;           /* of FIB_DEVICE: where it leaves */
+    IbhIp src;             /* the source the packet has, or gets where it was not bound */
+    const IbhRule *rule;   /* what decided; NULL: no rule matched. Borrowed from the world */
+    const IbhRoute *route; /* NULL: none */
+} FibAnswer;
+
+/* `from` NULL: a socket that is not bound; rules with a source do not match it. */
+FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *to);
+
+/* The part of a table that has this number: routes[first .. end). */
+void fib_table(const IbhSnapshot *world, guint32 table, guint *ret_first, guint *ret_end);
+
+gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from);
+
+char *fib_describe(const IbhSnapshot *world, const FibAnswer *answer);

@@ -1,0 +1,563 @@
+#include "random_world.h"
+
+#include "apply.h"
+#include "state.h"
+
+#include <string.h>
+
+/* ---- dice: splitmix64 ---- */
+
+Dice dice_new(guint64 seed)
+{
+    return (Dice){.state = seed * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) + 1};
+}
+
+guint dice_roll(Dice *dice, guint n)
+{
+    guint64 z = dice->state += G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
+    return (guint)((z ^ (z >> 31)) % n);
+}
+
+gboolean dice_chance(Dice *dice, guint percent)
+{
+    return dice_roll(dice, 100) < percent;
+}
+
+/* ---- generating ---- */
+
+typedef struct {
+    Dice dice;
+    GPtrArray *lines;
+    GPtrArray *nics;      /* char *: candidates, or so it is meant */
+    GPtrArray *others;    /* char *: all other links */
+    GPtrArray *addresses; /* char *: without prefix length */
+    const char *wires[3]; /* subnets that the NICs share */
+    guint n_wires;
+    gboolean nm; /* NetworkManager: noprefixroute, and routes of its own with a metric */
+} Gen;
+
+static void G_GNUC_PRINTF(2, 3) line(Gen *gen, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    g_ptr_array_add(gen->lines, g_strdup_vprintf(format, args));
+    va_end(args);
+}
+
+static guint roll(Gen *gen, guint n)
+{
+    return dice_roll(&gen->dice, n);
+}
+
+static gboolean chance(Gen *gen, guint percent)
+{
+    return dice_chance(&gen->dice, percent);
+}
+
+static const char *pick(Gen *gen, const GPtrArray *from)
+{
+    return g_ptr_array_index(from, roll(gen, from->len));
+}
+
+static const char *pick_nic(Gen *gen)
+{
+    return gen->others->len && chance(gen, 10) ? pick(gen, gen->others) : pick(gen, gen->nics);
+}
+
+/* Few small numbers, so that they meet. */
+static const char *pick_wire(Gen *gen)
+{
+    return gen->wires[roll(gen, gen->n_wires)];
+}
+
+static void choose_wires(Gen *gen)
+{
+    static const char *const wires[] = {"172.16.34.%u/16", "172.16.34.%u/24", "10.1.0.%u/24",
+                                        "10.2.0.%u/31",    "10.3.0.%u/8",     "10.1.0.%u/28"};
+
+    gen->n_wires = 1 + roll(gen, 3);
+    for (guint i = 0; i < gen->n_wires; i++)
+        gen->wires[i] = wires[i == 0 && chance(gen, 60) ? 0 : roll(gen, G_N_ELEMENTS(wires))];
+}
+
+static char *pick_address(Gen *gen)
+{
+    static const char *const odd[] = {"172.16.34.1%u/32", "9.9.9.%u/32",    "169.254.7.%u/16",
+                                      "172.16.200.%u/24", "172.17.0.%u/16", "192.168.1.%u/24"};
+    const char *format = chance(gen, 15) ? odd[roll(gen, G_N_ELEMENTS(odd))] : pick_wire(gen);
+    g_auto(GStrv) parts = g_strsplit(format, "%u", 2);
+
+    return g_strdup_printf("%s%u%s", parts[0], 1 + roll(gen, chance(gen, 30) ? 4 : 60), parts[1]);
+}
+
+static void add_address(Gen *gen, const char *dev)
+{
+    g_autofree char *address = pick_address(gen);
+    gsize length = strcspn(address, "/");
+    char *bare = g_strndup(address, length);
+
+    g_ptr_array_add(gen->addresses, bare);
+    if (chance(gen, 2))
+        line(gen, "address add %s/%s peer 10.8.0.%u dev %s", bare, chance(gen, 50) ? "32" : "30", roll(gen, 9), dev);
+    else if (chance(gen, 2))
+        line(gen, "address add %s dev %s scope link", address, dev);
+    else if (!gen->nm)
+        line(gen, "address add %s dev %s", address, dev);
+    else {
+        line(gen, "address add %s dev %s noprefixroute", address, dev);
+        line(gen, "route append %s dev %s src %s table %s metric %u protocol kernel", address, dev, bare,
+             chance(gen, 5) ? "300" : "main", 150 + roll(gen, 3));
+    }
+}
+
+static void add_addresses(Gen *gen, const char *dev)
+{
+    static const guint counts[] = {1, 1, 1, 1, 1, 1, 2, 2, 3, 0};
+
+    for (guint n = counts[roll(gen, G_N_ELEMENTS(counts))]; n > 0; n--)
+        add_address(gen, dev);
+}
+
+static char *random_flags(Gen *gen)
+{
+    static const guint highest[IBH_N_SYSCTLS] = {2, 1, 2, 2, 1};
+    GString *flags = g_string_new(NULL);
+
+    if (chance(gen, 6))
+        g_string_append(flags, " down");
+    else if (chance(gen, 6))
+        g_string_append(flags, " no-carrier");
+    if (chance(gen, 3))
+        g_string_append(flags, " representor");
+    if (chance(gen, 4))
+        g_string_append(flags, " vf");
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        if (chance(gen, 30))
+            g_string_append_printf(flags, " %s %u", ibh_sysctl_name((IbhSysctl)key), 1 + roll(gen, highest[key]));
+    }
+    return g_string_free(flags, FALSE);
+}
+
+static void add_nic(Gen *gen, guint number, gboolean ib)
+{
+    g_autofree char *flags = random_flags(gen);
+    char *name;
+
+    if (ib) {
+        name = g_strdup_printf("ib%u", number);
+        line(gen, "link add %s type ib%s%s", name, flags, chance(gen, 3) ? " master bond0" : "");
+    } else {
+        name = g_strdup_printf("ens%uf%u", 1 + number / 2, number % 2);
+        line(gen, "link add %s type eth rdma mlx5_%u/1%s", name, number, flags);
+    }
+    g_ptr_array_add(gen->nics, name);
+    add_addresses(gen, name);
+    if (ib && chance(gen, 6)) {
+        char *child = g_strdup_printf("%s.8002", name);
+
+        line(gen, "link add %s type ib kind ipoib parent %s", child, name);
+        g_ptr_array_add(gen->nics, child);
+        add_addresses(gen, child);
+    }
+}
+
+static void add_nics(Gen *gen)
+{
+    static const guint counts[] = {1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 8};
+    guint count = counts[roll(gen, G_N_ELEMENTS(counts))], style = roll(gen, 5), first = roll(gen, 10) == 0 ? 9 : 0;
+    guint order[8];
+
+    for (guint i = 0; i < count; i++) {
+        guint at = roll(gen, i + 1);
+
+        order[i] = order[at];
+        order[at] = i;
+    }
+    for (guint i = 0; i < count; i++)
+        add_nic(gen, first + order[i] + (chance(gen, 5) ? 8 : 0), style < 3 || (style == 3 && chance(gen, 50)));
+}
+
+static void add_other(Gen *gen, const char *name, const char *kind, const char *address)
+{
+    g_autofree char *flags = chance(gen, 30) ? random_flags(gen) : g_strdup("");
+
+    line(gen, "link add %s type eth%s%s", name, kind, flags);
+    line(gen, "address add %s dev %s", address, name);
+    g_ptr_array_add(gen->others, g_strdup(name));
+}
+
+static void add_others(Gen *gen)
+{
+    static const char *const bridges[] = {"172.16.200.1/24", "172.17.0.1/16", "172.16.34.49/28",
+                                          "172.16.34.77/24", "10.1.0.129/25", "172.16.0.99/16"};
+    static const char *const plain[] = {"192.168.1.5/24", "192.168.1.5/24", "172.16.34.250/16", "172.16.34.251/29",
+                                        "10.0.0.7/8"};
+
+    if (chance(gen, 50))
+        add_other(gen, "eth0", "", plain[roll(gen, G_N_ELEMENTS(plain))]);
+    if (chance(gen, 40))
+        add_other(gen, "docker0", " kind bridge", bridges[roll(gen, G_N_ELEMENTS(bridges))]);
+    if (chance(gen, 10))
+        add_other(gen, "virbr0", " kind bridge", bridges[roll(gen, G_N_ELEMENTS(bridges))]);
+    if (chance(gen, 6))
+        line(gen, "link add bond0 type eth kind bond");
+    if (chance(gen, 8))
+        line(gen, "address add 172.16.34.199/32 dev lo");
+}
+
+/* ---- what other people left there ---- */
+
+static const char *pick_prefix(Gen *gen)
+{
+    static const char *const prefixes[] = {"172.16.0.0/16", "172.16.0.0/16", "172.16.34.0/24",  "10.1.0.0/24",
+                                           "10.2.0.0/31",   "10.0.0.0/8",    "172.16.200.0/24", "172.17.0.0/16",
+                                           "8.0.0.0/8",     "default"};
+
+    return prefixes[roll(gen, G_N_ELEMENTS(prefixes))];
+}
+
+static guint pick_table(Gen *gen)
+{
+    return chance(gen, 70) ? 941 + roll(gen, 4) : chance(gen, 50) ? 100 : 500;
+}
+
+/* Our mark, and something else that makes it somebody else's. */
+static void add_marked_foreign_rule(Gen *gen)
+{
+    g_autofree char *selected = g_strdup_printf("%s select 8", pick(gen, gen->addresses));
+    const char *const almost[] = {"172.16.34.0/24", "10.0.0.0/8", "all select 8", selected, selected};
+
+    line(gen, "rule add from %s lookup 500 priority %u suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
+         almost[roll(gen, G_N_ELEMENTS(almost))], chance(gen, 50) ? 1941 : 2941);
+}
+
+static void add_foreign_rule(Gen *gen)
+{
+    static const char *const extras[] = {"",
+                                         "",
+                                         "",
+                                         " suppress_prefixlength 0",
+                                         " suppress_prefixlength 16",
+                                         " select 8",
+                                         " select 1",
+                                         " suppress_ifgroup 7"};
+    static const char *const protocols[] = {"static", "boot", "kernel"};
+    static const guint priorities[] = {100, 1940, 1941, 1942, 5210, 30000, 32765};
+    g_autofree char *from = NULL;
+
+    if (chance(gen, 60) && gen->addresses->len)
+        from = g_strdup_printf(" from %s", pick(gen, gen->addresses));
+    else if (chance(gen, 50))
+        from = g_strdup_printf(" from %s", pick_prefix(gen));
+    line(gen, "rule add%s lookup %u priority %u%s protocol %s", from ? from : "",
+         chance(gen, 10) ? 254 : pick_table(gen), priorities[roll(gen, G_N_ELEMENTS(priorities))],
+         extras[roll(gen, G_N_ELEMENTS(extras))], protocols[roll(gen, G_N_ELEMENTS(protocols))]);
+}
+
+static void add_foreign_route(Gen *gen)
+{
+    static const char *const protocols[] = {"static", "boot", "kernel", "dhcp"};
+    guint table = chance(gen, 40) ? 254 : pick_table(gen), metric = chance(gen, 60) ? 0 : roll(gen, 300);
+    const char *protocol = protocols[roll(gen, G_N_ELEMENTS(protocols))];
+
+    if (chance(gen, 5)) /* our metric, but not our protocol */
+        line(gen, "route append 8.0.0.0/8 dev %s table %u metric mark protocol static", pick_nic(gen), table);
+    else if (chance(gen, 15) && table < 900) /* an error route in a rail's own table is that rail's end, by intent */
+        line(gen, "route append %s %s table %u metric %u protocol %s", chance(gen, 50) ? "unreachable" : "throw",
+             pick_prefix(gen), table, metric, protocol);
+    else if (chance(gen, 25))
+        line(gen, "route append default via %s dev %s table %u metric %u protocol %s",
+             chance(gen, 50) ? "192.168.1.1" : "172.16.0.1", pick_nic(gen), table, metric, protocol);
+    else
+        line(gen, "route append %s dev %s table %u metric %u protocol %s", pick_prefix(gen), pick_nic(gen), table,
+             metric, protocol);
+}
+
+/* ---- what earlier runs left there ---- */
+
+static const char *pick_old_address(Gen *gen)
+{
+    static const char *const gone[] = {"172.16.34.200", "10.1.0.200", "9.9.9.200"};
+
+    return gen->addresses->len && chance(gen, 70) ? pick(gen, gen->addresses) : gone[roll(gen, G_N_ELEMENTS(gone))];
+}
+
+/* The forms that this program has had: tiers that are suppressed, and the last one, which is not. */
+static void add_stale_rule(Gen *gen, guint table)
+{
+    static const guint priorities[] = {1941, 1941, 1941, 2941, 5000};
+    gboolean last = chance(gen, 25);
+
+    line(gen, "rule add from %s lookup %u priority %u%s suppress_ifgroup mark protocol kernel", pick_old_address(gen),
+         table, last ? 3941 : priorities[roll(gen, G_N_ELEMENTS(priorities))], last ? "" : " suppress_prefixlength 0");
+}
+
+static void add_stale(Gen *gen)
+{
+    guint table = chance(gen, 90) ? 941 + roll(gen, 6) : 100;
+
+    if (chance(gen, 50))
+        add_stale_rule(gen, table);
+    else if (chance(gen, 25))
+        line(gen, "route was throw %s table %u metric mark protocol kernel", pick_prefix(gen), table);
+    else
+        line(gen, "route was %s dev %s src %s table %u metric mark protocol kernel", pick_prefix(gen), pick_nic(gen),
+             pick_old_address(gen), table);
+}
+
+static void add_event(Gen *gen)
+{
+    const char *nic = pick_nic(gen);
+
+    switch (roll(gen, 8)) {
+    case 0:
+        line(gen, "link set %s down", nic);
+        break;
+    case 1:
+    case 2:
+        line(gen, "link set %s down", nic);
+        line(gen, "link set %s up", nic);
+        break;
+    case 3:
+        line(gen, "link del %s", nic);
+        break;
+    case 4:
+        line(gen, "address del %s dev %s", pick_old_address(gen), nic);
+        break;
+    case 5:
+        add_address(gen, nic);
+        break;
+    case 6:
+        line(gen, "sysctl -w net/ipv4/conf/%s/%s=%u", nic, ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)),
+             roll(gen, 2));
+        break;
+    default:
+        add_nic(gen, roll(gen, 12), TRUE);
+        break;
+    }
+}
+
+static void add_state(Gen *gen)
+{
+    static const int all_values[] = {0, 0, 1, 2};
+
+    if (chance(gen, 10))
+        line(gen, "saved %s %s %u %u", pick(gen, gen->nics), ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)),
+             roll(gen, 2), 1 + roll(gen, 2));
+    if (chance(gen, 5))
+        line(gen, "hold %s", pick(gen, gen->nics));
+    if (chance(gen, 30))
+        line(gen, "sysctl -w net/ipv4/conf/all/rp_filter=%d", all_values[roll(gen, 4)]);
+    if (chance(gen, 10))
+        line(gen, "sysctl -w net/ipv4/conf/all/%s=1", ibh_sysctl_name((IbhSysctl)(1 + roll(gen, 3))));
+    if (chance(gen, 2)) {
+        line(gen, "rule add lookup 255 priority %u protocol kernel", 1000 + roll(gen, 2) * 3000);
+        line(gen, "rule del lookup 255 priority 0 protocol kernel");
+    }
+    for (guint n = roll(gen, 3); n > 0; n--)
+        line(gen, "neigh add 172.16.34.%u dev %s", 220 + roll(gen, 9), pick_nic(gen));
+}
+
+static void add_setting(Gen *gen)
+{
+    static const char *const settings[] = {"manage=yes",   "manage=no",    "table=941",      "table=942",
+                                           "table=100",    "table=77",     "arp=strict",     "arp=strict",
+                                           "arp=keep",     "rp_filter=1",  "rp_filter=keep", "rp_filter=0",
+                                           "arp_filter=1", "arp_ignore=2", "announce=no",    "arp_announce=keep"};
+    static const char *const priorities[] = {"100", "1941", "5000", "29765"};
+    g_autofree char *section = chance(gen, 60)   ? g_strdup_printf("interface %s", pick_nic(gen))
+                               : chance(gen, 50) ? g_strdup("interface ib*")
+                                                 : g_strdup("defaults");
+
+    if (chance(gen, 15))
+        line(gen, "config [defaults] priority=%s", priorities[roll(gen, G_N_ELEMENTS(priorities))]);
+    else
+        line(gen, "config [%s] %s", section, settings[roll(gen, G_N_ELEMENTS(settings))]);
+}
+
+static void add_settings(Gen *gen)
+{
+    for (guint n = chance(gen, 50) ? 0 : 1 + roll(gen, 3); n > 0; n--)
+        add_setting(gen);
+}
+
+GPtrArray *random_lines(guint64 seed)
+{
+    Gen gen = {.dice = dice_new(seed)};
+
+    gen.lines = g_ptr_array_new_with_free_func(g_free);
+    gen.nics = g_ptr_array_new_with_free_func(g_free);
+    gen.others = g_ptr_array_new_with_free_func(g_free);
+    gen.addresses = g_ptr_array_new_with_free_func(g_free);
+    gen.nm = chance(&gen, 30);
+    choose_wires(&gen);
+    add_others(&gen);
+    add_nics(&gen);
+    add_settings(&gen);
+    for (guint n = chance(&gen, 50) ? 0 : roll(&gen, 4); n > 0; n--)
+        add_foreign_route(&gen);
+    for (guint n = chance(&gen, 50) ? 0 : roll(&gen, 4); n > 0; n--)
+        add_foreign_rule(&gen);
+    if (chance(&gen, 5) && gen.addresses->len)
+        add_marked_foreign_rule(&gen);
+    for (guint n = chance(&gen, 60) ? 0 : roll(&gen, 6); n > 0; n--)
+        add_stale(&gen);
+    add_state(&gen);
+    if (chance(&gen, 50)) {
+        g_ptr_array_add(gen.lines, g_strdup("apply"));
+        for (guint n = roll(&gen, 4); n > 0; n--)
+            add_event(&gen);
+        if (chance(&gen, 20))
+            add_setting(&gen);
+    }
+    g_ptr_array_unref(gen.nics);
+    g_ptr_array_unref(gen.others);
+    g_ptr_array_unref(gen.addresses);
+    return gen.lines;
+}
+
+/* ---- building ---- */
+
+static gboolean add_config(IbhConfig *config, const char *text)
+{
+    const char *bracket = strchr(text, ']');
+    g_autofree char *file = NULL;
+
+    if (!bracket)
+        g_error("not a setting: %s", text);
+    file = g_strdup_printf("%.*s\n%s\n", (int)(bracket + 1 - text), text, bracket + 2);
+    return ibh_config_add(config, "random.conf", file, strlen(file), NULL, NULL, NULL);
+}
+
+static void apply_now(World *world)
+{
+    g_autoptr(Planned) planned = world_plan(world->config, world->kernel, WORLD_APPLY, NULL);
+
+    if (planned)
+        world_run(world->kernel, planned);
+}
+
+World *world_build(const GPtrArray *lines)
+{
+    g_autoptr(World) world = g_new0(World, 1);
+
+    world->kernel = fake_kernel_new();
+    world->config = ibh_config_new();
+    for (guint i = 0; i < lines->len; i++) {
+        const char *text = g_ptr_array_index(lines, i);
+
+        if (g_str_has_prefix(text, "config ")) {
+            if (!add_config(world->config, text + strlen("config ")))
+                return NULL;
+        } else if (strcmp(text, "apply") == 0) {
+            apply_now(world);
+        } else {
+            g_autoptr(GError) refused = NULL;
+
+            fake_try(world->kernel, text, &refused);
+        }
+    }
+    return g_steal_pointer(&world);
+}
+
+void world_free(World *world)
+{
+    if (!world)
+        return;
+    fake_kernel_free(world->kernel);
+    ibh_config_free(world->config);
+    g_free(world);
+}
+
+/* ---- running ---- */
+
+/* Hooks respect holds; a person who asks for --undo is not held back by an earlier one. */
+Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldAction action, const char *const *only)
+{
+    g_autoptr(Planned) planned = g_new0(Planned, 1);
+
+    planned->seen = fake_snapshot(kernel);
+    planned->rails = ibh_rails_find(config, planned->seen, action == WORLD_APPLY, NULL);
+    if (!planned->rails)
+        return NULL;
+    planned->rails->only = only;
+    if (action == WORLD_UNDO && only)
+        planned->after = ibh_rails_without(config, planned->seen, only);
+    planned->plan = action == WORLD_APPLY ? ibh_plan_apply(planned->rails, only)
+                                          : ibh_plan_undo(planned->rails, planned->after, only);
+    return g_steal_pointer(&planned);
+}
+
+void planned_free(Planned *planned)
+{
+    if (!planned)
+        return;
+    ibh_plan_free(planned->plan);
+    ibh_rails_free(planned->rails);
+    ibh_rails_free(planned->after);
+    ibh_snapshot_free(planned->seen);
+    g_free(planned);
+}
+
+guint world_run(FakeKernel *kernel, const Planned *planned)
+{
+    g_autoptr(IbhOutcome) outcome = ibh_apply(planned->plan, fake_execute, kernel);
+
+    ibh_state_remember(kernel->now->state, outcome->done, TRUE);
+    return outcome->errors->len;
+}
+
+/* ---- lines ---- */
+
+char *lines_print(const GPtrArray *lines)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < lines->len; i++)
+        g_string_append_printf(text, "    %s\n", (const char *)g_ptr_array_index(lines, i));
+    return g_string_free(text, FALSE);
+}
+
+GPtrArray *lines_copy(const GPtrArray *lines)
+{
+    GPtrArray *copy = g_ptr_array_new_with_free_func(g_free);
+
+    for (guint i = 0; i < lines->len; i++)
+        g_ptr_array_add(copy, g_strdup(g_ptr_array_index(lines, i)));
+    return copy;
+}
+
+static gboolean leave_out(GPtrArray *lines, guint at, guint count, LinesFail fails, gpointer data)
+{
+    g_autoptr(GPtrArray) less = g_ptr_array_new_with_free_func(g_free);
+
+    for (guint i = 0; i < lines->len; i++) {
+        if (i < at || i >= at + count)
+            g_ptr_array_add(less, g_strdup(g_ptr_array_index(lines, i)));
+    }
+    if (!fails(less, data))
+        return FALSE;
+    g_ptr_array_remove_range(lines, at, count);
+    return TRUE;
+}
+
+void lines_shrink(GPtrArray *lines, LinesFail fails, gpointer data)
+{
+    gboolean smaller = TRUE;
+
+    while (smaller) {
+        smaller = FALSE;
+        for (guint count = MAX(lines->len / 2, 1); count > 0; count /= 2) {
+            for (guint at = 0; at + count <= lines->len;) {
+                if (leave_out(lines, at, count, fails, data))
+                    smaller = TRUE;
+                else
+                    at++;
+            }
+        }
+    }
+}

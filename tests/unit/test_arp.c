@@ -1,0 +1,139 @@
+#include "arp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <net/if_arp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define GUARD 0xa5
+
+typedef struct {
+    guint8 frame[IBH_ARP_MAX];
+    guint8 behind[16]; /* nothing may write here */
+} Buffer;
+
+static IbhIp ip_of(const char *text)
+{
+    IbhIp ip;
+
+    assert_true(ibh_ip_parse(text, &ip));
+    return ip;
+}
+
+static IbhLink link_of(guint16 type, const guint8 *lladdr, guint length)
+{
+    IbhLink link = {.ifindex = 5, .name = "ib0", .type = type, .lladdr_len = length};
+
+    if (length)
+        memcpy(link.lladdr, lladdr, length);
+    memset(link.broadcast, 0xff, sizeof link.broadcast);
+    return link;
+}
+
+/* Its length; nothing is written beyond that. */
+static gsize announce(const IbhLink *link, const char *ip, Buffer *buffer)
+{
+    IbhIp address = ip_of(ip);
+    gsize length;
+
+    memset(buffer, GUARD, sizeof *buffer);
+    length = ibh_arp_announcement(link, &address, buffer->frame);
+    assert_in_range(length, 0, IBH_ARP_MAX);
+    for (gsize i = length; i < sizeof *buffer; i++)
+        assert_int_equal(((const guint8 *)buffer)[i], GUARD);
+    return length;
+}
+
+static void test_ethernet(void **state)
+{
+    static const guint8 MAC[] = {0x0c, 0x42, 0xa1, 0x5e, 0x9f, 0xff};
+    static const guint8 FRAME[] = {0x00, 0x01, 0x08, 0x00, 6,    4,    0x00, 0x01,         /* request */
+                                   0x0c, 0x42, 0xa1, 0x5e, 0x9f, 0xff, 172,  16,   34, 2,  /* sender */
+                                   0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 172,  16,   34, 2}; /* target */
+    IbhLink link = link_of(ARPHRD_ETHER, MAC, sizeof MAC);
+    Buffer buffer;
+
+    (void)state;
+    assert_int_equal(announce(&link, "172.16.34.2", &buffer), sizeof FRAME);
+    assert_memory_equal(buffer.frame, FRAME, sizeof FRAME);
+}
+
+static void test_infiniband(void **state)
+{
+    static const guint8 ADDRESS[] = {0x80, 0x00, 0x02, 0x28, 0xfe, 0x80, 0x00, 0x00, 0x00, 0x00,
+                                     0x00, 0x00, 0x24, 0x8a, 0x07, 0x03, 0x00, 0xb0, 0x1c, 0xfe};
+    static const guint8 FRAME[] = {0x00, 0x20, 0x08, 0x00, 20,   4,    0x00, 0x01,             /* request */
+                                   0x80, 0x00, 0x02, 0x28, 0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, /* sender */
+                                   0x00, 0x00, 0x24, 0x8a, 0x07, 0x03, 0x00, 0xb0, 0x1c, 0xfe, /* … */
+                                   10,   0,    255,  1,                                        /* … */
+                                   0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    /* target */
+                                   0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    10, 0, 255, 1};
+    IbhLink link = link_of(ARPHRD_INFINIBAND, ADDRESS, sizeof ADDRESS);
+    Buffer buffer;
+
+    (void)state;
+    assert_int_equal(sizeof FRAME, 56);
+    assert_int_equal(announce(&link, "10.0.255.1", &buffer), sizeof FRAME);
+    assert_memory_equal(buffer.frame, FRAME, sizeof FRAME);
+}
+
+static void test_no_hardware_address(void **state)
+{
+    IbhLink link = link_of(ARPHRD_NONE, NULL, 0);
+    Buffer buffer;
+
+    (void)state;
+    assert_int_equal(announce(&link, "10.0.0.1", &buffer), 0);
+}
+
+/* IPv6 has neighbour discovery; an address of 16 bytes must not be cut to one of 4. */
+static void test_other_families(void **state)
+{
+    static const guint8 MAC[] = {2, 0, 0, 0, 0, 1};
+    IbhLink link = link_of(ARPHRD_ETHER, MAC, sizeof MAC);
+    IbhIp none = {.family = AF_UNSPEC};
+    Buffer buffer;
+
+    (void)state;
+    assert_int_equal(announce(&link, "fd00::1", &buffer), 0);
+    assert_int_equal(ibh_arp_announcement(&link, &none, buffer.frame), 0);
+}
+
+/* Whatever length a link's address may have, the frame holds it. */
+static void test_bounds(void **state)
+{
+    guint8 address[IBH_LLADDR_MAX];
+    Buffer buffer;
+
+    (void)state;
+    memset(address, 0x11, sizeof address);
+    for (guint length = 1; length <= IBH_LLADDR_MAX; length++) {
+        IbhLink link = link_of(0xfffe, address, length);
+
+        assert_int_equal(announce(&link, "10.0.0.1", &buffer), 8 + 2 * (length + 4));
+        assert_int_equal(buffer.frame[0], 0xff);
+        assert_int_equal(buffer.frame[1], 0xfe);
+        assert_int_equal(buffer.frame[4], length);
+        assert_memory_equal(buffer.frame + 8, address, length);
+    }
+    assert_int_equal(IBH_ARP_MAX, 8 + 2 * (IBH_LLADDR_MAX + 4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ethernet),
+        cmocka_unit_test(test_infiniband),
+        cmocka_unit_test(test_no_hardware_address),
+        cmocka_unit_test(test_other_families),
+        cmocka_unit_test(test_bounds),
+    };
+
+    g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,682 @@
+#include "case_text.h"
+#include "check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+/* ---- a world: what a namespace looks like, what is asked and what is found in it ----------------------- */
+
+typedef struct {
+    IbhCase *cas;
+    IbhConfig *config;
+    IbhRails *rails;
+    IbhPlan *plan;
+    GArray *questions;
+    GPtrArray *findings;
+} World;
+
+static void world_clear(World *world)
+{
+    g_clear_pointer(&world->findings, g_ptr_array_unref);
+    g_clear_pointer(&world->questions, g_array_unref);
+    g_clear_pointer(&world->plan, ibh_plan_free);
+    g_clear_pointer(&world->rails, ibh_rails_free);
+    g_clear_pointer(&world->config, ibh_config_free);
+    g_clear_pointer(&world->cas, ibh_case_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
+
+static const IbhQuestion *question_at(const World *world, guint i)
+{
+    assert_true(i < world->questions->len);
+    return &g_array_index(world->questions, IbhQuestion, i);
+}
+
+/* What a kernel says where all is well. */
+static void answer_well(IbhQuestion *question)
+{
+    question->lookup.type = question->kind == IBH_ASK_LEAVES ? RTN_UNICAST : RTN_LOCAL;
+    question->lookup.oif = question->kind == IBH_ASK_LEAVES ? question->nic->link->ifindex : 1;
+}
+
+typedef void (*Answer)(IbhQuestion *question);
+
+static World look(const char *text, Answer answer)
+{
+    g_autoptr(GError) error = NULL;
+    World world = {.cas = ibh_case_parse("world", text, &error), .config = ibh_config_new()};
+    const char *const *only;
+
+    if (!world.cas ||
+        !ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, &error))
+        fail_msg("%s", error->message);
+    world.rails = ibh_rails_find(world.config, world.cas->snapshot, world.cas->respect_holds, &error);
+    if (!world.rails)
+        fail_msg("%s", error->message);
+    only = ibh_case_only(world.cas);
+    world.plan = ibh_plan_apply(world.rails, only);
+    world.questions = ibh_check_questions(world.rails, only);
+    for (guint i = 0; i < world.questions->len; i++) {
+        answer_well(&g_array_index(world.questions, IbhQuestion, i));
+        if (answer)
+            answer(&g_array_index(world.questions, IbhQuestion, i));
+    }
+    world.findings = ibh_check_judge(world.rails, world.plan, world.questions, only);
+    return world;
+}
+
+/* ---- parts of worlds ----------------------------------------------------------------------------------- */
+
+#define RIGHT "arp_announce=2 arp_ignore=1"
+#define LO "link 1 lo loopback up carrier\naddr lo 127.0.0.1/8 scope host\n"
+#define IB0 "link 2 ib0 infiniband up carrier rdma=mlx5_0/1 " RIGHT "\n"
+#define IB1 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 " RIGHT "\n"
+#define ADDRESSES "addr ib0 172.16.34.1/16\naddr ib1 172.16.34.2/16\n"
+#define KERNEL "kernel rules\nkernel routes\n"
+#define ROUTE0 "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
+#define ROUTE1 "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
+#define RULE(ip, table) "rule 1941 from " ip " lookup " table " suppress_prefixlength 0 mark proto kernel\n"
+#define RULE0 RULE("172.16.34.1", "941")
+#define RULE1 RULE("172.16.34.2", "942")
+#define HOST LO IB0 IB1 ADDRESSES KERNEL
+#define RAIL0 ROUTE0 RULE0
+#define RAIL1 ROUTE1 RULE1
+#define RAILS HOST RAIL0 RAIL1
+#define ETH0 "link 9 eth0 ether up carrier\naddr eth0 192.168.1.5/24\n"
+
+/* ---- answers that are wrong ---------------------------------------------------------------------------- */
+
+static gboolean is_about(const IbhQuestion *question, const char *iface, IbhQuestionKind kind)
+{
+    return question->kind == kind && g_str_equal(question->nic->link->name, iface);
+}
+
+static void leaves_by_ib0(IbhQuestion *question)
+{
+    if (question->kind == IBH_ASK_LEAVES)
+        question->lookup.oif = 2;
+}
+
+static void no_way_from_ib1(IbhQuestion *question)
+{
+    if (is_about(question, "ib1", IBH_ASK_LEAVES)) {
+        question->lookup.error = EHOSTUNREACH;
+        question->lookup.oif = 0;
+    }
+}
+
+static void filtered_einval(IbhQuestion *question)
+{
+    if (is_about(question, "ib1", IBH_ASK_ARRIVES))
+        question->lookup.error = EINVAL;
+}
+
+static void filtered_exdev(IbhQuestion *question)
+{
+    if (is_about(question, "ib0", IBH_ASK_ARRIVES))
+        question->lookup.error = EXDEV;
+}
+
+static void local_leaves(IbhQuestion *question)
+{
+    if (is_about(question, "ib0", IBH_ASK_LOCAL) && !ibh_ip_equal(&question->lookup.from, &question->lookup.to)) {
+        question->lookup.type = RTN_UNICAST;
+        question->lookup.oif = 2;
+    }
+}
+
+static void local_fails(IbhQuestion *question)
+{
+    if (is_about(question, "ib1", IBH_ASK_LOCAL))
+        question->lookup.error = ENETUNREACH;
+}
+
+/* ---- each finding, and what brings it about ------------------------------------------------------------ */
+
+typedef struct {
+    const char *name;
+    const char *world;
+    Answer answer;
+    const char *expected; /* "SEVERITY CODE IFACE", sorted */
+} Case;
+
+static const Case CASES[] = {
+    /* clang-format off */
+    {"a right host", RAILS, NULL, ""},
+    {"a right host, one rail", RAILS "do apply only ib1\n", NULL, ""},
+    {"a host of one NIC", LO IB0 "addr ib0 172.16.34.1/16\n" KERNEL, NULL, ""},
+    {"other subnets", LO IB0 IB1 "addr ib0 10.0.0.1/24\naddr ib1 10.0.1.1/24\n" KERNEL, NULL, ""},
+    {"a management NIC beside the rails", RAILS ETH0, NULL, ""},
+    {"no RDMA at all", LO ETH0 KERNEL, NULL, ""},
+    {"a tunnel's rule after ours", RAILS "rule 5210 from all lookup 52\n", NULL, ""},
+    {"the rule of VRFs", RAILS "rule 1000 from all l3mdev\n", NULL, ""},
+    {"the local table's rule twice", RAILS "rule 100 from all lookup local\n", NULL, ""},
+
+    {"no rule", HOST RAIL0 ROUTE1, NULL, "error rule-missing ib1"},
+    {"no rule for the second address",
+     LO IB0 IB1 ADDRESSES "addr ib1 172.16.34.3/16 secondary\n" KERNEL RAIL0 RAIL1, NULL, "error rule-missing ib1"},
+    {"no route", HOST RAIL0 RULE1, NULL, "error route-missing ib1"},
+    {"nothing at all", HOST, NULL,
+     "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib1"},
+    {"a bridge without its throw",
+     RAILS "link 8 docker0 ether up carrier kind=bridge\naddr docker0 172.16.99.1/24\n"
+     "route main 172.16.99.0/24 dev docker0 proto kernel scope link src 172.16.99.1\n", NULL,
+     "error route-missing ib0\nerror route-missing ib1"},
+    {"another source",
+     HOST RAIL0 RULE1 "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.9 metric mark\n", NULL,
+     "error route-wrong ib1"},
+    {"a rule for an address that is gone", RAILS RULE("172.16.34.7", "942"), NULL, "warning rule-stale ib1"},
+    {"a rule for a NIC that is gone", RAILS RULE("172.16.34.7", "999"), NULL, "warning rule-stale "},
+    {"a rule in another table", RAILS RULE("172.16.34.2", "777"), NULL, "warning rule-stale ib1"},
+    {"a route for an address that is gone", RAILS "route 942 10.9.0.0/16 dev ib1 proto kernel metric mark\n", NULL,
+     "warning rule-stale ib1"},
+    {"something is missing on the other rail", HOST RAIL0 "do apply only ib0\n", NULL, ""},
+
+    {"it answers for others", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_announce=2\n" ADDRESSES KERNEL
+     RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
+    {"it answers nobody", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_announce=2 arp_ignore=8\n" ADDRESSES
+     KERNEL RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
+    {"it asks with others' addresses", LO IB0
+     "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_ignore=1 arp_announce=1\n" ADDRESSES KERNEL RAIL0 RAIL1, NULL,
+     "warning effective-sysctl ib1"},
+    {"strict by its own rp_filter", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 rp_filter=1 " RIGHT "\n"
+     ADDRESSES KERNEL RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
+    {"strict by that of all", RAILS "all rp_filter=1\n", NULL,
+     "warning effective-sysctl ib0\nwarning effective-sysctl ib1"},
+    {"all answers nobody", RAILS "all arp_ignore=8\n", NULL,
+     "warning effective-sysctl ib0\nwarning effective-sysctl ib1"},
+    {"stock values of all", RAILS "all rp_filter=2 arp_ignore=1 arp_announce=2\n", NULL, ""},
+    {"all answers less", RAILS "all arp_ignore=2\n", NULL, ""},
+    {"as configured", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1\n" ADDRESSES KERNEL RAIL0 RAIL1
+     "config [interface ib1]\nconfig arp=keep\n", NULL, ""},
+    {"not as configured", RAILS "config [interface ib1]\nconfig arp=strict\n", NULL,
+     "warning effective-sysctl ib1\nwarning effective-sysctl ib1\nwarning effective-sysctl ib1"},
+    {"rp_filter drops", RAILS, filtered_einval, "error effective-sysctl ib1"},
+    {"rp_filter drops, as newer kernels say it", RAILS, filtered_exdev, "error effective-sysctl ib0"},
+
+    {"it leaves by the other NIC", RAILS, leaves_by_ib0, "error routed-other-nic ib1"},
+    {"it leaves by none", RAILS, no_way_from_ib1, "error routed-other-nic ib1"},
+    {"the kernel is asked about one rail alone", RAILS "do apply only ib0\n", leaves_by_ib0, ""},
+    {"what is for ourselves leaves", RAILS, local_leaves, "error local-rule-late ib0"},
+    {"what is for ourselves fails", RAILS, local_fails,
+     "error local-rule-late ib1\nerror local-rule-late ib1"},
+    {"the local table's rule comes late", LO IB0 IB1 ADDRESSES "rule 32000 from all lookup local\nkernel routes\n", NULL,
+     "error local-rule-late ib0\nerror local-rule-late ib1"},
+
+    {"an earlier rule for all", RAILS "rule 1500 from all lookup 52\n", NULL,
+     "info foreign-rule ib0\ninfo foreign-rule ib1"},
+    {"an earlier rule for one", RAILS "rule 1500 from 172.16.34.2 lookup 52\n", NULL, "info foreign-rule ib1"},
+    {"an earlier rule for neither", RAILS "rule 1500 from 10.0.0.0/8 lookup 52\n", NULL, ""},
+    {"an earlier rule for all but others", RAILS "rule 1500 not from 10.0.0.0/8 lookup 52\n", NULL,
+     "info foreign-rule ib0\ninfo foreign-rule ib1"},
+    {"an earlier rule for a mark", RAILS "rule 1500 from 172.16.0.0/16 fwmark lookup 52\n", NULL,
+     "info foreign-rule ib0\ninfo foreign-rule ib1"},
+    {"at the same priority", RAILS "rule 1941 from 172.16.34.2 port lookup 52\n", NULL, "info foreign-rule ib1"},
+    {"an earlier rule, and the kernel goes by it", RAILS "rule 1500 from all lookup 52\n", leaves_by_ib0,
+     "error foreign-rule ib1\nerror routed-other-nic ib1\ninfo foreign-rule ib0"},
+    {"an earlier rule that bears our mark and more", RAILS
+     "rule 1500 from 172.16.34.2 fwmark lookup 942 suppress_prefixlength 0 mark proto kernel\n", NULL,
+     "info foreign-rule ib1"},
+
+    {"somebody's route", RAILS "route 942 10.0.0.0/8 via 172.16.0.1 dev ib1 proto static\n", NULL,
+     "warning foreign-table ib1"},
+    {"somebody's route by the other NIC", RAILS "route 942 10.0.0.0/8 via 172.16.0.1 dev ib0 proto static\n", NULL,
+     "error foreign-table ib1"},
+    {"the worst of somebody's routes", RAILS "route 942 10.0.0.0/8 dev ib1\nroute 942 11.0.0.0/8 dev ib0\n"
+     "route 942 12.0.0.0/8 dev ib1\n", NULL, "error foreign-table ib1"},
+    {"somebody's default route", RAILS "route 942 default via 172.16.0.1 dev ib0\n", NULL, "warning foreign-table ib1"},
+    {"the same without our mark", RAILS
+     "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2\n", NULL, "warning foreign-table ib1"},
+    {"somebody's route in another table", RAILS "route 777 172.16.0.0/16 dev ib0\n", NULL, ""},
+
+    {"one address on two rails", LO IB0 IB1 ADDRESSES "addr ib1 172.16.34.1/16 secondary\n" KERNEL RAIL0 RAIL1, NULL,
+     "error duplicate-address ib1"},
+    {"one address on a rail and another NIC", RAILS "link 9 eth0 ether up carrier\naddr eth0 172.16.34.1/32\n", NULL, ""},
+    {"no carrier", LO IB0 "link 3 ib1 infiniband up rdma=mlx5_1/1 " RIGHT "\n" ADDRESSES KERNEL RAIL0 RAIL1, NULL,
+     "error carrier-down ib1"},
+    {"down", LO IB0 "link 3 ib1 infiniband rdma=mlx5_1/1 " RIGHT "\n" ADDRESSES KERNEL RAIL0 RULE1, NULL,
+     "error carrier-down ib1"},
+
+    {"held", HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
+    {"deferred", HOST RAIL0 "rule 1500 from 172.16.34.2 lookup 52\nroute 52 172.16.0.0/16 dev ib1\n", NULL,
+     "info deferred ib1"},
+    {"an explicit table that is another's automatic one", HOST RULE("172.16.34.2", "941")
+     "route 941 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
+     "config [interface ib1]\nconfig table=941\n", NULL, "error table-clash ib0"},
+    {"no address", RAILS "link 4 ib2 infiniband up carrier rdma=mlx5_2/1\n", NULL, "info no-address ib2"},
+    {"manage=no", HOST RAIL0 "config [interface ib1]\nconfig manage=no\n", NULL, ""},
+
+    {"asked about an Ethernet NIC", RAILS ETH0 "do apply only eth0\n", NULL, "warning not-engaged eth0"},
+    {"asked about a NIC that is alone", RAILS "link 4 ib2 infiniband up carrier\naddr ib2 10.0.0.1/24\n"
+     "do apply only ib2\n", NULL, "warning not-engaged ib2"},
+    {"asked about a NIC that is held", HOST RAIL0 "hold ib1\ndo apply respect-holds only ib1\n", NULL,
+     "warning held ib1\nwarning not-engaged ib1"},
+    {"asked about a NIC with manage=no", HOST RAIL0 "config [interface ib1]\nconfig manage=no\n"
+     "do apply only ib1\n", NULL, "warning not-engaged ib1"},
+    {"asked about a rail and another NIC", RAILS ETH0 "do apply only ib0 eth0\n", NULL, "warning not-engaged eth0"},
+
+    {"in a VRF", RAILS "link 7 blue ether up carrier kind=vrf\n"
+     "link 8 ib4 infiniband up carrier rdma=mlx5_4/1 master=blue\n", NULL, "info vrf ib4"},
+    {"in a VRF, its port unknown", RAILS "link 7 blue ether up carrier kind=vrf\n"
+     "link 8 ib4 infiniband up carrier master=blue\n", NULL, "info vrf ib4"},
+    {"a port of a bond", RAILS "link 7 bond0 ether up carrier kind=bond\n"
+     "link 8 eth4 ether up carrier rdma=mlx5_4/1 master=bond0\n", NULL, ""},
+    {"an Ethernet NIC in a VRF", RAILS "link 7 blue ether up carrier kind=vrf\n"
+     "link 8 eth4 ether up carrier master=blue\n", NULL, ""},
+    /* clang-format on */
+};
+
+static int compare_lines(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static char *write_findings(const GPtrArray *findings)
+{
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+
+    for (guint i = 0; i < findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(findings, i);
+
+        assert_true(finding->message && *finding->message);
+        assert_true(finding->fix && *finding->fix);
+        g_ptr_array_add(
+            lines, g_strdup_printf("%s %s %s", ibh_severity_name(finding->severity), finding->code, finding->iface));
+    }
+    g_ptr_array_sort(lines, compare_lines);
+    g_ptr_array_add(lines, NULL);
+    return g_strjoinv("\n", (char **)lines->pdata);
+}
+
+static void test_case(void **state)
+{
+    const Case *cas = *state;
+    g_auto(World) world = look(cas->world, cas->answer);
+    g_autofree char *found = write_findings(world.findings);
+
+    assert_string_equal(found, cas->expected);
+    assert_int_equal(ibh_check_is_ok(world.findings, NULL),
+                     !strstr(cas->expected, "error") && !strstr(cas->expected, "warning"));
+}
+
+/* ---- what is said -------------------------------------------------------------------------------------- */
+
+static const IbhFinding *find_code(const World *world, const char *code)
+{
+    for (guint i = 0; i < world->findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(world->findings, i);
+
+        if (g_str_equal(finding->code, code))
+            return finding;
+    }
+    fail_msg("no %s", code);
+    return NULL;
+}
+
+static void check_said(const char *text, const char *const *parts)
+{
+    for (; *parts; parts++) {
+        if (!strstr(text, *parts))
+            fail_msg("no “%s” in “%s”", *parts, text);
+    }
+}
+
+#define SAID(text, ...) check_said(text, (const char *const[]){__VA_ARGS__, NULL})
+
+/* The fix of what is missing is the command that makes it; of what is too much, the one that takes it away. */
+static void test_fixes(void **state)
+{
+    g_auto(World) missing = look(HOST RAIL0, NULL);
+    g_auto(World) stale = look(RAILS RULE("172.16.34.7", "942"), NULL);
+    g_auto(World) strict = look(RAILS "all rp_filter=1\n", NULL);
+
+    (void)state;
+    SAID(find_code(&missing, "rule-missing")->fix, "ip -4 rule add", "from 172.16.34.2 ", "lookup 942");
+    SAID(find_code(&missing, "route-missing")->fix, "ip -4 route add", "172.16.0.0/16", "dev ib1", "table 942");
+    SAID(find_code(&stale, "rule-stale")->fix, "ip -4 rule del", "from 172.16.34.7 ");
+    SAID(find_code(&strict, "effective-sysctl")->fix, "sysctl", "ib0", "rp_filter=2");
+}
+
+static void test_messages(void **state)
+{
+    g_auto(World) missing = look(HOST RAIL0, NULL);
+    g_auto(World) other = look(RAILS "rule 1500 from all lookup 52\n", leaves_by_ib0);
+    g_auto(World) refused = look(RAILS, no_way_from_ib1);
+    g_auto(World) foreign = look(RAILS "route 942 10.0.0.0/8 dev ib0\n", NULL);
+    g_auto(World) held = look(HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL);
+
+    (void)state;
+    SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2");
+    SAID(find_code(&missing, "route-missing")->message, "942", "172.16.0.0/16");
+    SAID(find_code(&other, "routed-other-nic")->message, "172.16.34.2", "172.16.0.1", "ib0", "ib1");
+    SAID(find_code(&other, "foreign-rule")->message, "1500", "52");
+    SAID(find_code(&refused, "routed-other-nic")->message, g_strerror(EHOSTUNREACH));
+    SAID(find_code(&foreign, "foreign-table")->message, "942", "10.0.0.0/8", "ib0");
+    SAID(find_code(&held, "held")->message, "--undo");
+    SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
+}
+
+static void test_is_ok(void **state)
+{
+    g_auto(World) infos = look(RAILS "rule 1500 from 172.16.34.2 lookup 52\n", NULL);
+    g_auto(World) warned = look(HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL);
+    g_auto(World) wrong = look(HOST RAIL0 ROUTE1, NULL);
+
+    (void)state;
+    assert_true(ibh_check_is_ok(infos.findings, NULL));
+    assert_true(ibh_check_is_ok(infos.findings, "ib1"));
+    assert_false(ibh_check_is_ok(warned.findings, NULL));
+    assert_false(ibh_check_is_ok(warned.findings, "ib1"));
+    assert_true(ibh_check_is_ok(warned.findings, "ib0"));
+    assert_false(ibh_check_is_ok(wrong.findings, NULL));
+    assert_false(ibh_check_is_ok(wrong.findings, "ib1"));
+    assert_true(ibh_check_is_ok(wrong.findings, "ib0"));
+    assert_true(ibh_check_is_ok(wrong.findings, "eth7"));
+}
+
+static void test_severities(void **state)
+{
+    (void)state;
+    assert_string_equal(ibh_severity_name(IBH_ERROR), "error");
+    assert_string_equal(ibh_severity_name(IBH_WARNING), "warning");
+    assert_string_equal(ibh_severity_name(IBH_INFO), "info");
+}
+
+/* ---- which questions are asked ------------------------------------------------------------------------- */
+
+/* "ib0 leaves 172.16.34.1 172.16.0.1", one per line. */
+static char *write_questions(const World *world)
+{
+    static const char *const KINDS[] = {"leaves", "arrives", "local"};
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < world->questions->len; i++) {
+        const IbhQuestion *question = question_at(world, i);
+        char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+        int iif = question->kind == IBH_ASK_ARRIVES ? question->nic->link->ifindex : 0;
+
+        assert_int_equal(question->lookup.iif, iif);
+        g_string_append_printf(text, "%s%s %s %s %s", i ? "\n" : "", question->nic->link->name, KINDS[question->kind],
+                               ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to));
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void check_questions(const char *text, const char *expected)
+{
+    g_auto(World) world = look(text, NULL);
+    g_autofree char *questions = write_questions(&world);
+
+    assert_string_equal(questions, expected);
+}
+
+/* Rails, whatever their addresses are. */
+#define ENGAGED "config [interface ib*]\nconfig manage=yes\n" KERNEL
+#define IB2 "link 4 ib2 infiniband up carrier rdma=mlx5_2/1 " RIGHT "\n"
+
+static void test_two_rails(void **state)
+{
+    (void)state;
+    check_questions(RAILS, "ib0 leaves 172.16.34.1 172.16.0.1\nib0 arrives 172.16.0.1 172.16.34.1\n"
+                           "ib0 local 172.16.34.1 172.16.34.1\nib0 local 172.16.34.1 172.16.34.2\n"
+                           "ib1 leaves 172.16.34.2 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
+                           "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1");
+    check_questions(RAILS "do apply only ib1\n",
+                    "ib1 leaves 172.16.34.2 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
+                    "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1");
+}
+
+/* Each to the next, the last to the first, past what is no rail. */
+static void test_ring(void **state)
+{
+    (void)state;
+    check_questions(LO IB0 IB1 IB2 "link 5 ib3 infiniband up carrier\n"
+                                   "addr ib0 10.0.0.1/32\naddr ib1 10.0.0.2/32\naddr ib2 10.0.0.3/32\n"
+                                   "addr ib3 10.0.0.4/32\n" ENGAGED "config [interface ib1]\nconfig manage=no\n",
+                    "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.3\n"
+                    "ib2 local 10.0.0.3 10.0.0.3\nib2 local 10.0.0.3 10.0.0.4\n"
+                    "ib3 local 10.0.0.4 10.0.0.4\nib3 local 10.0.0.4 10.0.0.1");
+}
+
+static void test_single_rail(void **state)
+{
+    (void)state;
+    check_questions(LO IB0 "addr ib0 10.0.0.9/24\n" ENGAGED,
+                    "ib0 leaves 10.0.0.9 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 local 10.0.0.9 10.0.0.9");
+}
+
+/* No carrier, or down: the kernel could only say so again. */
+static void test_unusable(void **state)
+{
+    (void)state;
+    check_questions(LO "link 2 ib0 infiniband up\nlink 3 ib1 infiniband carrier\n" ADDRESSES KERNEL, "");
+}
+
+static void test_small_subnets(void **state)
+{
+    (void)state;
+    /* /31: neither a network nor a broadcast address */
+    check_questions(LO IB0 "addr ib0 10.0.0.0/31\n" ENGAGED,
+                    "ib0 leaves 10.0.0.0 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.0\nib0 local 10.0.0.0 10.0.0.0");
+    check_questions(LO IB0 "addr ib0 10.0.0.1/31\n" ENGAGED,
+                    "ib0 leaves 10.0.0.1 10.0.0.0\nib0 arrives 10.0.0.0 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1");
+    /* full: nobody else can be there */
+    check_questions(LO IB0 IB1 "addr ib0 10.0.0.0/31\naddr ib1 10.0.0.1/31\n" ENGAGED "do apply only ib0\n",
+                    "ib0 local 10.0.0.0 10.0.0.0\nib0 local 10.0.0.0 10.0.0.1");
+    check_questions(LO IB0 IB1 "addr ib0 10.0.0.1/30\naddr ib1 10.0.0.2/30\n" ENGAGED "do apply only ib1\n",
+                    "ib1 local 10.0.0.2 10.0.0.2\nib1 local 10.0.0.2 10.0.0.1");
+    /* /32: of itself alone, or of one peer */
+    check_questions(LO IB0 "addr ib0 10.0.0.1/32\n" ENGAGED, "ib0 local 10.0.0.1 10.0.0.1");
+    check_questions(LO IB0 "addr ib0 10.0.0.1 peer 10.0.0.2/32\n" ENGAGED,
+                    "ib0 leaves 10.0.0.1 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1");
+}
+
+/* Each address is asked about, and one that two rails have, once. */
+static void test_several_addresses(void **state)
+{
+    (void)state;
+    check_questions(LO IB0 IB1 "addr ib0 10.0.0.1/24\naddr ib0 10.1.0.1/24\naddr ib0 10.2.0.1/32\n"
+                               "addr ib1 10.0.0.1/24\n" ENGAGED,
+                    "ib0 leaves 10.0.0.1 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\n"
+                    "ib0 leaves 10.1.0.1 10.1.0.2\nib0 arrives 10.1.0.2 10.1.0.1\n"
+                    "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1\n"
+                    "ib1 local 10.0.0.1 10.0.0.1\nib1 local 10.0.0.1 10.0.0.1");
+}
+
+/* 10.0.0.3 is a host in ib0's subnet, but the kernel takes it for the broadcast address of ib1's. */
+static void test_broadcast_of_another_rail(void **state)
+{
+    (void)state;
+    check_questions(LO IB0 IB1 "addr ib0 10.0.0.1/24\naddr ib1 10.0.0.2/30\n" ENGAGED "do apply only ib0\n",
+                    "ib0 leaves 10.0.0.1 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\n"
+                    "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.2");
+}
+
+/* ---- in random worlds, every neighbour is one that can be ---------------------------------------------- */
+
+static gboolean is_end_of(const IbhPrefix *subnet, const IbhIp *ip)
+{
+    IbhPrefix whole = ibh_prefix(ip, subnet->length);
+    IbhIp last = subnet->ip;
+
+    if (subnet->length >= 31 || !ibh_prefix_equal(&whole, subnet))
+        return FALSE;
+    for (guint bit = subnet->length; bit < 32; bit++)
+        last.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    return ibh_ip_equal(ip, &subnet->ip) || ibh_ip_equal(ip, &last);
+}
+
+/* Why nobody else can have this address, or is not reached there by this rail; NULL: he can, and is. With `free`, it
+ * must not even be in a subnet of another rail. */
+static const char *why_no_neighbour(const World *world, const IbhAddress *mine, const IbhIp *ip, gboolean must_be_free)
+{
+    const GArray *addresses = world->cas->snapshot->addresses;
+
+    if (!ibh_prefix_contains(&mine->subnet, ip))
+        return "is not in the subnet";
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        gboolean inside = address->subnet.length > mine->subnet.length && ibh_prefix_contains(&address->subnet, ip);
+        const IbhNic *nic = ibh_rails_nic(world->rails, address->ifindex);
+
+        if (ibh_ip_equal(&address->local, ip))
+            return "is an address of ours";
+        if (is_end_of(&address->subnet, ip))
+            return "is a network or broadcast address";
+        if (inside && (must_be_free || nic->status != IBH_NIC_RAIL))
+            return "is in a longer prefix";
+    }
+    return NULL;
+}
+
+/* The world is printed where this does not hold. */
+static void check_neighbour(const World *world, const char *text, const IbhAddress *mine, const IbhIp *neighbour)
+{
+    const char *why = why_no_neighbour(world, mine, neighbour, FALSE);
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    if (!why)
+        return;
+    print_error("%s → %s: it %s in\n%s", ibh_ip_format(&mine->local, from), ibh_ip_format(neighbour, to), why, text);
+    fail();
+}
+
+static const IbhQuestion *find_leaves(const World *world, const IbhAddress *mine)
+{
+    for (guint i = 0; i < world->questions->len; i++) {
+        const IbhQuestion *question = question_at(world, i);
+
+        if (question->kind == IBH_ASK_LEAVES && question->nic->link->ifindex == mine->ifindex &&
+            ibh_ip_equal(&question->lookup.from, &mine->local) &&
+            ibh_prefix_contains(&mine->subnet, &question->lookup.to))
+            return question;
+    }
+    return NULL;
+}
+
+/* In a small subnet, whoever can be found is. */
+static void check_nobody(const World *world, const char *text, const IbhAddress *mine)
+{
+    IbhIp ip = mine->subnet.ip;
+
+    for (guint n = 0; mine->subnet.length >= 26 && n < 1u << (32 - mine->subnet.length); n++) {
+        ip.bytes[3] = (guint8)(mine->subnet.ip.bytes[3] + n);
+        if (!why_no_neighbour(world, mine, &ip, TRUE)) {
+            char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+            print_error("%s: %s was not found in\n%s", ibh_ip_format(&mine->local, from), ibh_ip_format(&ip, to), text);
+            fail();
+        }
+    }
+}
+
+static void check_world(const char *text)
+{
+    g_auto(World) world = look(text, NULL);
+    const GArray *addresses = world.cas->snapshot->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *mine = &g_array_index(addresses, IbhAddress, i);
+        const IbhNic *nic = ibh_rails_nic(world.rails, mine->ifindex);
+        const IbhQuestion *question;
+
+        if (nic->status != IBH_NIC_RAIL || ibh_address_is_host(mine) ||
+            ibh_rails_owner(world.rails, &mine->local) != nic)
+            continue;
+        question = find_leaves(&world, mine);
+        if (question)
+            check_neighbour(&world, text, mine, &question->lookup.to);
+        else
+            check_nobody(&world, text, mine);
+    }
+}
+
+/* Addresses that are close together, so that subnets meet; each of them once. */
+static char *random_world(GRand *random)
+{
+    static const char *const LINKS[] = {"ib0", "ib1", "ib2", "docker0"};
+    GString *text = g_string_new(LO IB0 IB1 IB2 "link 8 docker0 ether up carrier kind=bridge\n");
+    gboolean used[64] = {FALSE};
+
+    for (int i = g_rand_int_range(random, 1, 8); i > 0; i--) {
+        int last = g_rand_int_range(random, 0, g_rand_boolean(random) ? 8 : 64);
+        int length =
+            g_rand_int_range(random, 0, 8) ? g_rand_int_range(random, 26, 33) : g_rand_int_range(random, 8, 26);
+
+        if (!used[last])
+            g_string_append_printf(text, "addr %s 10.0.0.%d/%d\n", LINKS[g_rand_int_range(random, 0, 4)], last, length);
+        used[last] = TRUE;
+    }
+    g_string_append(text, ENGAGED);
+    return g_string_free(text, FALSE);
+}
+
+static void test_random_worlds(void **state)
+{
+    const char *wanted = g_getenv("IBH_SEED"), *cases = g_getenv("IBH_CASES");
+    guint32 seed = wanted ? (guint32)g_ascii_strtoull(wanted, NULL, 10) : g_random_int();
+    g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+
+    (void)state;
+    print_message("IBH_SEED=%u\n", seed);
+    for (guint64 left = cases ? g_ascii_strtoull(cases, NULL, 10) : 5000; left > 0; left--) {
+        g_autofree char *text = random_world(random);
+
+        check_world(text);
+    }
+}
+
+/* A long way through a large subnet ends soon. */
+static void test_large_subnets(void **state)
+{
+    (void)state;
+    for (int length = 1; length < 26; length++) {
+        g_autofree char *text = g_strdup_printf(LO IB0 "addr ib0 64.0.0.1/%d\n" ENGAGED, length);
+
+        check_world(text);
+    }
+}
+
+static void test_bridge_inside(void **state)
+{
+    static const char TEXT[] = LO IB0 "link 8 docker0 ether up carrier kind=bridge\naddr ib0 172.16.34.1/16\n"
+                                      "addr docker0 172.16.0.1/17\n" ENGAGED;
+    g_auto(World) world = look(TEXT, NULL);
+    g_autofree char *questions = write_questions(&world);
+
+    (void)state;
+    assert_int_equal(world.questions->len, 3);
+    assert_true(g_str_has_prefix(questions, "ib0 leaves 172.16.34.1 172.16.1")); /* 128 and on */
+    check_world(TEXT);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest OTHERS[] = {
+        cmocka_unit_test(test_fixes),         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_is_ok),         cmocka_unit_test(test_severities),
+        cmocka_unit_test(test_two_rails),     cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_single_rail),   cmocka_unit_test(test_unusable),
+        cmocka_unit_test(test_small_subnets), cmocka_unit_test(test_several_addresses),
+        cmocka_unit_test(test_bridge_inside), cmocka_unit_test(test_broadcast_of_another_rail),
+        cmocka_unit_test(test_random_worlds), cmocka_unit_test(test_large_subnets),
+    };
+    struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        tests[i].name = CASES[i].name;
+        tests[i].test_func = test_case;
+        tests[i].initial_state = (void *)(guintptr)&CASES[i];
+    }
+    memcpy(tests + G_N_ELEMENTS(CASES), OTHERS, sizeof OTHERS);
+    g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,681 @@
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_ALLOWED "use auto, a number (1-252, 256-4294967295) or a name from rt_tables"
+#define NAME_ALLOWED                                                                                                   \
+    "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of them with *, ? and [...]"
+#define NOT_YET "not available in this version yet; use "
+#define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
+#define NO_TABLE "neither a table's number nor a known name; " TABLE_ALLOWED
+
+/* ---- set-up ---------------------------------------------------------------------------------------- */
+
+/* What can be asked of a configuration, as one number each. */
+typedef enum { PRIORITY, MANAGE, TABLE, ARP, ANNOUNCE, SYSCTL, N_FIELDS = SYSCTL + IBH_N_SYSCTLS } Field;
+
+#define RP_FILTER (SYSCTL + IBH_SYSCTL_RP_FILTER)
+#define ARP_FILTER (SYSCTL + IBH_SYSCTL_ARP_FILTER)
+#define ARP_ANNOUNCE (SYSCTL + IBH_SYSCTL_ARP_ANNOUNCE)
+#define ARP_IGNORE (SYSCTL + IBH_SYSCTL_ARP_IGNORE)
+#define ACCEPT_LOCAL (SYSCTL + IBH_SYSCTL_ACCEPT_LOCAL)
+
+static gint64 ask(const IbhConfig *config, const char *iface, Field field)
+{
+    IbhSettings settings = ibh_config_settings(config, iface);
+
+    switch (field) {
+    case PRIORITY:
+        return ibh_config_priority(config);
+    case MANAGE:
+        return settings.manage;
+    case TABLE:
+        return settings.table;
+    case ARP:
+        return settings.arp;
+    case ANNOUNCE:
+        return settings.announce;
+    default:
+        return settings.sysctl[field - SYSCTL];
+    }
+}
+
+/* The rt_tables of these tests. */
+static gboolean lookup(gpointer data, const char *name, guint32 *ret_table, GError **error)
+{
+    static const struct {
+        const char *name;
+        guint32 table;
+    } NAMES[] = {{"rail0", 941}, {"7up", 77}, {"evil", 254}, {"spread", 940}, {"default", 5}, {"none", 0}};
+
+    assert_string_equal(data, "data");
+    if (strcmp(name, "broken") == 0) {
+        g_set_error(error, IBH_CONFIG_ERROR, 0, "/etc/iproute2/rt_tables: refused");
+        return FALSE;
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
+        if (strcmp(NAMES[i].name, name) == 0) {
+            *ret_table = NAMES[i].table;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* The text is copied to the byte, so that a read beyond its end is seen by valgrind and the sanitizers. */
+static gboolean add_bytes(IbhConfig *config, const char *file, const char *text, gsize length, GError **error)
+{
+    g_autofree char *exact = g_malloc(length + 1);
+    char data[] = "data";
+
+    memcpy(exact + 1, text, length);
+    return ibh_config_add(config, file, exact + 1, length, lookup, data, error);
+}
+
+static void add(IbhConfig *config, const char *file, const char *text)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!add_bytes(config, file, text, strlen(text), &error))
+        fail_msg("refused: %s", error->message);
+}
+
+/* Something that is not the default in any field: what a failure must leave alone. */
+static IbhConfig *marked(void)
+{
+    IbhConfig *config = ibh_config_new();
+
+    add(config, "marked",
+        "[defaults]\npriority=500\nmanage=yes\narp=strict\nannounce=no\nrp_filter=2\narp_filter=1\n"
+        "arp_announce=1\narp_ignore=3\naccept_local=1\n[interface ib0]\ntable=70\n");
+    return config;
+}
+
+static void assert_marked(const IbhConfig *config, const char *what)
+{
+    static const gint64 MARKED[N_FIELDS] = {
+        [PRIORITY] = 500, [MANAGE] = IBH_MANAGE_YES, [TABLE] = 70,       [ARP] = IBH_ARP_STRICT, [ANNOUNCE] = FALSE,
+        [RP_FILTER] = 2,  [ARP_FILTER] = 1,          [ARP_ANNOUNCE] = 1, [ARP_IGNORE] = 3,       [ACCEPT_LOCAL] = 1};
+
+    for (Field field = 0; field < N_FIELDS; field++) {
+        if (ask(config, "ib0", field) != MARKED[field])
+            fail_msg("field %d is %" G_GINT64_FORMAT " after: %s", field, ask(config, "ib0", field), what);
+    }
+    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "marked:12");
+    assert_int_equal(ask(config, "eth9", TABLE), IBH_TABLE_AUTO);
+}
+
+/* One line for a terminal: whatever was in the file, only harmless bytes come out. */
+static void assert_harmless(const char *message)
+{
+    assert_true(strlen(message) < 400);
+    for (const char *at = message; *at != '\0'; at++)
+        assert_true(*at >= 0x20 && *at < 0x7f);
+}
+
+/* ---- values that are good -------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *line;
+    Field field;
+    gint64 value;
+} Good;
+
+static const Good GOOD[] = {
+    {"manage=auto", MANAGE, IBH_MANAGE_AUTO},
+    {"manage=yes", MANAGE, IBH_MANAGE_YES},
+    {"manage=no", MANAGE, IBH_MANAGE_NO},
+    {"table=auto", TABLE, IBH_TABLE_AUTO},
+    {"table=1", TABLE, 1},
+    {"table=252", TABLE, 252},
+    {"table=256", TABLE, 256},
+    {"table=939", TABLE, 939},
+    {"table=941", TABLE, 941},
+    {"table=4294967295", TABLE, 4294967295},
+    {"table=0x1", TABLE, 1},
+    {"table=0x00ff00", TABLE, 0xff00},
+    {"table=0xFFFFFFFF", TABLE, 4294967295},
+    {"table=rail0", TABLE, 941},
+    {"table=7up", TABLE, 77},
+    {"gateway=none", TABLE, IBH_TABLE_AUTO},
+    {"ipv6=no", TABLE, IBH_TABLE_AUTO},
+    {"arp=auto", ARP, IBH_ARP_AUTO},
+    {"arp=strict", ARP, IBH_ARP_STRICT},
+    {"arp=keep", ARP, IBH_ARP_KEEP},
+    {"announce=yes", ANNOUNCE, TRUE},
+    {"announce=no", ANNOUNCE, FALSE},
+    {"rp_filter=0", RP_FILTER, 0},
+    {"rp_filter=1", RP_FILTER, 1},
+    {"rp_filter=2", RP_FILTER, 2},
+    {"rp_filter=keep", RP_FILTER, IBH_SYSCTL_KEEP},
+    {"arp_filter=0", ARP_FILTER, 0},
+    {"arp_filter=1", ARP_FILTER, 1},
+    {"arp_filter=keep", ARP_FILTER, IBH_SYSCTL_KEEP},
+    {"arp_announce=0", ARP_ANNOUNCE, 0},
+    {"arp_announce=2", ARP_ANNOUNCE, 2},
+    {"arp_announce=keep", ARP_ANNOUNCE, IBH_SYSCTL_KEEP},
+    {"arp_ignore=0", ARP_IGNORE, 0},
+    {"arp_ignore=8", ARP_IGNORE, 8},
+    {"arp_ignore=keep", ARP_IGNORE, IBH_SYSCTL_KEEP},
+    {"accept_local=0", ACCEPT_LOCAL, 0},
+    {"accept_local=1", ACCEPT_LOCAL, 1},
+    {"accept_local=keep", ACCEPT_LOCAL, IBH_SYSCTL_KEEP},
+    /* how a line may be written */
+    {"\t manage \t=  no  ", MANAGE, IBH_MANAGE_NO},
+    {"manage=no # why", MANAGE, IBH_MANAGE_NO},
+    {"manage=no\t#why", MANAGE, IBH_MANAGE_NO},
+    {"manage=no #", MANAGE, IBH_MANAGE_NO},
+    {"#manage=no", MANAGE, IBH_MANAGE_AUTO},
+    {"  # manage=no \303\244", MANAGE, IBH_MANAGE_AUTO},
+    {"manage=no\n\n\n", MANAGE, IBH_MANAGE_NO},
+    {"manage=no\r\n\r\n", MANAGE, IBH_MANAGE_NO},
+    {"manage=no\r", MANAGE, IBH_MANAGE_NO},
+};
+
+static const Good GOOD_DEFAULTS[] = {
+    {"main=keep", PRIORITY, IBH_PRIORITY_BASE},
+    {"priority=auto", PRIORITY, IBH_PRIORITY_BASE},
+    {"priority=1", PRIORITY, 1},
+    {"priority=1001", PRIORITY, 1001},
+    {"priority=29765", PRIORITY, 29765},
+};
+
+static void check_good(const char *section, const Good *good)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autofree char *text = g_strdup_printf("%s\n%s", section, good->line);
+    gint64 value;
+
+    add(config, "f", text);
+    value = ask(config, "ib0", good->field);
+    if (value != good->value)
+        fail_msg("%s %s: %" G_GINT64_FORMAT, section, good->line, value);
+}
+
+static void test_good_values(void **state)
+{
+    static const char *const SECTIONS[] = {"[defaults]",         "[interface ib0]",          "[interface *]",
+                                           "  [ defaults ]\t\r", "[interface\t ib? ] # why", "[ interface ib[0-3]]"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(SECTIONS); i++) {
+        for (gsize j = 0; j < G_N_ELEMENTS(GOOD); j++)
+            check_good(SECTIONS[i], &GOOD[j]);
+    }
+    for (gsize j = 0; j < G_N_ELEMENTS(GOOD_DEFAULTS); j++)
+        check_good("[defaults]", &GOOD_DEFAULTS[j]);
+}
+
+static void test_nothing_said(void **state)
+{
+    static const char *const TEXTS[] = {
+        "", "\n", "\r\n", "# nothing", "[defaults]", "[interface ib0]\n", " \t\n#\n[defaults]\n"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(TEXTS); i++) {
+        g_autoptr(IbhConfig) config = ibh_config_new();
+
+        add(config, "f", TEXTS[i]);
+        assert_int_equal(ask(config, "ib0", PRIORITY), IBH_PRIORITY_BASE);
+        assert_int_equal(ask(config, "ib0", MANAGE), IBH_MANAGE_AUTO);
+        assert_int_equal(ask(config, "ib0", TABLE), IBH_TABLE_AUTO);
+        assert_int_equal(ask(config, "ib0", ARP), IBH_ARP_AUTO);
+        assert_int_equal(ask(config, "ib0", ANNOUNCE), TRUE);
+        for (Field field = SYSCTL; field < N_FIELDS; field++)
+            assert_int_equal(ask(config, "ib0", field), IBH_SYSCTL_UNSET);
+        assert_null(ibh_config_settings(config, "ib0").table_origin);
+    }
+    ibh_config_free(NULL);
+}
+
+/* ---- what is refused -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *text;
+    guint line;
+    const char *message; /* after file and line */
+} Bad;
+
+#define IFACE_KEYS                                                                                                     \
+    "manage, table, gateway, ipv6, arp, announce, rp_filter, arp_filter, arp_announce, arp_ignore, accept_local"
+#define SET_NAME(name)                                                                                                 \
+    {                                                                                                                  \
+        "\n[interface " name "]\nmanage=no", 2, "[interface " name "]: " NAME_ALLOWED                                  \
+    }
+#define SET(line, message)                                                                                             \
+    {                                                                                                                  \
+        "[defaults]\nmanage=no\n" line "\narp=keep\n", 3, line ": " message                                            \
+    }
+#define SET_NUMBER(key, high)                                                                                          \
+    SET(key "=" high, "not allowed; use keep or 0-"), SET(key "=-1", "not allowed; use keep or 0-"),                   \
+        SET(key "=00", "not allowed; use keep or 0-"), SET(key "=0x1", "not allowed; use keep or 0-"),                 \
+        SET(key "=+1", "not allowed; use keep or 0-"), SET(key "=1 1", "not allowed; use keep or 0-"),                 \
+        SET(key "=1.0", "not allowed; use keep or 0-"), SET(key "=", "not allowed; use keep or 0-"),                   \
+        SET(key "=auto", "not allowed; use keep or 0-"),                                                               \
+        SET(key "=18446744073709551616", "not allowed; use keep or 0-")
+
+static const Bad BAD[] = {
+    /* clang-format off */
+    /* values */
+    SET("main=", "not allowed; use keep"),
+    SET("main=spread", NOT_YET "keep"),
+    SET("main=remove", NOT_YET "keep"),
+    SET("main=Keep", "not allowed; use keep"),
+    SET("priority=0", "not allowed; use auto or a number (1-29765)"),
+    SET("priority=29766", "not allowed; use auto or a number (1-29765)"),
+    SET("priority=-1", "not allowed; use auto or a number (1-29765)"),
+    SET("priority=0x10", "not allowed; use auto or a number (1-29765)"),
+    SET("priority=010", "not allowed; use auto or a number (1-29765)"),
+    SET("priority=", "not allowed; use auto or a number (1-29765)"),
+    SET("priority=4294969237", "not allowed; use auto or a number (1-29765)"),
+    SET("manage=maybe", "not allowed; use auto, yes or no"),
+    SET("manage=YES", "not allowed; use auto, yes or no"),
+    SET("manage=1", "not allowed; use auto, yes or no"),
+    SET("manage=", "not allowed; use auto, yes or no"),
+    SET("manage=no#why", "not allowed; use auto, yes or no"),
+    SET("manage==no", "not allowed; use auto, yes or no"),
+    SET("table=0", KERNEL_S),
+    SET("table=0x0", KERNEL_S),
+    SET("table=253", KERNEL_S),
+    SET("table=254", KERNEL_S),
+    SET("table=0xfe", KERNEL_S),
+    SET("table=255", KERNEL_S),
+    SET("table=main", KERNEL_S),
+    SET("table=local", KERNEL_S),
+    SET("table=default", KERNEL_S),
+    SET("table=unspec", KERNEL_S),
+    SET("table=evil", KERNEL_S),
+    SET("table=none", KERNEL_S),
+    SET("table=940", "reserved for main=spread; " TABLE_ALLOWED),
+    SET("table=0x3ac", "reserved for main=spread; " TABLE_ALLOWED),
+    SET("table=spread", "reserved for main=spread; " TABLE_ALLOWED),
+    SET("table=4294967296", NO_TABLE),
+    SET("table=0x100000000", NO_TABLE),
+    SET("table=0x", NO_TABLE),
+    SET("table=0X10", NO_TABLE),
+    SET("table=0x0x10", NO_TABLE),
+    SET("table=0x-1", NO_TABLE),
+    SET("table=-1", NO_TABLE),
+    SET("table=+1", NO_TABLE),
+    SET("table=0100", NO_TABLE),
+    SET("table=100 200", NO_TABLE),
+    SET("table=", NO_TABLE),
+    SET("table=rail9", NO_TABLE),
+    SET("table=broken", "/etc/iproute2/rt_tables: refused; " TABLE_ALLOWED),
+    SET("gateway=auto", NOT_YET "none"),
+    SET("gateway=172.16.0.1", NOT_YET "none"),
+    SET("gateway=fe80::1", NOT_YET "none"),
+    SET("gateway=172.16.0.300", "not allowed; use none"),
+    SET("gateway=", "not allowed; use none"),
+    SET("ipv6=yes", NOT_YET "no"),
+    SET("ipv6=0", "not allowed; use no"),
+    SET("arp=loose", "not allowed; use auto, strict or keep"),
+    SET("announce=auto", "not allowed; use yes or no"),
+    SET("announce=true", "not allowed; use yes or no"),
+    SET_NUMBER("rp_filter", "3"),
+    SET_NUMBER("arp_filter", "2"),
+    SET_NUMBER("arp_announce", "3"),
+    SET_NUMBER("arp_ignore", "9"),
+    SET_NUMBER("accept_local", "2"),
+    /* keys */
+    SET("mnage=no", "unknown key; use one of main, priority, " IFACE_KEYS),
+    SET("Arp=auto", "unknown key; use one of main, priority, " IFACE_KEYS),
+    SET("=no", "unknown key; use one of main, priority, " IFACE_KEYS),
+    SET("tag=no", "unknown key; use one of main, priority, " IFACE_KEYS),
+    SET("manage=yes", "manage is already set for this section on line 2; use it once"),
+    SET("manage", "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment"),
+    SET("; manage", "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment"),
+    {"[interface *]\narp=keep\nmain=keep", 3, "main=keep: the same for all interfaces; main is allowed in [defaults] only"},
+    {"[interface ib0]\npriority=7", 2, "priority=7: the same for all interfaces; priority is allowed in [defaults] only"},
+    {"[interface ib0]\nforce=1", 2, "force=1: unknown key; use one of " IFACE_KEYS},
+    {"#\n\nmanage=no\n", 3, "manage=no: outside of any section; put it below [defaults] or [interface NAME]"},
+    {"[interface ib0]\narp=keep\n[interface ib1]\narp=keep\n[interface ib0]\narp=keep", 6,
+     "arp=keep: arp is already set for this section on line 2; use it once"},
+    /* sections */
+    SET("[]", "unknown section; use [defaults] or [interface NAME]"),
+    SET("[Defaults]", "unknown section; use [defaults] or [interface NAME]"),
+    SET("[defaults x]", "unknown section; use [defaults] or [interface NAME]"),
+    SET("[interface]", NAME_ALLOWED),
+    SET("[interfaces ib0]", "unknown section; use [defaults] or [interface NAME]"),
+    SET("[interfaceib0]", "unknown section; use [defaults] or [interface NAME]"),
+    SET("[ib0]", "unknown section; use [defaults] or [interface NAME]"),
+    SET("[", "no ] at the end; use [defaults] or [interface NAME]"),
+    SET("[defaults", "no ] at the end; use [defaults] or [interface NAME]"),
+    SET("[defaults]x", "no ] at the end; use [defaults] or [interface NAME]"),
+    SET("[defaults]#x", "no ] at the end; use [defaults] or [interface NAME]"),
+    {"[interface ib0 #]", 1, "[interface ib0: no ] at the end; use [defaults] or [interface NAME]"},
+    SET_NAME(""),
+    SET_NAME("."),
+    SET_NAME(".."),
+    SET_NAME("../all"),
+    SET_NAME("ib0/1"),
+    SET_NAME("ib0:1"),
+    SET_NAME("ib0 ib1"),
+    SET_NAME("abcdefghijklmnop"),
+    SET_NAME("abcdefghijklmnop*"),
+    SET_NAME("ib["),
+    SET_NAME("ib[]"),
+    SET_NAME("ib[!]"),
+    SET_NAME("ib[^]"),
+    SET_NAME("ib[0"),
+    SET_NAME("ib[9-0]"),
+    SET_NAME("ib[/]"),
+    SET_NAME("ib[0 1]"),
+    SET_NAME("ib[[:digit:]]"),
+    SET_NAME("ib[[.a.]]"),
+    /* bytes; what a message shows of them is escaped and cut */
+    {"[defaults]\n\nmanage=\033[31m", 3, "manage=\\033[31m: a control character in the line; use plain text"},
+    {"[defaults]\n# \a", 2, "# \\007: a control character in the line; use plain text"},
+    {"[defaults]\n\177", 2, "\\177: a control character in the line; use plain text"},
+    {"[defaults]\n# \377\n", 2, "# \\377: not valid UTF-8; use plain text"},
+    {"[defaults]\narp=\303", 2, "arp=\\303: not valid UTF-8; use plain text"},
+    {"[defaults]\narp=\302\233x\342\200\256", 2, "arp=\\302\\233x\\342\\200\\256: not allowed; use auto, strict or keep"},
+    {"[defaults]\narp=\"auto\"", 2, "arp=\\\"auto\\\": not allowed; use auto, strict or keep"},
+    {"[interface \303\244\033]", 1, "[interface \\303\\244\\033]: a control character in the line; use plain text"},
+    {"[defaults]\narp=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff\n", 2,
+     "arp=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffff...: not allowed; use auto, strict or keep"},
+    /* tables that two sections share */
+    {"[interface ib0]\ntable=100\n[interface ib1]\n\ntable=100\n", 5, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
+    {"[interface ib*]\ntable=941\n[interface ib0]\ntable=rail0", 4, "table=941: also the table at /x.conf:2; use auto or a number of its own for each"},
+    {"[defaults]\ntable=0x64\n[interface ib0]\ntable=100\n#\n", 4, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
+    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:12; use auto or a number of its own for each"},
+    /* clang-format on */
+};
+
+static void check_bad(const char *file, const char *text, gsize length, const char *expected)
+{
+    g_autoptr(IbhConfig) config = marked();
+    g_autoptr(GError) error = NULL;
+
+    if (add_bytes(config, file, text, length, &error))
+        fail_msg("accepted: %s; expected: %s", text, expected);
+    assert_int_equal(error->domain, IBH_CONFIG_ERROR);
+    assert_harmless(error->message);
+    /* The upper bounds of the sysctls differ: they are seen in the good values. */
+    if (g_str_has_suffix(expected, " 0-") ? !g_str_has_prefix(error->message, expected)
+                                          : strcmp(error->message, expected) != 0)
+        fail_msg("\n  expected: %s\n  got:      %s", expected, error->message);
+    assert_marked(config, text);
+    assert_false(add_bytes(config, file, text, length, NULL));
+}
+
+static void test_bad_values(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(BAD); i++) {
+        const Bad *bad = &BAD[i];
+        g_autofree char *expected = g_strdup_printf("/x.conf:%u: %s", bad->line, bad->message);
+        g_auto(GStrv) lines = g_strsplit(bad->text, "\n", -1);
+        g_autofree char *crlf = g_strjoinv("\r\n", lines);
+
+        check_bad("/x.conf", bad->text, strlen(bad->text), expected);
+        check_bad("/x.conf", crlf, strlen(crlf), expected);
+    }
+}
+
+static void test_stray_bytes(void **state)
+{
+    static const char FIRST[] = "\0[defaults]\nmanage=no\n";
+    static const char LATER_LINE[] = "[defaults]\nmanage=no\0 # x\narp=keep\n";
+
+    (void)state;
+    check_bad("f", FIRST, sizeof(FIRST) - 1, "f:1: a NUL byte in the line; use plain text");
+    check_bad("f", LATER_LINE, sizeof(LATER_LINE) - 1, "f:2: manage=no: a NUL byte in the line; use plain text");
+    check_bad("f", "[defaults]\nmanage=no\r\r\n", 23,
+              "f:2: manage=no\\r: a control character in the line; use plain text");
+    check_bad("f", "#\rmanage=no", 11, "f:1: #\\rmanage=no: a control character in the line; use plain text");
+}
+
+static void test_line_length(void **state)
+{
+    g_autofree char *blanks = g_strnfill(1024 - 9, ' ');
+    g_autofree char *fits = g_strconcat("[defaults]\r\nmanage=no", blanks, "\r\narp=keep", NULL);
+    g_autofree char *over = g_strconcat("[defaults]\nmanage=no ", blanks, "\n", NULL);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(GError) error = NULL;
+
+    (void)state;
+    add(config, "f", fits);
+    assert_int_equal(ask(config, "ib0", MANAGE), IBH_MANAGE_NO);
+    assert_int_equal(ask(config, "ib0", ARP), IBH_ARP_KEEP);
+    assert_false(add_bytes(config, "f", over, strlen(over), &error));
+    assert_true(g_str_has_prefix(error->message, "f:2: manage=no   "));
+    assert_true(g_str_has_suffix(error->message, "...: the line is too long; use at most 1024 bytes"));
+    check_bad("f", "#0123456789012345678901234567890123456789012345678901234567890\n=", 64,
+              "f:2: =: outside of any section; put it below [defaults] or [interface NAME]");
+}
+
+static void test_hostile_file_name(void **state)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+
+    (void)state;
+    check_bad("/\033[2J\n.conf", "x", 1,
+              "/\\033[2J\\n.conf:1: x: not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
+    add(config, "/\033.conf", "[interface ib0]\ntable=9");
+    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "/\\033.conf:2");
+}
+
+static void test_without_lookup(void **state)
+{
+    static const char TEXT[] = "[interface ib0]\ntable=rail0\n";
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(GError) error = NULL;
+
+    (void)state;
+    assert_false(ibh_config_add(config, "f", TEXT, strlen(TEXT), NULL, NULL, &error));
+    assert_string_equal(error->message, "f:2: table=rail0: " NO_TABLE);
+    assert_true(ibh_config_add(config, "f", "", 0, NULL, NULL, NULL));
+    assert_true(ibh_config_add(config, "f", NULL, 0, NULL, NULL, NULL));
+}
+
+/* ---- which one holds ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *files[3];
+    const char *iface;
+    Field field;
+    gint64 value;
+} Nearest;
+
+static const Nearest NEAREST[] = {
+    /* clang-format off */
+    /* a name before a glob before the defaults, in whatever order they stand */
+    {{"[interface ib0]\narp=keep\n[interface ib*]\narp=strict\n[defaults]\narp=auto"}, "ib0", ARP, IBH_ARP_KEEP},
+    {{"[interface ib0]\narp=keep\n[interface ib*]\narp=strict\n[defaults]\narp=auto"}, "ib1", ARP, IBH_ARP_STRICT},
+    {{"[interface ib0]\narp=keep\n[interface ib*]\narp=strict\n[defaults]\nmanage=no"}, "eth0", ARP, IBH_ARP_AUTO},
+    {{"[interface ib0]\narp=keep", "[interface ib*]\narp=strict", "[defaults]\narp=auto"}, "ib0", ARP, IBH_ARP_KEEP},
+    {{"[interface *]\narp=keep", "[defaults]\narp=strict"}, "ib0", ARP, IBH_ARP_KEEP},
+    /* of globs the one with more literal characters; a set has none */
+    {{"[interface ib1*]\narp=keep\n[interface ib*]\narp=strict"}, "ib10", ARP, IBH_ARP_KEEP},
+    {{"[interface ib1*]\narp=keep\n[interface ib*]\narp=strict"}, "ib20", ARP, IBH_ARP_STRICT},
+    {{"[interface *s5f0]\narp=keep\n[interface ibs*]\narp=strict"}, "ibs5f0", ARP, IBH_ARP_KEEP},
+    {{"[interface ib*]\narp=keep\n[interface i[abc][0-9]]\narp=strict"}, "ib0", ARP, IBH_ARP_KEEP},
+    {{"[interface ib?]\narp=keep", "[interface *]\narp=strict"}, "ib0", ARP, IBH_ARP_KEEP},
+    /* equally near: the later one */
+    {{"[interface ib*]\narp=keep\n[interface ib?]\narp=strict"}, "ib0", ARP, IBH_ARP_STRICT},
+    {{"[interface ib[01]]\narp=keep\n[interface ?b0]\narp=strict"}, "ib0", ARP, IBH_ARP_STRICT},
+    {{"[interface ib*]\narp=keep", "[interface ib*]\narp=strict"}, "ib0", ARP, IBH_ARP_STRICT},
+    {{"[interface ib0]\narp=strict", "[interface ib0]\narp=keep", "[interface ib0]\nmanage=no"}, "ib0", ARP, IBH_ARP_KEEP},
+    {{"[defaults]\narp=strict", "[defaults]\narp=keep"}, "ib0", ARP, IBH_ARP_KEEP},
+    {{"[defaults]\npriority=7", "[defaults]\npriority=9"}, "ib0", PRIORITY, 9},
+    {{"[defaults]\npriority=7", "[defaults]\npriority=auto"}, "ib0", PRIORITY, IBH_PRIORITY_BASE},
+    /* key by key */
+    {{"[interface ib0]\narp=strict\n[interface *]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_NO},
+    {{"[interface *]\nmanage=no", "[interface ib0]\nmanage=auto"}, "ib0", MANAGE, IBH_MANAGE_AUTO},
+    {{"[defaults]\narp=strict\nrp_filter=2"}, "ib0", RP_FILTER, 2},
+    {{"[defaults]\nrp_filter=2\n[interface ib0]\nrp_filter=keep"}, "ib0", RP_FILTER, IBH_SYSCTL_KEEP},
+    {{"[defaults]\nrp_filter=2\n[interface ib0]\narp_ignore=1"}, "ib0", ARP_FILTER, IBH_SYSCTL_UNSET},
+    {{"[interface ib0]\ntable=100\n[interface ib1]\ntable=auto"}, "ib1", TABLE, IBH_TABLE_AUTO},
+    /* one section, opened twice */
+    {{"[interface ib0]\narp=keep\n[interface ib1]\n[interface ib0]\nmanage=no"}, "ib0", ARP, IBH_ARP_KEEP},
+    {{"[interface ib0]\narp=keep\n[interface ib1]\n[interface ib0]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_NO},
+    /* the same table again is no clash where the earlier value no longer holds, or it is the same section */
+    {{"[interface ib0]\ntable=100", "[interface ib0]\ntable=100"}, "ib0", TABLE, 100},
+    {{"[interface ib0]\ntable=auto\n[interface ib1]\ntable=auto"}, "ib1", TABLE, IBH_TABLE_AUTO},
+    {{"[interface ib0]\ntable=100", "[interface ib0]\ntable=101\n[interface ib1]\ntable=100"}, "ib1", TABLE, 100},
+    {{"[interface ib0]\ntable=100\n[interface ib1]\ntable=101", "[interface ib0]\ntable=101\n[interface ib1]\ntable=100"}, "ib0", TABLE, 101},
+    {{"[interface ib0]\ntable=100", "[interface ib0]\ntable=auto\n[interface ib1]\ntable=100"}, "ib0", TABLE, IBH_TABLE_AUTO},
+    /* what a name matches */
+    {{"[interface ib0]\nmanage=no"}, "ib00", MANAGE, IBH_MANAGE_AUTO},
+    {{"[interface ib0]\nmanage=no"}, "ib", MANAGE, IBH_MANAGE_AUTO},
+    {{"[interface ib?]\nmanage=no"}, "ib", MANAGE, IBH_MANAGE_AUTO},
+    {{"[interface ib*]\nmanage=no"}, "ib", MANAGE, IBH_MANAGE_NO},
+    {{"[interface *.80??]\nmanage=no"}, "ib0.8002", MANAGE, IBH_MANAGE_NO},
+    {{"[interface ib[!0]]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_AUTO},
+    {{"[interface ib[^0]]\nmanage=no"}, "ib1", MANAGE, IBH_MANAGE_NO},
+    {{"[interface ib[]0]]\nmanage=no"}, "ib]", MANAGE, IBH_MANAGE_NO},
+    {{"[interface ib[0-]]\nmanage=no"}, "ib-", MANAGE, IBH_MANAGE_NO},
+    {{"[interface ib\\*]\nmanage=no"}, "ib\\7", MANAGE, IBH_MANAGE_NO},
+    {{"[interface ib\\*]\nmanage=no"}, "ib*", MANAGE, IBH_MANAGE_AUTO},
+    {{"[interface eth#1]\nmanage=no"}, "eth#1", MANAGE, IBH_MANAGE_NO},
+    {{"[interface abcdefghijklmno]\nmanage=no"}, "abcdefghijklmno", MANAGE, IBH_MANAGE_NO},
+    {{"[interface .x]\nmanage=no"}, ".x", MANAGE, IBH_MANAGE_NO},
+    {{"[interface *]\nmanage=no"}, ".x", MANAGE, IBH_MANAGE_NO},
+    {{"[interface \303\244]\nmanage=no"}, "\303\244", MANAGE, IBH_MANAGE_NO},
+    /* clang-format on */
+};
+
+static void test_nearest_wins(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(NEAREST); i++) {
+        const Nearest *nearest = &NEAREST[i];
+        g_autoptr(IbhConfig) config = ibh_config_new();
+        gint64 value;
+
+        for (gsize j = 0; j < G_N_ELEMENTS(nearest->files) && nearest->files[j] != NULL; j++)
+            add(config, "f", nearest->files[j]);
+        value = ask(config, nearest->iface, nearest->field);
+        if (value != nearest->value)
+            fail_msg("case %zu: %s of %s: %" G_GINT64_FORMAT, i, nearest->files[0], nearest->iface, value);
+    }
+}
+
+static void test_origin(void **state)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+
+    (void)state;
+    add(config, "a", "[defaults]\ntable=100\n\n[interface ib1]\ntable=101\n[interface ib2]\ntable=auto");
+    add(config, "b", "# later\n[interface ib1]\ntable=102\n");
+    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "a:2");
+    assert_string_equal(ibh_config_settings(config, "ib1").table_origin, "b:3");
+    assert_null(ibh_config_settings(config, "ib2").table_origin);
+}
+
+/* ---- anything at all ------------------------------------------------------------------------------- */
+
+static guint32 seed(void)
+{
+    const char *given = getenv("IBH_SEED");
+    guint32 value = given != NULL ? (guint32)strtoul(given, NULL, 0) : g_random_int();
+
+    printf("IBH_SEED=%u\n", value);
+    return value;
+}
+
+/* Words that lead deep into the parser, between bytes that do not. */
+static void append_random(GString *text, GRand *random)
+{
+    static const char *const WORDS[] = {"[defaults]\n",
+                                        "[interface ib0]\n",
+                                        "[interface i[a-c]*]\n",
+                                        "[interface ",
+                                        "]",
+                                        "\n",
+                                        "\n",
+                                        "\r\n",
+                                        "=",
+                                        " ",
+                                        " #",
+                                        "table=",
+                                        "70",
+                                        "0x",
+                                        "254",
+                                        "auto",
+                                        "manage=no\n",
+                                        "arp=keep\n",
+                                        "rp_filter=",
+                                        "priority=",
+                                        "1",
+                                        "gateway=",
+                                        "rail0",
+                                        "*",
+                                        "[",
+                                        "\033[2J",
+                                        "\302\233",
+                                        "\xff"};
+
+    if (g_rand_int_range(random, 0, 10) == 0)
+        g_string_append_c(text, (char)g_rand_int_range(random, -128, 128));
+    else
+        g_string_append(text, WORDS[g_rand_int_range(random, 0, G_N_ELEMENTS(WORDS))]);
+}
+
+static guint count_lines(const GString *text)
+{
+    guint lines = 1;
+
+    for (gsize i = 0; i < text->len; i++)
+        lines += text->str[i] == '\n';
+    return lines;
+}
+
+static void check_random_error(const GString *text, const GError *error)
+{
+    guint line = 0;
+    char *end = NULL;
+
+    assert_harmless(error->message);
+    assert_true(g_str_has_prefix(error->message, "f:"));
+    line = (guint)strtoul(error->message + 2, &end, 10);
+    assert_true(g_str_has_prefix(end, ": "));
+    assert_in_range(line, 1, count_lines(text));
+}
+
+static void test_random_bytes(void **state)
+{
+    GRand *random = g_rand_new_with_seed(seed());
+    guint accepted = 0;
+
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        g_autoptr(IbhConfig) config = marked();
+        g_autoptr(GString) text = g_string_new(NULL);
+        g_autoptr(GError) error = NULL;
+
+        for (int n = g_rand_int_range(random, 0, 14); n > 0; n--)
+            append_random(text, random);
+        if (add_bytes(config, "f", text->str, text->len, &error)) {
+            assert_null(error);
+            accepted++;
+        } else {
+            check_random_error(text, error);
+            assert_marked(config, text->str);
+        }
+    }
+    g_rand_free(random);
+    assert_true(accepted > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_values),    cmocka_unit_test(test_nothing_said),
+        cmocka_unit_test(test_bad_values),     cmocka_unit_test(test_stray_bytes),
+        cmocka_unit_test(test_line_length),    cmocka_unit_test(test_hostile_file_name),
+        cmocka_unit_test(test_without_lookup), cmocka_unit_test(test_nearest_wins),
+        cmocka_unit_test(test_origin),         cmocka_unit_test(test_random_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

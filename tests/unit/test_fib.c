@@ -1,0 +1,512 @@
+/*
+ * The model of routing and the fake kernel against what was measured on a real one.
+ */
+#include "fake_kernel.h"
+#include "fib.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static IbhIp ip(const char *text)
+{
+    IbhIp parsed;
+
+    assert_true(ibh_ip_parse(text, &parsed));
+    return parsed;
+}
+
+static FibAnswer ask(const FakeKernel *kernel, const char *from, const char *to)
+{
+    IbhIp source = {.family = 0}, target = ip(to);
+
+    if (from)
+        source = ip(from);
+    return fib_lookup(kernel->now, from ? &source : NULL, &target);
+}
+
+static void assert_leaves(const FakeKernel *kernel, const char *from, const char *to, const char *dev, const char *src)
+{
+    FibAnswer answer = ask(kernel, from, to);
+    g_autofree char *text = fib_describe(kernel->now, &answer);
+    char buffer[IBH_IP_STRLEN];
+
+    if (answer.kind != FIB_DEVICE || answer.ifindex != fake_ifindex(kernel, dev) ||
+        strcmp(ibh_ip_format(&answer.src, buffer), src) != 0)
+        fail_msg("%s to %s: %s, not dev %s src %s", from ? from : "unbound", to, text, dev, src);
+}
+
+static void assert_kind(const FakeKernel *kernel, const char *from, const char *to, FibKind kind)
+{
+    FibAnswer answer = ask(kernel, from, to);
+    g_autofree char *text = fib_describe(kernel->now, &answer);
+
+    if (answer.kind != kind)
+        fail_msg("%s to %s: %s", from ? from : "unbound", to, text);
+}
+
+static void assert_refused(FakeKernel *kernel, const char *line, int code, const char *words)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (fake_try(kernel, line, &error))
+        fail_msg("not refused: %s", line);
+    assert_int_equal(error->code, code);
+    assert_string_equal(error->message, words);
+}
+
+/* Two NICs of one /16, as in the documents. */
+static FakeKernel *two_nics(void)
+{
+    FakeKernel *kernel = fake_kernel_new();
+
+    fake_do(kernel, "link add ib0 type ib", "link add ib1 type ib", "address add 172.16.34.1/16 dev ib0",
+            "address add 172.16.34.2/16 dev ib1", NULL);
+    return kernel;
+}
+
+static void add_rail(FakeKernel *kernel, const char *dev, const char *ip_text, guint table)
+{
+    g_autofree char *route = g_strdup_printf("ip -4 route add 172.16.0.0/16 dev %s table %u protocol kernel scope link "
+                                             "src %s metric mark",
+                                             dev, table, ip_text);
+    g_autofree char *rule = g_strdup_printf("ip -4 rule add priority 1941 from %s lookup %u suppress_prefixlength 0 "
+                                            "suppress_ifgroup mark protocol kernel",
+                                            ip_text, table);
+
+    fake_do(kernel, route, rule, NULL);
+}
+
+/* ---- look-ups ---- */
+
+static void test_plain_linux_uses_the_first_nic(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    assert_leaves(kernel, NULL, "172.16.16.1", "ib0", "172.16.34.1");
+    assert_leaves(kernel, "172.16.34.1", "172.16.16.1", "ib0", "172.16.34.1");
+    assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib0", "172.16.34.2"); /* the fault this program is for */
+    assert_kind(kernel, NULL, "172.16.34.2", FIB_LOCAL);
+    assert_kind(kernel, "172.16.34.1", "172.16.34.2", FIB_LOCAL);
+    assert_kind(kernel, NULL, "172.16.255.255", FIB_BROADCAST);
+    assert_kind(kernel, NULL, "8.8.8.8", FIB_UNREACHABLE);
+}
+
+static void test_rules_make_rails(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    add_rail(kernel, "ib0", "172.16.34.1", 941);
+    add_rail(kernel, "ib1", "172.16.34.2", 942);
+    assert_leaves(kernel, NULL, "172.16.16.1", "ib0", "172.16.34.1");
+    assert_leaves(kernel, "172.16.34.1", "172.16.16.1", "ib0", "172.16.34.1");
+    assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib1", "172.16.34.2");
+    assert_kind(kernel, "172.16.34.1", "172.16.34.2", FIB_LOCAL);
+}
+
+static void test_deleting_main_breaks_unbound_clients(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    add_rail(kernel, "ib0", "172.16.34.1", 941);
+    add_rail(kernel, "ib1", "172.16.34.2", 942);
+    fake_do(kernel, "route del 172.16.0.0/16 dev ib0 table main protocol kernel",
+            "route del 172.16.0.0/16 dev ib1 table main protocol kernel", NULL);
+    assert_kind(kernel, NULL, "172.16.16.1", FIB_UNREACHABLE);
+    assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib1", "172.16.34.2");
+}
+
+static void test_rule_to_empty_table_falls_through(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    add_rail(kernel, "ib1", "172.16.34.2", 942);
+    fake_do(kernel, "link set ib1 down", "link set ib1 up", NULL); /* empties the table, restores main's route */
+    assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib0", "172.16.34.2");
+    assert_int_equal(kernel->now->rules->len, 4);
+}
+
+static void test_longest_prefix_then_metric_then_age(void **state)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+
+    (void)state;
+    fake_do(kernel, "link add a type eth", "link add b type eth", "link add c type eth", "link add d type eth",
+            "route append 10.0.0.0/8 dev a metric 5", "route append 10.0.0.0/8 dev b metric 5",
+            "route append 10.0.0.0/8 dev c metric 9", "route append 10.1.0.0/16 dev d metric 99", NULL);
+    assert_leaves(kernel, NULL, "10.9.0.1", "a", "none");
+    assert_leaves(kernel, NULL, "10.1.0.1", "d", "none");
+    fake_do(kernel, "route del 10.0.0.0/8 dev a metric 5", NULL);
+    assert_leaves(kernel, NULL, "10.9.0.1", "b", "none");
+    fake_do(kernel, "link set b down", NULL);
+    assert_leaves(kernel, NULL, "10.9.0.1", "c", "none");
+    fake_do(kernel, "link set d down", NULL);
+    assert_leaves(kernel, NULL, "10.1.0.1", "c", "none"); /* a dead nexthop is as good as no route */
+}
+
+static void test_rules_in_order(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "route add 10.0.0.0/8 dev ib0 table 100", "route add 10.0.0.0/8 dev ib1 table 200",
+            "rule add lookup 200 priority 50", "rule add lookup 100 priority 50", "rule add lookup 100 priority 60",
+            NULL);
+    assert_leaves(kernel, NULL, "10.0.0.1", "ib1", "172.16.34.2"); /* of one priority, the older rule comes first */
+    fake_do(kernel, "rule add lookup 100 priority 40 protocol static", NULL);
+    assert_leaves(kernel, NULL, "10.0.0.1", "ib0", "172.16.34.1");
+}
+
+static void test_selectors(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "route add 10.0.0.0/8 dev ib1 table 100", "rule add from 172.16.34.2 lookup 100 priority 50",
+            "rule add lookup 100 priority 51 select 8", "rule add from 172.16.0.0/31 lookup 100 priority 52",
+            "rule add lookup 100 priority 53 l3mdev", NULL);
+    assert_leaves(kernel, "172.16.34.2", "10.0.0.1", "ib1", "172.16.34.2");
+    assert_kind(kernel, "172.16.34.1", "10.0.0.1", FIB_UNREACHABLE); /* a mark is never matched by guess */
+    assert_kind(kernel, NULL, "10.0.0.1", FIB_UNREACHABLE);          /* a rule with a source wants one */
+    assert_leaves(kernel, "172.16.0.1", "10.0.0.1", "ib1", "172.16.0.1");
+}
+
+static void test_rule_actions(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "rule add from 172.16.34.1 action 7 lookup 0 priority 50", NULL);
+    assert_kind(kernel, "172.16.34.1", "172.16.16.1", FIB_UNREACHABLE);
+    assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib0", "172.16.34.2");
+    assert_kind(kernel, "172.16.34.1", "172.16.34.2", FIB_LOCAL); /* the local table comes before it */
+}
+
+/* ---- traps ---- */
+
+static FakeKernel *rails_beside_docker(void)
+{
+    FakeKernel *kernel = two_nics();
+
+    fake_do(kernel, "link add eth0 type eth", "address add 192.168.1.5/24 dev eth0",
+            "route add default via 192.168.1.1 dev eth0", "link add docker0 type eth kind bridge",
+            "address add 172.17.0.1/16 dev docker0", NULL);
+    return kernel;
+}
+
+static void test_default_in_table_hijacks_bridges(void **state)
+{
+    g_autoptr(FakeKernel) kernel = rails_beside_docker();
+
+    (void)state;
+    fake_do(kernel, "route add 172.16.0.0/16 dev ib1 table 942 src 172.16.34.2",
+            "rule add from 172.16.34.2 lookup 942 priority 1941", NULL);
+    assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "docker0", "172.16.34.2");
+    fake_do(kernel, "route add default via 172.16.0.1 dev ib1 table 942", NULL);
+    assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "ib1", "172.16.34.2"); /* the trap */
+    fake_do(kernel, "rule del from 172.16.34.2 lookup 942 priority 1941",
+            "rule add from 172.16.34.2 lookup 942 priority 1941 suppress_prefixlength 0",
+            "rule add from 172.16.34.2 lookup main priority 2941 suppress_prefixlength 0",
+            "rule add from 172.16.34.2 lookup 942 priority 3941", NULL);
+    assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "docker0", "172.16.34.2");
+    assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib1", "172.16.34.2");
+    assert_leaves(kernel, "172.16.34.2", "8.8.8.8", "ib1", "172.16.34.2");
+    assert_leaves(kernel, NULL, "8.8.8.8", "eth0", "192.168.1.5");
+}
+
+static void test_throw_lets_the_bridge_win(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "link add docker0 type eth kind bridge", "address add 172.16.200.1/24 dev docker0", NULL);
+    add_rail(kernel, "ib1", "172.16.34.2", 942);
+    assert_leaves(kernel, "172.16.34.2", "172.16.200.9", "ib1", "172.16.34.2"); /* into the wrong wire */
+    fake_do(kernel, "ip -4 route add throw 172.16.200.0/24 table 942 protocol kernel metric mark", NULL);
+    assert_leaves(kernel, "172.16.34.2", "172.16.200.9", "docker0", "172.16.34.2");
+    assert_leaves(kernel, "172.16.34.2", "172.16.201.9", "ib1", "172.16.34.2");
+}
+
+/* A throw ends its table: the shorter prefix beside it is not asked. */
+static void test_throw_ends_the_table(void **state)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+
+    (void)state;
+    fake_do(kernel, "link add a type eth", "route add default dev a table 100", "route add throw 10.0.0.0/8 table 100",
+            "rule add lookup 100 priority 50", NULL);
+    assert_leaves(kernel, NULL, "11.0.0.1", "a", "none");
+    assert_kind(kernel, NULL, "10.0.0.1", FIB_UNREACHABLE);
+}
+
+static void test_suppress(void **state)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+
+    (void)state;
+    fake_do(kernel, "link add a type eth", "link add b type eth", "route add default dev a table 100",
+            "route add 10.0.0.0/8 dev a table 100", "route add 11.1.0.0/16 dev a table 100",
+            "rule add lookup 100 priority 50 suppress_prefixlength 8", "route add default dev b", NULL);
+    assert_leaves(kernel, NULL, "12.0.0.1", "b", "none");
+    assert_leaves(kernel, NULL, "10.0.0.1", "b", "none"); /* a prefix of just that length, too */
+    assert_leaves(kernel, NULL, "11.1.0.1", "a", "none");
+}
+
+static void test_ifgroup_is_inert(void **state)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+
+    (void)state;
+    fake_do(kernel, "link add a type eth", "route add 10.0.0.0/8 dev a table 100",
+            "rule add lookup 100 priority 50 suppress_ifgroup mark", NULL);
+    assert_leaves(kernel, NULL, "10.0.0.1", "a", "none");
+}
+
+static void test_error_routes_are_not_suppressed(void **state)
+{
+    static const char *const types[] = {"unreachable", "blackhole", "prohibit"};
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
+        g_autoptr(FakeKernel) kernel = rails_beside_docker();
+        g_autofree char *line = g_strdup_printf("route add %s default metric 1", types[i]);
+
+        fake_do(kernel, "route del default via 192.168.1.1 dev eth0", line, "route add default dev ib1 table 942",
+                "rule add from 172.16.34.2 lookup main priority 2941 "
+                "suppress_prefixlength 0",
+                "rule add from 172.16.34.2 lookup 942 priority 3941", NULL);
+        assert_kind(kernel, "172.16.34.2", "8.8.8.8", FIB_UNREACHABLE); /* main's error beats T's default */
+        assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "docker0", "172.16.34.2");
+    }
+}
+
+static void test_local_rule_behind_ours(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    add_rail(kernel, "ib0", "172.16.34.1", 941);
+    fake_do(kernel, "rule add lookup local priority 5000 protocol kernel",
+            "rule del lookup local priority 0 protocol kernel", NULL);
+    assert_leaves(kernel, "172.16.34.1", "172.16.34.2", "ib0", "172.16.34.1"); /* traffic to oneself breaks */
+    assert_kind(kernel, NULL, "172.16.34.2", FIB_LOCAL);
+}
+
+static void test_sources_of_unbound_packets(void **state)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+
+    (void)state;
+    fake_do(kernel, "link add a type eth", "link add b type eth", "address add 10.0.0.1/24 dev a",
+            "address add 10.0.1.1/24 dev a", "address add 10.0.1.2/24 dev a", "route add 11.0.0.0/8 dev a",
+            "route add 12.0.0.0/8 via 10.0.1.9 dev a", "route add 13.0.0.0/8 dev b",
+            "route add 14.0.0.0/8 dev a src 10.0.1.2", NULL);
+    assert_leaves(kernel, NULL, "11.0.0.1", "a", "10.0.0.1");
+    assert_leaves(kernel, NULL, "12.0.0.1", "a", "10.0.1.1"); /* beside the gateway; secondaries are passed over */
+    assert_leaves(kernel, NULL, "13.0.0.1", "b", "10.0.0.1"); /* another NIC's, where it has none */
+    assert_leaves(kernel, NULL, "14.0.0.1", "a", "10.0.1.2");
+}
+
+/* ---- the fake kernel itself ---- */
+
+static void test_rule_adds(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+    const char *rule = "rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0 protocol kernel";
+
+    (void)state;
+    fake_do(kernel, rule, NULL);
+    assert_refused(kernel, rule, EEXIST, "File exists");
+    fake_do(kernel, "rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0 protocol static", NULL);
+    assert_int_equal(kernel->now->rules->len, 5); /* EXCL does not see through another protocol */
+}
+
+static void test_rule_deletes_have_wildcards(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0",
+            "rule add from 172.16.34.1 lookup 941 priority 1941", NULL);
+    fake_do(kernel, "rule del from 172.16.34.1 lookup 941 priority 1941", NULL); /* meant the plain one */
+    assert_int_equal(kernel->inexact, 1);
+    assert_int_equal(g_array_index(kernel->now->rules, IbhRule, 1).suppress_prefixlength, -1);
+    assert_refused(kernel, "rule del from 172.16.34.9 lookup 941 priority 1941", ENOENT, "No such file or directory");
+}
+
+static void test_route_adds(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "link set ib1 down", NULL);
+    assert_refused(kernel, "route add 10.0.0.0/8 dev ib1", ENETDOWN, "Device for nexthop is not up");
+    assert_refused(kernel, "route add 10.0.0.0/8 dev ib0 src 10.0.0.1", EINVAL, "Invalid prefsrc address");
+    assert_refused(kernel, "route add default via 10.0.0.1 dev ib0 table 941", ENETUNREACH,
+                   "Nexthop has invalid gateway");
+    assert_refused(kernel, "route add 10.0.0.0/8 dev ib7", ENODEV, "Cannot find device");
+    assert_refused(kernel, "route add 172.16.0.0/16 dev ib0 protocol static", EEXIST, "File exists");
+    fake_do(kernel, "route add 172.16.0.0/16 dev ib0 metric 5",
+            "route replace 172.16.0.0/16 dev ib0 metric 5 src 172.16.34.1", NULL);
+    assert_refused(kernel, "route del 172.16.0.0/16 dev ib0 metric 6", ESRCH, "No such process");
+    fake_do(kernel, "route add 10.0.0.0/8 dev ib0 src 172.16.34.2", NULL); /* of a link that is down, but ours */
+}
+
+/* A delete of an absent route by its form has removed a connected one. */
+static void test_route_deletes_have_wildcards(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "route del 172.16.0.0/16 dev ib0 protocol kernel", NULL);
+    assert_int_equal(kernel->inexact, 1);
+    assert_leaves(kernel, NULL, "172.16.16.1", "ib1", "172.16.34.2");
+}
+
+static void test_flaps_and_last_addresses(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "address add 172.16.34.3/16 dev ib0", "route add 10.0.0.0/8 dev ib0 table 941 src 172.16.34.1",
+            NULL);
+    assert_true(g_array_index(kernel->now->addresses, IbhAddress, 3).secondary);
+    fake_do(kernel, "address del 172.16.34.1 dev ib0", NULL);
+    assert_false(g_array_index(kernel->now->addresses, IbhAddress, 2).secondary); /* promoted */
+    assert_leaves(kernel, NULL, "172.16.16.1", "ib1", "172.16.34.2");             /* connected again, but behind ib1 */
+    fake_do(kernel, "rule add lookup 941 priority 50", NULL);
+    assert_leaves(kernel, NULL, "10.0.0.1", "ib0", "172.16.34.1"); /* T kept the dead source */
+    fake_do(kernel, "address del 172.16.34.3 dev ib0", NULL);
+    assert_kind(kernel, NULL, "10.0.0.1", FIB_UNREACHABLE); /* the last address took every route of the NIC */
+    fake_do(kernel, "link set ib1 down", NULL);
+    assert_kind(kernel, NULL, "172.16.16.1", FIB_UNREACHABLE);
+    assert_kind(kernel, NULL, "172.16.34.2", FIB_LOCAL);
+    fake_do(kernel, "link set ib1 up", NULL);
+    assert_leaves(kernel, NULL, "172.16.16.1", "ib1", "172.16.34.2");
+    fake_do(kernel, "link del ib1", NULL);
+    assert_kind(kernel, NULL, "172.16.34.2", FIB_UNREACHABLE);
+}
+
+static void test_worlds_print_and_compare(void **state)
+{
+    g_autoptr(FakeKernel) kernel = rails_beside_docker(), again = fake_kernel_new(), clone = NULL;
+    g_autofree char *text = NULL, *text_again = NULL, *difference = NULL;
+    g_auto(GStrv) lines = NULL;
+
+    (void)state;
+    add_rail(kernel, "ib1", "172.16.34.2", 942);
+    fake_do(kernel, "saved ib1 rp_filter 1 2", "hold ib0", "sysctl -w net/ipv4/conf/all/rp_filter=1",
+            "sysctl -w net/ipv4/conf/ib1/arp_ignore=2", NULL);
+    text = fake_print(kernel);
+    lines = g_strsplit(text, "\n", -1);
+    for (guint i = 0; lines[i + 1]; i++)
+        fake_do(again, lines[i], NULL);
+    assert_null(fake_difference(kernel, again, FAKE_ALL));
+    text_again = fake_print(again);
+    assert_string_equal(text, text_again);
+
+    clone = fake_kernel_clone(kernel);
+    assert_null(fake_difference(kernel, clone, FAKE_ALL));
+    fake_do(clone, "rule add lookup 77 priority 9", NULL);
+    difference = fake_difference(kernel, clone, FAKE_ALL);
+    assert_non_null(strstr(difference, "+ rule add lookup 77 priority 9"));
+}
+
+static void test_order_of_rules(void **state)
+{
+    g_autoptr(FakeKernel) a = fake_kernel_new(), b = fake_kernel_new();
+    g_autofree char *difference = NULL;
+
+    (void)state;
+    fake_do(a, "rule add from 10.0.0.1 lookup 1 priority 9", "rule add from 10.0.0.2 lookup 1 priority 9", NULL);
+    fake_do(b, "rule add from 10.0.0.2 lookup 1 priority 9", "rule add from 10.0.0.1 lookup 1 priority 9", NULL);
+    assert_null(fake_difference(a, b, FAKE_ALL)); /* no packet has both sources */
+    fake_do(a, "rule add from 10.0.0.2 lookup 2 priority 9", NULL);
+    fake_do(b, "rule del from 10.0.0.2 lookup 1 priority 9", "rule add from 10.0.0.2 lookup 2 priority 9",
+            "rule add from 10.0.0.2 lookup 1 priority 9", NULL);
+    difference = fake_difference(a, b, FAKE_ALL);
+    assert_non_null(difference);
+}
+
+static void test_failing_on_demand(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+    g_autoptr(GError) error = NULL;
+    IbhOp op = {
+        .type = IBH_OP_SYSCTL_SET, .ifindex = fake_ifindex(kernel, "ib0"), .key = IBH_SYSCTL_ARP_IGNORE, .to = 2};
+
+    (void)state;
+    fake_fail_at(kernel, 2, EPERM);
+    assert_true(fake_execute(kernel, &op, NULL));
+    op.to = 3;
+    assert_false(fake_execute(kernel, &op, &error));
+    assert_string_equal(error->message, "Operation not permitted");
+    assert_int_equal(ibh_snapshot_link_by_name(kernel->now, "ib0")->sysctl[IBH_SYSCTL_ARP_IGNORE], 2);
+    assert_true(fake_execute(kernel, &op, NULL));
+    assert_int_equal(kernel->log->len, 3);
+}
+
+static void test_what_a_program_sees(void **state)
+{
+    g_autoptr(FakeKernel) kernel = rails_beside_docker();
+    g_autoptr(IbhSnapshot) seen = NULL;
+    guint tables[4] = {0};
+
+    (void)state;
+    fake_do(kernel, "route add 10.0.0.0/8 dev ib0 table 100 protocol static",
+            "route add 10.0.0.0/8 dev ib0 table 200 protocol static",
+            "rule add from 172.16.0.0/16 lookup 100 priority 50", "rule add from 10.9.9.9 lookup 200 priority 50",
+            NULL);
+    seen = fake_snapshot(kernel);
+    for (guint i = 0; i < seen->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(seen->routes, IbhRoute, i);
+
+        tables[route->table == 100 ? 1 : route->table == 200 ? 2 : route->protocol != RTPROT_KERNEL ? 3 : 0]++;
+    }
+    assert_int_equal(tables[1], 1);
+    assert_int_equal(tables[2], 0);
+    assert_int_equal(tables[3], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain_linux_uses_the_first_nic),
+        cmocka_unit_test(test_rules_make_rails),
+        cmocka_unit_test(test_deleting_main_breaks_unbound_clients),
+        cmocka_unit_test(test_rule_to_empty_table_falls_through),
+        cmocka_unit_test(test_longest_prefix_then_metric_then_age),
+        cmocka_unit_test(test_rules_in_order),
+        cmocka_unit_test(test_selectors),
+        cmocka_unit_test(test_rule_actions),
+        cmocka_unit_test(test_default_in_table_hijacks_bridges),
+        cmocka_unit_test(test_throw_lets_the_bridge_win),
+        cmocka_unit_test(test_throw_ends_the_table),
+        cmocka_unit_test(test_suppress),
+        cmocka_unit_test(test_ifgroup_is_inert),
+        cmocka_unit_test(test_error_routes_are_not_suppressed),
+        cmocka_unit_test(test_local_rule_behind_ours),
+        cmocka_unit_test(test_sources_of_unbound_packets),
+        cmocka_unit_test(test_rule_adds),
+        cmocka_unit_test(test_rule_deletes_have_wildcards),
+        cmocka_unit_test(test_route_adds),
+        cmocka_unit_test(test_route_deletes_have_wildcards),
+        cmocka_unit_test(test_flaps_and_last_addresses),
+        cmocka_unit_test(test_worlds_print_and_compare),
+        cmocka_unit_test(test_order_of_rules),
+        cmocka_unit_test(test_failing_on_demand),
+        cmocka_unit_test(test_what_a_program_sees),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

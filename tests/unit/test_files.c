@@ -1,0 +1,589 @@
+/*
+ * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /.
+ */
+#include "files.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <glib/gstdio.h>
+
+#define NOBODY 65533u
+
+/* ---- set-up: a tree of files of its own for every test ------------------------------------------------ */
+
+static char *root;
+
+static int set_up(void **state)
+{
+    (void)state;
+    umask(022);
+    root = g_dir_make_tmp("ib-hook-files-XXXXXX", NULL);
+    return root == NULL;
+}
+
+static void remove_tree(const char *path)
+{
+    GDir *dir = g_file_test(path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open(path, 0, NULL);
+    const char *name;
+
+    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *child = g_build_filename(path, name, NULL);
+        remove_tree(child);
+    }
+    if (dir != NULL)
+        g_dir_close(dir);
+    g_remove(path);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_tree(root);
+    g_clear_pointer(&root, g_free);
+    return 0;
+}
+
+static char *at(const char *path)
+{
+    return g_strconcat(root, path, NULL);
+}
+
+static void make_parents(const char *path)
+{
+    g_autofree char *parent = g_path_get_dirname(path);
+
+    assert_int_equal(g_mkdir_with_parents(parent, 0755), 0);
+}
+
+static void put(const char *path, const char *text)
+{
+    g_autofree char *full = at(path);
+
+    make_parents(full);
+    assert_true(g_file_set_contents(full, text, -1, NULL));
+    assert_int_equal(chmod(full, 0644), 0);
+}
+
+static void put_link(const char *path, const char *target)
+{
+    g_autofree char *full = at(path);
+
+    make_parents(full);
+    assert_int_equal(symlink(target, full), 0);
+}
+
+static void put_directory(const char *path)
+{
+    g_autofree char *full = at(path);
+
+    assert_int_equal(g_mkdir_with_parents(full, 0755), 0);
+}
+
+static void change_mode(const char *path, mode_t mode)
+{
+    g_autofree char *full = at(path);
+
+    assert_int_equal(chmod(full, mode), 0);
+}
+
+/* ---- one file -------------------------------------------------------------------------------------- */
+
+static void assert_reads(const char *path, const char *expected)
+{
+    g_autofree char *full = at(path);
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+    gsize length = 0;
+
+    if (!ibh_file_read_trusted(full, TEXT_MAX, &text, &length, &error))
+        fail_msg("%s", error->message);
+    assert_string_equal(text, expected);
+    assert_int_equal(length, strlen(expected));
+}
+
+/* `why` with its %s, if any, replaced by the path. */
+static void assert_refused(const char *path, gsize limit, const char *why)
+{
+    static char untouched[] = "untouched";
+    g_autofree char *full = at(path);
+    g_auto(GStrv) parts = g_strsplit(why, "%s", -1);
+    g_autofree char *filled = g_strjoinv(full, parts);
+    g_autofree char *expected = g_strdup_printf("%s: %s", full, filled);
+    g_autoptr(GError) error = NULL;
+    char *text = untouched;
+    gsize length = 4711;
+
+    assert_false(ibh_file_read_trusted(full, limit, &text, &length, &error));
+    assert_string_equal(error->message, expected);
+    assert_ptr_equal(text, untouched);
+    assert_int_equal(length, 4711);
+    assert_false(ibh_file_read_trusted(full, limit, &text, &length, NULL));
+}
+
+static void test_reads(void **state)
+{
+    g_autofree char *large = g_strnfill(TEXT_MAX, 'x');
+
+    (void)state;
+    put("/empty", "");
+    put("/file", "a\nb");
+    put("/large", large);
+    put_link("/link", "file");
+    assert_reads("/empty", "");
+    assert_reads("/file", "a\nb");
+    assert_reads("/link", "a\nb");
+    assert_reads("/large", large);
+    change_mode("/file", 0400);
+    assert_reads("/file", "a\nb");
+}
+
+static void test_reads_bytes(void **state)
+{
+    static const char BYTES[] = "a\0\xff\n";
+    g_autofree char *full = at("/bytes");
+    g_autofree char *text = NULL;
+    gsize length = 0;
+
+    (void)state;
+    assert_true(g_file_set_contents(full, BYTES, sizeof(BYTES) - 1, NULL));
+    assert_true(ibh_file_read_trusted(full, sizeof(BYTES) - 1, &text, &length, NULL));
+    assert_int_equal(length, sizeof(BYTES) - 1);
+    assert_memory_equal(text, BYTES, sizeof(BYTES));
+}
+
+static void test_missing(void **state)
+{
+    g_autofree char *full = at("/none");
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+    gsize length;
+
+    (void)state;
+    assert_false(ibh_file_read_trusted(full, TEXT_MAX, &text, &length, &error));
+    assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT));
+    put_link("/dangling", "none");
+    assert_refused("/dangling", TEXT_MAX, "No such file or directory");
+    put("/file", "");
+    assert_refused("/file/x", TEXT_MAX, "Not a directory");
+}
+
+static void test_unreadable(void **state)
+{
+    (void)state;
+    put("/file", "");
+    change_mode("/file", 0);
+    if (geteuid() == 0)
+        assert_reads("/file", ""); /* modes do not bind root */
+    else
+        assert_refused("/file", TEXT_MAX, "Permission denied");
+    put_link("/loop", "loop");
+    assert_refused("/loop", TEXT_MAX, "Too many levels of symbolic links");
+}
+
+static void test_writable_by_others(void **state)
+{
+    (void)state;
+    put("/file", "");
+    put_link("/link", "file");
+    change_mode("/file", 0666);
+    assert_refused("/file", TEXT_MAX, "refused: it can be written by others (mode 0666); chmod go-w %s");
+    assert_refused("/link", TEXT_MAX, "refused: it can be written by others (mode 0666); chmod go-w %s");
+    change_mode("/file", 0664);
+    assert_refused("/file", TEXT_MAX, "refused: it can be written by others (mode 0664); chmod go-w %s");
+    change_mode("/file", 0602);
+    assert_refused("/file", TEXT_MAX, "refused: it can be written by others (mode 0602); chmod go-w %s");
+    change_mode("/file", 0755);
+    assert_reads("/file", "");
+}
+
+/* Only root can give a file away; anybody can ask for one of root's. */
+static void test_owner(void **state)
+{
+    g_autofree char *full = at("/file");
+    struct stat status;
+
+    (void)state;
+    put("/file", "");
+    if (chown(full, NOBODY, (gid_t)-1) == 0)
+        assert_refused("/file", TEXT_MAX, "refused: it belongs to user 65533; chown root %s");
+    put_link("/root", "/etc/passwd");
+    assert_int_equal(stat("/etc/passwd", &status), 0);
+    if (status.st_uid == 0) {
+        g_autofree char *link = at("/root");
+        g_autofree char *text = NULL;
+        gsize length;
+        assert_true(ibh_file_read_trusted(link, TEXT_MAX, &text, &length, NULL));
+    }
+}
+
+static void test_not_a_file(void **state)
+{
+    static const char PIPE[] =
+        "refused: it is a device, pipe or socket, not a regular file; put a plain text file there";
+    g_autofree char *fifo = at("/fifo");
+
+    (void)state;
+    put_directory("/directory");
+    put_link("/link", "directory");
+    put_link("/null", "/dev/null");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_refused("/directory", TEXT_MAX,
+                   "refused: it is a directory, not a regular file; put a plain text file there");
+    assert_refused("/link", TEXT_MAX, "refused: it is a directory, not a regular file; put a plain text file there");
+    assert_refused("/null", TEXT_MAX, PIPE);
+    alarm(5); /* the end of this test, should it wait for a writer */
+    assert_refused("/fifo", TEXT_MAX, PIPE);
+    alarm(0);
+}
+
+static void test_limit(void **state)
+{
+    g_autofree char *large = g_strnfill(TEXT_MAX + 1, 'x');
+
+    (void)state;
+    put("/file", "abc");
+    assert_reads("/file", "abc");
+    assert_refused("/file", 2, "refused: it is larger than 2 bytes; shorten it");
+    put("/large", large);
+    assert_refused("/large", TEXT_MAX, "refused: it is larger than 1048576 bytes; shorten it");
+}
+
+static void test_hostile_name(void **state)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    gsize length;
+
+    (void)state;
+    assert_false(ibh_file_read_trusted("/none/\033[2J\n", TEXT_MAX, &text, &length, &error));
+    assert_string_equal(error->message, "/none/\\033[2J\\n: No such file or directory");
+    g_clear_error(&error);
+    assert_false(ibh_file_read_trusted("/dev/../dev", TEXT_MAX, &text, &length, &error));
+    assert_true(g_str_has_prefix(error->message, "/dev/../dev: refused: "));
+}
+
+/* Nothing stays open, neither on success nor on failure. */
+static void test_closes(void **state)
+{
+    g_autofree char *full = at("/file");
+    g_autofree char *text = NULL;
+    gsize length;
+    int before = open("/dev/null", O_RDONLY | O_CLOEXEC), after;
+
+    (void)state;
+    close(before);
+    put("/file", "");
+    assert_true(ibh_file_read_trusted(full, TEXT_MAX, &text, &length, NULL));
+    change_mode("/file", 0666);
+    assert_false(ibh_file_read_trusted(full, TEXT_MAX, &text, &length, NULL));
+    put("/etc/ib-hook/conf.d/x.conf", "");
+    ibh_config_free(load_under(root, NULL, NULL));
+    change_mode("/etc/ib-hook/conf.d", 0777);
+    assert_null(load_under(root, NULL, NULL));
+    after = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(after);
+    assert_int_equal(before, after);
+}
+
+/* ---- the configuration ------------------------------------------------------------------------------- */
+
+static IbhConfig *load(const char *file)
+{
+    g_autofree char *full = file != NULL ? at(file) : NULL;
+    g_autoptr(GError) error = NULL;
+    IbhConfig *config = load_under(root, full, &error);
+
+    if (config == NULL)
+        fail_msg("%s", error->message);
+    assert_null(error);
+    return config;
+}
+
+/* `why` is what follows the root in the message. */
+static void assert_no_config(const char *file, const char *why)
+{
+    g_autofree char *full = file != NULL ? at(file) : NULL;
+    g_autofree char *expected = at(why);
+    g_auto(GStrv) parts = g_strsplit(expected, "%s", -1);
+    g_autofree char *filled = g_strjoinv(root, parts);
+    g_autoptr(GError) error = NULL;
+
+    assert_null(load_under(root, full, &error));
+    assert_true(g_error_matches(error, IBH_CONFIG_ERROR, 0));
+    assert_string_equal(error->message, filled);
+}
+
+static void assert_table(const char *iface, guint32 table)
+{
+    g_autoptr(IbhConfig) config = load(NULL);
+
+    assert_int_equal(ibh_config_settings(config, iface).table, table);
+}
+
+static void test_no_configuration(void **state)
+{
+    (void)state;
+    assert_table("ib0", IBH_TABLE_AUTO);
+    put_directory("/etc/ib-hook");
+    assert_table("ib0", IBH_TABLE_AUTO);
+    put_directory("/etc/ib-hook/conf.d");
+    assert_table("ib0", IBH_TABLE_AUTO);
+}
+
+static void test_order(void **state)
+{
+    g_autoptr(IbhConfig) config = NULL;
+
+    (void)state;
+    put("/etc/ib-hook/ib-hook.conf", "[interface ib0]\ntable=100\nmanage=no\n[interface ib3]\ntable=103");
+    put("/etc/ib-hook/conf.d/10-a.conf", "[interface ib1]\ntable=111\n[interface ib0]\ntable=110");
+    put("/etc/ib-hook/conf.d/9.conf", "[interface ib1]\ntable=109\n");
+    put("/etc/ib-hook/conf.d/B.conf", "[interface ib2]\ntable=112\n");
+    put("/etc/ib-hook/conf.d/a.conf", "[interface ib2]\ntable=113\n");
+    config = load(NULL);
+    assert_int_equal(ibh_config_settings(config, "ib0").table, 110);
+    assert_int_equal(ibh_config_settings(config, "ib0").manage, IBH_MANAGE_NO);
+    assert_int_equal(ibh_config_settings(config, "ib1").table, 109);
+    assert_int_equal(ibh_config_settings(config, "ib2").table, 113);
+    assert_int_equal(ibh_config_settings(config, "ib3").table, 103);
+}
+
+/* Each file speaks of its own interface and of the next one's: every pair of neighbours must be in order. */
+static void test_order_of_many(void **state)
+{
+    const guint count = 32;
+
+    (void)state;
+    for (guint i = 0; i < count; i++) {
+        guint n = i * 11 % count; /* written in another order than read */
+        g_autofree char *path = g_strdup_printf("/etc/ib-hook/conf.d/%02u.conf", n);
+        g_autofree char *text =
+            g_strdup_printf("[interface x%u]\ntable=%u\n[interface x%u]\ntable=%u\n", n, 1000 + n, n + 1, 2000 + n);
+        put(path, text);
+    }
+    for (guint n = 0; n < count; n++) {
+        g_autofree char *iface = g_strdup_printf("x%u", n);
+        assert_table(iface, 1000 + n);
+    }
+}
+
+static void test_passed_over(void **state)
+{
+    static const char *const NAMES[] = {".conf",    ".x.conf", "x.conf~", "x.conf.rpmnew", "x.conf.dpkg-old",
+                                        "#x.conf#", "xconf",   "x.CONF",  "README"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
+        g_autofree char *path = g_strconcat("/etc/ib-hook/conf.d/", NAMES[i], NULL);
+        put(path, "nonsense");
+        change_mode(path, 0666);
+    }
+    put_directory("/etc/ib-hook/conf.d/x.d");
+    assert_table("ib0", IBH_TABLE_AUTO);
+}
+
+static void test_named_file(void **state)
+{
+    g_autoptr(IbhConfig) config = NULL;
+
+    (void)state;
+    put("/etc/ib-hook/ib-hook.conf", "nonsense");
+    put("/etc/ib-hook/conf.d/x.conf", "nonsense");
+    put("/mine", "[interface ib0]\ntable=100\n");
+    config = load("/mine");
+    assert_int_equal(ibh_config_settings(config, "ib0").table, 100);
+    assert_no_config("/none", "/none: No such file or directory");
+}
+
+static void test_refused_configuration(void **state)
+{
+    (void)state;
+    put("/etc/ib-hook/ib-hook.conf", "#\n[defaults]\nfoo\n");
+    assert_no_config(NULL, "/etc/ib-hook/ib-hook.conf:3: foo: not understood; use KEY=VALUE, [defaults], [interface "
+                           "NAME] or # for a comment");
+    change_mode("/etc/ib-hook/ib-hook.conf", 0666);
+    assert_no_config(NULL, "/etc/ib-hook/ib-hook.conf: refused: it can be written by others (mode 0666); chmod go-w "
+                           "%s/etc/ib-hook/ib-hook.conf");
+    put("/etc/ib-hook/ib-hook.conf", "");
+    put("/etc/ib-hook/conf.d/x.conf", "foo=1");
+    assert_no_config(NULL, "/etc/ib-hook/conf.d/x.conf:1: foo=1: outside of any section; put it below [defaults] or "
+                           "[interface NAME]");
+    change_mode("/etc/ib-hook/conf.d/x.conf", 0620);
+    assert_no_config(NULL, "/etc/ib-hook/conf.d/x.conf: refused: it can be written by others (mode 0620); chmod go-w "
+                           "%s/etc/ib-hook/conf.d/x.conf");
+    put("/etc/ib-hook/conf.d/x.conf", "");
+    put_link("/etc/ib-hook/conf.d/y.conf", "z");
+    assert_no_config(NULL, "/etc/ib-hook/conf.d/y.conf: No such file or directory");
+    put_directory("/etc/ib-hook/conf.d/z");
+    assert_no_config(NULL, "/etc/ib-hook/conf.d/y.conf: refused: it is a directory, not a regular file; put a plain "
+                           "text file there");
+}
+
+static void test_refused_directories(void **state)
+{
+    (void)state;
+    put("/etc/ib-hook/conf.d/x.conf", "");
+    change_mode("/etc/ib-hook/conf.d", 01777);
+    assert_no_config(NULL, "/etc/ib-hook/conf.d: refused: it can be written by others (mode 1777); chmod go-w "
+                           "%s/etc/ib-hook/conf.d");
+    change_mode("/etc/ib-hook/conf.d", 0755);
+    change_mode("/etc/ib-hook", 0775);
+    assert_no_config(NULL, "/etc/ib-hook: refused: it can be written by others (mode 0775); chmod go-w "
+                           "%s/etc/ib-hook");
+    change_mode("/etc/ib-hook", 0755);
+    assert_table("ib0", IBH_TABLE_AUTO);
+}
+
+static void test_foreign_directory(void **state)
+{
+    g_autofree char *full = at("/etc/ib-hook/conf.d");
+
+    (void)state;
+    put_directory("/etc/ib-hook/conf.d");
+    if (chown(full, NOBODY, (gid_t)-1) == 0)
+        assert_no_config(NULL, "/etc/ib-hook/conf.d: refused: it belongs to user 65533; chown root "
+                               "%s/etc/ib-hook/conf.d");
+}
+
+static void test_directory_is_none(void **state)
+{
+    (void)state;
+    put("/etc/ib-hook/conf.d", "");
+    assert_no_config(NULL, "/etc/ib-hook/conf.d: Not a directory");
+}
+
+/* ---- names of tables ---------------------------------------------------------------------------------- */
+
+#define NO_NAME(line)                                                                                                  \
+    "/etc/ib-hook/ib-hook.conf:2: " line ": neither a table's number nor a known name; use auto, a number (1-252, "    \
+    "256-4294967295) or a name from rt_tables"
+
+static void put_name(const char *name)
+{
+    g_autofree char *text = g_strdup_printf("[interface ib0]\ntable=%s\n", name);
+
+    put("/etc/ib-hook/ib-hook.conf", text);
+}
+
+static void test_table_names(void **state)
+{
+    (void)state;
+    put_name("rail");
+    assert_no_config(NULL, NO_NAME("table=rail"));
+    put("/usr/lib/iproute2/rt_tables", "103 rail\n");
+    assert_table("ib0", 103);
+    put("/usr/share/iproute2/rt_tables", "102 rail\n");
+    assert_table("ib0", 102);
+    put("/etc/iproute2/rt_tables", "101 rail\n");
+    assert_table("ib0", 101);
+    /* Where the administrator has the file it hides the distribution's, even without the name. */
+    put("/etc/iproute2/rt_tables", "101 other\n");
+    assert_no_config(NULL, NO_NAME("table=rail"));
+}
+
+static void test_table_directories(void **state)
+{
+    (void)state;
+    put_name("rail");
+    put("/usr/lib/iproute2/rt_tables.d/c.conf", "103 rail\n");
+    assert_table("ib0", 103);
+    put("/usr/share/iproute2/rt_tables.d/b.conf", "102 rail\n");
+    assert_table("ib0", 102);
+    put("/etc/iproute2/rt_tables.d/ignored", "104 rail\n");
+    put("/etc/iproute2/rt_tables.d/a.conf", "101 rail\n");
+    assert_table("ib0", 101);
+    /* A file hides the later ones of its name. */
+    put("/etc/iproute2/rt_tables.d/a.conf", "");
+    put("/etc/iproute2/rt_tables.d/b.conf", "");
+    assert_table("ib0", 103);
+    put("/etc/iproute2/rt_tables", "100 rail\n");
+    assert_table("ib0", 100);
+}
+
+static void test_table_files_are_read_at_need(void **state)
+{
+    (void)state;
+    put("/etc/iproute2/rt_tables", "100 rail\n");
+    put("/etc/iproute2/rt_tables.d/a.conf", "101 other\n");
+    change_mode("/etc/iproute2/rt_tables", 0666);
+    put_name("77");
+    assert_table("ib0", 77);
+    put_name("rail");
+    assert_no_config(NULL, "/etc/ib-hook/ib-hook.conf:2: table=rail: %s/etc/iproute2/rt_tables: refused: it can be "
+                           "written by others (mode 0666); chmod go-w %s/etc/iproute2/rt_tables; use auto, a number "
+                           "(1-252, 256-4294967295) or a name from rt_tables");
+    change_mode("/etc/iproute2/rt_tables", 0644);
+    change_mode("/etc/iproute2/rt_tables.d", 0777);
+    assert_table("ib0", 100);
+    put_name("other");
+    assert_no_config(NULL, "/etc/ib-hook/ib-hook.conf:2: table=other: %s/etc/iproute2/rt_tables.d: refused: it can be "
+                           "written by others (mode 0777); chmod go-w %s/etc/iproute2/rt_tables.d; use auto, a number "
+                           "(1-252, 256-4294967295) or a name from rt_tables");
+}
+
+/* What the environment says about places of files is somebody else's wish. */
+static void test_environment_is_ignored(void **state)
+{
+    static const char *const NAMES[] = {"HOME", "XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "IBH_CONFIG", "CONFDIR"};
+
+    (void)state;
+    put_name("77");
+    put("/ib-hook/ib-hook.conf", "nonsense");
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++)
+        g_setenv(NAMES[i], root, TRUE);
+    assert_table("ib0", 77);
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++)
+        g_unsetenv(NAMES[i]);
+}
+
+/* The public entry, with a file of this test: the machine's own /etc is not read. */
+static void test_load(void **state)
+{
+    g_autofree char *full = at("/mine");
+    g_autoptr(IbhConfig) config = NULL;
+
+    (void)state;
+    put("/mine", "[interface ib0]\ntable=100\n");
+    config = ibh_config_load(full, NULL);
+    assert_non_null(config);
+    assert_int_equal(ibh_config_settings(config, "ib0").table, 100);
+    assert_null(ibh_config_load(root, NULL));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_reads),
+        TEST(test_reads_bytes),
+        TEST(test_missing),
+        TEST(test_unreadable),
+        TEST(test_writable_by_others),
+        TEST(test_owner),
+        TEST(test_not_a_file),
+        TEST(test_limit),
+        TEST(test_hostile_name),
+        TEST(test_closes),
+        TEST(test_no_configuration),
+        TEST(test_order),
+        TEST(test_order_of_many),
+        TEST(test_passed_over),
+        TEST(test_named_file),
+        TEST(test_refused_configuration),
+        TEST(test_refused_directories),
+        TEST(test_foreign_directory),
+        TEST(test_directory_is_none),
+        TEST(test_table_names),
+        TEST(test_table_directories),
+        TEST(test_table_files_are_read_at_need),
+        TEST(test_environment_is_ignored),
+        TEST(test_load),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

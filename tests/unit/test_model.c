@@ -1,0 +1,774 @@
+/*
+ * The values themselves: addresses, prefixes, sysctls, the orders of rules and routes, what is ours, and operations.
+ */
+#include "model.h"
+#include "operation.h"
+#include "rails.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+static IbhIp ip(const char *text)
+{
+    IbhIp value;
+
+    if (!ibh_ip_parse(text, &value))
+        fail_msg("%s is no address", text);
+    return value;
+}
+
+static IbhPrefix prefix(const char *text)
+{
+    IbhPrefix value;
+
+    if (!ibh_prefix_parse(text, &value))
+        fail_msg("%s is no prefix", text);
+    return value;
+}
+
+static int sign(int order)
+{
+    return (order > 0) - (order < 0);
+}
+
+/* ---- addresses ---------------------------------------------------------------------------------- */
+
+static void test_ip_parse(void **state G_GNUC_UNUSED)
+{
+    static const char *const good[] = {
+        "0.0.0.0", "172.16.34.1", "255.255.255.255", "::", "::1", "fe80::1", "2001:db8:0:1:2:3:4:5", "::ffff:10.0.0.1"};
+    static const char *const bad[] = {"",
+                                      "172.16.34",
+                                      "172.16.34.256",
+                                      "172.16.34.1/16",
+                                      " 10.0.0.1",
+                                      "10.0.0.1 ",
+                                      "10.0.0.01",
+                                      "0x0a000001",
+                                      "1",
+                                      "ib0",
+                                      ":",
+                                      "fe80::1%ib0",
+                                      ":::",
+                                      "2001:db8::1::2",
+                                      "none"};
+    char text[IBH_IP_STRLEN];
+    IbhIp value;
+
+    for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+        assert_true(ibh_ip_parse(good[i], &value));
+        assert_string_equal(ibh_ip_format(&value, text), good[i]);
+        assert_int_equal(value.family, strchr(good[i], ':') ? AF_INET6 : AF_INET);
+        assert_int_equal(ibh_ip_bits(&value), strchr(good[i], ':') ? 128 : 32);
+    }
+    value = ip("10.9.8.7");
+    for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
+        if (ibh_ip_parse(bad[i], &value))
+            fail_msg("“%s” was taken for an address", bad[i]);
+    }
+    assert_string_equal(ibh_ip_format(&value, text), "10.9.8.7"); /* untouched by failures */
+}
+
+static void test_ip_none(void **state G_GNUC_UNUSED)
+{
+    IbhIp none = {.family = AF_UNSPEC}, some = ip("0.0.0.0");
+    char text[IBH_IP_STRLEN];
+
+    assert_int_equal(ibh_ip_bits(&none), 0);
+    assert_true(ibh_ip_equal(&none, &none));
+    assert_false(ibh_ip_equal(&none, &some));
+    assert_string_equal(ibh_ip_format(&none, text), "none");
+}
+
+static void test_ip_compare(void **state G_GNUC_UNUSED)
+{
+    static const char *const ascending[] = {"0.0.0.0",   "10.0.0.1",        "10.0.0.2", "10.0.1.0", "127.0.0.1",
+                                            "128.0.0.0", "255.255.255.255", "::",       "::1",      "fe80::1"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(ascending); i++) {
+        for (guint j = 0; j < G_N_ELEMENTS(ascending); j++) {
+            IbhIp a = ip(ascending[i]), b = ip(ascending[j]);
+
+            assert_int_equal(sign(ibh_ip_compare(&a, &b)), (i > j) - (i < j));
+            assert_int_equal(ibh_ip_equal(&a, &b), i == j);
+        }
+    }
+}
+
+/* What lies behind the family's bits is no part of an address. */
+static void test_ip_compare_ignores_the_rest(void **state G_GNUC_UNUSED)
+{
+    IbhIp a = ip("10.0.0.1"), b = a;
+
+    b.bytes[4] = 1;
+    assert_true(ibh_ip_equal(&a, &b));
+}
+
+/* ---- prefixes ------------------------------------------------------------------------------------- */
+
+static gboolean bit(const IbhIp *address, guint i)
+{
+    return address->bytes[i / 8] >> (7 - i % 8) & 1;
+}
+
+/* Of every length: the bits before it stay, those behind it are clear. */
+static void test_prefix_of_every_length(void **state G_GNUC_UNUSED)
+{
+    static const char *const addresses[] = {"255.255.255.255", "172.16.34.201",
+                                            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "fe80::9234:5678:9abc:def1"};
+
+    for (guint a = 0; a < G_N_ELEMENTS(addresses); a++) {
+        IbhIp address = ip(addresses[a]);
+
+        for (guint length = 0; length <= ibh_ip_bits(&address); length++) {
+            IbhPrefix cut = ibh_prefix(&address, length);
+
+            assert_int_equal(cut.length, length);
+            for (guint i = 0; i < ibh_ip_bits(&address); i++)
+                assert_int_equal(bit(&cut.ip, i), i < length && bit(&address, i));
+            assert_true(ibh_prefix_contains(&cut, &address));
+        }
+    }
+}
+
+static void test_prefix_parse(void **state G_GNUC_UNUSED)
+{
+    static const char *const good[][2] = {
+        {"172.16.34.1/16", "172.16.0.0/16"}, {"172.16.34.1", "172.16.34.1/32"}, {"172.16.34.1/32", "172.16.34.1/32"},
+        {"10.0.0.3/31", "10.0.0.2/31"},      {"1.2.3.4/0", "0.0.0.0/0"},        {"2001:db8::5/64", "2001:db8::/64"},
+        {"2001:db8::5", "2001:db8::5/128"},  {"febf::1/10", "fe80::/10"},
+    };
+    static const char *const bad[] = {"",
+                                      "/16",
+                                      "10.0.0.0/",
+                                      "10.0.0.0/33",
+                                      "10.0.0.0/-1",
+                                      "10.0.0.0/8/8",
+                                      "10.0.0.0/8 ",
+                                      "10.0.0.0/ 8",
+                                      "10.0.0.0/+8",
+                                      "10.0.0.0/0x8",
+                                      "::/129",
+                                      "default",
+                                      "10.0.0/8",
+                                      "10.0.0.0/255.0.0.0"};
+    char text[IBH_PREFIX_STRLEN];
+    IbhPrefix value;
+
+    for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+        value = prefix(good[i][0]);
+        assert_string_equal(ibh_prefix_format(&value, text), good[i][1]);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
+        if (ibh_prefix_parse(bad[i], &value))
+            fail_msg("“%s” was taken for a prefix", bad[i]);
+    }
+    assert_string_equal(ibh_prefix_format(&value, text), "fe80::/10");
+}
+
+static void test_prefix_compare(void **state G_GNUC_UNUSED)
+{
+    static const char *const all[] = {"0.0.0.0/0",     "10.0.0.0/8",    "10.0.0.0/9", "10.0.0.0/32",
+                                      "172.16.0.0/16", "172.16.0.0/24", "::/0",       "2001:db8::/64"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
+        for (guint j = 0; j < G_N_ELEMENTS(all); j++) {
+            IbhPrefix a = prefix(all[i]), b = prefix(all[j]);
+
+            assert_int_equal(ibh_prefix_equal(&a, &b), i == j);
+            assert_int_equal(sign(ibh_prefix_compare(&a, &b)), -sign(ibh_prefix_compare(&b, &a)));
+        }
+    }
+}
+
+static void test_prefix_contains(void **state G_GNUC_UNUSED)
+{
+    static const struct {
+        const char *outer, *ip;
+        gboolean contains;
+    } cases[] = {
+        {"172.16.0.0/16", "172.16.0.0", TRUE},
+        {"172.16.0.0/16", "172.16.255.255", TRUE},
+        {"172.16.0.0/16", "172.17.0.0", FALSE},
+        {"172.16.0.0/16", "172.15.255.255", FALSE},
+        {"10.0.0.2/31", "10.0.0.3", TRUE},
+        {"10.0.0.2/31", "10.0.0.4", FALSE},
+        {"10.0.0.2/32", "10.0.0.2", TRUE},
+        {"10.0.0.2/32", "10.0.0.3", FALSE},
+        {"0.0.0.0/0", "255.1.2.3", TRUE},
+        {"0.0.0.0/0", "::", FALSE},
+        {"::/0", "0.0.0.0", FALSE},
+        {"fe80::/10", "febf:ffff::1", TRUE},
+        {"fe80::/10", "fec0::1", FALSE},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        IbhPrefix outer = prefix(cases[i].outer);
+        IbhIp address = ip(cases[i].ip);
+
+        if (ibh_prefix_contains(&outer, &address) != cases[i].contains)
+            fail_msg("%s and %s", cases[i].outer, cases[i].ip);
+    }
+}
+
+static void test_prefix_overlaps(void **state G_GNUC_UNUSED)
+{
+    static const struct {
+        const char *a, *b;
+        gboolean overlap;
+    } cases[] = {
+        {"172.16.0.0/16", "172.16.0.0/16", TRUE},   {"172.16.0.0/16", "172.16.34.0/24", TRUE},
+        {"172.16.0.0/16", "172.17.0.0/16", FALSE},  {"172.16.0.0/16", "172.16.0.0/12", TRUE},
+        {"10.0.0.0/31", "10.0.0.1/32", TRUE},       {"10.0.0.0/31", "10.0.0.2/31", FALSE},
+        {"0.0.0.0/0", "10.0.0.0/8", TRUE},          {"0.0.0.0/0", "::/0", FALSE},
+        {"2001:db8::/32", "2001:db8:1::/48", TRUE}, {"2001:db8::/32", "2001:db9::/32", FALSE},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        IbhPrefix a = prefix(cases[i].a), b = prefix(cases[i].b);
+
+        if (ibh_prefix_overlaps(&a, &b) != cases[i].overlap || ibh_prefix_overlaps(&b, &a) != cases[i].overlap)
+            fail_msg("%s and %s", cases[i].a, cases[i].b);
+    }
+}
+
+static void test_address_is_host(void **state G_GNUC_UNUSED)
+{
+    static const struct {
+        const char *local, *subnet;
+        gboolean is_host;
+    } cases[] = {
+        {"10.0.0.1", "10.0.0.1/32", TRUE},        {"10.0.0.1", "10.0.0.0/31", FALSE},
+        {"10.0.0.1", "10.0.0.2/32", FALSE},       /* a peer */ {"10.0.0.1", "10.0.0.0/8", FALSE},
+        {"2001:db8::1", "2001:db8::1/128", TRUE}, {"2001:db8::1", "2001:db8::/64", FALSE},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        IbhAddress address = {.local = ip(cases[i].local), .subnet = prefix(cases[i].subnet)};
+
+        assert_int_equal(ibh_address_is_host(&address), cases[i].is_host);
+    }
+}
+
+/* ---- sysctls ---------------------------------------------------------------------------------------- */
+
+static void test_sysctl_names(void **state G_GNUC_UNUSED)
+{
+    IbhSysctl key = IBH_SYSCTL_ARP_IGNORE;
+
+    for (int i = 0; i < IBH_N_SYSCTLS; i++) {
+        assert_true(ibh_sysctl_parse(ibh_sysctl_name((IbhSysctl)i), &key));
+        assert_int_equal(key, i);
+    }
+    assert_string_equal(ibh_sysctl_name(IBH_SYSCTL_RP_FILTER), "rp_filter");
+    assert_string_equal(ibh_sysctl_name(IBH_SYSCTL_ACCEPT_LOCAL), "accept_local");
+    key = IBH_SYSCTL_ARP_IGNORE;
+    assert_false(ibh_sysctl_parse("forwarding", &key));
+    assert_false(ibh_sysctl_parse("", &key));
+    assert_int_equal(key, IBH_SYSCTL_ARP_IGNORE);
+}
+
+static void test_sysctl_effective(void **state G_GNUC_UNUSED)
+{
+    static const IbhSysctl by_max[] = {IBH_SYSCTL_RP_FILTER, IBH_SYSCTL_ARP_ANNOUNCE, IBH_SYSCTL_ARP_IGNORE};
+    static const IbhSysctl by_or[] = {IBH_SYSCTL_ARP_FILTER, IBH_SYSCTL_ACCEPT_LOCAL};
+
+    for (int own = 0; own < 3; own++) {
+        for (int all = 0; all < 3; all++) {
+            for (guint i = 0; i < G_N_ELEMENTS(by_max); i++)
+                assert_int_equal(ibh_sysctl_effective(by_max[i], own, all), own > all ? own : all);
+            for (guint i = 0; i < G_N_ELEMENTS(by_or); i++)
+                assert_int_equal(ibh_sysctl_effective(by_or[i], own, all), own || all ? 1 : 0);
+        }
+    }
+}
+
+/* ---- rules --------------------------------------------------------------------------------------------- */
+
+static IbhRule our_rule(const char *from)
+{
+    IbhRule rule = {.priority = 1941,
+                    .from = prefix(from),
+                    .action = FR_ACT_TO_TBL,
+                    .table = 941,
+                    .protocol = RTPROT_KERNEL,
+                    .suppress_prefixlength = 0,
+                    .suppress_ifgroup = IBH_MARK};
+
+    rule.family = rule.from.ip.family;
+    return rule;
+}
+
+typedef struct {
+    IbhRule rule;
+    gboolean is_ours;
+} RuleVariant;
+
+static void add_rule(GArray *variants, IbhRule rule, gboolean is_ours)
+{
+    RuleVariant variant = {rule, is_ours};
+
+    g_array_append_val(variants, variant);
+}
+
+static void add_selectors(GArray *variants)
+{
+    static const IbhSelector selectors[] = {IBH_SELECT_TO,     IBH_SELECT_IIF, IBH_SELECT_OIF,
+                                            IBH_SELECT_FWMARK, IBH_SELECT_TOS, IBH_SELECT_UID,
+                                            IBH_SELECT_PORT,   IBH_SELECT_NOT, IBH_SELECT_OTHER};
+
+    for (guint i = 0; i < G_N_ELEMENTS(selectors); i++) {
+        IbhRule rule = our_rule("172.16.34.1");
+
+        rule.selectors = selectors[i];
+        add_rule(variants, rule, FALSE);
+    }
+}
+
+#define ADD_RULE(variants, field, value, is_ours)                                                                      \
+    do {                                                                                                               \
+        IbhRule changed = our_rule("172.16.34.1");                                                                     \
+        changed.field = (value);                                                                                       \
+        add_rule(variants, changed, is_ours);                                                                          \
+    } while (0)
+
+/* Our rule, and what differs from it in a single field, each with whether it is ours still. */
+static GArray *rule_variants(void)
+{
+    GArray *variants = g_array_new(FALSE, FALSE, sizeof(RuleVariant));
+
+    add_rule(variants, our_rule("172.16.34.1"), TRUE);
+    add_rule(variants, our_rule("172.16.34.2"), TRUE);
+    add_rule(variants, our_rule("2001:db8::1"), TRUE);
+    add_rule(variants, our_rule("172.16.34.0/31"), FALSE);
+    add_rule(variants, our_rule("0.0.0.0/0"), FALSE);
+    add_rule(variants, our_rule("2001:db8::/64"), FALSE);
+    add_rule(variants, our_rule("2001:db8::/32"), FALSE);
+    ADD_RULE(variants, priority, 2941, TRUE);
+    ADD_RULE(variants, table, 942, TRUE);
+    ADD_RULE(variants, table, IBH_TABLE_MAIN, TRUE);
+    ADD_RULE(variants, protocol, RTPROT_STATIC, TRUE);
+    ADD_RULE(variants, suppress_prefixlength, -1, TRUE);
+    ADD_RULE(variants, suppress_prefixlength, 16, TRUE);
+    ADD_RULE(variants, suppress_ifgroup, -1, FALSE);
+    ADD_RULE(variants, suppress_ifgroup, 0, FALSE);
+    ADD_RULE(variants, suppress_ifgroup, IBH_MARK + 1, FALSE);
+    ADD_RULE(variants, action, FR_ACT_GOTO, FALSE);
+    ADD_RULE(variants, action, FR_ACT_UNREACHABLE, FALSE);
+    ADD_RULE(variants, l3mdev, TRUE, FALSE);
+    add_selectors(variants);
+    return variants;
+}
+
+static void test_rule_is_ours(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(GArray) variants = rule_variants();
+
+    for (guint i = 0; i < variants->len; i++) {
+        const RuleVariant *variant = &g_array_index(variants, RuleVariant, i);
+
+        if (ibh_rule_is_ours(&variant->rule) != variant->is_ours)
+            fail_msg("variant %u: expected %s", i, variant->is_ours ? "ours" : "not ours");
+    }
+}
+
+/* Different, antisymmetric and transitive for n things of which no two are equal. */
+static void check_total_order(guint n, int (*compare)(gconstpointer things, guint i, guint j), gconstpointer things)
+{
+    for (guint i = 0; i < n; i++) {
+        for (guint j = 0; j < n; j++) {
+            int order = sign(compare(things, i, j));
+
+            if ((order == 0) != (i == j) || order != -sign(compare(things, j, i)))
+                fail_msg("%u and %u: %d", i, j, order);
+            for (guint k = 0; k < n; k++) {
+                if (order < 0 && compare(things, j, k) < 0 && compare(things, i, k) >= 0)
+                    fail_msg("%u < %u < %u, but not %u < %u", i, j, k, i, k);
+            }
+        }
+    }
+}
+
+static int compare_rules(gconstpointer variants, guint i, guint j)
+{
+    return ibh_rule_compare(&g_array_index((const GArray *)variants, RuleVariant, i).rule,
+                            &g_array_index((const GArray *)variants, RuleVariant, j).rule);
+}
+
+static void test_rule_compare(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(GArray) variants = rule_variants();
+
+    check_total_order(variants->len, compare_rules, variants);
+}
+
+/* ---- routes ------------------------------------------------------------------------------------------------ */
+
+static IbhRoute our_route(void)
+{
+    return (IbhRoute){.family = AF_INET,
+                      .table = 941,
+                      .dst = prefix("172.16.0.0/16"),
+                      .type = RTN_UNICAST,
+                      .protocol = RTPROT_KERNEL,
+                      .scope = RT_SCOPE_LINK,
+                      .metric = IBH_MARK,
+                      .ifindex = 2,
+                      .src = ip("172.16.34.1"),
+                      .nexthops = 1};
+}
+
+typedef struct {
+    IbhRoute route;
+    gboolean is_ours;
+    gboolean same_place; /* as our_route() */
+} RouteVariant;
+
+#define ADD_ROUTE(variants, field, value, is_ours, same_place)                                                         \
+    do {                                                                                                               \
+        RouteVariant variant = {our_route(), is_ours, same_place};                                                     \
+        variant.route.field = (value);                                                                                 \
+        g_array_append_val(variants, variant);                                                                         \
+    } while (0)
+
+static GArray *route_variants(void)
+{
+    GArray *variants = g_array_new(FALSE, FALSE, sizeof(RouteVariant));
+
+    ADD_ROUTE(variants, table, 941, TRUE, TRUE);
+    ADD_ROUTE(variants, table, 942, TRUE, FALSE);
+    ADD_ROUTE(variants, table, IBH_TABLE_MAIN, TRUE, FALSE);
+    ADD_ROUTE(variants, family, AF_INET6, TRUE, FALSE);
+    ADD_ROUTE(variants, dst, prefix("172.17.0.0/16"), TRUE, FALSE);
+    ADD_ROUTE(variants, dst, prefix("172.16.0.0/24"), TRUE, FALSE);
+    ADD_ROUTE(variants, metric, 0, FALSE, FALSE);
+    ADD_ROUTE(variants, metric, IBH_MARK - 1, FALSE, FALSE);
+    ADD_ROUTE(variants, protocol, RTPROT_BOOT, FALSE, TRUE);
+    ADD_ROUTE(variants, protocol, RTPROT_STATIC, FALSE, TRUE);
+    ADD_ROUTE(variants, type, RTN_THROW, TRUE, TRUE);
+    ADD_ROUTE(variants, scope, RT_SCOPE_UNIVERSE, TRUE, TRUE);
+    ADD_ROUTE(variants, ifindex, 3, TRUE, TRUE);
+    ADD_ROUTE(variants, ifindex, 0, TRUE, TRUE);
+    ADD_ROUTE(variants, gateway, ip("172.16.0.1"), TRUE, TRUE);
+    ADD_ROUTE(variants, src, ip("172.16.34.2"), TRUE, TRUE);
+    ADD_ROUTE(variants, src, (IbhIp){.family = AF_UNSPEC}, TRUE, TRUE);
+    ADD_ROUTE(variants, nexthops, 2, TRUE, TRUE);
+    return variants;
+}
+
+static int compare_routes(gconstpointer variants, guint i, guint j)
+{
+    return ibh_route_compare(&g_array_index((const GArray *)variants, RouteVariant, i).route,
+                             &g_array_index((const GArray *)variants, RouteVariant, j).route);
+}
+
+static void test_route_compare(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(GArray) variants = route_variants();
+
+    check_total_order(variants->len, compare_routes, variants);
+}
+
+static void test_route_is_ours(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(GArray) variants = route_variants();
+    const IbhRoute ours = our_route();
+
+    for (guint i = 0; i < variants->len; i++) {
+        const RouteVariant *variant = &g_array_index(variants, RouteVariant, i);
+
+        if (ibh_route_is_ours(&variant->route) != variant->is_ours)
+            fail_msg("variant %u: expected %s", i, variant->is_ours ? "ours" : "not ours");
+        if (ibh_route_same_place(&variant->route, &ours) != variant->same_place ||
+            ibh_route_same_place(&ours, &variant->route) != variant->same_place)
+            fail_msg("variant %u: expected %s place", i, variant->same_place ? "the same" : "another");
+    }
+}
+
+/* ---- snapshots and state -------------------------------------------------------------------------------------- */
+
+static void test_snapshot_links(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
+    const IbhLink links[] = {{.ifindex = 2, .name = "ib1"}, {.ifindex = 3, .name = "ib10"}};
+
+    g_array_append_vals(snapshot->links, links, G_N_ELEMENTS(links));
+    assert_string_equal(ibh_snapshot_link(snapshot, 3)->name, "ib10");
+    assert_int_equal(ibh_snapshot_link_by_name(snapshot, "ib1")->ifindex, 2);
+    assert_null(ibh_snapshot_link(snapshot, 0));
+    assert_null(ibh_snapshot_link(snapshot, 4));
+    assert_null(ibh_snapshot_link_by_name(snapshot, "ib"));
+    assert_null(ibh_snapshot_link_by_name(snapshot, ""));
+    ibh_snapshot_free(NULL);
+}
+
+static void test_state_holds(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(IbhState) remembered = ibh_state_new();
+
+    assert_false(ibh_state_is_held(remembered, "ib1"));
+    g_ptr_array_add(remembered->holds, g_strdup("ib1"));
+    assert_true(ibh_state_is_held(remembered, "ib1"));
+    assert_false(ibh_state_is_held(remembered, "ib10"));
+    assert_false(ibh_state_is_held(remembered, "ib"));
+    ibh_state_free(NULL);
+}
+
+/* ---- the order of names ------------------------------------------------------------------------------------------ */
+
+static void test_natural_compare(void **state G_GNUC_UNUSED)
+{
+    static const char *const ascending[] = {"",
+                                            "1",
+                                            "2",
+                                            "10",
+                                            "eth0",
+                                            "ib",
+                                            "ib0",
+                                            "ib0.8001",
+                                            "ib0.8002",
+                                            "ib0.80010",
+                                            "ib0a",
+                                            "ib01",
+                                            "ib1",
+                                            "ib2",
+                                            "ib10",
+                                            "ib99999999999999999998",
+                                            "ib99999999999999999999",
+                                            "ibp1s0",
+                                            "ibp1s0f1",
+                                            "ibp1s10",
+                                            "ibp10s0",
+                                            "ibs5f0",
+                                            "ibs5f1"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(ascending); i++) {
+        for (guint j = 0; j < G_N_ELEMENTS(ascending); j++) {
+            if (sign(ibh_natural_compare(ascending[i], ascending[j])) != (i > j) - (i < j))
+                fail_msg("%s and %s", ascending[i], ascending[j]);
+        }
+    }
+}
+
+static int compare_names(gconstpointer names, guint i, guint j)
+{
+    return ibh_natural_compare(((const char *const *)names)[i], ((const char *const *)names)[j]);
+}
+
+/* Zeros in front make no other number, but another name: every order of arrival comes to the same ranks. */
+static void test_natural_compare_is_total(void **state G_GNUC_UNUSED)
+{
+    static const char *const names[] = {"ib0",   "ib00", "ib000", "ib01",   "ib1",    "ib001", "ib1a", "ib01a",
+                                        "ib01b", "ib1b", "ib1.0", "ib01.0", "ib1.00", "ib-1",  "ib_1", "ib\xc3\xa9",
+                                        "IB0",   "0",    "00",    "a0b0",   "a00b0",  "a0b00", "a00b1"};
+
+    check_total_order(G_N_ELEMENTS(names), compare_names, names);
+}
+
+/* ---- operations ---------------------------------------------------------------------------------------------------
+ */
+
+static void assert_command(IbhOp op, const char *expected)
+{
+    g_autofree char *command = ibh_op_command(&op);
+
+    assert_string_equal(command, expected);
+}
+
+static void test_rule_commands(void **state G_GNUC_UNUSED)
+{
+    IbhOp op = {.type = IBH_OP_RULE_ADD, .iface = "ib0", .ifindex = 2, .rule = our_rule("172.16.34.1")};
+
+    assert_command(op, "ip -4 rule add priority 1941 from 172.16.34.1 lookup 941 suppress_prefixlength 0 "
+                       "suppress_ifgroup 1768056939 protocol kernel");
+    op.type = IBH_OP_RULE_DEL;
+    op.rule.suppress_prefixlength = -1;
+    op.rule.protocol = RTPROT_STATIC;
+    assert_command(op, "ip -4 rule del priority 1941 from 172.16.34.1 lookup 941 "
+                       "suppress_ifgroup 1768056939 protocol static");
+    op.rule = our_rule("2001:db8::1");
+    op.rule.protocol = 91;
+    assert_command(op, "ip -6 rule del priority 1941 from 2001:db8::1 lookup 941 suppress_prefixlength 0 "
+                       "suppress_ifgroup 1768056939 protocol 91");
+}
+
+static void test_route_commands(void **state G_GNUC_UNUSED)
+{
+    IbhOp op = {.type = IBH_OP_ROUTE_ADD, .iface = "ib0.8002", .ifindex = 2, .route = our_route()};
+
+    assert_command(op, "ip -4 route add 172.16.0.0/16 dev ib0.8002 table 941 protocol kernel scope link "
+                       "src 172.16.34.1 metric 1768056939");
+    op.type = IBH_OP_ROUTE_REPLACE;
+    assert_command(op, "ip -4 route replace 172.16.0.0/16 dev ib0.8002 table 941 protocol kernel scope link "
+                       "src 172.16.34.1 metric 1768056939");
+    op.type = IBH_OP_ROUTE_DEL;
+    op.route = (IbhRoute){.family = AF_INET,
+                          .table = 941,
+                          .dst = prefix("172.16.5.0/24"),
+                          .type = RTN_THROW,
+                          .protocol = RTPROT_KERNEL,
+                          .metric = IBH_MARK};
+    assert_command(op, "ip -4 route del throw 172.16.5.0/24 table 941 protocol kernel metric 1768056939");
+    op.route = (IbhRoute){.family = AF_INET6,
+                          .table = 942,
+                          .dst = prefix("2001:db8::/64"),
+                          .type = RTN_UNICAST,
+                          .protocol = RTPROT_BOOT,
+                          .gateway = ip("fe80::1"),
+                          .ifindex = 2,
+                          .metric = 1024};
+    assert_command(op, "ip -6 route del 2001:db8::/64 via fe80::1 dev ib0.8002 table 942 protocol boot metric 1024");
+}
+
+static void test_other_commands(void **state G_GNUC_UNUSED)
+{
+    IbhOp op = {.type = IBH_OP_SYSCTL_SET, .iface = "ib0.8002", .key = IBH_SYSCTL_ARP_IGNORE, .from = 0, .to = 1};
+
+    assert_command(op, "sysctl -w net/ipv4/conf/ib0.8002/arp_ignore=1");
+    op = (IbhOp){.type = IBH_OP_ANNOUNCE, .iface = "ib1", .ip = ip("172.16.34.2")};
+    assert_command(op, "arping -U -c 1 -I ib1 172.16.34.2");
+    op = (IbhOp){.type = IBH_OP_NEIGH_DEL, .iface = "ib1", .ip = ip("172.16.16.1")};
+    assert_command(op, "ip neigh del 172.16.16.1 dev ib1");
+}
+
+static void test_op_names(void **state G_GNUC_UNUSED)
+{
+    static const char *const names[] = {"rule-add",  "rule-del",   "route-add", "route-replace",
+                                        "route-del", "sysctl-set", "announce",  "neigh-del"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+        assert_string_equal(ibh_op_name((IbhOpType)i), names[i]);
+}
+
+static void assert_same_op(const IbhOp *a, const IbhOp *b)
+{
+    g_autofree char *one = ibh_op_command(a), *other = ibh_op_command(b);
+
+    assert_int_equal(a->type, b->type);
+    assert_string_equal(one, other);
+    assert_int_equal(ibh_rule_compare(&a->rule, &b->rule), 0);
+    assert_int_equal(ibh_route_compare(&a->route, &b->route), 0);
+    assert_int_equal(ibh_route_compare(&a->replaced, &b->replaced), 0);
+    assert_int_equal(a->from, b->from);
+    assert_int_equal(a->to, b->to);
+    assert_int_equal(a->unit, b->unit);
+    assert_int_equal(a->ifindex, b->ifindex);
+    assert_string_equal(a->iface, b->iface);
+}
+
+static IbhOp some_op(IbhOpType type)
+{
+    IbhOp op = {.type = type,
+                .unit = 7,
+                .iface = "ib0",
+                .ifindex = 2,
+                .rule = our_rule("172.16.34.1"),
+                .route = our_route(),
+                .replaced = our_route(),
+                .key = IBH_SYSCTL_RP_FILTER,
+                .from = 1,
+                .to = 2,
+                .ip = ip("172.16.34.1")};
+
+    op.replaced.src = ip("172.16.34.9");
+    op.replaced.ifindex = 3;
+    return op;
+}
+
+/* The inverse of every type, and the inverse of that is what was there first. */
+static void test_op_inverse(void **state G_GNUC_UNUSED)
+{
+    static const IbhOpType inverses[][2] = {
+        {IBH_OP_RULE_ADD, IBH_OP_RULE_DEL},           {IBH_OP_RULE_DEL, IBH_OP_RULE_ADD},
+        {IBH_OP_ROUTE_ADD, IBH_OP_ROUTE_DEL},         {IBH_OP_ROUTE_DEL, IBH_OP_ROUTE_ADD},
+        {IBH_OP_ROUTE_REPLACE, IBH_OP_ROUTE_REPLACE}, {IBH_OP_SYSCTL_SET, IBH_OP_SYSCTL_SET}};
+
+    for (guint i = 0; i < G_N_ELEMENTS(inverses); i++) {
+        IbhOp op = some_op(inverses[i][0]), inverse, again;
+
+        assert_true(ibh_op_inverse(&op, &inverse));
+        assert_int_equal(inverse.type, inverses[i][1]);
+        assert_true(ibh_op_inverse(&inverse, &again));
+        assert_same_op(&op, &again);
+    }
+}
+
+static void test_op_inverse_of_values(void **state G_GNUC_UNUSED)
+{
+    IbhOp op = some_op(IBH_OP_SYSCTL_SET), inverse;
+
+    assert_true(ibh_op_inverse(&op, &inverse));
+    assert_int_equal(inverse.from, 2);
+    assert_int_equal(inverse.to, 1);
+    op = some_op(IBH_OP_ROUTE_REPLACE);
+    assert_true(ibh_op_inverse(&op, &inverse));
+    assert_int_equal(ibh_route_compare(&inverse.route, &op.replaced), 0);
+    assert_int_equal(ibh_route_compare(&inverse.replaced, &op.route), 0);
+}
+
+/* Peers cannot be made to forget an announcement, and they learn a deleted neighbour again by themselves. */
+static void test_op_without_inverse(void **state G_GNUC_UNUSED)
+{
+    IbhOp announce = some_op(IBH_OP_ANNOUNCE), forget = some_op(IBH_OP_NEIGH_DEL), inverse = some_op(IBH_OP_RULE_ADD);
+
+    assert_false(ibh_op_inverse(&announce, &inverse));
+    assert_false(ibh_op_inverse(&forget, &inverse));
+    assert_int_equal(inverse.type, IBH_OP_RULE_ADD);
+}
+
+/* An inverse owns nothing: freeing the operation is enough. */
+static void test_op_ownership(void **state G_GNUC_UNUSED)
+{
+    IbhOp *op = g_new0(IbhOp, 1), inverse;
+
+    *op = some_op(IBH_OP_RULE_ADD);
+    op->why = g_strdup("because");
+    assert_true(ibh_op_inverse(op, &inverse));
+    assert_null(inverse.why);
+    ibh_op_free(op);
+    ibh_op_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ip_parse),
+        cmocka_unit_test(test_ip_none),
+        cmocka_unit_test(test_ip_compare),
+        cmocka_unit_test(test_ip_compare_ignores_the_rest),
+        cmocka_unit_test(test_prefix_of_every_length),
+        cmocka_unit_test(test_prefix_parse),
+        cmocka_unit_test(test_prefix_compare),
+        cmocka_unit_test(test_prefix_contains),
+        cmocka_unit_test(test_prefix_overlaps),
+        cmocka_unit_test(test_address_is_host),
+        cmocka_unit_test(test_sysctl_names),
+        cmocka_unit_test(test_sysctl_effective),
+        cmocka_unit_test(test_rule_is_ours),
+        cmocka_unit_test(test_rule_compare),
+        cmocka_unit_test(test_route_compare),
+        cmocka_unit_test(test_route_is_ours),
+        cmocka_unit_test(test_snapshot_links),
+        cmocka_unit_test(test_state_holds),
+        cmocka_unit_test(test_natural_compare),
+        cmocka_unit_test(test_natural_compare_is_total),
+        cmocka_unit_test(test_rule_commands),
+        cmocka_unit_test(test_route_commands),
+        cmocka_unit_test(test_other_commands),
+        cmocka_unit_test(test_op_names),
+        cmocka_unit_test(test_op_inverse),
+        cmocka_unit_test(test_op_inverse_of_values),
+        cmocka_unit_test(test_op_without_inverse),
+        cmocka_unit_test(test_op_ownership),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,434 @@
+#include "options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+/* ---- one command line, as it would be typed: words without quotes, '' for an empty one ----------------- */
+
+typedef struct {
+    char **argv;
+    IbhOptions options;
+    GError *error;
+    gboolean parsed;
+} Line;
+
+static void parse_argv(Line *line)
+{
+    line->error = NULL;
+    line->parsed = ibh_options_parse((int)g_strv_length(line->argv), line->argv, &line->options, &line->error);
+    if (line->parsed == (line->error != NULL))
+        fail_msg("success with an error, or failure without");
+}
+
+static Line parse(const char *words)
+{
+    g_autofree char *text = g_strconcat("ib-hook", *words ? " " : "", words, NULL);
+    Line line = {.argv = g_strsplit(text, " ", -1)};
+
+    for (char **word = line.argv; *word; word++) {
+        if (g_str_equal(*word, "''"))
+            (*word)[0] = '\0';
+    }
+    parse_argv(&line);
+    return line;
+}
+
+static void clear(Line *line)
+{
+    ibh_options_clear(&line->options);
+    g_clear_error(&line->error);
+    g_strfreev(line->argv);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Line, clear)
+
+static void check_parsed(const Line *line, const char *words)
+{
+    if (!line->parsed)
+        fail_msg("%s: %s", words, line->error->message);
+}
+
+/* It is refused, and the error has these words. */
+static void check_refused(const Line *line, const char *words, const char *const *parts)
+{
+    if (line->parsed)
+        fail_msg("%s: taken", words);
+    if (line->error->domain != IBH_OPTIONS_ERROR)
+        fail_msg("%s: an error of another domain", words);
+    for (; *parts; parts++) {
+        if (!strstr(line->error->message, *parts))
+            fail_msg("%s: no “%s” in “%s”", words, *parts, line->error->message);
+    }
+}
+
+#define REFUSED(words, ...)                                                                                            \
+    do {                                                                                                               \
+        g_auto(Line) refused = parse(words);                                                                           \
+        check_refused(&refused, words, (const char *const[]){__VA_ARGS__, NULL});                                      \
+    } while (0)
+
+/* ---- what is taken ------------------------------------------------------------------------------------- */
+
+static void test_nothing(void **state)
+{
+    g_auto(Line) line = parse("");
+
+    (void)state;
+    check_parsed(&line, "");
+    assert_int_equal(line.options.action, IBH_ACTION_SHOW);
+    assert_null(ibh_options_only(&line.options));
+    assert_null(line.options.config);
+    assert_string_equal(line.options.sysfs, "/sys");
+    assert_false(line.options.json);
+    assert_false(line.options.verbose);
+    assert_false(line.options.quiet);
+    assert_int_equal(line.options.color, IBH_COLOR_AUTO);
+}
+
+static void test_actions(void **state)
+{
+    static const struct {
+        const char *words;
+        IbhAction action;
+    } CASES[] = {
+        {"--show", IBH_ACTION_SHOW},        {"--check", IBH_ACTION_CHECK},
+        {"--plan", IBH_ACTION_PLAN},        {"--apply", IBH_ACTION_APPLY},
+        {"--undo", IBH_ACTION_UNDO},        {"--version", IBH_ACTION_VERSION},
+        {"--help", IBH_ACTION_HELP},        {"--quiet --apply --json", IBH_ACTION_APPLY},
+        {"--undo --undo", IBH_ACTION_UNDO}, {"--check --", IBH_ACTION_CHECK},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        g_auto(Line) line = parse(CASES[i].words);
+
+        check_parsed(&line, CASES[i].words);
+        assert_int_equal(line.options.action, CASES[i].action);
+    }
+}
+
+static void test_ifaces(void **state)
+{
+    g_auto(Line) line = parse("--iface ib1 --check --iface=ib0.8002 --iface ib1");
+    const char *const *only;
+
+    (void)state;
+    check_parsed(&line, "--iface");
+    only = ibh_options_only(&line.options);
+    assert_string_equal(only[0], "ib1");
+    assert_string_equal(only[1], "ib0.8002");
+    assert_string_equal(only[2], "ib1");
+    assert_null(only[3]);
+}
+
+static void test_json(void **state)
+{
+    static const char *const YES[] = {"--json",
+                                      "--format json",
+                                      "--format=json",
+                                      "--json --check",
+                                      "--check --iface ib0 --json",
+                                      "--format text --json",
+                                      "--json --json"};
+    static const char *const NO[] = {"--format text", "--format=text", "--check", "--format json --format text"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(YES); i++) {
+        g_auto(Line) line = parse(YES[i]);
+
+        check_parsed(&line, YES[i]);
+        assert_true(line.options.json);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(NO); i++) {
+        g_auto(Line) line = parse(NO[i]);
+
+        check_parsed(&line, NO[i]);
+        assert_false(line.options.json);
+    }
+}
+
+/* The last one counts. */
+static void test_values(void **state)
+{
+    g_auto(Line) line = parse("--config /a --config=/b --sysfs x --sysfs /tree --verbose --color never --color always");
+    g_auto(Line) quiet = parse("--quiet --color auto");
+
+    (void)state;
+    check_parsed(&line, "values");
+    assert_string_equal(line.options.config, "/b");
+    assert_string_equal(line.options.sysfs, "/tree");
+    assert_true(line.options.verbose);
+    assert_false(line.options.quiet);
+    assert_int_equal(line.options.color, IBH_COLOR_ALWAYS);
+    check_parsed(&quiet, "--quiet");
+    assert_true(quiet.options.quiet);
+    assert_int_equal(quiet.options.color, IBH_COLOR_AUTO);
+}
+
+/* Not even what only one option begins with: a later version may have another one. */
+static void test_abbreviations(void **state)
+{
+    (void)state;
+    REFUSED("--und", "--und");
+    REFUSED("--appl", "--appl");
+    REFUSED("--che --iface ib0", "--che");
+    REFUSED("--if ib0", "--if");
+    REFUSED("--if=ib0", "--if");
+    REFUSED("--check --form json", "--form");
+    REFUSED("--c", "--c");
+    REFUSED("--con /x", "--con");
+    REFUSED("--ver", "--ver");
+    REFUSED("--wat", "--wat");
+    REFUSED("--plan --undo=", "--undo");
+}
+
+/* ---- what is refused ----------------------------------------------------------------------------------- */
+
+static void test_unknown(void **state)
+{
+    (void)state;
+    REFUSED("--bogus", "--bogus", "--help");
+    REFUSED("--bogus=3", "--bogus");
+    REFUSED("--iface ib0 --checks", "--checks");
+    REFUSED("-x", "-x");
+    REFUSED("-h", "-h");
+    REFUSED("--json=yes", "--json");
+    REFUSED("--check=ib0", "--check");
+    REFUSED("--quiet=", "--quiet");
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    REFUSED("ib0", "ib0");
+    REFUSED("--check ib0", "ib0");
+    REFUSED("check", "check");
+    REFUSED("-", "-");
+    REFUSED("--check -- --json", "--json");
+    REFUSED("''", "\"\"");
+}
+
+/* After a cluster of short options that was given up half-way, the next line is read from its beginning. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    REFUSED("-xyz", "-xyz");
+    for (int i = 0; i < 2; i++) {
+        g_auto(Line) line = parse("--check --json");
+
+        check_parsed(&line, "--check --json");
+        assert_int_equal(line.options.action, IBH_ACTION_CHECK);
+    }
+}
+
+static void test_missing_arguments(void **state)
+{
+    (void)state;
+    REFUSED("--iface", "--iface", "argument");
+    REFUSED("--check --format", "--format", "argument");
+    REFUSED("--config", "--config", "argument");
+    REFUSED("--sysfs", "--sysfs", "argument");
+    REFUSED("--color", "--color", "argument");
+    REFUSED("--config ''", "--config", "path");
+    REFUSED("--config=", "--config", "path");
+    REFUSED("--sysfs=", "--sysfs", "path");
+}
+
+static void test_wrong_values(void **state)
+{
+    (void)state;
+    REFUSED("--format xml", "--format", "xml", "text", "json");
+    REFUSED("--format=", "--format", "text", "json");
+    REFUSED("--format JSON", "JSON", "json");
+    REFUSED("--color green", "--color", "green", "auto", "always", "never");
+    REFUSED("--color=", "auto", "always", "never");
+}
+
+static void test_contradictions(void **state)
+{
+    (void)state;
+    REFUSED("--apply --undo", "two actions");
+    REFUSED("--check --show", "two actions");
+    REFUSED("--show --plan", "two actions");
+    REFUSED("--undo --version", "two actions");
+    REFUSED("--quiet --verbose", "--quiet", "--verbose");
+    REFUSED("--verbose --check --quiet", "--quiet", "--verbose");
+}
+
+static void test_later_versions(void **state)
+{
+    static const char *const LATER[] = {"confirm", "probe", "render", "watch", "family"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(LATER); i++) {
+        for (int form = 0; form < 3; form++) {
+            g_autofree char *words = g_strdup_printf(form == 0   ? "--%s"
+                                                     : form == 1 ? "--%s=4"
+                                                                 : "--check --%s 4 --json",
+                                                     LATER[i]);
+
+            REFUSED(words, LATER[i], "version");
+        }
+    }
+}
+
+static void test_impossible_names(void **state)
+{
+    static const char *const NAMES[] = {
+        "", ".", "..", "a/b", "../../etc/passwd", "ib0:1", "sixteen-bytes-ab", "a\nb", "a\tb", "a b", "\r", "ib0\v"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
+        g_auto(Line) line = {.argv = g_new0(char *, 4)};
+
+        line.argv[0] = g_strdup("ib-hook");
+        line.argv[1] = g_strdup("--iface");
+        line.argv[2] = g_strdup(NAMES[i]);
+        parse_argv(&line);
+        check_refused(&line, NAMES[i], (const char *const[]){"--iface", "name", NULL});
+    }
+}
+
+static void test_unusual_names(void **state)
+{
+    static const char *const NAMES[] = {"a", "fifteen-bytes-a", "-x", "--json", "...", "a\\b", "\xff", "a\"'$(id)"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
+        g_auto(Line) line = {.argv = g_new0(char *, 4)};
+
+        line.argv[0] = g_strdup("ib-hook");
+        line.argv[1] = g_strdup("--iface");
+        line.argv[2] = g_strdup(NAMES[i]);
+        parse_argv(&line);
+        check_parsed(&line, NAMES[i]);
+        assert_string_equal(ibh_options_only(&line.options)[0], NAMES[i]);
+        assert_false(line.options.json);
+    }
+}
+
+/* ---- errors -------------------------------------------------------------------------------------------- */
+
+/* Whatever was typed, an error is one short line of ASCII. */
+static void check_clean(const char *words)
+{
+    g_auto(Line) line = parse(words);
+
+    assert_false(line.parsed);
+    assert_in_range(strlen(line.error->message), 10, 200);
+    for (const char *at = line.error->message; *at; at++) {
+        if (*at < 0x20 || *at == 0x7f)
+            fail_msg("a control character in the error of a hostile word");
+    }
+}
+
+static void test_hostile_words(void **state)
+{
+    static const char HOSTILE[] = "\033[31m\n\a\xff\xc2\x9b\"\\%s%n";
+    static const char *const BEFORE[] = {"", "--", "-", "--iface ", "--format=", "--color ", "--check=", "--watch="};
+    g_autofree char *filler = g_strnfill(100000, 'x');
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(BEFORE); i++) {
+        g_autofree char *words = g_strconcat(BEFORE[i], HOSTILE, NULL);
+        g_autofree char *huge = g_strconcat(BEFORE[i], filler, NULL);
+
+        check_clean(words);
+        check_clean(huge);
+    }
+}
+
+/* --json, wherever it stands, says how an error is to be told. */
+static void test_json_of_errors(void **state)
+{
+    static const char *const YES[] = {
+        "--json --bogus",
+        "--bogus --json",
+        "--bogus --format=json",
+        "--bogus --format json",
+        "ib0 --json",
+        "--format json --bogus",
+        "--format json --iface",
+        "--apply --undo --json",
+        "--json --watch",
+        "--watch --json",
+        "--format xml --json",
+        "--form json -x",
+        "--quiet --verbose --json",
+        "--format=json --color x",
+        "--iface a/b --json",
+    };
+    static const char *const NO[] = {"--bogus", "--bogus --format text", "--format xml", "--format text --bogus",
+                                     "json"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(YES); i++) {
+        g_auto(Line) line = parse(YES[i]);
+
+        assert_false(line.parsed);
+        if (!line.options.json)
+            fail_msg("%s: the error is told as text", YES[i]);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(NO); i++) {
+        g_auto(Line) line = parse(NO[i]);
+
+        assert_false(line.parsed);
+        assert_false(line.options.json);
+    }
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------ */
+
+static void test_no_words_at_all(void **state)
+{
+    Line line = {.argv = g_new0(char *, 1)};
+
+    (void)state;
+    parse_argv(&line);
+    assert_true(line.parsed);
+    assert_int_equal(line.options.action, IBH_ACTION_SHOW);
+    clear(&line);
+    clear(&(Line){0}); /* nothing to free */
+}
+
+/* The help names every option there is, in lines that fit on a terminal. */
+static void test_help(void **state)
+{
+    static const char *const NAMES[] = {"--show",    "--check", "--plan",    "--apply", "--undo",
+                                        "--version", "--help",  "--iface",   "--json",  "--format",
+                                        "--config",  "--sysfs", "--verbose", "--quiet", "--color"};
+    g_auto(GStrv) lines = g_strsplit(ibh_options_help, "\n", -1);
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
+        if (!strstr(ibh_options_help, NAMES[i]))
+            fail_msg("the help says nothing of %s", NAMES[i]);
+    }
+    for (char **line = lines; *line; line++)
+        assert_in_range(strlen(*line), 0, 120);
+    assert_true(g_str_has_suffix(ibh_options_help, "\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_ifaces),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_wrong_values),   cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_later_versions), cmocka_unit_test(test_impossible_names),
+        cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
+        cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
+        cmocka_unit_test(test_help),
+    };
+
+    g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

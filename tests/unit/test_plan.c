@@ -1,0 +1,289 @@
+/*
+ * One test per file in plan/: a namespace and a configuration, and the complete plan that should come of them.
+ * IBH_CASE=NAME runs plan/NAME.case alone. The format is in case_text.h.
+ */
+#include "case_text.h"
+#include "plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CASES IBH_TESTS "/unit/plan"
+#define SUFFIX ".case"
+
+static IbhCase *load(const char *name)
+{
+    g_autofree char *file = g_strconcat(name, SUFFIX, NULL);
+    g_autofree char *path = g_build_filename(CASES, file, NULL);
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+    IbhCase *cas = NULL;
+
+    if (g_file_get_contents(path, &text, NULL, &error))
+        cas = ibh_case_parse(file, text, &error);
+    if (!cas)
+        fail_msg("%s", error->message);
+    return cas;
+}
+
+/* ---- the difference between two lists of lines ---------------------------------------------------- */
+
+static const char *line(const GPtrArray *lines, guint i)
+{
+    return g_ptr_array_index(lines, i);
+}
+
+/* lengths[i * (b + 1) + j]: how many lines what follows a[i] and b[j] has in common. */
+static guint *common_lengths(const GPtrArray *a, const GPtrArray *b)
+{
+    const guint width = b->len + 1;
+    guint *lengths = g_new0(guint, (a->len + 1) * width);
+
+    for (guint i = a->len; i-- > 0;) {
+        for (guint j = b->len; j-- > 0;) {
+            if (g_str_equal(line(a, i), line(b, j)))
+                lengths[i * width + j] = lengths[(i + 1) * width + j + 1] + 1;
+            else
+                lengths[i * width + j] = MAX(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+        }
+    }
+    return lengths;
+}
+
+/* Lines in common with "  " before them, those only expected with "- ", those only got with "+ ". NULL: the same. */
+static char *difference(const GPtrArray *expected, const GPtrArray *got)
+{
+    const guint width = got->len + 1;
+    g_autofree guint *lengths = common_lengths(expected, got);
+    GString *text = g_string_new(NULL);
+    gboolean same = TRUE;
+    guint i = 0, j = 0;
+
+    while (i < expected->len || j < got->len) {
+        if (i < expected->len && j < got->len && g_str_equal(line(expected, i), line(got, j))) {
+            g_string_append_printf(text, "  %s\n", line(expected, i));
+            i++, j++;
+        } else if (j == got->len || (i < expected->len && lengths[(i + 1) * width + j] >= lengths[i * width + j + 1])) {
+            g_string_append_printf(text, "- %s\n", line(expected, i++));
+            same = FALSE;
+        } else {
+            g_string_append_printf(text, "+ %s\n", line(got, j++));
+            same = FALSE;
+        }
+    }
+    return g_string_free(text, same);
+}
+
+/* ---- expected and got, as lines --------------------------------------------------------------------- */
+
+static GPtrArray *expected_lines(const IbhCase *cas)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+
+    if (cas->error)
+        g_ptr_array_add(lines, g_strdup_printf("error %s", cas->error));
+    for (guint i = 0; i < cas->nics->len; i++) {
+        const IbhCaseNic *nic = g_ptr_array_index(cas->nics, i);
+
+        g_ptr_array_add(lines, g_strdup_printf("nic %s %s%s%s", nic->name, nic->verdict, nic->why ? ": " : "",
+                                               nic->why ? nic->why : ""));
+    }
+    for (guint i = 0; i < cas->ops->len; i++)
+        g_ptr_array_add(lines, g_strdup_printf("op %s", line(cas->ops, i)));
+    return lines;
+}
+
+/* The part of an actual text that was asked for if it is in there, else all of it. */
+static const char *asked(const char *actual, const char *part)
+{
+    return strstr(actual, part) ? part : actual;
+}
+
+static char *nic_line(const IbhRails *rails, const IbhCaseNic *expected)
+{
+    const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, expected->name);
+    const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
+    g_autofree char *verdict = nic ? ibh_case_verdict(nic) : NULL;
+
+    if (!nic)
+        return g_strdup_printf("nic %s is not among the NICs", expected->name);
+    if (!nic->why || !*nic->why)
+        fail_msg("%s is %s without a reason", expected->name, verdict);
+    if (!expected->why)
+        return g_strdup_printf("nic %s %s", expected->name, verdict);
+    return g_strdup_printf("nic %s %s: %s", expected->name, verdict, asked(nic->why, expected->why));
+}
+
+/* Every operation names its NIC and its reason, and is the inverse of its inverse. */
+static void check_operation(const IbhCase *cas, const IbhOp *op)
+{
+    g_autofree char *text = ibh_case_op(op);
+    const IbhLink *link = ibh_snapshot_link(cas->snapshot, op->ifindex);
+    IbhOp inverse, again;
+
+    if (!op->why || !*op->why)
+        fail_msg("%s: without a reason", text);
+    if (*op->iface && (!link || !g_str_equal(link->name, op->iface)))
+        fail_msg("%s: its interface index %d is not that", text, op->ifindex);
+    if (ibh_op_inverse(op, &inverse)) {
+        g_autofree char *back = NULL;
+
+        assert_true(ibh_op_inverse(&inverse, &again));
+        back = ibh_case_op(&again);
+        assert_string_equal(text, back);
+    }
+}
+
+static GPtrArray *got_lines(const IbhCase *cas)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhRails) rails = NULL, after = NULL;
+    g_autoptr(IbhPlan) plan = NULL;
+    g_autoptr(GError) error = NULL;
+
+    if (ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &error))
+        rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &error);
+    if (!rails) {
+        g_ptr_array_add(lines, g_strdup_printf("error %s", asked(error->message, cas->error ? cas->error : "\n")));
+        return lines;
+    }
+    for (guint i = 0; i < cas->nics->len; i++)
+        g_ptr_array_add(lines, nic_line(rails, g_ptr_array_index(cas->nics, i)));
+    rails->only = ibh_case_only(cas);
+    after = cas->undo && rails->only ? ibh_rails_without(config, cas->snapshot, rails->only) : NULL;
+    plan = cas->undo ? ibh_plan_undo(rails, after, rails->only) : ibh_plan_apply(rails, rails->only);
+    for (guint i = 0; i < plan->ops->len; i++) {
+        g_autofree char *op = ibh_case_op(g_ptr_array_index(plan->ops, i));
+
+        check_operation(cas, g_ptr_array_index(plan->ops, i));
+        g_ptr_array_add(lines, g_strdup_printf("op %s", op));
+    }
+    return lines;
+}
+
+/* ---- the tests ------------------------------------------------------------------------------------------ */
+
+/* What is written parses to the same case. */
+static void check_round_trip(const IbhCase *cas)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = ibh_case_write(cas);
+    g_autoptr(IbhCase) again = ibh_case_parse("written", text, &error);
+    g_autofree char *twice = NULL;
+
+    if (!again)
+        fail_msg("%s in:\n%s", error->message, text);
+    twice = ibh_case_write(again);
+    assert_string_equal(text, twice);
+}
+
+static gboolean is_as_expected(const char *name)
+{
+    g_autoptr(IbhCase) cas = load(name);
+    g_autoptr(GPtrArray) expected = expected_lines(cas);
+    g_autoptr(GPtrArray) got = NULL;
+    g_autofree char *text = NULL;
+
+    check_round_trip(cas);
+    got = got_lines(cas);
+    text = difference(expected, got);
+    if (text)
+        g_printerr("%s%s (- expected, + got):\n%s", name, SUFFIX, text); /* fail_msg() would cut it */
+    return !text;
+}
+
+static void test_case(void **state)
+{
+    assert_true(is_as_expected(*state));
+}
+
+/* A case that says something else than its author meant would test nothing: every line is read to its end. */
+static void test_bad_lines(void **state G_GNUC_UNUSED)
+{
+    static const char *const lines[] = {
+        "lnik 2 ib0 infiniband",
+        "link two ib0 infiniband",
+        "link 2 ib0",
+        "link 2 ib0 infiniband upp",
+        "link 2 ib0 infiniband rp_filter=x",
+        "link 2 ib0 infiniband lladdr=80:zz",
+        "link 2 ib0 infiniband master=br0",
+        "link 2 a-name-that-is-too-long infiniband",
+        "link 1 ib1 infiniband",
+        "link 2 lo infiniband",
+        "all forwarding=1",
+        "addr ib9 10.0.0.1/8",
+        "addr lo 10.0.0.1/33",
+        "addr lo 10.0.0.1/8 first",
+        "route main 10.0.0.0/8 dev ib9",
+        "route main 10.0.0.0/8 via gateway",
+        "route nowhere 10.0.0.0/8",
+        "rule 1941 from 10.0.0.1 lookup nowhere",
+        "rule 1941 from 10.0.0.1 fwmark 1",
+        "kernel links",
+        "neigh lo",
+        "saved lo rp_filter old=1",
+        "saved lo forwarding old=1 set=2",
+        "do it",
+        "do apply ib0",
+        "expect success",
+        "expect nic lo",
+        "expect nic lo alone why=\"shares",
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
+        g_autofree char *text = g_strdup_printf("# A title\nlink 1 lo loopback\n%s\n", lines[i]);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(IbhCase) cas = ibh_case_parse("bad.case", text, &error);
+
+        if (cas || !g_str_has_prefix(error->message, "bad.case:3: "))
+            fail_msg("“%s”: %s", lines[i], cas ? "was read" : error->message);
+    }
+}
+
+static int by_name(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static GPtrArray *find_cases(void)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    const char *only = g_getenv("IBH_CASE");
+    g_autoptr(GDir) directory = g_dir_open(CASES, 0, NULL);
+    const char *file;
+
+    while (directory && (file = g_dir_read_name(directory))) {
+        g_autofree char *name = NULL;
+
+        if (!g_str_has_suffix(file, SUFFIX))
+            continue;
+        name = g_strndup(file, strlen(file) - strlen(SUFFIX));
+        if (!only || g_str_equal(name, only))
+            g_ptr_array_add(names, g_steal_pointer(&name));
+    }
+    g_ptr_array_sort(names, by_name);
+    return names;
+}
+
+int main(void)
+{
+    g_autoptr(GPtrArray) names = find_cases();
+    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 1);
+
+    if (!names->len) {
+        g_printerr("no case in %s\n", CASES);
+        return EXIT_FAILURE;
+    }
+    for (guint i = 0; i < names->len; i++)
+        tests[i] = (struct CMUnitTest){line(names, i), test_case, NULL, NULL, g_ptr_array_index(names, i)};
+    tests[names->len] = (struct CMUnitTest)cmocka_unit_test(test_bad_lines);
+    return _cmocka_run_group_tests("plan", tests, names->len + 1, NULL, NULL);
+}

@@ -1,0 +1,1552 @@
+/*
+ * What must hold in every world, tried in many made by chance.
+ *
+ * IBH_CASES: how many (20000); IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
+ * gets; `IBH_SEED=… IBH_CASES=1` tries that one again.
+ */
+#include "apply.h"
+#include "fib.h"
+#include "random_world.h"
+#include "state.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+/* One world with all that was computed of it; a property says FALSE and leaves its reason here. */
+typedef struct {
+    guint64 seed;
+    const GPtrArray *lines;
+    World *world;      /* before */
+    Planned *planned;  /* to apply */
+    FakeKernel *after; /* applied */
+    Planned *undo;     /* of `after` */
+    FakeKernel *undone;
+    const char *property;
+    char *reason;
+} Case;
+
+typedef gboolean (*Property)(Case *c);
+
+static gboolean G_GNUC_PRINTF(2, 3) broken(Case *c, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    c->reason = g_strdup_vprintf(format, args);
+    va_end(args);
+    return FALSE;
+}
+
+static const IbhOp *op_at(const Planned *planned, guint i)
+{
+    return g_ptr_array_index(planned->plan->ops, i);
+}
+
+static guint n_ops(const Planned *planned)
+{
+    return planned->plan->ops->len;
+}
+
+static gboolean same_world(Case *c, const FakeKernel *expected, const FakeKernel *found, const char *what)
+{
+    g_autofree char *difference = fake_difference(expected, found, FAKE_ALL);
+
+    return !difference || broken(c, "%s:\n%s", what, difference);
+}
+
+static gboolean is_local_address(const IbhSnapshot *world, const IbhIp *ip)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        if (ibh_ip_equal(&g_array_index(world->addresses, IbhAddress, i).local, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static guint count_holders(const IbhSnapshot *world, const IbhIp *ip)
+{
+    guint count = 0;
+
+    for (guint i = 0; i < world->addresses->len; i++)
+        count += ibh_ip_equal(&g_array_index(world->addresses, IbhAddress, i).local, ip) ? 1 : 0;
+    return count;
+}
+
+static gboolean has_duplicates(const IbhSnapshot *world)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        if (count_holders(world, &g_array_index(world->addresses, IbhAddress, i).local) > 1)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean any_blocked(const IbhRails *rails)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->status == IBH_NIC_BLOCKED)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- (a) what is planned is what is wanted ---- */
+
+static gboolean nothing_left(Case *c, const FakeKernel *kernel, WorldAction action, const char *what)
+{
+    g_autoptr(Planned) again = world_plan(c->world->config, kernel, action, NULL);
+    g_autofree char *command = NULL;
+
+    if (!again || n_ops(again) == 0)
+        return TRUE;
+    command = ibh_op_command(op_at(again, 0));
+    return broken(c, "%s has %u operations, first: %s (%s)", what, n_ops(again), command, op_at(again, 0)->why);
+}
+
+static gboolean second_plan_is_empty(Case *c)
+{
+    if (c->after->inexact)
+        return broken(c, "%u operations hit something else than they named", c->after->inexact);
+    return nothing_left(c, c->after, WORLD_APPLY, "the second plan");
+}
+
+/* The kernel refuses nothing of what is planned. */
+static gboolean nothing_is_refused(Case *c)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel);
+    g_autoptr(IbhOutcome) outcome = ibh_apply(c->planned->plan, fake_execute, kernel);
+
+    return !outcome->errors->len || broken(c, "%s", (const char *)g_ptr_array_index(outcome->errors, 0));
+}
+
+/* ---- (b) what is not ours stays ---- */
+
+/* An earlier run gave it this value, and nobody changed it since. */
+static gboolean is_our_value(const IbhSnapshot *world, const IbhLink *link, IbhSysctl key)
+{
+    for (guint i = 0; i < world->state->sysctls->len; i++) {
+        const IbhSavedSysctl *saved = &g_array_index(world->state->sysctls, IbhSavedSysctl, i);
+
+        if (saved->ifindex == link->ifindex && saved->key == key)
+            return saved->set == link->sysctl[key] && saved->old != saved->set;
+    }
+    return FALSE;
+}
+
+static gboolean is_kept(const IbhNic *nic, IbhSysctl key)
+{
+    int own = nic->settings.sysctl[key];
+
+    return own == IBH_SYSCTL_KEEP || (own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
+}
+
+static gboolean sysctls_stay(Case *c, const IbhNic *nic)
+{
+    const IbhLink *after = ibh_snapshot_link(c->after->now, nic->link->ifindex);
+
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        int before = nic->link->sysctl[key];
+
+        if ((nic->status != IBH_NIC_RAIL || is_kept(nic, (IbhSysctl)key)) && after->sysctl[key] != before &&
+            !is_our_value(c->world->kernel->now, nic->link, (IbhSysctl)key))
+            return broken(c, "%s of %s was %d and is %d, which is not for us to change",
+                          ibh_sysctl_name((IbhSysctl)key), nic->link->name, before, after->sysctl[key]);
+    }
+    return TRUE;
+}
+
+static gboolean foreign_things_stay(Case *c)
+{
+    g_autofree char *difference = fake_difference(c->world->kernel, c->after, FAKE_FOREIGN);
+    const GPtrArray *nics = c->planned->rails->nics;
+
+    if (difference)
+        return broken(c, "foreign rules or routes changed:\n%s", difference);
+    for (guint i = 0; i < nics->len; i++) {
+        if (!sysctls_stay(c, g_ptr_array_index(nics, i)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- (c) all or nothing per unit ---- */
+
+/* A route whose source is gone stays in the kernel, but cannot be added again: no way back from its deletion. */
+static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
+{
+    const IbhRoute *gone = op->type == IBH_OP_ROUTE_DEL       ? &op->route
+                           : op->type == IBH_OP_ROUTE_REPLACE ? &op->replaced
+                                                              : NULL;
+
+    return gone && gone->src.family && !is_local_address(world, &gone->src);
+}
+
+static gboolean unit_has_way_back(const Case *c, guint k)
+{
+    for (guint i = 0; i < n_ops(c->planned); i++) {
+        if (op_at(c->planned, i)->unit == op_at(c->planned, k)->unit &&
+            is_irreversible(c->world->kernel->now, op_at(c->planned, i)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* What must stand when operation k fails: all other units. Unit 0 is no unit: each stands alone. */
+static FakeKernel *without_unit_of(const Case *c, guint k)
+{
+    FakeKernel *kernel = fake_kernel_clone(c->world->kernel);
+    int unit = op_at(c->planned, k)->unit;
+
+    for (guint i = 0; i < n_ops(c->planned); i++) {
+        const IbhOp *op = op_at(c->planned, i);
+
+        if (unit ? op->unit != unit : i != k)
+            fake_execute(kernel, op, NULL);
+    }
+    return kernel;
+}
+
+static gboolean fails_well_at(Case *c, guint k)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel), expected = without_unit_of(c, k);
+    g_autofree char *command = ibh_op_command(op_at(c->planned, k));
+    g_autofree char *what =
+        g_strdup_printf("operation %u (%s) failed, and its unit is not back where it was", k + 1, command);
+    g_autoptr(Planned) again = NULL;
+    guint failed;
+
+    fake_fail_at(kernel, k + 1, EPERM);
+    failed = world_run(kernel, c->planned);
+    fake_fail_at(kernel, 0, 0);
+    if (failed != 1)
+        return broken(c, "operation %u (%s) failed, and %u units did", k + 1, command, failed);
+    if (kernel->inexact)
+        return broken(c, "operation %u (%s) failed, and the way back hit something else than it named", k + 1, command);
+    if (!same_world(c, expected, kernel, what))
+        return FALSE;
+    again = world_plan(c->world->config, kernel, WORLD_APPLY, NULL);
+    if (world_run(kernel, again))
+        return broken(c, "operation %u (%s) failed, and the next run was refused something", k + 1, command);
+    if (has_duplicates(kernel->now)) /* whose the standing rule is may look different now */
+        return TRUE;
+    return same_world(c, c->after, kernel, "after a failure, the next run comes to another end");
+}
+
+static gboolean failures_are_contained(Case *c)
+{
+    guint step = 1 + n_ops(c->planned) / 12, first = (guint)(c->seed % step);
+
+    for (guint k = first; k < n_ops(c->planned); k += step) {
+        if (unit_has_way_back(c, k) && !fails_well_at(c, k))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- (d) there is a way back from everywhere; and a command does what its operation does ---- */
+
+static gboolean rolls_back_from(Case *c, const Planned *planned, const FakeKernel *start, guint end)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(start);
+    g_autofree char *what = g_strdup_printf("rolled back after %u operations, the world is not what it was", end);
+
+    for (guint i = 0; i < end; i++) {
+        if (is_irreversible(kernel->now, op_at(planned, i)))
+            return TRUE;
+        fake_execute(kernel, op_at(planned, i), NULL);
+    }
+    for (guint i = end; i > 0; i--) {
+        g_autoptr(GError) error = NULL;
+        IbhOp inverse;
+
+        if (!ibh_op_inverse(op_at(planned, i - 1), &inverse) || fake_execute(kernel, &inverse, &error))
+            continue;
+        return broken(c, "the inverse of operation %u is refused: %s", i, error->message);
+    }
+    if (kernel->inexact)
+        return broken(c, "on the way back from operation %u, something else was hit than was named", end);
+    return same_world(c, start, kernel, what);
+}
+
+static gboolean command_is_exact(Case *c, const FakeKernel *before, const FakeKernel *after, const IbhOp *op)
+{
+    g_autoptr(FakeKernel) pasted = fake_kernel_clone(before);
+    g_autofree char *command = ibh_op_command(op), *difference = NULL;
+    g_autoptr(GError) error = NULL;
+
+    if (!fake_try(pasted, command, &error))
+        return broken(c, "pasted, %s is refused: %s", command, error->message);
+    difference = fake_difference(after, pasted, FAKE_ALL);
+    return !difference || broken(c, "pasted, %s does something else:\n%s", command, difference);
+}
+
+static gboolean commands_are_exact(Case *c, const Planned *planned, const FakeKernel *start)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(start);
+
+    for (guint i = 0; i < n_ops(planned); i++) {
+        g_autoptr(FakeKernel) before = fake_kernel_clone(kernel);
+
+        fake_execute(kernel, op_at(planned, i), NULL);
+        if (!command_is_exact(c, before, kernel, op_at(planned, i)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean there_is_a_way_back(Case *c)
+{
+    guint half = (guint)(c->seed / 7 % (n_ops(c->planned) + 1)),
+          half_undo = (guint)(c->seed / 7 % (n_ops(c->undo) + 1));
+
+    return rolls_back_from(c, c->planned, c->world->kernel, n_ops(c->planned)) &&
+           rolls_back_from(c, c->planned, c->world->kernel, half) &&
+           rolls_back_from(c, c->undo, c->after, n_ops(c->undo)) && rolls_back_from(c, c->undo, c->after, half_undo);
+}
+
+static gboolean commands_can_be_pasted(Case *c)
+{
+    return commands_are_exact(c, c->planned, c->world->kernel) && commands_are_exact(c, c->undo, c->after);
+}
+
+/* ---- (e) no packet is lost on the way ---- */
+
+#define MAX_SOURCES 12
+#define MAX_TARGETS 24
+
+typedef struct {
+    IbhIp ip;
+    gboolean local;
+    guint64 wire; /* bit per ifindex: where it may leave; 0: anywhere (outside) */
+} Target;
+
+/* Whether what is sent arrives; FOREIGN: somebody's own route in a rail's table decides, and is respected. */
+typedef enum { LOST, ARRIVES, FOREIGN } Fate;
+
+typedef struct {
+    Fate fate;
+    int by;       /* ifindex */
+    gboolean led; /* by somebody's own rule, into a table of their choice */
+} Way;
+
+typedef struct {
+    gboolean may_stray; /* rails exchange tables, or one is left as it happens to be: then it counts only what goes
+                           nowhere */
+    IbhIp sources[MAX_SOURCES]; /* AF_UNSPEC: unbound */
+    Target targets[MAX_TARGETS];
+    guint n_sources, n_targets;
+    Way before[MAX_SOURCES][MAX_TARGETS];
+    Way after[MAX_SOURCES][MAX_TARGETS];
+} Reach;
+
+static guint64 bit(int ifindex)
+{
+    return G_GUINT64_CONSTANT(1) << (ifindex & 63);
+}
+
+static gboolean is_address_up(const IbhSnapshot *world, const IbhAddress *address)
+{
+    const IbhLink *link = ibh_snapshot_link(world, address->ifindex);
+
+    return link && (link->flags & IFF_UP) && address->scope < RT_SCOPE_HOST && !ibh_address_is_host(address);
+}
+
+static gboolean is_candidate(const IbhRails *rails, int ifindex)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
+
+    return nic && nic->rank;
+}
+
+/* Candidates of overlapping subnets are on one wire: all that can be reached from those in `wire`. */
+static guint64 spread_wire(const IbhRails *rails, const IbhSnapshot *world, guint64 wire)
+{
+    guint64 old;
+
+    do {
+        old = wire;
+        for (guint i = 0; i < world->addresses->len; i++) {
+            const IbhAddress *a = &g_array_index(world->addresses, IbhAddress, i);
+
+            if (!(wire & bit(a->ifindex)) || !is_address_up(world, a) || !is_candidate(rails, a->ifindex))
+                continue;
+            for (guint j = 0; j < world->addresses->len; j++) {
+                const IbhAddress *b = &g_array_index(world->addresses, IbhAddress, j);
+
+                if (is_address_up(world, b) && is_candidate(rails, b->ifindex) &&
+                    ibh_prefix_overlaps(&a->subnet, &b->subnet))
+                    wire |= bit(b->ifindex);
+            }
+        }
+    } while (wire != old);
+    return wire;
+}
+
+/* The links whose subnet this is: of the longest prefix that has it. */
+static guint64 find_wire(const IbhRails *rails, const IbhSnapshot *world, const IbhIp *ip)
+{
+    guint64 wire = 0;
+    guint longest = 0;
+
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (!is_address_up(world, address) || !ibh_prefix_contains(&address->subnet, ip) ||
+            address->subnet.length < longest)
+            continue;
+        if (address->subnet.length > longest)
+            wire = 0;
+        longest = address->subnet.length;
+        wire |= bit(address->ifindex);
+    }
+    return spread_wire(rails, world, wire);
+}
+
+/* A host of the subnet that is not ourselves, and not its first or last address; FALSE: none found. */
+static gboolean find_neighbour(const IbhSnapshot *world, const IbhPrefix *subnet, IbhIp *ret_ip)
+{
+    guint host_bits = ibh_ip_bits(&subnet->ip) - subnet->length;
+    guint size = host_bits > 7 ? 128 : 1u << host_bits;
+
+    for (guint n = size; n > 0; n--) {
+        IbhIp ip = subnet->ip;
+
+        ip.bytes[3] |= (guint8)(n - 1);
+        if (size > 2 && (n == 1 || (host_bits <= 7 && n == size)))
+            continue;
+        if (!is_local_address(world, &ip)) {
+            *ret_ip = ip;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static void add_target(Reach *reach, const IbhRails *rails, const IbhSnapshot *world, const IbhIp *ip, gboolean local)
+{
+    Target target = {.ip = *ip, .local = local};
+
+    for (guint i = 0; i < reach->n_targets; i++) {
+        if (ibh_ip_equal(&reach->targets[i].ip, ip))
+            return;
+    }
+    if (reach->n_targets == MAX_TARGETS)
+        return;
+    if (!local)
+        target.wire = find_wire(rails, world, ip);
+    reach->targets[reach->n_targets++] = target;
+}
+
+static void add_source(Reach *reach, const IbhIp *ip)
+{
+    for (guint i = 0; i < reach->n_sources; i++) {
+        if (ibh_ip_equal(&reach->sources[i], ip))
+            return;
+    }
+    if (reach->n_sources < MAX_SOURCES)
+        reach->sources[reach->n_sources++] = *ip;
+}
+
+/* Then traffic to ourselves already depends on what our tables happen to hold. */
+static gboolean ours_before_local(const IbhSnapshot *world)
+{
+    for (guint i = 0; i < world->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
+
+        if (rule->table == IBH_TABLE_LOCAL || fake_is_our_rule(rule))
+            return rule->table != IBH_TABLE_LOCAL;
+    }
+    return FALSE;
+}
+
+static void reach_init(Reach *reach, const IbhRails *rails, const IbhSnapshot *world)
+{
+    IbhIp outside = {.family = AF_INET, .bytes = {8, 8, 8, 8}}, unbound = {.family = AF_UNSPEC}, neighbour;
+
+    reach->n_sources = reach->n_targets = 0;
+    add_source(reach, &unbound);
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->scope >= RT_SCOPE_HOST)
+            continue;
+        add_source(reach, &address->local);
+        if (is_address_up(world, address) && find_neighbour(world, &address->subnet, &neighbour))
+            add_target(reach, rails, world, &neighbour, FALSE);
+    }
+    for (guint i = 1; i < MIN(reach->n_sources, 4) && !ours_before_local(world); i++)
+        add_target(reach, rails, world, &reach->sources[i], TRUE);
+    add_target(reach, rails, world, &outside, FALSE);
+}
+
+/* Not a default: our rules keep away from those, though not from one that is unreachable. */
+static gboolean is_foreign_in_ours(const FibAnswer *answer)
+{
+    return answer->rule && fake_is_our_rule(answer->rule) && answer->route && !fake_is_our_route(answer->route) &&
+           (answer->route->dst.length > 0 || answer->route->type != RTN_UNICAST);
+}
+
+static Fate fate_of(const Target *target, const FibAnswer *answer)
+{
+    if (target->local)
+        return answer->kind == FIB_LOCAL ? ARRIVES : LOST;
+    if (is_foreign_in_ours(answer))
+        return FOREIGN;
+    if (answer->kind != FIB_DEVICE)
+        return LOST;
+    return !target->wire || (target->wire & bit(answer->ifindex)) ? ARRIVES : LOST;
+}
+
+/* A rule of somebody else decides: neither ours nor one that the kernel starts with. */
+static gboolean is_led(const FibAnswer *answer)
+{
+    return answer->rule && !fake_is_our_rule(answer->rule) && answer->rule->table != IBH_TABLE_LOCAL &&
+           answer->rule->priority < 32766;
+}
+
+static Way find_way(const IbhSnapshot *world, const IbhIp *source, const Target *target)
+{
+    FibAnswer answer = fib_lookup(world, source->family ? source : NULL, &target->ip);
+
+    return (Way){.fate = fate_of(target, &answer), .by = answer.ifindex, .led = is_led(&answer)};
+}
+
+static void reach_ask(const Reach *reach, const IbhSnapshot *world, Way ways[MAX_SOURCES][MAX_TARGETS])
+{
+    for (guint i = 0; i < reach->n_sources; i++) {
+        for (guint j = 0; j < reach->n_targets; j++)
+            ways[i][j] = find_way(world, &reach->sources[i], &reach->targets[j]);
+    }
+}
+
+/* Only these can change: the source of the rule; those whose rules lead to the table, for what the route covers. */
+static gboolean may_change(const IbhSnapshot *world, const IbhOp *op, const IbhIp *source)
+{
+    const IbhIp *bound = source->family ? source : NULL;
+
+    if (op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL)
+        return fib_rule_matches(&op->rule, op->rule.family, bound);
+    for (guint i = 0; i < world->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
+
+        if (rule->table == op->route.table && fib_rule_matches(rule, op->route.family, bound))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_rule_op(const IbhOp *op)
+{
+    return op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL;
+}
+
+static gboolean is_route_op(const IbhOp *op)
+{
+    return op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_DEL || op->type == IBH_OP_ROUTE_REPLACE;
+}
+
+static gboolean lost(Case *c, const FakeKernel *kernel, const Reach *reach, guint i, guint j, const char *what,
+                     const char *when)
+{
+    FibAnswer answer =
+        fib_lookup(kernel->now, reach->sources[i].family ? &reach->sources[i] : NULL, &reach->targets[j].ip);
+    g_autofree char *text = fib_describe(kernel->now, &answer);
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    return broken(c, "%s, what %s sends to %s %s: %s", when, ibh_ip_format(&reach->sources[i], from),
+                  ibh_ip_format(&reach->targets[j].ip, to), what, text);
+}
+
+typedef struct {
+    guint32 from, to;
+} Move;
+
+/* Of what goes from one table, whose it is, and which table that rail has. */
+static GArray *find_moves(const Planned *planned)
+{
+    GArray *moves = g_array_new(FALSE, FALSE, sizeof(Move));
+
+    for (guint i = 0; i < n_ops(planned); i++) {
+        const IbhOp *op = op_at(planned, i);
+        const IbhRoute *route = op->type == IBH_OP_ROUTE_REPLACE ? &op->replaced : &op->route;
+        const IbhNic *nic = op->type == IBH_OP_RULE_DEL ? ibh_rails_owner(planned->rails, &op->rule.from.ip)
+                                                        : ibh_rails_nic(planned->rails, route->ifindex);
+        Move move = {.from = op->type == IBH_OP_RULE_DEL ? op->rule.table : route->table};
+
+        if (!nic || op->type == IBH_OP_ROUTE_ADD || (!is_rule_op(op) && !is_route_op(op)))
+            continue;
+        move.to = nic->table;
+        if (move.to != move.from)
+            g_array_append_val(moves, move);
+    }
+    return moves;
+}
+
+/* Whether rails move from table to table in a circle: moves into a table that nothing leaves are taken away until
+ * there is none. */
+static gboolean moves_in_circle(const Planned *planned)
+{
+    g_autoptr(GArray) moves = find_moves(planned);
+    gboolean fewer = TRUE;
+
+    while (fewer) {
+        fewer = FALSE;
+        for (guint i = moves->len; i > 0; i--) {
+            gboolean blocked = FALSE;
+
+            for (guint j = 0; j < moves->len; j++)
+                blocked |= g_array_index(moves, Move, j).from == g_array_index(moves, Move, i - 1).to;
+            if (!blocked) {
+                g_array_remove_index(moves, i - 1);
+                fewer = TRUE;
+            }
+        }
+    }
+    return moves->len > 0;
+}
+
+/* NULL where all is well. What leaves by one NIC before and after leaves by that one in between, too. */
+static const char *whats_wrong(const Way *before, const Way *after, const Way *now)
+{
+    if (before->fate != ARRIVES || before->led || after->fate == LOST)
+        return NULL;
+    if (now->fate == LOST)
+        return "is lost";
+    if (after->fate != ARRIVES || after->led || now->led)
+        return NULL;
+    return before->by == after->by && now->by != after->by ? "strays" : NULL;
+}
+
+static gboolean step_keeps(Case *c, const FakeKernel *kernel, const Reach *reach, const IbhOp *op)
+{
+    for (guint i = 0; i < reach->n_sources; i++) {
+        /* An address that two NICs have is an error already: nobody can say by which it should leave. */
+        gboolean may_stray = reach->may_stray || count_holders(kernel->now, &reach->sources[i]) > 1;
+
+        if (!may_change(kernel->now, op, &reach->sources[i]))
+            continue;
+        for (guint j = 0; j < reach->n_targets; j++) {
+            const Target *target = &reach->targets[j];
+            const char *wrong;
+            Way now;
+
+            if (is_route_op(op) && !ibh_prefix_contains(&op->route.dst, &target->ip))
+                continue;
+            now = find_way(kernel->now, &reach->sources[i], target);
+            wrong = whats_wrong(&reach->before[i][j], &reach->after[i][j], &now);
+            if (wrong && (!may_stray || !now.by)) {
+                g_autofree char *command = ibh_op_command(op), *when = g_strdup_printf("after %s", command);
+
+                return lost(c, kernel, reach, i, j, wrong, when);
+            }
+        }
+    }
+    return TRUE;
+}
+
+static gboolean every_step_keeps(Case *c, const Planned *planned, const FakeKernel *start, const FakeKernel *end)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(start);
+    Reach reach;
+
+    reach_init(&reach, planned->rails, start->now);
+    reach.may_stray = moves_in_circle(planned) || any_blocked(planned->rails);
+    reach_ask(&reach, start->now, reach.before);
+    reach_ask(&reach, end->now, reach.after);
+    for (guint i = 0; i < n_ops(planned); i++) {
+        const IbhOp *op = op_at(planned, i);
+
+        fake_execute(kernel, op, NULL);
+        if ((is_rule_op(op) || is_route_op(op)) && !step_keeps(c, kernel, &reach, op))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean nothing_is_lost_applying(Case *c)
+{
+    return every_step_keeps(c, c->planned, c->world->kernel, c->after);
+}
+
+static gboolean nothing_is_lost_undoing(Case *c)
+{
+    return every_step_keeps(c, c->undo, c->after, c->undone);
+}
+
+/* ---- (f) what it is for ---- */
+
+static FakeKernel *without_ours(const FakeKernel *kernel)
+{
+    FakeKernel *plain = fake_kernel_clone(kernel);
+
+    for (guint i = plain->now->rules->len; i > 0; i--) {
+        if (fake_is_our_rule(&g_array_index(plain->now->rules, IbhRule, i - 1)))
+            g_array_remove_index(plain->now->rules, i - 1);
+    }
+    for (guint i = plain->now->routes->len; i > 0; i--) {
+        if (fake_is_our_route(&g_array_index(plain->now->routes, IbhRoute, i - 1)))
+            g_array_remove_index(plain->now->routes, i - 1);
+    }
+    return plain;
+}
+
+/* What arrives without us arrives with us. */
+static gboolean nothing_is_worse_than_without_us(Case *c)
+{
+    g_autoptr(FakeKernel) plain = without_ours(c->world->kernel);
+    Reach reach;
+
+    if (any_blocked(c->planned->rails)) /* then ours from earlier stays as it is */
+        return TRUE;
+    reach_init(&reach, c->planned->rails, c->world->kernel->now);
+    reach_ask(&reach, plain->now, reach.before);
+    reach_ask(&reach, c->after->now, reach.after);
+    for (guint i = 0; i < reach.n_sources; i++) {
+        for (guint j = 0; j < reach.n_targets; j++) {
+            if (reach.before[i][j].fate == ARRIVES && reach.after[i][j].fate == LOST && !reach.after[i][j].led)
+                return lost(c, c->after, &reach, i, j, "is lost", "after all, though not without us");
+        }
+    }
+    return TRUE;
+}
+
+static gboolean is_of_no_rail(const IbhRails *rails, int ifindex)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
+
+    return nic && nic->status != IBH_NIC_RAIL;
+}
+
+/* Another interface has a longer prefix for it, by an address or by a connected route: there it goes. */
+static gboolean belongs_elsewhere(const IbhRails *rails, const IbhPrefix *subnet, const IbhIp *ip)
+{
+    const IbhSnapshot *world = rails->snapshot;
+
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (is_of_no_rail(rails, address->ifindex) && address->subnet.length > subnet->length &&
+            ibh_prefix_contains(&address->subnet, ip))
+            return TRUE;
+    }
+    for (guint i = 0; i < world->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, i);
+
+        if (route->table == IBH_TABLE_MAIN && route->protocol == RTPROT_KERNEL && route->type == RTN_UNICAST &&
+            is_of_no_rail(rails, route->ifindex) && route->dst.length > subnet->length &&
+            ibh_prefix_contains(&route->dst, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_foreign_in_table(const IbhSnapshot *world, guint32 table, const IbhIp *ip)
+{
+    guint first, end;
+
+    fib_table(world, table, &first, &end);
+    for (; first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (!fake_is_our_route(route) && ibh_prefix_contains(&route->dst, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* To a host of `part`, which is the rail's subnet or a part of it. */
+static gboolean leaves_by_rail(Case *c, const IbhNic *nic, const IbhAddress *source, const IbhPrefix *subnet,
+                               const IbhPrefix *part)
+{
+    const IbhSnapshot *now = c->after->now;
+    g_autofree char *text = NULL;
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+    FibAnswer answer;
+    IbhIp neighbour;
+
+    if (!find_neighbour(now, part, &neighbour) || belongs_elsewhere(c->planned->rails, subnet, &neighbour) ||
+        is_foreign_in_table(now, nic->table, &neighbour))
+        return TRUE;
+    answer = fib_lookup(now, &source->local, &neighbour);
+    if (answer.kind == FIB_DEVICE && answer.ifindex == nic->link->ifindex)
+        return TRUE;
+    if (answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= c->planned->rails->priority)
+        return TRUE;
+    text = fib_describe(now, &answer);
+    return broken(c, "%s of %s to %s: %s", ibh_ip_format(&source->local, from), nic->link->name,
+                  ibh_ip_format(&neighbour, to), text);
+}
+
+/* Its own subnet, and longer ones of other rails inside it: they are on the same wire. */
+static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *source, const IbhPrefix *subnet)
+{
+    const GArray *addresses = c->after->now->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *inside = &g_array_index(addresses, IbhAddress, i);
+        const IbhNic *other = ibh_rails_nic(c->planned->rails, inside->ifindex);
+
+        if (other && other->status == IBH_NIC_RAIL && is_address_up(c->after->now, inside) &&
+            inside->subnet.length >= subnet->length && ibh_prefix_contains(subnet, &inside->subnet.ip) &&
+            !leaves_by_rail(c, nic, source, subnet, &inside->subnet))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean rail_is_right(Case *c, const IbhNic *nic)
+{
+    const GArray *addresses = c->after->now->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *source = &g_array_index(addresses, IbhAddress, i);
+
+        if (source->ifindex != nic->link->ifindex || source->scope >= RT_SCOPE_HOST ||
+            ibh_rails_owner(c->planned->rails, &source->local) != nic)
+            continue;
+        for (guint j = 0; j < addresses->len; j++) {
+            const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
+
+            if (address->ifindex == nic->link->ifindex && is_address_up(c->after->now, address) &&
+                !subnet_is_right(c, nic, source, &address->subnet))
+                return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean rails_are_right(Case *c)
+{
+    const GPtrArray *nics = c->planned->rails->nics;
+
+    if (any_blocked(c->planned->rails)) /* its old rule for an address that a rail has, too, is left where it is */
+        return TRUE;
+    for (guint i = 0; i < nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && !rail_is_right(c, nic))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- (g) undo ---- */
+
+static gboolean has_ours(const FakeKernel *kernel)
+{
+    g_autoptr(FakeKernel) plain = without_ours(kernel);
+
+    return plain->now->rules->len != kernel->now->rules->len || plain->now->routes->len != kernel->now->routes->len;
+}
+
+static gboolean undo_gives_all_back(Case *c)
+{
+    const FakeKernel *before = c->world->kernel;
+    g_autoptr(FakeKernel) undone_at_once = fake_kernel_clone(before);
+    g_autoptr(Planned) at_once = world_plan(c->world->config, before, WORLD_UNDO, NULL);
+
+    if (has_ours(c->undone))
+        return broken(c, "something of ours stands after --undo");
+    if (!has_ours(before) && !before->now->state->sysctls->len &&
+        !same_world(c, before, c->undone, "after --apply and --undo, the world is not what it was"))
+        return FALSE;
+    if (world_run(undone_at_once, at_once) || undone_at_once->inexact)
+        return broken(c, "--undo of the world as it was is refused something");
+    if (!same_world(c, undone_at_once, c->undone, "--apply and --undo come to another end than --undo alone"))
+        return FALSE;
+    return nothing_left(c, c->undone, WORLD_UNDO, "a second --undo");
+}
+
+/* ---- (h) whatever the order of arrivals ---- */
+
+static gint compare_lines(gconstpointer left, gconstpointer right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* What is ours, and sysctls, by name: indexes differ where links come in another order. */
+static GPtrArray *describe_result(const FakeKernel *kernel)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+
+    for (guint i = 0; i < kernel->now->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
+
+        if (fake_is_our_rule(rule))
+            g_ptr_array_add(lines, fake_print_rule(rule));
+    }
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
+
+        if (fake_is_our_route(route))
+            g_ptr_array_add(lines, fake_print_route(kernel->now, route));
+    }
+    for (guint i = 0; i < kernel->now->links->len; i++) {
+        const IbhLink *link = &g_array_index(kernel->now->links, IbhLink, i);
+
+        for (int key = 0; key < IBH_N_SYSCTLS; key++)
+            g_ptr_array_add(
+                lines, g_strdup_printf("%s %s %d", link->name, ibh_sysctl_name((IbhSysctl)key), link->sysctl[key]));
+    }
+    g_ptr_array_sort(lines, compare_lines);
+    return lines;
+}
+
+/* Lines of `a` that `b` has not. */
+static char *lines_missing(GPtrArray *a, GPtrArray *b)
+{
+    g_autoptr(GPtrArray) missing = g_ptr_array_new();
+
+    for (guint i = 0; i < a->len; i++) {
+        if (!g_ptr_array_find_with_equal_func(b, g_ptr_array_index(a, i), g_str_equal, NULL))
+            g_ptr_array_add(missing, g_ptr_array_index(a, i));
+    }
+    return missing->len ? lines_print(missing) : NULL;
+}
+
+/* An address, a route or a child of the link that this piece is about. */
+static gboolean belongs_to(const GPtrArray *piece, const char *text)
+{
+    const char *name = (const char *)g_ptr_array_index(piece, 0) + strlen("link add "), *device = strstr(text, " dev ");
+    gsize length = strcspn(name, " ");
+
+    if (!device && !(device = strstr(text, " parent ")))
+        return FALSE;
+    device = strchr(device + 1, ' ') + 1;
+    return strncmp(device, name, length) == 0 && strchr(" .", device[length]);
+}
+
+/* What is gone again, or left over from earlier runs, is history, and a rail stays one when its neighbour goes. */
+static gboolean is_history(const char *text)
+{
+    return strstr(text, " mark ") || strstr(text, " del ") || g_str_has_prefix(text, "saved") ||
+           g_str_has_prefix(text, "link set") || (g_str_has_prefix(text, "sysctl") && !strstr(text, "/all/"));
+}
+
+/* The world's lines in pieces: settings; a piece per link with its addresses (and its children); the rest. */
+static GPtrArray *cut_in_pieces(const GPtrArray *lines)
+{
+    GPtrArray *pieces = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+    GPtrArray *settings = lines_copy(lines), *rest = lines_copy(lines);
+
+    g_ptr_array_set_size(settings, 0);
+    g_ptr_array_set_size(rest, 0);
+    g_ptr_array_add(pieces, settings);
+    for (guint i = 0; i < lines->len && strcmp(g_ptr_array_index(lines, i), "apply") != 0; i++) {
+        const char *text = g_ptr_array_index(lines, i);
+        GPtrArray *last = g_ptr_array_index(pieces, pieces->len - 1);
+
+        if (g_str_has_prefix(text, "config"))
+            g_ptr_array_add(settings, g_strdup(text));
+        else if (g_str_has_prefix(text, "link add") && !strstr(text, " parent ")) {
+            GPtrArray *piece = g_ptr_array_new_with_free_func(g_free);
+
+            g_ptr_array_add(piece, g_strdup(text));
+            g_ptr_array_add(pieces, piece);
+        } else if (rest->len == 0 && pieces->len > 1 && belongs_to(last, text))
+            g_ptr_array_add(last, g_strdup(text));
+        else if (!is_history(text))
+            g_ptr_array_add(rest, g_strdup(text));
+    }
+    g_ptr_array_add(pieces, rest);
+    return pieces;
+}
+
+static void put_piece(GPtrArray *lines, const GPtrArray *piece)
+{
+    for (guint i = 0; i < piece->len; i++)
+        g_ptr_array_add(lines, g_strdup(g_ptr_array_index(piece, i)));
+}
+
+/* `dice` NULL: in the order they have, and one run at the end. */
+static GPtrArray *arrange(const GPtrArray *pieces, Dice *dice)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) order = g_ptr_array_new();
+
+    for (guint i = 1; i + 1 < pieces->len; i++) {
+        guint at = dice ? dice_roll(dice, i) : i - 1;
+
+        g_ptr_array_insert(order, (gint)at, g_ptr_array_index(pieces, i));
+    }
+    put_piece(lines, g_ptr_array_index(pieces, 0));
+    for (guint i = 0; i < order->len; i++) {
+        put_piece(lines, g_ptr_array_index(order, i));
+        if (dice && dice_chance(dice, 50))
+            g_ptr_array_add(lines, g_strdup("apply"));
+    }
+    put_piece(lines, g_ptr_array_index(pieces, pieces->len - 1));
+    g_ptr_array_add(lines, g_strdup("apply"));
+    return lines;
+}
+
+/* Two links of one name, or a port before its bond: other lines would be refused in another order. */
+static gboolean depends_on_order(const GPtrArray *pieces)
+{
+    for (guint i = 1; i + 1 < pieces->len; i++) {
+        const GPtrArray *piece = g_ptr_array_index(pieces, i);
+        const char *text = g_ptr_array_index(piece, 0);
+        gsize name = strcspn(text + strlen("link add "), " ") + strlen("link add ");
+
+        if (strstr(text, "bond"))
+            return TRUE;
+        for (guint j = 1; j < i; j++) {
+            const GPtrArray *earlier = g_ptr_array_index(pieces, j);
+
+            if (strncmp(text, g_ptr_array_index(earlier, 0), name + 1) == 0)
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean order_does_not_matter(Case *c)
+{
+    g_autoptr(GPtrArray) pieces = cut_in_pieces(c->lines), straight = NULL, shuffled = NULL;
+    g_autoptr(World) expected = NULL, found = NULL;
+    g_autoptr(GPtrArray) a = NULL, b = NULL;
+    g_autofree char *missing = NULL, *more = NULL, *text = NULL;
+    g_autoptr(Planned) planned = NULL;
+    Dice dice = dice_new(c->seed);
+
+    if (depends_on_order(pieces))
+        return TRUE;
+    straight = arrange(pieces, NULL);
+    shuffled = arrange(pieces, &dice);
+    expected = world_build(straight);
+    found = world_build(shuffled);
+    planned = world_plan(expected->config, expected->kernel, WORLD_APPLY, NULL);
+    if (!planned || any_blocked(planned->rails)) /* what is blocked is left as it happens to be */
+        return TRUE;
+    a = describe_result(expected->kernel);
+    b = describe_result(found->kernel);
+    missing = lines_missing(a, b);
+    more = lines_missing(b, a);
+    if (!missing && !more)
+        return TRUE;
+    text = lines_print(shuffled);
+    return broken(c, "in this order\n%s  there is not\n%s  but there is\n%s", text, missing ? missing : "",
+                  more ? more : "");
+}
+
+/* ---- (i) the order of a plan ---- */
+
+static int effective_rp(const Case *c, int own)
+{
+    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, own, c->world->kernel->now->all[IBH_SYSCTL_RP_FILTER]);
+}
+
+static gboolean tightens(const Case *c, const IbhOp *op)
+{
+    return op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER && effective_rp(c, op->to) == 1 &&
+           effective_rp(c, op->from) != 1;
+}
+
+/* Its address is a rail's, and has the right rule besides: nothing depends on this one and its routes. */
+static gboolean is_superseded(const Case *c, const Planned *planned, const IbhRule *rule)
+{
+    return planned != c->undo && ibh_rails_owner(planned->rails, &rule->from.ip);
+}
+
+/* `early` must not come before `late`. */
+static gboolean wrong_order(const Case *c, const Planned *planned, const IbhOp *early, const IbhOp *late)
+{
+    if (tightens(c, early) && late->type == IBH_OP_ANNOUNCE) /* of a rail: what was one is undone afterwards */
+        return ibh_rails_owner(planned->rails, &late->ip) && count_holders(planned->seen, &late->ip) == 1;
+    if (early->type == IBH_OP_ROUTE_DEL && late->type == IBH_OP_RULE_DEL)
+        return early->ifindex == late->ifindex && early->route.table == late->rule.table &&
+               is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
+    if (early->type == IBH_OP_RULE_ADD && (late->type == IBH_OP_ROUTE_ADD || late->type == IBH_OP_ROUTE_REPLACE))
+        return early->rule.table == late->route.table;
+    return FALSE;
+}
+
+static gboolean plan_is_ordered(Case *c, const Planned *planned)
+{
+    for (guint i = 0; i < n_ops(planned); i++) {
+        for (guint j = i + 1; j < n_ops(planned); j++) {
+            g_autofree char *first = NULL, *second = NULL;
+
+            if (!wrong_order(c, planned, op_at(planned, i), op_at(planned, j)))
+                continue;
+            first = ibh_op_command(op_at(planned, i));
+            second = ibh_op_command(op_at(planned, j));
+            return broken(c, "%s comes before %s", first, second);
+        }
+    }
+    return TRUE;
+}
+
+static gboolean order_is_right(Case *c)
+{
+    return plan_is_ordered(c, c->planned) && plan_is_ordered(c, c->undo);
+}
+
+/* ---- (j) only what was asked for ---- */
+
+static gboolean names_contain(const GPtrArray *names, const char *name)
+{
+    for (guint i = 0; i < names->len; i++) {
+        if (strcmp(g_ptr_array_index(names, i), name) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Whose place this operation takes; NULL: nobody's. */
+static const IbhNic *find_evicted(const Planned *planned, const IbhOp *come)
+{
+    const IbhRoute *gone = come->type == IBH_OP_ROUTE_REPLACE ? &come->replaced : NULL;
+
+    for (guint i = 0; !gone && come->type == IBH_OP_ROUTE_ADD && i < n_ops(planned); i++) {
+        if (op_at(planned, i)->type == IBH_OP_ROUTE_DEL &&
+            ibh_route_same_place(&op_at(planned, i)->route, &come->route))
+            gone = &op_at(planned, i)->route;
+    }
+    if (!gone)
+        return NULL;
+    return gone->ifindex ? ibh_rails_nic(planned->rails, gone->ifindex)
+                         : ibh_rails_nic_by_table(planned->rails, gone->table);
+}
+
+/* Whoever was asked for, and rails that must move along because a place of theirs is needed. */
+static GPtrArray *find_allowed(const Planned *planned, const char *name)
+{
+    GPtrArray *allowed = g_ptr_array_new();
+    guint before;
+
+    g_ptr_array_add(allowed, (gpointer)(guintptr)name);
+    do {
+        before = allowed->len;
+        for (guint i = 0; i < n_ops(planned); i++) {
+            const IbhNic *evicted = find_evicted(planned, op_at(planned, i));
+
+            if (evicted && names_contain(allowed, op_at(planned, i)->iface) &&
+                !names_contain(allowed, evicted->link->name))
+                g_ptr_array_add(allowed, (gpointer)(guintptr)evicted->link->name);
+        }
+    } while (allowed->len > before);
+    return allowed;
+}
+
+/* Rails that stay may have to answer for the one that is undone, and announce its address. */
+static gboolean is_for_another(const Planned *planned, const IbhOp *op)
+{
+    return op->type == IBH_OP_ANNOUNCE || (planned->after && op->type == IBH_OP_SYSCTL_SET);
+}
+
+static gboolean only_one(Case *c, FakeKernel *kernel, const char *name, WorldAction action)
+{
+    const char *const only[] = {name, NULL};
+    g_autoptr(Planned) planned = world_plan(c->world->config, kernel, action, only);
+    g_autoptr(GPtrArray) allowed = find_allowed(planned, name);
+    g_autoptr(IbhOutcome) outcome = NULL;
+
+    for (guint i = 0; i < n_ops(planned); i++) {
+        g_autofree char *command = NULL;
+
+        if (names_contain(allowed, op_at(planned, i)->iface) || is_for_another(planned, op_at(planned, i)))
+            continue;
+        command = ibh_op_command(op_at(planned, i));
+        return broken(c, "asked for %s alone, it plans for %s: %s", name, op_at(planned, i)->iface, command);
+    }
+    outcome = ibh_apply(planned->plan, fake_execute, kernel);
+    ibh_state_remember(kernel->now->state, outcome->done, TRUE);
+    if (outcome->errors->len || kernel->inexact)
+        return broken(c, "asked for %s alone, it is refused: %s", name,
+                      outcome->errors->len ? (const char *)g_ptr_array_index(outcome->errors, 0) : "inexact");
+    return TRUE;
+}
+
+static gboolean one_by_one(Case *c)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel);
+    const GPtrArray *nics = c->planned->rails->nics;
+    g_autoptr(Planned) rest = NULL;
+
+    for (guint i = 0; i < nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(nics, i);
+
+        if (!only_one(c, kernel, nic->link->name, WORLD_APPLY))
+            return FALSE;
+    }
+    rest = world_plan(c->world->config, kernel, WORLD_APPLY, NULL);
+    world_run(kernel, rest);
+    if (!same_world(c, c->after, kernel, "one by one, it comes to another end"))
+        return FALSE;
+    for (guint i = 0; i < nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(nics, i);
+
+        if (!only_one(c, kernel, nic->link->name, WORLD_UNDO))
+            return FALSE;
+    }
+    return !has_ours(kernel) || broken(c, "undone one by one, something of ours stands");
+}
+
+/* ---- (k) nothing that comes in is dropped on the way ---- */
+
+typedef struct {
+    IbhIp ip, peer;
+    gboolean before, after;
+} Inbound;
+
+/* What a peer sends to this address comes in by the NIC it learned, and passes that NIC's rp_filter. */
+static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
+{
+    const FakeLearned *learned = fake_learned(kernel, &in->ip);
+    const IbhLink *link = learned ? ibh_snapshot_link(kernel->now, learned->ifindex) : NULL;
+    FibAnswer answer;
+    int filter;
+
+    if (!link)
+        return FALSE;
+    filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, link->sysctl[IBH_SYSCTL_RP_FILTER],
+                                  kernel->now->all[IBH_SYSCTL_RP_FILTER]);
+    if (filter == 0)
+        return TRUE;
+    answer = fib_lookup(kernel->now, &in->ip, &in->peer);
+    /* Where there is no way back, it is not the filter that cuts anybody off. */
+    return answer.kind != FIB_DEVICE || is_led(&answer) || filter == 2 || answer.ifindex == link->ifindex;
+}
+
+/* ARP flux: whichever rail of the wire answered first. */
+static void teach_peers(FakeKernel *kernel, const IbhRails *rails, guint64 seed)
+{
+    Dice dice = dice_new(seed);
+
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+        FakeLearned learned = {.ip = address->local};
+        guint64 wire = find_wire(rails, kernel->now, &address->local);
+        guint seen = 0;
+
+        for (guint j = 0; j < kernel->now->links->len; j++) {
+            const IbhLink *link = &g_array_index(kernel->now->links, IbhLink, j);
+
+            if ((wire & bit(link->ifindex)) && link->carrier && is_candidate(rails, link->ifindex) &&
+                dice_roll(&dice, ++seen) == 0)
+                learned.ifindex = link->ifindex;
+        }
+        if (learned.ifindex && !fake_learned(kernel, &address->local))
+            g_array_append_val(kernel->learned, learned);
+    }
+}
+
+/* Whether it is for us to let this in: not by a strict rp_filter that is not ours to loosen, and not where a rail that
+ * was asked to be strict answered for a NIC that is none. */
+static gboolean is_ours_to_let_in(const FakeKernel *kernel, const IbhRails *rails, const IbhAddress *address)
+{
+    const FakeLearned *learned = fake_learned(kernel, &address->local);
+    const IbhNic *nic = learned ? ibh_rails_nic(rails, learned->ifindex) : NULL;
+
+    if (!nic || is_kept(nic, IBH_SYSCTL_RP_FILTER) || nic->status == IBH_NIC_BLOCKED)
+        return FALSE;
+    if (count_holders(kernel->now, &address->local) > 1) /* nobody can say where it should come in */
+        return FALSE;
+    if (ibh_rails_nic(rails, address->ifindex)->status != IBH_NIC_RAIL && address->ifindex != learned->ifindex)
+        return FALSE;
+    return nic->status == IBH_NIC_RAIL || is_our_value(kernel->now, nic->link, IBH_SYSCTL_RP_FILTER);
+}
+
+static GArray *find_inbound(const FakeKernel *kernel, const IbhRails *rails)
+{
+    GArray *all = g_array_new(FALSE, TRUE, sizeof(Inbound));
+
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+        Inbound in = {.ip = address->local};
+
+        if (is_address_up(kernel->now, address) && is_candidate(rails, address->ifindex) &&
+            find_neighbour(kernel->now, &address->subnet, &in.peer)) {
+            in.before = comes_in(kernel, &in) && is_ours_to_let_in(kernel, rails, address);
+            g_array_append_val(all, in);
+        }
+    }
+    return all;
+}
+
+static gboolean dropped(Case *c, const FakeKernel *kernel, const Inbound *in, const char *when)
+{
+    char peer[IBH_IP_STRLEN], ip[IBH_IP_STRLEN];
+    FibAnswer answer = fib_lookup(kernel->now, &in->ip, &in->peer);
+    const IbhLink *link = ibh_snapshot_link(kernel->now, fake_learned(kernel, &in->ip)->ifindex);
+    g_autofree char *text = fib_describe(kernel->now, &answer);
+
+    return broken(c, "%s, what %s sends to %s (learned at %s) is dropped: rp_filter %d, the way back is %s", when,
+                  ibh_ip_format(&in->peer, peer), ibh_ip_format(&in->ip, ip), link->name,
+                  link->sysctl[IBH_SYSCTL_RP_FILTER], text);
+}
+
+static gboolean every_step_lets_in(Case *c, const Planned *planned, FakeKernel *kernel, const FakeKernel *end)
+{
+    g_autoptr(GArray) all = find_inbound(kernel, planned->rails);
+
+    for (guint i = 0; i < all->len; i++) {
+        Inbound *in = &g_array_index(all, Inbound, i);
+
+        in->after = comes_in(end, in);
+    }
+    for (guint i = 0; i < n_ops(planned); i++) {
+        const IbhOp *op = op_at(planned, i);
+
+        fake_execute(kernel, op, NULL);
+        for (guint j = 0; j < all->len; j++) {
+            const Inbound *in = &g_array_index(all, Inbound, j);
+
+            if (in->before && in->after && !comes_in(kernel, in)) {
+                g_autofree char *command = ibh_op_command(op), *when = g_strdup_printf("after %s", command);
+
+                return dropped(c, kernel, in, when);
+            }
+        }
+    }
+    return TRUE;
+}
+
+static gboolean changes_rule(const Planned *planned, IbhOpType type, const IbhIp *ip)
+{
+    for (guint i = 0; i < n_ops(planned); i++) {
+        if (op_at(planned, i)->type == type && ibh_ip_equal(&op_at(planned, i)->rule.from.ip, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean learned_at(Case *c, const FakeKernel *kernel, const IbhIp *ip, const IbhLink *link, const char *when)
+{
+    const FakeLearned *learned = fake_learned(kernel, ip);
+    char text[IBH_IP_STRLEN];
+
+    if (!(link->flags & IFF_UP) || !link->carrier || (learned && learned->ifindex == link->ifindex))
+        return TRUE;
+    return broken(c, "%s, peers were not told that %s is at %s", when, ibh_ip_format(ip, text), link->name);
+}
+
+/* A rail's new rule, and peers that go on as they learned: half the traffic takes the wrong NIC. */
+static gboolean peers_know_rails(Case *c, const FakeKernel *kernel)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+        const IbhNic *owner = ibh_rails_owner(c->planned->rails, &address->local);
+
+        if (owner && owner->settings.announce && changes_rule(c->planned, IBH_OP_RULE_ADD, &address->local) &&
+            !learned_at(c, kernel, &address->local, owner->link, "after --apply"))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Main's longest prefix over the address has the same NIC: else it is one NIC's for near peers, and another's for far
+ * ones. */
+static gboolean main_agrees(const IbhSnapshot *world, const IbhIp *ip, int ifindex)
+{
+    guint first, end;
+
+    fib_table(world, IBH_TABLE_MAIN, &first, &end);
+    for (; first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (ibh_prefix_contains(&route->dst, ip))
+            return route->ifindex == ifindex && route->dst.length &&
+                   route->protocol == RTPROT_KERNEL; /* others need not be looked at */
+    }
+    return FALSE;
+}
+
+static gboolean is_undone(const Planned *undo, const IbhNic *nic)
+{
+    for (guint i = 0; i < n_ops(undo); i++) {
+        if (op_at(undo, i)->type == IBH_OP_RULE_DEL && op_at(undo, i)->ifindex == nic->link->ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Without rules, the address is where its answers leave; peers must be told where that NIC is undone, too. */
+static gboolean peers_know_what_is_left(Case *c, const FakeKernel *kernel)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+        const IbhNic *owner = ibh_rails_owner(c->undo->rails, &address->local), *now;
+        FibAnswer answer;
+        IbhIp peer;
+
+        if (!owner || !owner->settings.announce || owner->link->ifindex != address->ifindex ||
+            !changes_rule(c->undo, IBH_OP_RULE_DEL, &address->local) ||
+            !find_neighbour(kernel->now, &address->subnet, &peer))
+            continue;
+        answer = fib_lookup(kernel->now, &address->local, &peer);
+        if (!is_undone(c->undo, owner))
+            continue;
+        now = answer.kind == FIB_DEVICE && !is_led(&answer) ? ibh_rails_nic(c->undo->rails, answer.ifindex) : NULL;
+        if (now && is_undone(c->undo, now) && main_agrees(kernel->now, &address->local, now->link->ifindex) &&
+            !learned_at(c, kernel, &address->local, now->link, "after --undo"))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean nothing_is_dropped(Case *c)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel), end = NULL, undone = NULL;
+
+    teach_peers(kernel, c->planned->rails, c->seed);
+    end = fake_kernel_clone(kernel);
+    world_run(end, c->planned);
+    if (!every_step_lets_in(c, c->planned, kernel, end) || !peers_know_rails(c, end))
+        return FALSE;
+    undone = fake_kernel_clone(end);
+    world_run(undone, c->undo);
+    return every_step_lets_in(c, c->undo, end, undone) && peers_know_what_is_left(c, undone);
+}
+
+/* ---- running ---- */
+
+static const struct {
+    const char *name;
+    Property holds;
+    guint every; /* it is tried in one world of so many: some cost more than others */
+} properties[] = {
+    {"nothing is refused", nothing_is_refused, 1},
+    {"a second plan is empty", second_plan_is_empty, 1},
+    {"foreign things stay", foreign_things_stay, 1},
+    {"rails are right", rails_are_right, 1},
+    {"nothing is lost while applying", nothing_is_lost_applying, 1},
+    {"nothing is worse than without us", nothing_is_worse_than_without_us, 1},
+    {"nothing is lost while undoing", nothing_is_lost_undoing, 1},
+    {"what comes in is let in", nothing_is_dropped, 1},
+    {"undo gives all back", undo_gives_all_back, 1},
+    {"the order of a plan is right", order_is_right, 1},
+    {"the order of arrivals does not matter", order_does_not_matter, 2},
+    {"one by one", one_by_one, 2},
+    {"there is a way back from everywhere", there_is_a_way_back, 2},
+    {"commands can be pasted", commands_can_be_pasted, 4},
+    {"failures are contained", failures_are_contained, 4},
+};
+
+static void case_clear(Case *c)
+{
+    world_free(c->world);
+    planned_free(c->planned);
+    planned_free(c->undo);
+    fake_kernel_free(c->after);
+    fake_kernel_free(c->undone);
+    g_free(c->reason);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Case, case_clear)
+
+/* FALSE: no world, the configuration is refused. */
+static gboolean case_init(Case *c)
+{
+    c->world = world_build(c->lines);
+    c->planned = c->world ? world_plan(c->world->config, c->world->kernel, WORLD_APPLY, NULL) : NULL;
+    if (!c->planned)
+        return FALSE;
+    c->after = fake_kernel_clone(c->world->kernel);
+    world_run(c->after, c->planned);
+    c->undo = world_plan(c->world->config, c->after, WORLD_UNDO, NULL);
+    c->undone = fake_kernel_clone(c->after);
+    world_run(c->undone, c->undo);
+    return TRUE;
+}
+
+/* `only` NULL: all that are due. */
+static gboolean case_holds(Case *c, const char *only)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(properties); i++) {
+        if (only ? strcmp(only, properties[i].name) != 0 : c->seed % properties[i].every != 0)
+            continue;
+        c->property = properties[i].name;
+        if (!properties[i].holds(c))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean still_fails(const GPtrArray *lines, gpointer data)
+{
+    const Case *failed = data;
+    g_auto(Case) c = {.seed = failed->seed, .lines = lines};
+
+    return case_init(&c) && !case_holds(&c, failed->property);
+}
+
+static void print_plan(const Planned *planned, const char *title)
+{
+    fprintf(stderr, "  %s:\n", title);
+    for (guint i = 0; i < n_ops(planned); i++) {
+        g_autofree char *command = ibh_op_command(op_at(planned, i));
+
+        fprintf(stderr, "    %2u. [%d] %s   # %s\n", i + 1, op_at(planned, i)->unit, command, op_at(planned, i)->why);
+    }
+}
+
+static void report(const Case *failed)
+{
+    g_autoptr(GPtrArray) lines = lines_copy(failed->lines);
+    g_auto(Case) small = {.seed = failed->seed, .lines = lines};
+    Case shrinking = *failed;
+    g_autofree char *text = NULL, *world = NULL;
+
+    lines_shrink(lines, still_fails, &shrinking);
+    if (!case_init(&small) || case_holds(&small, failed->property))
+        g_error("shrinking lost the failure");
+    text = lines_print(lines);
+    world = fake_print(small.world->kernel);
+    fprintf(stderr, "\nIBH_SEED=%" G_GUINT64_FORMAT ": \"%s\" does not hold:\n  %s\n  in this world:\n%s", failed->seed,
+            failed->property, small.reason, text);
+    print_plan(small.planned, "the plan to apply");
+    print_plan(small.undo, "the plan to undo that");
+}
+
+static guint64 number_from(const char *variable, guint64 otherwise)
+{
+    const char *text = g_getenv(variable);
+
+    return text ? g_ascii_strtoull(text, NULL, 10) : otherwise;
+}
+
+static void test_worlds(void **state)
+{
+    guint64 first = number_from("IBH_SEED", 1), cases = number_from("IBH_CASES", 20000);
+    guint refused = 0, operations = 0;
+
+    (void)state;
+    print_message("IBH_SEED=%" G_GUINT64_FORMAT " IBH_CASES=%" G_GUINT64_FORMAT "\n", first, cases);
+    for (guint64 seed = first; seed < first + cases; seed++) {
+        g_autoptr(GPtrArray) lines = random_lines(seed);
+        g_auto(Case) c = {.seed = seed, .lines = lines};
+
+        if (!case_init(&c)) {
+            refused++;
+            continue;
+        }
+        operations += n_ops(c.planned);
+        if (!case_holds(&c, NULL)) {
+            report(&c);
+            fail();
+        }
+    }
+    if (cases >= 1000 && operations < 3 * cases)
+        fail_msg("only %u operations: these worlds have nothing to test", operations);
+    print_message("%u operations planned; %u worlds without a configuration that holds\n", operations, refused);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_worlds)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+#include "rt_tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNTOUCHED 4711u
+
+typedef struct {
+    const char *text;
+    const char *name;
+    guint32 table; /* 0: not found */
+} Case;
+
+static const char STOCK[] = "#\n# reserved values\n#\n255\tlocal\n254\tmain\n253\tdefault\n0\tunspec\n#\n# local\n#\n"
+                            "#1\tinr.ruhep\n941 rail0\n  942\trail1   # the second\n0x3af rail2\n4294967295 last";
+
+static const Case CASES[] = {
+    /* clang-format off */
+    {STOCK, "main", 254},
+    {STOCK, "rail0", 941},
+    {STOCK, "rail1", 942},
+    {STOCK, "rail2", 943},
+    {STOCK, "last", 4294967295u},
+    {STOCK, "inr.ruhep", 0},
+    {STOCK, "rail", 0},
+    {STOCK, "rail00", 0},
+    {STOCK, "RAIL0", 0},
+    {STOCK, "second", 0},
+    {STOCK, "#", 0},
+    {STOCK, "", 0},
+    {"", "rail0", 0},
+    {"7\n7 \n", "", 0},
+    {"\n\n\n", "rail0", 0},
+    {"7 rail0\r\n8 rail1\r\n", "rail0", 7},
+    {"7 rail0\r\n8 rail1\r\n", "rail1", 8},
+    {"7 rail0\n8 rail0\n", "rail0", 7},       /* the first one holds */
+    {"010 rail0\n", "rail0", 10},             /* decimal, as ip reads it */
+    {"7 rail0 and more\n", "rail0", 7},       /* ip stops at the name, too */
+    {"7 rail0#1\n", "rail0#1", 7},
+    {"7 rail0#1\n", "rail0", 0},
+    {"7 #rail0\n", "#rail0", 0},
+    /* malformed lines are passed over, the good one behind them is found */
+    {"rail0 7\nx rail0\n-7 rail0\n+7 rail0\n7rail0\n7\n7 \n5 rail0", "rail0", 5},
+    {"4294967296 rail0\n0x100000000 rail0\n99999999999999999999 rail0\n5 rail0", "rail0", 5},
+    {"0x rail0\n0xg rail0\n0x-7 rail0\n0x0x7 rail0\n7x rail0\n7.0 rail0\n5 rail0", "rail0", 5},
+    {"#7 rail0\n # 7 rail0\n\t#\n5 rail0", "rail0", 5},
+    /* clang-format on */
+};
+
+/* The text is copied to the byte, so that a read beyond its end is seen by valgrind and the sanitizers. */
+static gboolean find(const char *text, gsize length, const char *name, guint32 *ret_table)
+{
+    g_autofree char *exact = g_malloc(length + 1);
+    char *start = exact + 1;
+
+    memcpy(start, text, length);
+    return ibh_rt_tables_find(start, length, name, ret_table);
+}
+
+static void test_cases(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        const Case *c = &CASES[i];
+        guint32 table = UNTOUCHED;
+        gboolean found = find(c->text, strlen(c->text), c->name, &table);
+
+        if (found != (c->table != 0) || table != (found ? c->table : UNTOUCHED))
+            fail_msg("case %zu: name %s: %s, table %u", i, c->name, found ? "found" : "not found", table);
+    }
+}
+
+static void test_id_zero_is_found(void **state)
+{
+    guint32 table = UNTOUCHED;
+
+    (void)state;
+    assert_true(find(STOCK, strlen(STOCK), "unspec", &table));
+    assert_int_equal(table, 0);
+}
+
+static void test_stops_at_length(void **state)
+{
+    guint32 table = UNTOUCHED;
+
+    (void)state;
+    assert_false(find("7 rail0\n8 rail1\n", 14, "rail1", &table));
+    assert_true(find("7 rail0\n8 rail1\n", 14, "rail", &table));
+    assert_int_equal(table, 8);
+}
+
+static void test_nul_spoils_its_line_only(void **state)
+{
+    static const char TEXT[] = "7 rail0\0 x\n8 rail0\n9 rail\0 1\n";
+    guint32 table = UNTOUCHED;
+
+    (void)state;
+    assert_true(find(TEXT, sizeof(TEXT) - 1, "rail0", &table));
+    assert_int_equal(table, 8);
+    assert_false(find(TEXT, sizeof(TEXT) - 1, "rail", &table));
+}
+
+static guint32 seed(void)
+{
+    const char *given = getenv("IBH_SEED");
+    guint32 value = given != NULL ? (guint32)strtoul(given, NULL, 0) : g_random_int();
+
+    printf("IBH_SEED=%u\n", value);
+    return value;
+}
+
+static void test_random_bytes(void **state)
+{
+    static const char ALPHABET[] = "0x19 \t\n\r#a\0\xff";
+    GRand *random = g_rand_new_with_seed(seed());
+
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        char text[48];
+        gsize length = (gsize)g_rand_int_range(random, 0, (gint32)sizeof(text));
+        guint32 table = UNTOUCHED;
+
+        for (gsize i = 0; i < length; i++)
+            text[i] = ALPHABET[g_rand_int_range(random, 0, (gint32)sizeof(ALPHABET) - 1)];
+        if (!find(text, length, "a", &table))
+            assert_int_equal(table, UNTOUCHED);
+        else
+            assert_non_null(memchr(text, 'a', length));
+    }
+    g_rand_free(random);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),           cmocka_unit_test(test_id_zero_is_found),
+        cmocka_unit_test(test_stops_at_length), cmocka_unit_test(test_nul_spoils_its_line_only),
+        cmocka_unit_test(test_random_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

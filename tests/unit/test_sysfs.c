@@ -1,0 +1,562 @@
+/*
+ * Compiled together with what it tests: it is no part of the archive that the tests link. It reads trees like /sys,
+ * made below a directory of their own.
+ */
+#include "sysfs.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* ---- a tree and the links of this namespace ------------------------------------------------------------ */
+
+static char *root;
+static GArray *links;
+
+static int set_up(void **state)
+{
+    (void)state;
+    root = g_dir_make_tmp("ib-hook-sysfs-XXXXXX", NULL);
+    links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    return root == NULL;
+}
+
+static void remove_tree(const char *path)
+{
+    GDir *dir = g_file_test(path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open(path, 0, NULL);
+    const char *name;
+
+    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *child = g_build_filename(path, name, NULL);
+        remove_tree(child);
+    }
+    if (dir != NULL)
+        g_dir_close(dir);
+    g_remove(path);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_tree(root);
+    g_clear_pointer(&root, g_free);
+    g_clear_pointer(&links, g_array_unref);
+    return 0;
+}
+
+/* The full path, with its parents made. */
+static char *place(const char *path)
+{
+    char *full = g_build_filename(root, "class", path, NULL);
+    g_autofree char *parent = g_path_get_dirname(full);
+
+    assert_int_equal(g_mkdir_with_parents(parent, 0755), 0);
+    return full;
+}
+
+static void put(const char *path, const char *text)
+{
+    g_autofree char *full = place(path);
+
+    assert_true(g_file_set_contents(full, text, -1, NULL));
+}
+
+static void put_directory(const char *path)
+{
+    g_autofree char *full = place(path);
+
+    assert_int_equal(g_mkdir_with_parents(full, 0755), 0);
+}
+
+/* A port, with its first GID and the netdevs that its table names, in their order. */
+static void put_port(const char *device, int port, const char *gid, const char *const *ndevs)
+{
+    g_autofree char *base = g_strdup_printf("infiniband/%s/ports/%d", device, port);
+    g_autofree char *state_path = g_strconcat(base, "/state", NULL);
+
+    put(state_path, "4: ACTIVE\n");
+    if (gid) {
+        g_autofree char *path = g_strconcat(base, "/gids/0", NULL), *line = g_strconcat(gid, "\n", NULL);
+
+        put(path, line);
+    }
+    for (int i = 0; ndevs && ndevs[i]; i++) {
+        g_autofree char *path = g_strdup_printf("%s/gid_attrs/ndevs/%d", base, i);
+        g_autofree char *line = g_strconcat(ndevs[i], "\n", NULL);
+
+        put(path, line);
+    }
+}
+
+#define NDEVS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* That the device has this netdev, in this namespace. */
+static void put_net(const char *device, const char *iface, const char *dev_port)
+{
+    g_autofree char *net = g_strdup_printf("infiniband/%s/device/net/%s", device, iface);
+    g_autofree char *attribute = g_strdup_printf("net/%s/dev_port", iface);
+
+    put_directory(net);
+    if (dev_port)
+        put(attribute, dev_port);
+}
+
+static IbhLink *add_link(const char *name, guint16 type, const char *lladdr)
+{
+    IbhLink link = {.ifindex = (int)links->len + 1, .type = type};
+
+    g_strlcpy(link.name, name, sizeof link.name);
+    for (const char *at = lladdr; *at; at += at[2] ? 3 : 2) {
+        assert_in_range(link.lladdr_len, 0, IBH_LLADDR_MAX - 1);
+        link.lladdr[link.lladdr_len++] = (guint8)(g_ascii_xdigit_value(at[0]) << 4 | g_ascii_xdigit_value(at[1]));
+    }
+    g_array_append_val(links, link);
+    return &g_array_index(links, IbhLink, links->len - 1);
+}
+
+static IbhLink *add_ethernet(const char *name, const char *mac)
+{
+    return add_link(name, ARPHRD_ETHER, mac);
+}
+
+static const IbhLink *find_link(const char *name)
+{
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (g_str_equal(link->name, name))
+            return link;
+    }
+    fail_msg("no link %s", name);
+    return NULL;
+}
+
+/* Which port each link belongs to, in its order; NULL: none. */
+static void check_rdma(const char *const *expected)
+{
+    ibh_sysfs_find_rdma(root, links);
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (!g_str_equal(link->rdma, expected[i] ? expected[i] : ""))
+            fail_msg("%s: “%s”, not “%s”", link->name, link->rdma, expected[i] ? expected[i] : "");
+    }
+}
+
+#define CHECK_RDMA(...)                                                                                                \
+    do {                                                                                                               \
+        const char *const wanted[] = {__VA_ARGS__};                                                                    \
+        assert_int_equal(G_N_ELEMENTS(wanted), links->len);                                                            \
+        check_rdma(wanted);                                                                                            \
+    } while (0)
+
+#define MAC0 "0c:42:a1:5e:9f:00"
+#define GID0 "fe80:0000:0000:0000:0e42:a1ff:fe5e:9f00"
+#define MAC1 "0c:42:a1:5e:9f:01"
+#define GID1 "fe80:0000:0000:0000:0e42:a1ff:fe5e:9f01"
+#define GID_OTHER "fe80:0000:0000:0000:1234:56ff:fe78:9abc"
+#define GID_NONE "0000:0000:0000:0000:0000:0000:0000:0000"
+#define IPOIB0 "80:00:02:28:fe:80:00:00:00:00:00:00:24:8a:07:03:00:b0:1c:fe"
+#define IPOIB1 "80:00:02:29:fe:80:00:00:00:00:00:00:24:8a:07:03:00:b0:1c:ff"
+#define GUID0 "fe80:0000:0000:0000:248a:0703:00b0:1cfe"
+#define GUID1 "fe80:0000:0000:0000:248a:0703:00b0:1cff"
+
+/* ---- hardware ------------------------------------------------------------------------------------------ */
+
+static void test_mlx5_roce(void **state)
+{
+    (void)state;
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0", "eth0", "eth0", "eth0"));
+    put_net("mlx5_0", "eth0", "0\n");
+    put_port("mlx5_1", 1, GID1, NDEVS("eth1", "eth1"));
+    put_net("mlx5_1", "eth1", "0\n");
+    add_ethernet("eth1", MAC1);
+    add_ethernet("eth0", MAC0);
+    add_ethernet("eth2", "02:00:00:00:00:02");
+    add_link("lo", ARPHRD_LOOPBACK, "00:00:00:00:00:00");
+    CHECK_RDMA("mlx5_1/1", "mlx5_0/1", NULL, NULL);
+}
+
+static void test_mlx5_infiniband(void **state)
+{
+    (void)state;
+    put_port("mlx5_0", 1, GUID0, NULL);
+    put_port("mlx5_1", 1, GUID1, NULL);
+    add_link("ib0", ARPHRD_INFINIBAND, IPOIB0);
+    add_link("ib1", ARPHRD_INFINIBAND, IPOIB1);
+    add_link("ib7", ARPHRD_INFINIBAND, "80:00:02:28:fe:80:00:00:00:00:00:00:00:00:00:00:00:00:00:07");
+    CHECK_RDMA("mlx5_0/1", "mlx5_1/1", NULL);
+}
+
+static void test_pkey_child(void **state)
+{
+    IbhLink *child;
+
+    (void)state;
+    put_port("mlx5_0", 1, GUID0, NULL);
+    put_net("mlx5_0", "ib0", "0\n");
+    add_link("ib0", ARPHRD_INFINIBAND, IPOIB0);
+    child = add_link("ib0.8002", ARPHRD_INFINIBAND, "80:00:05:11:fe:80:00:00:00:00:00:00:24:8a:07:03:00:b0:1c:fe");
+    child->parent = 1;
+    CHECK_RDMA("mlx5_0/1", "mlx5_0/1");
+}
+
+/* One device, two ports: InfiniBand on the first, Ethernet on the second. */
+static void test_mlx4_mixed(void **state)
+{
+    (void)state;
+    put_port("mlx4_0", 1, GUID0, NULL);
+    put_port("mlx4_0", 2, GID0, NDEVS("eth0"));
+    put_net("mlx4_0", "ib0", "0\n");
+    put_net("mlx4_0", "eth0", "1\n");
+    add_link("ib0", ARPHRD_INFINIBAND, IPOIB0);
+    add_ethernet("eth0", MAC0);
+    CHECK_RDMA("mlx4_0/1", "mlx4_0/2");
+}
+
+/* What names no netdevs is told apart by dev_port, whatever the order. */
+static void test_mlx4_without_ndevs(void **state)
+{
+    (void)state;
+    put_port("mlx4_0", 1, NULL, NULL);
+    put_port("mlx4_0", 2, NULL, NULL);
+    put_net("mlx4_0", "eth0", "1\n");
+    put_net("mlx4_0", "ib0", "0\n");
+    put_net("mlx4_0", "eth9", "9\n");
+    add_ethernet("eth0", MAC0);
+    add_link("ib0", ARPHRD_INFINIBAND, IPOIB0);
+    add_ethernet("eth9", MAC1);
+    CHECK_RDMA("mlx4_0/2", "mlx4_0/1", NULL);
+}
+
+/* Both ports are InfiniBand: the GUIDs tell, although both netdevs stand below the one device. */
+static void test_mlx4_two_infiniband(void **state)
+{
+    (void)state;
+    put_port("mlx4_0", 1, GUID0, NULL);
+    put_port("mlx4_0", 2, GUID1, NULL);
+    put_net("mlx4_0", "ib0", "0\n");
+    put_net("mlx4_0", "ib1", "1\n");
+    add_link("ib1", ARPHRD_INFINIBAND, IPOIB1);
+    add_link("ib0", ARPHRD_INFINIBAND, IPOIB0);
+    CHECK_RDMA("mlx4_0/2", "mlx4_0/1");
+}
+
+/* What names its netdev needs no dev_port. */
+static void test_mlx4_two_ethernet(void **state)
+{
+    (void)state;
+    put_port("mlx4_0", 1, GID0, NDEVS("eth0"));
+    put_port("mlx4_0", 2, GID1, NDEVS("eth1"));
+    put_net("mlx4_0", "eth0", NULL);
+    put_net("mlx4_0", "eth1", NULL);
+    add_ethernet("eth1", MAC1);
+    add_ethernet("eth0", MAC0);
+    CHECK_RDMA("mlx4_0/2", "mlx4_0/1");
+}
+
+static void test_omni_path(void **state)
+{
+    (void)state;
+    put_port("hfi1_0", 1, "fe80:0000:0000:0000:0011:7501:0165:b0a1", NULL);
+    add_link("ib0", ARPHRD_INFINIBAND, "80:00:00:02:fe:80:00:00:00:00:00:00:00:11:75:01:01:65:b0:a1");
+    add_ethernet("eth0", "00:11:75:65:b0:a1");
+    CHECK_RDMA("hfi1_0/1", NULL);
+}
+
+/* ---- software ------------------------------------------------------------------------------------------ */
+
+static void test_rxe(void **state)
+{
+    (void)state;
+    put_port("rxe0", 1, GID0, NDEVS("eth0", "eth0"));
+    add_ethernet("eth0", MAC0);
+    add_ethernet("eth1", MAC1);
+    CHECK_RDMA("rxe0/1", NULL);
+}
+
+static void test_siw(void **state)
+{
+    (void)state;
+    put_port("siw0", 1, "0c42:a15e:9f00:0000:0000:0000:0000:0000", NULL);
+    add_ethernet("eth1", MAC1);
+    add_ethernet("eth0", MAC0);
+    CHECK_RDMA(NULL, "siw0/1");
+}
+
+/* From 6.6 on it names its netdev. */
+static void test_siw_with_ndevs(void **state)
+{
+    (void)state;
+    put_port("siw0", 1, "0c42:a15e:9f00:0000:0000:0000:0000:0000", NDEVS("eth0"));
+    add_ethernet("eth0", MAC0);
+    CHECK_RDMA("siw0/1");
+}
+
+/* In older kernels it stands below the NIC's own device. */
+static void test_siw_with_device(void **state)
+{
+    (void)state;
+    put_port("siw0", 1, "0c42:a15e:9f00:0000:0000:0000:0000:0000", NULL);
+    put_net("siw0", "eth0", NULL);
+    add_ethernet("eth0", MAC0);
+    CHECK_RDMA("siw0/1");
+}
+
+/* No GID and no hardware address are not the same thing. */
+static void test_zeros(void **state)
+{
+    (void)state;
+    put_port("siw0", 1, GID_NONE, NULL);
+    put_port("rxe0", 1, GID_NONE, NDEVS("dummy0", "eth0"));
+    add_link("lo", ARPHRD_LOOPBACK, "00:00:00:00:00:00");
+    add_ethernet("eth0", MAC0);
+    add_ethernet("dummy0", "00:00:00:00:00:00");
+    add_link("tun0", ARPHRD_NONE, "");
+    CHECK_RDMA(NULL, NULL, NULL, NULL);
+}
+
+/* ---- names that may be somebody else's ----------------------------------------------------------------- */
+
+/* The VF is in a pod, and called eth0 there, as our own NIC and a NIC without RDMA are called here. */
+static void test_names_of_a_pod(void **state)
+{
+    (void)state;
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
+    put_net("mlx5_0", "eth0", "0\n");
+    put_port("mlx5_2", 1, GID_OTHER, NDEVS("eth0", "eth5"));
+    put_directory("infiniband/mlx5_2/device/net");
+    put_port("mlx5_3", 1, NULL, NDEVS("eth5"));
+    add_ethernet("eth0", MAC0);
+    add_ethernet("eth5", "02:00:00:00:00:05");
+    CHECK_RDMA("mlx5_0/1", NULL);
+}
+
+static void test_vlan(void **state)
+{
+    IbhLink *vlan;
+
+    (void)state;
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0", "eth0", "eth0.100", "eth0.100"));
+    put_net("mlx5_0", "eth0", "0\n");
+    add_ethernet("eth0", MAC0);
+    vlan = add_ethernet("eth0.100", MAC0);
+    vlan->parent = 1;
+    add_ethernet("eth0.200", "02:00:00:00:00:01");
+    CHECK_RDMA("mlx5_0/1", "mlx5_0/1", NULL);
+}
+
+/* RoCE LAG: the bond stands in the table, its ports below the device. */
+static void test_bond(void **state)
+{
+    (void)state;
+    put_port("mlx5_bond_0", 1, GID_OTHER, NDEVS("bond0"));
+    put_net("mlx5_bond_0", "eth0", "0\n");
+    add_ethernet("bond0", MAC0);
+    add_ethernet("eth0", MAC0)->master = 1;
+    add_ethernet("eth1", MAC1)->master = 1;
+    ibh_sysfs_find_rdma(root, links);
+    assert_string_equal(find_link("bond0")->rdma, "mlx5_bond_0/1");
+}
+
+static void test_bond_of_a_pod(void **state)
+{
+    (void)state;
+    put_port("mlx5_bond_0", 1, GID_OTHER, NDEVS("bond0"));
+    put_net("mlx5_bond_0", "eth4", "0\n"); /* a port of another bond */
+    add_ethernet("bond0", MAC0);
+    add_ethernet("eth0", MAC0)->master = 1;
+    add_ethernet("bond4", MAC1);
+    add_ethernet("eth4", MAC1)->master = 3;
+    ibh_sysfs_find_rdma(root, links);
+    assert_string_equal(find_link("bond0")->rdma, "");
+    assert_string_equal(find_link("bond4")->rdma, "");
+}
+
+static void test_known_already(void **state)
+{
+    (void)state;
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
+    put_net("mlx5_0", "eth0", "0\n");
+    g_strlcpy(add_ethernet("eth0", MAC0)->rdma, "irdma0/1", sizeof find_link("eth0")->rdma);
+    CHECK_RDMA("irdma0/1");
+}
+
+/* ---- virtual functions --------------------------------------------------------------------------------- */
+
+static void test_virtual_functions(void **state)
+{
+    (void)state;
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
+    put_net("mlx5_0", "eth0", "0\n");
+    put_port("mlx5_1", 1, GID1, NDEVS("eth0v0"));
+    put_net("mlx5_1", "eth0v0", "0\n");
+    put_directory("net/eth0v0/device/physfn");
+    put_directory("net/ib9/device/physfn");
+    put_directory("net/eth0/device");
+    add_ethernet("eth0", MAC0);
+    add_ethernet("eth0v0", MAC1);
+    add_link("ib9", ARPHRD_INFINIBAND, IPOIB0);
+    CHECK_RDMA("mlx5_0/1", "mlx5_1/1", NULL);
+    assert_false(find_link("eth0")->vf);
+    assert_true(find_link("eth0v0")->vf);
+    assert_true(find_link("ib9")->vf);
+}
+
+/* ---- trees that are not as they should be -------------------------------------------------------------- */
+
+static void test_no_tree(void **state)
+{
+    g_autofree char *real = g_steal_pointer(&root);
+
+    (void)state;
+    add_ethernet("eth0", MAC0);
+    root = g_build_filename(real, "nowhere", NULL);
+    CHECK_RDMA(NULL);
+    g_free(root);
+    root = g_strdup("");
+    ibh_sysfs_find_rdma("/dev/null", links);
+    assert_string_equal(find_link("eth0")->rdma, "");
+    g_free(root);
+    root = g_steal_pointer(&real);
+    CHECK_RDMA(NULL);
+}
+
+static void test_no_links(void **state)
+{
+    (void)state;
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
+    ibh_sysfs_find_rdma(root, links);
+    assert_int_equal(links->len, 0);
+}
+
+static void test_parts_are_missing(void **state)
+{
+    (void)state;
+    put("infiniband/file", "no directory");
+    put_directory("infiniband/empty");
+    put("infiniband/odd/ports", "no directory either");
+    put_directory("infiniband/portless/ports");
+    put_directory("infiniband/bare/ports/1");
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
+    add_ethernet("eth0", MAC0);
+    CHECK_RDMA("mlx5_0/1");
+}
+
+/* What cannot be read is as if it were not there, and nothing waits for it. */
+static void test_unreadable(void **state)
+{
+    g_autofree char *fifo = place("net/eth1/dev_port");
+    g_autofree char *loop = place("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1");
+    g_autofree char *blocked = place("infiniband/mlx5_1/ports/1/gids/0");
+
+    (void)state;
+    put_directory("infiniband/mlx5_0/ports/1/gids/0");
+    put_directory("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0");
+    assert_int_equal(symlink(loop, loop), 0);
+    put("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/2", "eth0\n");
+    put_net("mlx5_0", "eth0", NULL);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(mkfifo(blocked, 0600), 0);
+    put_net("mlx5_1", "eth1", NULL);
+    add_ethernet("eth0", MAC0);
+    add_ethernet("eth1", MAC1);
+    CHECK_RDMA("mlx5_0/1", "mlx5_1/1");
+}
+
+static void test_nonsense(void **state)
+{
+    static const char *const GIDS[] = {"", "\n", "12", "::::", "fe80:zzzz::1", "10.0.0.1", "\xff\xfe\x01", ":"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(GIDS); i++) {
+        g_autofree char *device = g_strdup_printf("odd%d", (int)i);
+
+        put_port(device, 1, GIDS[i], NULL);
+    }
+    g_autofree char *huge = g_strnfill(100000, 'f');
+    put_port("huge", 1, huge, NDEVS(huge, "\xff\n\n", "", "../../eth0", "/etc"));
+    put_net("mlx5_0", "eth1", "one\n");
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
+    add_ethernet("eth0", MAC0);
+    add_link("ib0", ARPHRD_INFINIBAND, IPOIB0);
+    put_port("mlx4_9", 1, "10.0.0.1", NULL); /* as if it had none */
+    put_net("mlx4_9", "ib9", "0\n");
+    add_link("ib9", ARPHRD_INFINIBAND, IPOIB1);
+    CHECK_RDMA("mlx5_0/1", NULL, "mlx4_9/1");
+}
+
+/* rxe lists 1,024 entries: the netdev stands among the first. */
+static void test_huge_table(void **state)
+{
+    (void)state;
+    put_port("rxe0", 1, GID0, NULL);
+    for (int i = 0; i < 1024; i++) {
+        g_autofree char *path = g_strdup_printf("infiniband/rxe0/ports/1/gid_attrs/ndevs/%d", i);
+
+        put(path, i < 512 ? "eth0\n" : "eth0.5\n");
+    }
+    add_ethernet("eth0", MAC0);
+    add_ethernet("eth0.5", MAC0);
+    CHECK_RDMA("rxe0/1", NULL);
+}
+
+static void test_strange_names(void **state)
+{
+    static const char *const NAMES[] = {"$(id)", "a\"b\\c",         "%s%n", "\xff\xfe", "\033[31m",
+                                        "-rf",   "fifteen-bytes-a", NULL};
+    const char *device = "a-device-whose-name-is-as-long-as-the-kernel-lets-it-be-63-byte";
+    g_autofree char *expected = g_strconcat(device, "/1", NULL);
+
+    (void)state;
+    assert_int_equal(strlen(device), 63);
+    put_port(device, 1, GID0, NAMES);
+    for (gsize i = 0; NAMES[i]; i++)
+        add_ethernet(NAMES[i], MAC0);
+    ibh_sysfs_find_rdma(root, links);
+    for (gsize i = 0; NAMES[i]; i++)
+        assert_string_equal(find_link(NAMES[i])->rdma, expected);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_mlx5_roce),
+        TEST(test_mlx5_infiniband),
+        TEST(test_pkey_child),
+        TEST(test_mlx4_mixed),
+        TEST(test_mlx4_without_ndevs),
+        TEST(test_mlx4_two_infiniband),
+        TEST(test_mlx4_two_ethernet),
+        TEST(test_omni_path),
+        TEST(test_rxe),
+        TEST(test_siw),
+        TEST(test_siw_with_ndevs),
+        TEST(test_siw_with_device),
+        TEST(test_zeros),
+        TEST(test_names_of_a_pod),
+        TEST(test_vlan),
+        TEST(test_bond),
+        TEST(test_bond_of_a_pod),
+        TEST(test_known_already),
+        TEST(test_virtual_functions),
+        TEST(test_no_tree),
+        TEST(test_no_links),
+        TEST(test_parts_are_missing),
+        TEST(test_unreadable),
+        TEST(test_nonsense),
+        TEST(test_huge_table),
+        TEST(test_strange_names),
+    };
+
+    g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
