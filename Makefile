@@ -59,7 +59,7 @@ deps:
 
 demo:
 	@packaging/deps.sh build
-	@$(MAKE) -s all
+	@$(MAKE) -s all tools
 	@tests/netns/demo.sh
 
 # ---- tests ---------------------------------------------------------------------------------------

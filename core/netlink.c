@@ -36,7 +36,7 @@ IbhNetlink *ibh_netlink_open(GError **error)
 {
     IbhNetlink *netlink = g_new0(IbhNetlink, 1);
     const int on = 1;
-    int result;
+    int result = 0;
     struct nl_cb *callbacks =
         nl_cb_alloc(NL_CB_CUSTOM); /* of our own: the default set goes by the environment (NLCB) */
 
