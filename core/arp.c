@@ -2,6 +2,7 @@
 
 #include <linux/if_ether.h>
 #include <net/if_arp.h>
+#include <netinet/icmp6.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -35,4 +36,22 @@ gsize ibh_arp_announcement(const IbhLink *link, const IbhIp *ip, guint8 frame[IB
     at = put_bytes(at, nobody, link->lladdr_len);
     at = put_bytes(at, ip->bytes, 4);
     return (gsize)(at - frame);
+}
+
+gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, gboolean router, guint8 packet[IBH_NA_MAX])
+{
+    /* The option is counted in units of 8 bytes; InfiniBand's 20 are padded in front (RFC 4391). */
+    gsize pad = link->type == ARPHRD_INFINIBAND ? 2 : 0;
+    gsize units = (2 + pad + link->lladdr_len + 7) / 8;
+
+    if (!link->lladdr_len || ip->family != AF_INET6)
+        return 0;
+    memset(packet, 0, IBH_NA_MAX);
+    packet[0] = ND_NEIGHBOR_ADVERT;
+    packet[4] = router ? 0xa0 : 0x20; /* router, override */
+    memcpy(packet + 8, ip->bytes, 16);
+    packet[24] = ND_OPT_TARGET_LINKADDR;
+    packet[25] = (guint8)units;
+    memcpy(packet + 26 + pad, link->lladdr, link->lladdr_len);
+    return 24 + units * 8;
 }

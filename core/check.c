@@ -81,7 +81,8 @@ static gboolean is_edge(const IbhPrefix *subnet, const IbhIp *ip)
         zeros &= !set;
         ones &= set;
     }
-    return bits - subnet->length > 1 && ibh_prefix_contains(subnet, ip) && (zeros || ones);
+    return subnet->ip.family == AF_INET && bits - subnet->length > 1 && ibh_prefix_contains(subnet, ip) &&
+           (zeros || ones);
 }
 
 /* An address of ours, or one that stands for a whole subnet of ours. */
@@ -108,27 +109,25 @@ static gboolean is_in_longer_prefix(const GArray *routes, const IbhPrefix *subne
     return FALSE;
 }
 
-static IbhIp nth_host(const IbhPrefix *subnet, guint32 n)
+static IbhIp nth_host(const IbhPrefix *subnet, guint64 n)
 {
     IbhIp ip = subnet->ip;
-    guint32 number =
-        ((guint32)ip.bytes[0] << 24 | (guint32)ip.bytes[1] << 16 | (guint32)ip.bytes[2] << 8 | ip.bytes[3]) + n;
 
-    for (int i = 0; i < 4; i++)
-        ip.bytes[i] = (guint8)(number >> (24 - 8 * i));
+    for (guint at = ibh_ip_bits(&ip) / 8; at-- > 0 && n; n >>= 8)
+        ip.bytes[at] |= (guint8)n; /* the host bits are 0 */
     return ip;
 }
 
 /* A host of the subnet that is neither us, nor the network or broadcast address, nor behind a bridge. */
 static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, const IbhPrefix *subnet, IbhIp *ret_ip)
 {
-    guint bits = ibh_ip_bits(&subnet->ip) - subnet->length;
+    guint bits = MIN(ibh_ip_bits(&subnet->ip) - subnet->length, 32);
     guint64 hosts = (guint64)1 << bits;
     guint64 first = bits > 1 ? 1 : 0, last = bits > 1 ? hosts - 2 : hosts - 1; /* a /31 has neither */
     guint64 step = MAX((last - first) / 64, 1);
 
     for (guint64 n = first; n <= last; n += n < first + 64 ? 1 : step) {
-        IbhIp ip = nth_host(subnet, (guint32)n);
+        IbhIp ip = nth_host(subnet, n);
 
         if (!is_special(rails, &ip) && !is_in_longer_prefix(routes, subnet, &ip)) {
             *ret_ip = ip;
@@ -136,6 +135,11 @@ static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, cons
         }
     }
     return FALSE;
+}
+
+static gboolean is_asked_about(const IbhRails *rails, int family)
+{
+    return !rails->family || rails->family == family;
 }
 
 static void ask(GArray *questions, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
@@ -147,21 +151,21 @@ static void ask(GArray *questions, IbhQuestionKind kind, const IbhNic *nic, cons
     g_array_append_val(questions, question);
 }
 
-static const IbhIp *first_address(const IbhRails *rails, const IbhNic *nic)
+static const IbhIp *first_address(const IbhRails *rails, const IbhNic *nic, int family)
 {
     for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
 
-        if (address->ifindex == nic->link->ifindex)
+        if (address->local.family == family && ibh_nic_serves(nic, address))
             return &address->local;
     }
     return NULL;
 }
 
 /* From each rail to itself and to the next one: all of them are reached in a ring. */
-static void ask_local(const IbhRails *rails, const IbhNic *nic, GArray *questions)
+static void ask_local(const IbhRails *rails, const IbhNic *nic, int family, GArray *questions)
 {
-    const IbhIp *own = first_address(rails, nic), *next = NULL;
+    const IbhIp *own = first_address(rails, nic, family), *next = NULL;
     gboolean passed = FALSE;
 
     for (guint i = 0; i < rails->nics->len; i++) {
@@ -170,8 +174,10 @@ static void ask_local(const IbhRails *rails, const IbhNic *nic, GArray *question
         if (other == nic)
             passed = TRUE;
         else if (other->status == IBH_NIC_RAIL && (passed || !next)) {
-            next = first_address(rails, other);
-            if (passed)
+            const IbhIp *first = first_address(rails, other, family);
+
+            next = first ? first : next;
+            if (passed && first)
                 break;
         }
     }
@@ -190,14 +196,18 @@ static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *que
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         IbhIp neighbour;
 
-        if (address->ifindex != nic->link->ifindex || address->scope >= RT_SCOPE_HOST || ibh_address_is_host(address) ||
-            ibh_rails_owner(rails, &address->local) != nic ||
+        if (!ibh_nic_serves(nic, address) || !is_asked_about(rails, address->local.family) ||
+            ibh_address_is_host(address) || ibh_rails_owner(rails, &address->local) != nic ||
             !find_neighbour(rails, routes, &address->subnet, &neighbour))
             continue;
         ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
-        ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
+        if (neighbour.family == AF_INET) /* IPv6 has no rp_filter */
+            ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
     }
-    ask_local(rails, nic, questions);
+    if (is_asked_about(rails, AF_INET))
+        ask_local(rails, nic, AF_INET, questions);
+    if (is_asked_about(rails, AF_INET6))
+        ask_local(rails, nic, AF_INET6, questions);
 }
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
@@ -369,7 +379,7 @@ static gboolean can_match(const Check *check, const IbhRule *rule, const IbhNic 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (address->ifindex == nic->link->ifindex &&
+        if (ibh_nic_serves(nic, address) && rule->family == address->local.family &&
             ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)))
             return TRUE;
     }
@@ -425,6 +435,30 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
              nic->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
 }
 
+static void judge_errors_in_main(Check *check, const IbhNic *nic)
+{
+    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
+    const GArray *routes = check->rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        /* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
+        if (route->table != IBH_TABLE_MAIN || route->dst.length || route->metric == G_MAXUINT32 ||
+            (route->type != RTN_UNREACHABLE && route->type != RTN_BLACKHOLE && route->type != RTN_PROHIBIT))
+            continue;
+        for (guint j = 0; j < wanted->len; j++) {
+            if (g_array_index(wanted, IbhRoute, j).family != route->family ||
+                !ibh_route_is_default(&g_array_index(wanted, IbhRoute, j)))
+                continue;
+            find(check, nic->link->name, IBH_ERROR, "main-error-route",
+                 g_strdup_printf("ip -%c route show type unreachable", route->family == AF_INET6 ? '6' : '4'),
+                 "main has a default route that is an error, and it comes before the gateway in table %u", nic->table);
+            return;
+        }
+    }
+}
+
 static void judge_duplicates(Check *check, const IbhNic *nic)
 {
     const GArray *addresses = check->rails->snapshot->addresses;
@@ -432,13 +466,75 @@ static void judge_duplicates(Check *check, const IbhNic *nic)
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        const IbhNic *owner =
-            address->ifindex == nic->link->ifindex ? ibh_rails_owner(check->rails, &address->local) : nic;
+        const IbhNic *owner = ibh_nic_serves(nic, address) ? ibh_rails_owner(check->rails, &address->local) : nic;
 
         if (owner && owner != nic)
             find(check, nic->link->name, IBH_ERROR, "duplicate-address",
                  command_for("ip address show", nic->link->name), "%s is also an address of %s, which has the rule",
                  ibh_ip_format(&address->local, ip), owner->link->name);
+    }
+}
+
+/* ---- other NICs on the wire ---- */
+
+static gboolean is_in_rails_subnet(const Check *check, const IbhNic *rail, const IbhIp *ip)
+{
+    const GArray *addresses = check->rails->snapshot->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (address->local.family == AF_INET && ibh_nic_serves(rail, address) && !ibh_address_is_host(address) &&
+            ibh_prefix_contains(&address->subnet, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* It has an address or a neighbour where the rail has its peers. */
+static gboolean is_on_wire_of(const Check *check, const IbhNic *nic, const IbhNic *rail)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == nic->link->ifindex && is_in_rails_subnet(check, rail, &address->local))
+            return TRUE;
+    }
+    for (guint i = 0; i < snapshot->neighbours->len; i++) {
+        const IbhNeighbour *neighbour = &g_array_index(snapshot->neighbours, IbhNeighbour, i);
+
+        if (neighbour->ifindex == nic->link->ifindex && is_in_rails_subnet(check, rail, &neighbour->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean answers_for_all(const Check *check, const IbhNic *nic)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const int *own = nic->link->sysctl, *all = snapshot->all;
+
+    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !nic->link->master &&
+           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(snapshot, nic->link) &&
+           !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
+           !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
+}
+
+/* A NIC that is no rail, on the rails' wire, answers ARP for their addresses as it does for its own. */
+static void judge_foreign_nic(Check *check, const IbhNic *nic)
+{
+    for (guint i = 0; answers_for_all(check, nic) && i < check->rails->nics->len; i++) {
+        const IbhNic *rail = g_ptr_array_index(check->rails->nics, i);
+
+        if (rail->status != IBH_NIC_RAIL || rail->link->type != nic->link->type || !is_on_wire_of(check, nic, rail))
+            continue;
+        find(check, nic->link->name, IBH_WARNING, "foreign-nic-answers",
+             sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1),
+             "it is no rail, but in the subnet of %s, and answers ARP for its address: peers may send to the wrong NIC",
+             rail->link->name);
+        return;
     }
 }
 
@@ -451,7 +547,9 @@ static void judge_rail(Check *check, const IbhNic *nic)
              "%s: nothing can leave or arrive by it",
              nic->link->flags & IFF_UP ? "the link has no carrier (cable, switch port, subnet manager)"
                                        : "the link is administratively down");
-    judge_sysctls(check, nic);
+    if (is_asked_about(check->rails, AF_INET))
+        judge_sysctls(check, nic);
+    judge_errors_in_main(check, nic);
     judge_duplicates(check, nic);
     judge_foreign_rules(check, nic);
     judge_foreign_routes(check, nic);
@@ -509,6 +607,8 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
         if (!ibh_is_selected(nic, only))
             continue;
         judge_vrf(&check, nic);
+        if (is_asked_about(rails, AF_INET))
+            judge_foreign_nic(&check, nic);
         (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);
     }
     return check.findings;

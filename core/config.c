@@ -36,6 +36,7 @@ typedef enum {
 typedef struct {
     Key key;
     gint64 value;
+    char *text;    /* as it was written */
     char *pattern; /* "": [defaults] */
     guint rank;
     guint line;
@@ -64,6 +65,7 @@ static void setting_free(gpointer data)
 {
     Setting *setting = data;
 
+    g_free(setting->text);
     g_free(setting->pattern);
     g_free(setting->origin);
     g_free(setting);
@@ -142,10 +144,10 @@ static const KeyForm KEYS[N_KEYS] = {
                     .words = {{"auto", IBH_MANAGE_AUTO, NOW}, {"yes", IBH_MANAGE_YES, NOW}, {"no", IBH_MANAGE_NO, NOW}}},
     [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294967295) or a name from rt_tables",
                    .words = {{"auto", IBH_TABLE_AUTO, NOW}}, .read = read_table},
-    [KEY_GATEWAY] = {.name = "gateway", .allowed = "none",
-                     .words = {{"none", 0, NOW}, {"auto", 1, LATER}}, .read = read_gateway},
-    [KEY_IPV6] = {.name = "ipv6", .allowed = "no",
-                  .words = {{"no", FALSE, NOW}, {"yes", TRUE, LATER}}},
+    [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none or an address",
+                     .words = {{"auto", IBH_GATEWAY_AUTO, NOW}, {"none", IBH_GATEWAY_NONE, NOW}}, .read = read_gateway},
+    [KEY_IPV6] = {.name = "ipv6", .allowed = "yes or no",
+                  .words = {{"yes", TRUE, NOW}, {"no", FALSE, NOW}}},
     [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
                  .words = {{"auto", IBH_ARP_AUTO, NOW}, {"strict", IBH_ARP_STRICT, NOW}, {"keep", IBH_ARP_KEEP, NOW}}},
     [KEY_ANNOUNCE] = {.name = "announce", .allowed = "yes or no",
@@ -255,12 +257,15 @@ static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_v
     return TRUE;
 }
 
-static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value G_GNUC_UNUSED,
-                             char **ret_reason)
+static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value,
+                             char **ret_reason G_GNUC_UNUSED)
 {
-    if (g_hostname_is_ip_address(text))
-        *ret_reason = g_strdup("not available in this version yet");
-    return FALSE;
+    IbhIp ip;
+
+    if (!ibh_ip_parse(text, &ip))
+        return FALSE;
+    *ret_value = IBH_GATEWAY_ADDRESS; /* which one is in the setting's text */
+    return TRUE;
 }
 
 static gboolean read_value(const Reader *reader, Key key, const char *text, gint64 *ret_value, char **ret_reason)
@@ -280,12 +285,13 @@ static gboolean read_value(const Reader *reader, Key key, const char *text, gint
     return form->read != NULL && form->read(reader, text, ret_value, ret_reason);
 }
 
-static Setting *setting_new(const Reader *reader, Key key, gint64 value)
+static Setting *setting_new(const Reader *reader, Key key, const char *text, gint64 value)
 {
     Setting *setting = g_new0(Setting, 1);
 
     setting->key = key;
     setting->value = value;
+    setting->text = g_strdup(text);
     setting->pattern = g_strdup(reader->pattern);
     setting->rank = reader->rank;
     setting->line = reader->line;
@@ -294,7 +300,7 @@ static Setting *setting_new(const Reader *reader, Key key, gint64 value)
 }
 
 /* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
-static gboolean add_setting(Reader *reader, Key key, gint64 value)
+static gboolean add_setting(Reader *reader, Key key, const char *text, gint64 value)
 {
     g_autofree char *id = g_strdup_printf("%s %s", key_name(key), reader->pattern);
     const Setting *earlier = g_hash_table_lookup(reader->seen, id);
@@ -302,7 +308,7 @@ static gboolean add_setting(Reader *reader, Key key, gint64 value)
 
     if (earlier != NULL)
         return fail(reader, "%s is already set for this section on line %u; use it once", key_name(key), earlier->line);
-    setting = setting_new(reader, key, value);
+    setting = setting_new(reader, key, text, value);
     g_ptr_array_add(reader->settings, setting);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
     return TRUE;
@@ -329,7 +335,7 @@ static gboolean read_setting(Reader *reader)
         return fail(reader, "the same for all interfaces; %s is allowed in [defaults] only", key_name(key));
     if (!read_value(reader, key, text, &value, &reason))
         return fail(reader, "%s; use %s", reason != NULL ? reason : "not allowed", KEYS[key].allowed);
-    return add_setting(reader, key, value);
+    return add_setting(reader, key, text, value);
 }
 
 /* ---- sections ------------------------------------------------------------------------------------ */
@@ -595,6 +601,10 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
     settings.table = (guint32)value_or(best[KEY_TABLE], IBH_TABLE_AUTO);
     settings.arp = (IbhArp)value_or(best[KEY_ARP], IBH_ARP_AUTO);
     settings.announce = value_or(best[KEY_ANNOUNCE], TRUE) != 0;
+    settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
+    if (settings.gateway == IBH_GATEWAY_ADDRESS)
+        (void)ibh_ip_parse(best[KEY_GATEWAY]->text, &settings.gateway_ip);
+    settings.ipv6 = value_or(best[KEY_IPV6], TRUE) != 0;
     for (int i = 0; i < IBH_N_SYSCTLS; i++)
         settings.sysctl[i] = (int)value_or(best[KEY_SYSCTL + i], IBH_SYSCTL_UNSET);
     if (settings.table != IBH_TABLE_AUTO)

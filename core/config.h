@@ -15,8 +15,11 @@
 typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 
+typedef enum { IBH_GATEWAY_NONE, IBH_GATEWAY_AUTO, IBH_GATEWAY_ADDRESS } IbhGateway;
+
 #define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u
+#define IBH_PRIORITY_STEP 1000u /* from one tier to the next */
 #define IBH_TABLE_AUTO 0u
 #define IBH_SYSCTL_UNSET (-2) /* the value follows arp= */
 #define IBH_SYSCTL_KEEP (-1)  /* never touched */
@@ -27,6 +30,9 @@ typedef struct {
     guint32 table; /* IBH_TABLE_AUTO or a number */
     IbhArp arp;
     gboolean announce;
+    gboolean ipv6;
+    IbhGateway gateway;
+    IbhIp gateway_ip;          /* of IBH_GATEWAY_ADDRESS */
     int sysctl[IBH_N_SYSCTLS]; /* a value, IBH_SYSCTL_KEEP or IBH_SYSCTL_UNSET */
     const char *table_origin;  /* "file:line" of table=, NULL where automatic; owned by the config */
 } IbhSettings;

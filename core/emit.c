@@ -16,6 +16,14 @@ IbhPlan *ibh_plan_new(void)
     return plan;
 }
 
+void ibh_plan_keep_family(IbhPlan *plan, int family)
+{
+    for (guint i = plan->ops->len; family && i-- > 0;) {
+        if (ibh_op_family(g_ptr_array_index(plan->ops, i)) != family)
+            g_ptr_array_remove_index(plan->ops, i);
+    }
+}
+
 void ibh_plan_free(IbhPlan *plan)
 {
     if (!plan)
@@ -24,20 +32,26 @@ void ibh_plan_free(IbhPlan *plan)
     g_free(plan);
 }
 
-static int unit_of(const IbhPlan *plan, const IbhNic *nic)
+/* Each family of a NIC stands or falls by itself. */
+static int unit_of(const IbhNic *nic, int family)
+{
+    return family == AF_INET6 ? -nic->link->ifindex : nic->link->ifindex;
+}
+
+static int find_unit(const IbhPlan *plan, const IbhNic *nic, int family)
 {
     for (guint i = 0; i < plan->ops->len; i++) {
         const IbhOp *op = g_ptr_array_index(plan->ops, i);
 
-        if (op->ifindex == nic->link->ifindex && op->type != IBH_OP_ANNOUNCE)
+        if (op->ifindex == nic->link->ifindex && op->type != IBH_OP_ANNOUNCE && ibh_op_family(op) == family)
             return op->unit;
     }
     return 0;
 }
 
-void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b)
+void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b, int family)
 {
-    int unit = unit_of(plan, a), other = unit_of(plan, b);
+    int unit = find_unit(plan, a, family), other = find_unit(plan, b, family);
 
     for (guint i = 0; unit && other && unit != other && i < plan->ops->len; i++) {
         IbhOp *op = g_ptr_array_index(plan->ops, i);
@@ -63,7 +77,11 @@ IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why)
 
 void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
 {
-    ibh_emit(plan, type, nic, why)->rule = *rule;
+    IbhOp *op = ibh_emit(plan, type, nic, why);
+
+    op->rule = *rule;
+    if (nic)
+        op->unit = unit_of(nic, rule->family);
 }
 
 void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
@@ -73,6 +91,8 @@ void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const 
     const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
 
     op->route = *route;
+    if (nic)
+        op->unit = unit_of(nic, route->family);
     if (replaced)
         op->replaced = *replaced;
     op->for_good = goes && goes->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &goes->src);
@@ -105,15 +125,14 @@ void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, 
 {
     IbhOp *op;
 
-    if (ip->family != AF_INET || !from->link->carrier || !(from->link->flags & IFF_UP) ||
-        (from->link->flags & IFF_NOARP)) {
+    if (!from->link->carrier || !(from->link->flags & IFF_UP) || (from->link->flags & IFF_NOARP)) {
         g_free(why);
         return;
     }
     op = ibh_emit(plan, IBH_OP_ANNOUNCE, from, why);
-    op->unit = nic->link->ifindex;
+    op->unit = unit_of(nic, ip->family);
     op->ip = *ip;
-    op->by_kernel = is_kernels_choice(rails->snapshot, from->link->ifindex, ip);
+    op->by_kernel = ip->family == AF_INET && is_kernels_choice(rails->snapshot, from->link->ifindex, ip);
 }
 
 gboolean ibh_is_repeated(const GArray *addresses, guint at)

@@ -7,8 +7,8 @@
 
 IbhPlan *ibh_plan_new(void);
 
-/* Makes one unit of the operations of two NICs. */
-void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b);
+/* Makes one unit of the operations of two NICs in one family. */
+void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b, int family);
 
 /* `nic`: whose unit it belongs to; NULL: something of ours whose NIC is gone. */
 IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why);

@@ -151,6 +151,13 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all)
 
 /* ---- addresses on links ---- */
 
+gboolean ibh_address_counts(const IbhAddress *address)
+{
+    if (address->local.family == AF_INET)
+        return address->scope < RT_SCOPE_HOST;
+    return address->scope == RT_SCOPE_UNIVERSE && !address->tentative;
+}
+
 gboolean ibh_address_is_host(const IbhAddress *address)
 {
     return address->subnet.length == ibh_ip_bits(&address->local) && ibh_ip_equal(&address->subnet.ip, &address->local);
@@ -206,6 +213,11 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
 gboolean ibh_route_is_ours(const IbhRoute *route)
 {
     return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL;
+}
+
+gboolean ibh_route_is_default(const IbhRoute *route)
+{
+    return route->dst.length == 0 && route->type == RTN_UNICAST;
 }
 
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)

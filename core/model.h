@@ -88,7 +88,11 @@ typedef struct {
     guint8 scope;     /* RT_SCOPE_* */
     gboolean secondary;
     gboolean noprefixroute;
+    gboolean tentative; /* IPv6: not (yet) proved to be ours alone: nothing new for it, nothing taken away */
 } IbhAddress;
+
+/* One that a rail serves: every IPv4 address, global IPv6 addresses. */
+gboolean ibh_address_counts(const IbhAddress *address);
 
 /* An address that stands for itself alone (a VIP, a lease of /32): it names no subnet. */
 gboolean ibh_address_is_host(const IbhAddress *address);
@@ -142,6 +146,7 @@ typedef struct {
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
+gboolean ibh_route_is_default(const IbhRoute *route); /* a throw is none */
 /* The kernel keeps one route per table, prefix and metric: these two would stand in each other's place. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 

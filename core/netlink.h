@@ -30,8 +30,8 @@ typedef struct {
 } IbhRouteFilter;
 
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int family, GArray *addresses, GError **error);
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, int family, GArray *rules, GError **error);
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error); /* both families */
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);         /* both families */
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, int family, const IbhRouteFilter *filter, GArray *routes,
                                  GError **error);
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);

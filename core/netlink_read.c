@@ -208,6 +208,8 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (!parse(header, sizeof *info, attributes, IFA_MAX))
         return FALSE;
+    if (info->ifa_family != AF_INET && info->ifa_family != AF_INET6)
+        return TRUE;
     flags = get_u32(attributes[IFA_FLAGS], info->ifa_flags);
     address.ifindex = (int)info->ifa_index;
     address.scope = info->ifa_scope;
@@ -215,14 +217,15 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     address.noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0;
     address.subnet = get_prefix(attributes[IFA_ADDRESS], info->ifa_family, info->ifa_prefixlen);
     address.local = get_ip(attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS], info->ifa_family);
+    address.tentative = (flags & IFA_F_DADFAILED) || ((flags & IFA_F_TENTATIVE) && !(flags & IFA_F_OPTIMISTIC));
     if (address.local.family != AF_UNSPEC)
         g_array_append_val((GArray *)data, address);
     return TRUE;
 }
 
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int family, GArray *addresses, GError **error)
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error)
 {
-    struct ifaddrmsg fixed = {.ifa_family = (guint8)family};
+    struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC};
 
     return dump(netlink, dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address, addresses, addresses,
                 "the addresses", error);
@@ -288,6 +291,8 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (!parse(header, sizeof *info, attributes, FRA_MAX))
         return FALSE;
+    if (info->family != AF_INET && info->family != AF_INET6) /* multicast routing has rules, too */
+        return TRUE;
     rule.family = info->family;
     rule.priority = get_u32(attributes[FRA_PRIORITY], 0);
     rule.from = get_prefix(attributes[FRA_SRC], info->family, info->src_len);
@@ -304,9 +309,9 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, int family, GArray *rules, GError **error)
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
-    struct fib_rule_hdr fixed = {.family = (guint8)family};
+    struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
 
     return dump(netlink, dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule, rules, rules, "the routing rules",
                 error);
@@ -399,8 +404,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, int family, const IbhRoute
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
     if (dump(netlink, message, on_route, &result, routes, "the routes", &local))
         return TRUE;
-    if (filter->table && local->code == ENOENT) /* no such table: no route in it */
-        return TRUE;
+    if ((filter->table && local->code == ENOENT) || local->code == EOPNOTSUPP || local->code == EAFNOSUPPORT)
+        return TRUE; /* no such table, or no IPv6 here: no route in it */
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
 }

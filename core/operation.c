@@ -15,6 +15,25 @@ const char *ibh_op_name(IbhOpType type)
     return names[type];
 }
 
+int ibh_op_family(const IbhOp *op)
+{
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+    case IBH_OP_RULE_DEL:
+        return op->rule.family;
+    case IBH_OP_ROUTE_ADD:
+    case IBH_OP_ROUTE_REPLACE:
+    case IBH_OP_ROUTE_DEL:
+        return op->route.family;
+    case IBH_OP_ANNOUNCE:
+    case IBH_OP_NEIGH_DEL:
+        return op->ip.family;
+    case IBH_OP_SYSCTL_SET:
+        break;
+    }
+    return AF_INET;
+}
+
 void ibh_op_free(IbhOp *op)
 {
     if (!op)
@@ -110,7 +129,9 @@ char *ibh_op_command(const IbhOp *op)
         argument = sysctl_argument(op);
         return g_strdup_printf("sysctl -w %s", argument);
     case IBH_OP_ANNOUNCE:
-        return g_strdup_printf("arping -U -c 1 -I %s %s", iface, ibh_ip_format(&op->ip, ip));
+        return op->ip.family == AF_INET
+                   ? g_strdup_printf("arping -U -c 1 -I %s %s", iface, ibh_ip_format(&op->ip, ip))
+                   : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ibh_ip_format(&op->ip, ip));
     case IBH_OP_NEIGH_DEL:
         return g_strdup_printf("ip neigh del %s dev %s", ibh_ip_format(&op->ip, ip), iface);
     }

@@ -32,6 +32,7 @@ typedef struct {
     char *why;          /* one clause for people */
 } IbhOp;
 
+int ibh_op_family(const IbhOp *op);
 const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)

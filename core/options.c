@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/socket.h>
 
 const char ibh_options_help[] =
     "usage: ib-hook [ACTION] [--iface NAME]... [OPTION]...\n"
@@ -24,6 +25,7 @@ const char ibh_options_help[] =
     "  --format FORMAT  text or json\n"
     "  --config FILE    instead of /etc/ib-hook\n"
     "  --sysfs DIR      instead of /sys\n"
+    "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"
     "  --color WHEN     auto, always or never\n"
@@ -39,6 +41,7 @@ enum {
     OPTION_VERBOSE,
     OPTION_QUIET,
     OPTION_COLOR,
+    OPTION_FAMILY,
     OPTION_LATER
 };
 
@@ -63,7 +66,7 @@ static const struct option options_table[] = {
     {"probe", optional_argument, NULL, OPTION_LATER},
     {"render", optional_argument, NULL, OPTION_LATER},
     {"watch", optional_argument, NULL, OPTION_LATER},
-    {"family", optional_argument, NULL, OPTION_LATER},
+    {"family", required_argument, NULL, OPTION_FAMILY},
     {NULL, 0, NULL, 0},
 };
 
@@ -134,6 +137,14 @@ static gboolean set_color(IbhOptions *options, const char *when, GError **error)
     return refuse(error, "--color %.40s: auto, always or never", shown);
 }
 
+static gboolean set_family(IbhOptions *options, const char *family, GError **error)
+{
+    g_autofree char *shown = g_strescape(family, NULL);
+
+    options->family = g_str_equal(family, "4") ? AF_INET : g_str_equal(family, "6") ? AF_INET6 : 0;
+    return options->family ? TRUE : refuse(error, "--family %.40s: 4 or 6", shown);
+}
+
 static gboolean set_path(char **path, const char *name, const char *value, GError **error)
 {
     if (!value[0])
@@ -167,6 +178,8 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return TRUE;
     case OPTION_COLOR:
         return set_color(options, optarg, error);
+    case OPTION_FAMILY:
+        return set_family(options, optarg, error);
     case OPTION_LATER:
         shown = g_strescape(word, NULL);
         return refuse(error, "%.40s: this version does not have it yet", shown);
@@ -225,6 +238,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
 
         return refuse(error, "\"%.40s\" is no option", shown);
     }
+    if (options->family && (options->action == IBH_ACTION_APPLY || options->action == IBH_ACTION_UNDO))
+        return refuse(error, "--family looks at one family; --apply and --undo do both");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     return TRUE;

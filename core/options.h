@@ -28,6 +28,7 @@ typedef struct {
     gboolean verbose;
     gboolean quiet;
     IbhColor color;
+    int family; /* AF_INET, AF_INET6, 0: both */
 } IbhOptions;
 
 /* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */

@@ -15,6 +15,7 @@
 #include "want.h"
 
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 /* What is wanted of one NIC and not there. */
 typedef struct {
@@ -76,8 +77,8 @@ static void want_all(Work *work)
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        todo.rules = ibh_want_rules(work->rails, nic);
         todo.routes = ibh_want_routes(work->rails, nic);
+        todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
         g_array_append_val(work->todos, todo);
     }
 }
@@ -93,6 +94,21 @@ static Todo *find_todo(const Work *work, const IbhNic *nic)
     return NULL;
 }
 
+/* Of an IPv6 address that is being checked for duplicates nothing is taken away: it will be there in a moment. */
+static gboolean is_undecided(const Work *work, const IbhNic *owner, const IbhPrefix *prefix)
+{
+    const GArray *addresses = work->rails->snapshot->addresses;
+
+    for (guint i = 0; owner && prefix->ip.family == AF_INET6 && i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (address->tentative && address->ifindex == owner->link->ifindex &&
+            (ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
 static void subtract_rules(Work *work)
 {
@@ -106,7 +122,7 @@ static void subtract_rules(Work *work)
             continue;
         stale.owner = ibh_rule_owner(work->rails, stale.rule);
         todo = find_todo(work, stale.owner);
-        if (!todo || !take_rule(todo->rules, stale.rule))
+        if (!(todo && (take_rule(todo->rules, stale.rule) || is_undecided(work, stale.owner, &stale.rule->from))))
             g_array_append_val(work->rules, stale);
     }
 }
@@ -124,7 +140,7 @@ static void subtract_routes(Work *work, gboolean throws)
             continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
         todo = find_todo(work, stale.owner);
-        if (!todo || !take_route(todo->routes, stale.route))
+        if (!(todo && (take_route(todo->routes, stale.route) || is_undecided(work, stale.owner, &stale.route->dst))))
             g_array_append_val(work->routes, stale);
     }
 }
@@ -184,12 +200,14 @@ static void select_work(Work *work)
 
 /* ---- rail by rail ---- */
 
-static char *why_stale(const Stale *stale)
+static char *why_stale(const Work *work, const Stale *stale)
 {
     char ip[IBH_IP_STRLEN];
 
     if (!stale->owner)
         return g_strdup("its interface or address is gone");
+    if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
+        return g_strdup_printf("table %u has no default route", stale->owner->table);
     if (stale->rule)
         return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, ip),
                                stale->owner->link->name);
@@ -208,17 +226,21 @@ static void del_route(Work *work, Stale *stale, char *why)
     stale->done = TRUE;
 }
 
-static void add_routes(Work *work, const Todo *todo)
+static void add_routes(Work *work, const Todo *todo, gboolean defaults)
 {
     char dst[IBH_PREFIX_STRLEN];
 
     for (guint i = 0; i < todo->routes->len; i++) {
         const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
         Stale *stale = (Stale *)(guintptr)find_in_place(work, route);
-        char *why = route->type == RTN_THROW
-                        ? g_strdup_printf("%s belongs to another interface", ibh_prefix_format(&route->dst, dst))
-                        : g_strdup_printf("table %u reaches %s by %s", route->table,
-                                          ibh_prefix_format(&route->dst, dst), todo->nic->link->name);
+        char *why;
+
+        if (ibh_route_is_default(route) != defaults)
+            continue;
+        why = route->type == RTN_THROW
+                  ? g_strdup_printf("%s belongs to another interface", ibh_prefix_format(&route->dst, dst))
+                  : g_strdup_printf("table %u reaches %s by %s", route->table, ibh_prefix_format(&route->dst, dst),
+                                    todo->nic->link->name);
 
         ibh_emit_route(work->plan, work->rails, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
                        stale ? stale->route : NULL, why);
@@ -234,7 +256,7 @@ static void drop_unneeded_routes(Work *work, const Todo *todo)
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
         if (!stale->done && stale->owner == todo->nic && stale->route->table == todo->nic->table)
-            del_route(work, stale, why_stale(stale));
+            del_route(work, stale, why_stale(work, stale));
     }
 }
 
@@ -254,6 +276,12 @@ static void add_rules(Work *work, const Todo *todo)
 /* The rail's table or priority changed: its old rules and routes make room for the rail that follows it. */
 static void drop_superseded(Work *work, const Todo *todo)
 {
+    for (guint i = 0; i < work->routes->len; i++) { /* first: its rules keep bridges from a default route */
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (!stale->done && stale->owner == todo->nic && ibh_route_is_default(stale->route))
+            del_route(work, stale, why_stale(work, stale));
+    }
     for (guint i = 0; i < work->rules->len; i++) {
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
@@ -313,6 +341,12 @@ static gboolean must_clear(const Work *work, const Stale *stale, const Todo *tod
 /* What a NIC that is no rail (any more) left in this rail's table, or leads there, goes before the rail uses it. */
 static void clear_table(Work *work, const Todo *todo)
 {
+    for (guint i = 0; i < work->routes->len; i++) {
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route))
+            del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+    }
     for (guint i = 0; i < work->rules->len; i++) {
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
@@ -357,7 +391,8 @@ static void join_units(const Work *work, const GArray *stales)
 
             stale.done = FALSE;
             if (is_in_the_way(&stale, todo))
-                ibh_plan_join(work->plan, todo->nic, stale.owner);
+                ibh_plan_join(work->plan, todo->nic, stale.owner,
+                              stale.rule ? stale.rule->family : stale.route->family);
         }
     }
 }
@@ -368,9 +403,10 @@ static void program_rails(Work *work)
 
     while ((todo = next_todo(work))) {
         clear_table(work, todo);
-        add_routes(work, todo);
+        add_routes(work, todo, FALSE);
         drop_unneeded_routes(work, todo);
         add_rules(work, todo);
+        add_routes(work, todo, TRUE); /* when its rules are there: without them a bridge would be taken over */
         drop_superseded(work, todo);
         todo->done = TRUE;
     }
@@ -431,8 +467,8 @@ static void announce(Work *work)
         for (guint j = 0; todo->changed && todo->nic->settings.announce && j < addresses->len; j++) {
             const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
 
-            if (address->ifindex == todo->nic->link->ifindex && address->scope < RT_SCOPE_HOST &&
-                ibh_rails_owner(work->rails, &address->local) == todo->nic && !ibh_is_repeated(addresses, j))
+            if (ibh_nic_serves(todo->nic, address) && ibh_rails_owner(work->rails, &address->local) == todo->nic &&
+                !ibh_is_repeated(addresses, j))
                 ibh_emit_announce(work->plan, work->rails, todo->nic, todo->nic, &address->local,
                                   g_strdup_printf("peers that learned another NIC for %s switch at once",
                                                   ibh_ip_format(&address->local, ip)));
@@ -450,17 +486,23 @@ static gboolean is_garbage(const Work *work, const Stale *stale)
 
 static void collect_garbage(Work *work)
 {
+    for (guint i = 0; i < work->routes->len; i++) { /* a default route goes before the rules that it came after */
+        Stale *stale = &g_array_index(work->routes, Stale, i);
+
+        if (is_garbage(work, stale) && ibh_route_is_default(stale->route))
+            del_route(work, stale, why_stale(work, stale));
+    }
     for (guint i = 0; i < work->rules->len; i++) {
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
         if (is_garbage(work, stale))
-            del_rule(work, stale, why_stale(stale));
+            del_rule(work, stale, why_stale(work, stale));
     }
     for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
         if (is_garbage(work, stale))
-            del_route(work, stale, why_stale(stale));
+            del_route(work, stale, why_stale(work, stale));
     }
 }
 

@@ -116,8 +116,8 @@ static gboolean is_link_local(const IbhPrefix *prefix)
 
 static gboolean can_be_shared(const IbhAddress *address)
 {
-    return address->scope < RT_SCOPE_LINK && address->subnet.length < ibh_ip_bits(&address->local) &&
-           !is_link_local(&address->subnet);
+    return ibh_address_counts(address) && address->scope < RT_SCOPE_LINK &&
+           address->subnet.length < ibh_ip_bits(&address->local) && !is_link_local(&address->subnet);
 }
 
 static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper, const IbhLink *lower)
@@ -140,7 +140,7 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *mine = &g_array_index(addresses, IbhAddress, i);
 
-        if (mine->ifindex != nic->link->ifindex || !can_be_shared(mine))
+        if (!ibh_nic_serves(nic, mine) || !can_be_shared(mine))
             continue;
         for (guint j = 0; j < addresses->len; j++) {
             const IbhAddress *theirs = &g_array_index(addresses, IbhAddress, j);
@@ -150,7 +150,8 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
                 !ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
                 continue;
             other = ibh_rails_nic(rails, theirs->ifindex);
-            if (!other || !other->rank || is_stacked_on(rails->snapshot, nic->link, other->link) ||
+            if (!other || !other->rank || !ibh_nic_serves(other, theirs) ||
+                is_stacked_on(rails->snapshot, nic->link, other->link) ||
                 is_stacked_on(rails->snapshot, other->link, nic->link))
                 continue;
             *ret_address = mine;
@@ -204,7 +205,7 @@ static void find_engaged(const IbhRails *rails)
         IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
-        if (nic && nic->rank && nic->why)
+        if (nic && nic->rank && nic->why && ibh_nic_serves(nic, address))
             g_hash_table_add(rails->by.engaged, &address->local);
     }
 }
@@ -278,7 +279,7 @@ static char *why_deferred(const IbhSnapshot *snapshot, const IbhNic *nic)
         const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
         char *why;
 
-        if (address->ifindex != nic->link->ifindex || ibh_address_is_host(address))
+        if (!ibh_nic_serves(nic, address) || ibh_address_is_host(address))
             continue;
         if ((why = why_routed_elsewhere(snapshot, nic, address)) || (why = why_ruled_elsewhere(snapshot, nic, address)))
             return why;
@@ -301,7 +302,7 @@ static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic, 
 }
 
 /* Traffic to ourselves would leave by a rail if a rail's rule came before the local table's. */
-static gboolean is_local_rule_late(const IbhRails *rails, guint32 *ret_priority)
+static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
 {
     gboolean found = FALSE;
 
@@ -309,13 +310,25 @@ static gboolean is_local_rule_late(const IbhRails *rails, guint32 *ret_priority)
     for (guint i = 0; i < rails->snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
 
-        if (rule->table != IBH_TABLE_LOCAL || rule->action != FR_ACT_TO_TBL || rule->from.length || rule->selectors)
+        if (rule->family != family || rule->table != IBH_TABLE_LOCAL || rule->action != FR_ACT_TO_TBL ||
+            rule->from.length || rule->selectors)
             continue;
         if (!found || rule->priority < *ret_priority)
             *ret_priority = rule->priority;
         found = TRUE;
     }
     return !found || *ret_priority >= rails->priority;
+}
+
+static gboolean serves_family(const IbhRails *rails, const IbhNic *nic, int family)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (address->local.family == family && ibh_nic_serves(nic, address))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
@@ -328,7 +341,8 @@ static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **
         return g_strdup_printf("its automatic table %u is the explicit table of %s (%s)", nic->table, clash->link->name,
                                clash->settings.table_origin ? clash->settings.table_origin : "configuration");
     }
-    if (is_local_rule_late(rails, &local)) {
+    if ((serves_family(rails, nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
+        (serves_family(rails, nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
         *ret_code = "local-rule-late";
         return local == G_MAXUINT32
                    ? g_strdup("there is no rule that leads everything to the local table first")
@@ -355,7 +369,10 @@ static gboolean is_held(const IbhRails *rails, const IbhNic *nic, const Holds *h
 static gboolean has_any_address(const IbhSnapshot *snapshot, const IbhNic *nic)
 {
     for (guint i = 0; i < snapshot->addresses->len; i++) {
-        if (g_array_index(snapshot->addresses, IbhAddress, i).ifindex == nic->link->ifindex)
+        IbhAddress address = g_array_index(snapshot->addresses, IbhAddress, i);
+
+        address.tentative = FALSE;
+        if (ibh_nic_serves(nic, &address))
             return TRUE;
     }
     return FALSE;
@@ -372,7 +389,7 @@ static void judge(const IbhRails *rails, IbhNic *nic, const Holds *holds)
         nic->why = g_strdup("manage=no");
     } else if (!has_any_address(rails->snapshot, nic)) {
         nic->status = IBH_NIC_NO_ADDRESS;
-        nic->why = g_strdup("it has no IPv4 address");
+        nic->why = g_strdup(nic->settings.ipv6 ? "it has no address" : "it has no IPv4 address");
     } else if (!engaged) {
         nic->status = IBH_NIC_ALONE;
         nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
@@ -449,7 +466,7 @@ static void index_addresses(const IbhRails *rails, GHashTable *table, gboolean o
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
         const IbhNic *other = g_hash_table_lookup(table, &address->local);
 
-        if (!nic || (only_rails && nic->status != IBH_NIC_RAIL))
+        if (!nic || (only_rails && (nic->status != IBH_NIC_RAIL || !ibh_nic_serves(nic, address))))
             continue;
         if (!other || nic->position < other->position)
             g_hash_table_replace(table, (gpointer)(guintptr)&address->local, nic);
@@ -579,6 +596,12 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address)
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address)
 {
     return g_hash_table_lookup(rails->by.first, address);
+}
+
+gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
+{
+    return address->ifindex == nic->link->ifindex && ibh_address_counts(address) &&
+           (address->local.family == AF_INET || nic->settings.ipv6);
 }
 
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address)

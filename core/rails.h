@@ -33,6 +33,7 @@ typedef struct {
     const IbhSnapshot *snapshot;
     guint32 priority;
     const char *const *only; /* the interfaces this run is about, NULL: all */
+    int family;              /* what is looked at, 0: both */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
         GHashTable *nics;    /* ifindex → IbhNic */
         GHashTable *first;   /* address → the NIC of lowest rank that has it */
@@ -56,6 +57,8 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* a
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* Whatever NIC has this address; NULL: nobody here. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
+/* An address of this NIC that it serves as a rail. */
+gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);
 
 /* Whose a rule or route of ours is: the NIC that has the address or the device, else that of the table, else NULL. */

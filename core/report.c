@@ -20,7 +20,7 @@ GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (address->ifindex == nic->link->ifindex)
+        if (address->ifindex == nic->link->ifindex && ibh_address_counts(address))
             g_ptr_array_add(texts,
                             g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
     }

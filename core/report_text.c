@@ -91,7 +91,7 @@ static const char *link_state(const IbhLink *link)
 /* How many of the wanted rules stand. */
 static char *count_rules(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) wanted = ibh_want_rules(rails, nic);
+    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
     guint found = 0;
 
     for (guint i = 0; i < wanted->len; i++) {

@@ -10,8 +10,10 @@
 #include "sysctl.h"
 
 #include <linux/capability.h>
+#include <linux/rtnetlink.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define LOCK_SECONDS 10
 
@@ -127,9 +129,24 @@ static gboolean find_rails(Run *run, GError **error)
     } else if (!run->rails) {
         g_propagate_error(error, g_steal_pointer(&local));
     }
-    if (run->rails)
+    if (run->rails) {
         run->rails->only = run->only;
+        run->rails->family = run->options->family;
+    }
     return run->rails != NULL;
+}
+
+/* Where a rail may have a gateway, main is asked for what it reaches by that rail. */
+static gboolean look_into_main(Run *run, GError **error)
+{
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL &&
+            !ibh_snapshot_add_main(run->snapshot, run->netlink, nic->link->ifindex, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 static int fail(Run *run, int status, const GError *error)
@@ -265,8 +282,12 @@ static IbhPlan *make_plan(Run *run)
 {
     g_autoptr(IbhRails) after = NULL;
 
-    if (run->options->action != IBH_ACTION_UNDO)
-        return ibh_plan_apply(run->rails, run->only);
+    if (run->options->action != IBH_ACTION_UNDO) {
+        IbhPlan *plan = ibh_plan_apply(run->rails, run->only);
+
+        ibh_plan_keep_family(plan, run->options->family);
+        return plan;
+    }
     if (run->only)
         after = ibh_rails_without(run->config, run->snapshot, run->only);
     return ibh_plan_undo(run->rails, after, run->only);
@@ -300,6 +321,21 @@ static int run_plan(Run *run)
     return IBH_EXIT_OK;
 }
 
+/* A route that is an error is an answer: main's comes before T's default route. */
+static gboolean look_for_errors(Run *run, GError **error)
+{
+    static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
+        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = types[i]};
+
+        if (!ibh_netlink_read_routes(run->netlink, AF_INET, &filter, run->snapshot->routes, error) ||
+            !ibh_netlink_read_routes(run->netlink, AF_INET6, &filter, run->snapshot->routes, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* Routes that others put into the rails' tables matter only to who judges them. */
 static gboolean look_into_tables(Run *run, GError **error)
 {
@@ -323,7 +359,7 @@ static gboolean ask_kernel(Run *run, GArray *questions, GError **error)
 
 static int run_check(Run *run)
 {
-    g_autoptr(IbhPlan) plan = ibh_plan_apply(run->rails, run->only);
+    g_autoptr(IbhPlan) plan = make_plan(run);
     g_autoptr(GArray) questions = ibh_check_questions(run->rails, run->only);
     g_autoptr(GPtrArray) findings = NULL;
     g_autoptr(GError) error = NULL;
@@ -331,7 +367,8 @@ static int run_check(Run *run)
     IbhReport report = {.rails = run->rails, .only = run->only};
     gboolean show = run->options->action == IBH_ACTION_SHOW;
 
-    if (!look_into_tables(run, &error) || !ask_kernel(run, questions, &error))
+    if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
+        !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
     report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
@@ -383,6 +420,8 @@ static int pipeline(Run *run)
         return fail(run, IBH_EXIT_SYSTEM, error);
     if (!check_names(run, &error) || !find_rails(run, &error))
         return fail(run, IBH_EXIT_USAGE, error);
+    if (!look_into_main(run, &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
     return run_action(run);
 }
 

@@ -9,22 +9,22 @@
 
 /* Whatever is ours, and every connected route, has protocol kernel: the kernel picks them out of its tables, so the
  * routes of a full BGP table are never sent to us. The local table's entries have other types. */
-static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, int family, GError **error)
 {
     const IbhRouteFilter unicast = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
     const IbhRouteFilter throws = {.protocol = RTPROT_KERNEL, .type = RTN_THROW};
 
-    return ibh_netlink_read_routes(netlink, AF_INET, &unicast, snapshot->routes, error) &&
-           ibh_netlink_read_routes(netlink, AF_INET, &throws, snapshot->routes, error);
+    return ibh_netlink_read_routes(netlink, family, &unicast, snapshot->routes, error) &&
+           ibh_netlink_read_routes(netlink, family, &throws, snapshot->routes, error);
 }
 
 /* All but those of protocol kernel, which were read before. */
-static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRouteFilter *filter,
-                                    GError **error)
+static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, int family,
+                                    const IbhRouteFilter *filter, GError **error)
 {
     guint before = snapshot->routes->len;
 
-    if (!ibh_netlink_read_routes(netlink, AF_INET, filter, snapshot->routes, error))
+    if (!ibh_netlink_read_routes(netlink, family, filter, snapshot->routes, error))
         return FALSE;
     for (guint i = snapshot->routes->len; i-- > before;) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
@@ -39,7 +39,16 @@ gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guin
 {
     const IbhRouteFilter filter = {.table = table};
 
-    return read_foreign_routes(snapshot, netlink, &filter, error);
+    return read_foreign_routes(snapshot, netlink, AF_INET, &filter, error) &&
+           read_foreign_routes(snapshot, netlink, AF_INET6, &filter, error);
+}
+
+gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, int ifindex, GError **error)
+{
+    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .ifindex = ifindex, .type = RTN_UNICAST};
+
+    return read_foreign_routes(snapshot, netlink, AF_INET, &filter, error) &&
+           read_foreign_routes(snapshot, netlink, AF_INET6, &filter, error);
 }
 
 static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
@@ -64,7 +73,7 @@ static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *ne
         if (!ibh_prefix_contains(&rule->from, &address->local) || has_table_of_link(seen, &filter))
             continue;
         g_array_append_val(seen, filter);
-        if (!read_foreign_routes(snapshot, netlink, &filter, error))
+        if (!read_foreign_routes(snapshot, netlink, rule->family, &filter, error))
             return FALSE;
     }
     return TRUE;
@@ -93,9 +102,11 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
     ibh_state_free(snapshot->state);
     snapshot->state = state;
     if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
-        !ibh_netlink_read_addresses(netlink, AF_INET, snapshot->addresses, error) ||
-        !ibh_netlink_read_rules(netlink, AF_INET, snapshot->rules, error) ||
-        !read_kernel_routes(snapshot, netlink, error) || !read_tables_of_foreign_rules(snapshot, netlink, error))
+        !ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
+        !ibh_netlink_read_rules(netlink, snapshot->rules, error) ||
+        !read_kernel_routes(snapshot, netlink, AF_INET, error) ||
+        !read_kernel_routes(snapshot, netlink, AF_INET6, error) ||
+        !read_tables_of_foreign_rules(snapshot, netlink, error))
         return NULL;
     ibh_sysctl_read_all(snapshot->all);
     ibh_sysfs_find_rdma(sysfs, snapshot->links);

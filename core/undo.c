@@ -94,7 +94,7 @@ static void find_mains_nics(Undo *undo)
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         const IbhNic *holder = ibh_rails_nic(undo->rails, address->ifindex);
 
-        if (holder && is_undone(undo, holder))
+        if (holder && address->local.family == AF_INET && is_undone(undo, holder))
             g_hash_table_add(undo->mains_nics, (gpointer)(guintptr)find_mains_nic(undo, address));
     }
 }
@@ -189,7 +189,14 @@ static void delete_rules(const Undo *undo)
     }
 }
 
-static void delete_routes(const Undo *undo, gboolean throws)
+typedef enum { DEFAULTS, SUBNETS, THROWS } Kind;
+
+static Kind kind_of(const IbhRoute *route)
+{
+    return route->type == RTN_THROW ? THROWS : ibh_route_is_default(route) ? DEFAULTS : SUBNETS;
+}
+
+static void delete_routes(const Undo *undo, Kind kind)
 {
     const GArray *routes = undo->rails->snapshot->routes;
 
@@ -197,8 +204,7 @@ static void delete_routes(const Undo *undo, gboolean throws)
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
         const IbhNic *owner = ibh_route_owner(undo->rails, route);
 
-        if (ibh_route_is_ours(route) && (route->type == RTN_THROW) == throws && goes(undo, owner) &&
-            !is_taken(undo, NULL, route))
+        if (ibh_route_is_ours(route) && kind_of(route) == kind && goes(undo, owner) && !is_taken(undo, NULL, route))
             ibh_emit_route(undo->plan, undo->rails, IBH_OP_ROUTE_DEL, owner, route, NULL, why_undone(owner));
     }
 }
@@ -251,8 +257,10 @@ static void announce(const Undo *undo)
         const IbhNic *nic = ibh_rails_nic(undo->rails, address->ifindex);
         const IbhNic *from;
 
-        if (!nic || !is_undone(undo, nic) || !nic->settings.announce || !needs_announcement(undo, &address->local) ||
-            ibh_is_repeated(addresses, i) || !(from = find_mains_nic(undo, address)) || !will_answer(undo, from, nic))
+        /* Neighbour discovery, other than ARP, is answered by the NIC that has the address: nothing moves in IPv6. */
+        if (!nic || address->local.family != AF_INET || !is_undone(undo, nic) || !nic->settings.announce ||
+            !needs_announcement(undo, &address->local) || ibh_is_repeated(addresses, i) ||
+            !(from = find_mains_nic(undo, address)) || !will_answer(undo, from, nic))
             continue;
         ibh_emit_announce(undo->plan, undo->rails, nic, from, &address->local,
                           g_strdup_printf("main uses %s for its subnet", from->link->name));
@@ -293,9 +301,10 @@ static void emit_undo(IbhPlan *plan, const IbhRails *rails, const char *const *o
     find_mains_nics(&undo);
     restore_rp_filters(&undo, TRUE);
     restore_announce(&undo);
+    delete_routes(&undo, DEFAULTS); /* before the rules that keep bridges from it */
     delete_rules(&undo);
-    delete_routes(&undo, FALSE);
-    delete_routes(&undo, TRUE); /* a throw goes after the subnet it makes a hole in */
+    delete_routes(&undo, SUBNETS);
+    delete_routes(&undo, THROWS); /* a throw goes after the subnet it makes a hole in */
     restore_answers(&undo, TRUE);
     delete_neighbours(&undo);
     announce(&undo);

@@ -6,17 +6,20 @@
 
 /* ---- rules ---- */
 
-static IbhRule tier(const IbhRails *rails, const IbhNic *nic, const IbhIp *address)
+/* The tiers of an address:
+ *   1  T without its default route: main's longer prefixes are asked before a default, and win
+ *   2  main without its default route    } only where T has
+ *   3  T, for its default route          } a default route */
+static IbhRule tier(const IbhRails *rails, const IbhNic *nic, const IbhIp *address, guint number)
 {
-    /* suppress_prefixlength 0: a default route of T is left to the tiers after it; main's longer prefixes win first */
     return (IbhRule){
         .family = address->family,
-        .priority = rails->priority,
+        .priority = rails->priority + (number - 1) * IBH_PRIORITY_STEP,
         .from = ibh_prefix(address, ibh_ip_bits(address)),
         .action = FR_ACT_TO_TBL,
-        .table = nic->table,
+        .table = number == 2 ? IBH_TABLE_MAIN : nic->table,
         .protocol = RTPROT_KERNEL, /* systemd-networkd deletes rules of any other protocol */
-        .suppress_prefixlength = 0,
+        .suppress_prefixlength = number == 3 ? -1 : 0,
         .suppress_ifgroup = IBH_MARK,
     };
 }
@@ -30,19 +33,35 @@ static gboolean have_rule(const GArray *rules, const IbhRule *rule)
     return FALSE;
 }
 
-GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic)
+static gboolean has_default(const GArray *routes, int family)
+{
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (route->family == family && ibh_route_is_default(route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes)
 {
     const GArray *addresses = rails->snapshot->addresses;
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        IbhRule rule = tier(rails, nic, &address->local);
+        guint tiers = has_default(routes, address->local.family) ? 3 : 1;
 
-        /* Of one address on two rails, the rail of lower rank has the rule. */
-        if (address->ifindex == nic->link->ifindex && address->scope < RT_SCOPE_HOST && !have_rule(rules, &rule) &&
-            ibh_rails_owner(rails, &address->local) == nic)
-            g_array_append_val(rules, rule);
+        /* Of one address on two rails, the rail of lower rank has the rules. */
+        if (!ibh_nic_serves(nic, address) || ibh_rails_owner(rails, &address->local) != nic)
+            continue;
+        for (guint number = 1; number <= tiers; number++) {
+            IbhRule rule = tier(rails, nic, &address->local, number);
+
+            if (!have_rule(rules, &rule))
+                g_array_append_val(rules, rule);
+        }
     }
     return rules;
 }
@@ -58,6 +77,19 @@ static gboolean have_prefix(const GArray *routes, const IbhPrefix *prefix)
     return FALSE;
 }
 
+static IbhRoute own_route(const IbhNic *nic, const IbhPrefix *dst)
+{
+    return (IbhRoute){.family = dst->ip.family,
+                      .table = nic->table,
+                      .dst = *dst,
+                      .type = RTN_UNICAST,
+                      .protocol = RTPROT_KERNEL,
+                      .scope = RT_SCOPE_UNIVERSE,
+                      .metric = IBH_MARK,
+                      .ifindex = nic->link->ifindex,
+                      .nexthops = 1};
+}
+
 /* One route per distinct subnet, with the address the kernel itself would prefer as its source. */
 static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
@@ -65,18 +97,13 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        IbhRoute route = {.family = address->local.family,
-                          .table = nic->table,
-                          .dst = address->subnet,
-                          .type = RTN_UNICAST,
-                          .protocol = RTPROT_KERNEL,
-                          .scope = RT_SCOPE_LINK,
-                          .metric = IBH_MARK,
-                          .ifindex = nic->link->ifindex,
-                          .src = address->local,
-                          .nexthops = 1};
+        IbhRoute route = own_route(nic, &address->subnet);
 
-        if (address->ifindex == nic->link->ifindex && address->scope < RT_SCOPE_HOST && !address->secondary &&
+        if (route.family == AF_INET) { /* IPv6 has no scope of routes, and chooses a source that is not deprecated */
+            route.scope = RT_SCOPE_LINK;
+            route.src = address->local;
+        }
+        if (ibh_nic_serves(nic, address) && (!address->secondary || route.family == AF_INET6) &&
             !ibh_address_is_host(address) && !have_prefix(routes, &address->subnet))
             g_array_append_val(routes, route);
     }
@@ -87,7 +114,7 @@ static gboolean is_inside(const GArray *subnets, const IbhPrefix *prefix)
     for (guint i = 0; i < subnets->len; i++) {
         const IbhPrefix *subnet = &g_array_index(subnets, IbhRoute, i).dst;
 
-        if (subnet->length < prefix->length && ibh_prefix_contains(subnet, &prefix->ip))
+        if (subnet->length > 0 && subnet->length < prefix->length && ibh_prefix_contains(subnet, &prefix->ip))
             return TRUE;
     }
     return FALSE;
@@ -132,18 +159,107 @@ static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *
     }
 }
 
+/* ---- gateways ---- */
+
+static gboolean is_on_subnet(const GArray *subnets, const IbhIp *gateway)
+{
+    for (guint i = 0; i < subnets->len; i++) {
+        const IbhRoute *subnet = &g_array_index(subnets, IbhRoute, i);
+
+        if (subnet->gateway.family == AF_UNSPEC && ibh_prefix_contains(&subnet->dst, gateway))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_link_local6(const IbhIp *ip)
+{
+    return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
+}
+
+/* A route of main that is true of this rail, too: by a gateway that it reaches in its own subnet, or (IPv6, where
+ * a router announces prefixes) on the link. */
+static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, const IbhRoute *route)
+{
+    const IbhNic *other = ibh_rails_nic(rails, route->ifindex);
+
+    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 ||
+        ibh_route_is_ours(route) || !other || other->status != IBH_NIC_RAIL ||
+        (route->family == AF_INET6 && !nic->settings.ipv6))
+        return FALSE;
+    if (route->gateway.family == AF_UNSPEC)
+        return route->family == AF_INET6 && other == nic && route->protocol != RTPROT_KERNEL &&
+               !is_link_local6(&route->dst.ip) && route->dst.ip.bytes[0] != 0xff;
+    return is_link_local6(&route->gateway) ? other == nic : is_on_subnet(subnets, &route->gateway);
+}
+
+/* Main takes the route of lowest metric, of two the first. */
+static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies, GArray *metrics)
+{
+    IbhRoute copy = own_route(nic, &route->dst);
+
+    copy.gateway = route->gateway;
+    for (guint i = 0; i < copies->len; i++) {
+        if (!ibh_prefix_equal(&g_array_index(copies, IbhRoute, i).dst, &route->dst))
+            continue;
+        if (route->metric < g_array_index(metrics, guint32, i)) {
+            g_array_index(copies, IbhRoute, i) = copy;
+            g_array_index(metrics, guint32, i) = route->metric;
+        }
+        return;
+    }
+    g_array_append_val(copies, copy);
+    g_array_append_val(metrics, route->metric);
+}
+
+static void add_configured_gateway(const IbhNic *nic, const GArray *subnets, GArray *copies, GArray *metrics)
+{
+    const IbhIp *gateway = &nic->settings.gateway_ip;
+    IbhIp any = {.family = gateway->family};
+    IbhRoute route = {.family = gateway->family, .dst = ibh_prefix(&any, 0), .gateway = *gateway};
+
+    if (is_on_subnet(subnets, gateway) || is_link_local6(gateway))
+        copy_route(nic, &route, copies, metrics);
+}
+
+/* `subnets` in, and out with what is reached by way of them, default routes last. */
+static void want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subnets)
+{
+    g_autoptr(GArray) copies = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    g_autoptr(GArray) metrics = g_array_new(FALSE, TRUE, sizeof(guint32));
+    const GArray *routes = rails->snapshot->routes;
+
+    if (nic->settings.gateway == IBH_GATEWAY_NONE || !subnets->len)
+        return;
+    if (nic->settings.gateway == IBH_GATEWAY_ADDRESS)
+        add_configured_gateway(nic, subnets, copies, metrics);
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (is_ours_to_copy(rails, nic, subnets, route) && !have_prefix(subnets, &route->dst))
+            copy_route(nic, route, copies, metrics);
+    }
+    for (int defaults = FALSE; defaults <= TRUE; defaults++) {
+        for (guint i = 0; i < copies->len; i++) {
+            if (ibh_route_is_default(&g_array_index(copies, IbhRoute, i)) == defaults)
+                g_array_append_val(subnets, g_array_index(copies, IbhRoute, i));
+        }
+    }
+}
+
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) subnets = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    g_autoptr(GArray) reached = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
     /* The kernel has no routes for a link that is down, and takes none. Carrier does not matter. */
     if (!(nic->link->flags & IFF_UP))
         return routes;
-    want_subnets(rails, nic, subnets);
+    want_subnets(rails, nic, reached);
+    want_gateways(rails, nic, reached);
     /* A throw comes before the subnet it makes a hole in: the bridge behind it is never taken over for a moment. */
-    want_throws(rails, nic, subnets, routes);
-    g_array_append_vals(routes, subnets->data, subnets->len);
+    want_throws(rails, nic, reached, routes);
+    g_array_append_vals(routes, reached->data, reached->len);
     return routes;
 }
 
@@ -190,7 +306,8 @@ static gboolean shares_subnet(const IbhSnapshot *snapshot, const IbhNic *a, cons
         for (guint j = 0; mine->ifindex == a->link->ifindex && j < snapshot->addresses->len; j++) {
             const IbhAddress *theirs = &g_array_index(snapshot->addresses, IbhAddress, j);
 
-            if (theirs->ifindex == b->link->ifindex && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
+            if (theirs->ifindex == b->link->ifindex && theirs->local.family == AF_INET &&
+                ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
                 return TRUE;
         }
     }

@@ -5,8 +5,9 @@
 
 #include "rails.h"
 
-GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic);  /* IbhRule */
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic); /* IbhRoute, in the order they must be added */
+/* IbhRule; `routes`: what is wanted in T, for a default route brings rules with it. */
+GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
 
 /* A rail that has its rules, or gets them in this run (IbhRails.only). */
 gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/socket.h>
 
 /* ---- one command line, as it would be typed: words without quotes, '' for an empty one ----------------- */
 
@@ -262,7 +263,7 @@ static void test_contradictions(void **state)
 
 static void test_later_versions(void **state)
 {
-    static const char *const LATER[] = {"confirm", "probe", "render", "watch", "family"};
+    static const char *const LATER[] = {"confirm", "probe", "render", "watch"};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(LATER); i++) {
@@ -275,6 +276,25 @@ static void test_later_versions(void **state)
             REFUSED(words, LATER[i], "version");
         }
     }
+}
+
+static void test_family(void **state)
+{
+    static const char *const BAD[] = {"--family", "--family 5", "--check --family inet", "--family=", "--family 46"};
+
+    (void)state;
+    {
+        g_auto(Line) four = parse("--check --family 4"), six = parse("--plan --family=6"), both = parse("--show");
+
+        assert_true(four.parsed && six.parsed && both.parsed);
+        assert_int_equal(four.options.family, AF_INET);
+        assert_int_equal(six.options.family, AF_INET6);
+        assert_int_equal(both.options.family, 0);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(BAD); i++)
+        REFUSED(BAD[i], "--family");
+    REFUSED("--apply --family 4", "--family", "--apply");
+    REFUSED("--family 6 --undo", "--family", "--undo");
 }
 
 static void test_impossible_names(void **state)
