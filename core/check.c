@@ -231,6 +231,11 @@ static void judge_op(Check *check, const IbhOp *op)
 
     switch (op->type) {
     case IBH_OP_RULE_ADD:
+        if (ibh_rule_is_spread(&op->rule)) {
+            find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+                 "no rule leads unbound traffic to table %u, so all of it leaves by one rail", op->rule.table);
+            break;
+        }
         find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
              "no rule for what comes from %s (to table %u), so it leaves by whichever NIC main prefers",
              ibh_ip_format(&op->rule.from.ip, text), op->rule.table);

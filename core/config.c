@@ -136,8 +136,8 @@ static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret
 
 /* clang-format off */
 static const KeyForm KEYS[N_KEYS] = {
-    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep",
-                  .words = {{"keep", 0, NOW}, {"spread", 1, LATER}, {"remove", 2, LATER}}},
+    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
+                  .words = {{"keep", IBH_MAIN_KEEP, NOW}, {"spread", IBH_MAIN_SPREAD, NOW}, {"remove", IBH_MAIN_REMOVE, LATER}}},
     [KEY_PRIORITY] = {.name = "priority", .defaults_only = TRUE, .allowed = "auto or a number (1-29765)",
                       .words = {{"auto", IBH_PRIORITY_BASE, NOW}}, .min = 1, .max = PRIORITY_MAX},
     [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
@@ -589,6 +589,14 @@ guint32 ibh_config_priority(const IbhConfig *config)
 
     fold(config, "", best);
     return (guint32)value_or(best[KEY_PRIORITY], IBH_PRIORITY_BASE);
+}
+
+IbhMain ibh_config_main(const IbhConfig *config)
+{
+    const Setting *best[N_KEYS] = {NULL};
+
+    fold(config, "", best);
+    return (IbhMain)value_or(best[KEY_MAIN], IBH_MAIN_KEEP);
 }
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)

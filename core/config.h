@@ -15,6 +15,7 @@
 typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 
+typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD, IBH_MAIN_REMOVE } IbhMain;
 typedef enum { IBH_GATEWAY_NONE, IBH_GATEWAY_AUTO, IBH_GATEWAY_ADDRESS } IbhGateway;
 
 #define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
@@ -51,4 +52,5 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
                         gpointer lookup_data, GError **error);
 
 guint32 ibh_config_priority(const IbhConfig *config); /* of the first tier */
+IbhMain ibh_config_main(const IbhConfig *config);
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);

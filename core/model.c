@@ -183,10 +183,20 @@ int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
     return 0;
 }
 
+static gboolean is_marked(const IbhRule *rule)
+{
+    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->selectors && !rule->l3mdev;
+}
+
+gboolean ibh_rule_is_spread(const IbhRule *rule)
+{
+    return is_marked(rule) && rule->from.length == 0 && rule->table == IBH_TABLE_SPREAD && rule->family == AF_INET;
+}
+
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
-    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->selectors && !rule->l3mdev &&
-           rule->from.length > 0 && rule->from.length == family_bits(rule->family);
+    return (is_marked(rule) && rule->from.length > 0 && rule->from.length == family_bits(rule->family)) ||
+           ibh_rule_is_spread(rule);
 }
 
 /* ---- routes ---- */
@@ -207,7 +217,7 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
     if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
         return order;
     COMPARE(a->nexthops, b->nexthops);
-    return 0;
+    return g_strcmp0(a->hops, b->hops);
 }
 
 gboolean ibh_route_is_ours(const IbhRoute *route)

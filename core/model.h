@@ -12,6 +12,7 @@
 /* "ibhk": the metric of our routes and the suppress_ifgroup of our rules. It is what makes them ours. */
 #define IBH_MARK 0x6962686bu
 
+#define IBH_TABLE_SPREAD 940u /* of main=spread */
 #define IBH_TABLE_MAIN 254u
 #define IBH_TABLE_LOCAL 255u
 #define IBH_LLADDR_MAX 32
@@ -127,6 +128,7 @@ typedef struct {
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* total order over the complete key */
 gboolean ibh_rule_is_ours(const IbhRule *rule);
+gboolean ibh_rule_is_spread(const IbhRule *rule); /* the one of ours that leads unbound traffic to the rails */
 
 /* ---- routes ------------------------------------------------------------------------------------ */
 
@@ -138,10 +140,11 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;    /* 0: none (throw) */
-    IbhIp gateway;  /* AF_UNSPEC: on link */
-    IbhIp src;      /* AF_UNSPEC: none */
-    guint nexthops; /* more than 1: multipath; ifindex is that of the first */
+    int ifindex;      /* 0: none (throw) */
+    IbhIp gateway;    /* AF_UNSPEC: on link */
+    IbhIp src;        /* AF_UNSPEC: none */
+    guint nexthops;   /* more than 1: multipath; ifindex is that of the first */
+    const char *hops; /* of a multipath route: ifindexes (dead ones with !, weights with *), interned; else NULL */
 } IbhRoute;
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
@@ -185,6 +188,7 @@ typedef struct {
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
     GArray *neighbours;     /* IbhNeighbour: dynamic entries; read only for --undo */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
+    int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;
 } IbhSnapshot;
 

@@ -319,9 +319,11 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **err
 
 /* ---- routes ---- */
 
-static void get_first_nexthop(struct nlattr *multipath, IbhRoute *route)
+/* One with a gateway of its own is nobody's but the administrator's; it counts, and that is enough. */
+static void get_nexthops(struct nlattr *multipath, IbhRoute *route)
 {
     const struct rtnexthop *hop = nla_data(multipath);
+    g_autoptr(GString) hops = g_string_new(NULL);
     int left = nla_len(multipath);
 
     route->nexthops = 0;
@@ -330,9 +332,14 @@ static void get_first_nexthop(struct nlattr *multipath, IbhRoute *route)
 
         if (!route->nexthops++)
             route->ifindex = hop->rtnh_ifindex;
+        g_string_append_printf(hops, "%s%d%s", hops->len ? " " : "", hop->rtnh_ifindex,
+                               hop->rtnh_flags & RTNH_F_DEAD ? "!" : "");
+        if (hop->rtnh_hops)
+            g_string_append_printf(hops, "*%d", hop->rtnh_hops);
         left -= step;
         hop = (const void *)((const char *)hop + step);
     }
+    route->hops = g_intern_string(hops->str);
 }
 
 static gboolean read_route(struct nlmsghdr *header, IbhRoute *ret_route)
@@ -355,7 +362,7 @@ static gboolean read_route(struct nlmsghdr *header, IbhRoute *ret_route)
     route.src = get_ip(attributes[RTA_PREFSRC], info->rtm_family);
     route.nexthops = route.ifindex ? 1 : 0;
     if (attributes[RTA_MULTIPATH])
-        get_first_nexthop(attributes[RTA_MULTIPATH], &route);
+        get_nexthops(attributes[RTA_MULTIPATH], &route);
     *ret_route = route;
     return TRUE;
 }

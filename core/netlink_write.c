@@ -7,6 +7,7 @@
 #include <netlink/route/neighbour.h>
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 typedef struct nl_addr NlAddr;
@@ -82,19 +83,33 @@ static NlAddr *nl_address(const IbhIp *ip, guint length)
     return address;
 }
 
-static gboolean put_nexthop(NlRoute *object, const IbhRoute *route)
+static gboolean put_nexthop(NlRoute *object, int ifindex, const IbhIp *gateway)
 {
     struct rtnl_nexthop *hop = rtnl_route_nh_alloc();
 
     if (!hop)
         return FALSE;
-    rtnl_route_nh_set_ifindex(hop, route->ifindex);
-    if (route->gateway.family != AF_UNSPEC) {
-        g_autoptr(NlAddr) gateway = nl_address(&route->gateway, ibh_ip_bits(&route->gateway));
+    rtnl_route_nh_set_ifindex(hop, ifindex);
+    if (gateway->family != AF_UNSPEC) {
+        g_autoptr(NlAddr) address = nl_address(gateway, ibh_ip_bits(gateway));
 
-        rtnl_route_nh_set_gateway(hop, gateway);
+        rtnl_route_nh_set_gateway(hop, address);
     }
     rtnl_route_add_nexthop(object, hop);
+    return TRUE;
+}
+
+static gboolean put_nexthops(NlRoute *object, const IbhRoute *route)
+{
+    g_auto(GStrv) hops = NULL;
+
+    if (!route->hops)
+        return !route->ifindex || put_nexthop(object, route->ifindex, &route->gateway);
+    hops = g_strsplit(route->hops, " ", -1);
+    for (char **hop = hops; *hop; hop++) {
+        if (!put_nexthop(object, atoi(*hop), &route->gateway))
+            return FALSE;
+    }
     return TRUE;
 }
 
@@ -115,7 +130,7 @@ static NlRoute *route_object(const IbhRoute *route)
         if (!src || rtnl_route_set_pref_src(object, src) < 0)
             return NULL;
     }
-    if (route->ifindex && !put_nexthop(object, route))
+    if (!put_nexthops(object, route))
         return NULL;
     return g_steal_pointer(&object);
 }

@@ -38,6 +38,7 @@ void ibh_op_free(IbhOp *op)
 {
     if (!op)
         return;
+    g_free(op->hops);
     g_free(op->why);
     g_free(op);
 }
@@ -72,7 +73,7 @@ static char *rule_command(const char *verb, const IbhRule *rule)
     GString *text = g_string_new(NULL);
 
     g_string_printf(text, "ip -%c rule %s priority %u from %s lookup %u", rule->family == AF_INET6 ? '6' : '4', verb,
-                    rule->priority, ibh_ip_format(&rule->from.ip, from), rule->table);
+                    rule->priority, rule->from.length ? ibh_ip_format(&rule->from.ip, from) : "all", rule->table);
     if (rule->suppress_prefixlength >= 0)
         g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
     if (rule->suppress_ifgroup >= 0)
@@ -81,7 +82,7 @@ static char *rule_command(const char *verb, const IbhRule *rule)
     return g_string_free(text, FALSE);
 }
 
-static char *route_command(const char *verb, const IbhRoute *route, const char *iface)
+static char *route_command(const char *verb, const IbhRoute *route, const char *iface, const char *hops)
 {
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];
     GString *text = g_string_new(NULL);
@@ -90,7 +91,7 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
                     route->type == RTN_THROW ? "throw " : "", ibh_prefix_format(&route->dst, dst));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
-    if (route->ifindex)
+    if (route->ifindex && !hops)
         g_string_append_printf(text, " dev %s", iface);
     g_string_append_printf(text, " table %u protocol %s", route->table, protocol_name(route->protocol, protocol));
     if (route->scope == RT_SCOPE_LINK)
@@ -98,6 +99,8 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
     if (route->src.family != AF_UNSPEC)
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, ip));
     g_string_append_printf(text, " metric %u", route->metric);
+    if (hops)
+        g_string_append_printf(text, " %s", hops);
     return g_string_free(text, FALSE);
 }
 
@@ -120,11 +123,11 @@ char *ibh_op_command(const IbhOp *op)
     case IBH_OP_RULE_DEL:
         return rule_command("del", &op->rule);
     case IBH_OP_ROUTE_ADD:
-        return route_command("add", &op->route, iface);
+        return route_command("add", &op->route, iface, op->hops);
     case IBH_OP_ROUTE_REPLACE:
-        return route_command("replace", &op->route, iface);
+        return route_command("replace", &op->route, iface, op->hops);
     case IBH_OP_ROUTE_DEL:
-        return route_command("del", &op->route, iface);
+        return route_command("del", &op->route, iface, op->hops);
     case IBH_OP_SYSCTL_SET:
         argument = sysctl_argument(op);
         return g_strdup_printf("sysctl -w %s", argument);

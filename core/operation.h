@@ -29,6 +29,7 @@ typedef struct {
     int from, to;       /* sysctl-set */
     IbhIp ip;           /* announce, neigh-del */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
+    char *hops;         /* of a multipath route, as its command says them; NULL: none */
     char *why;          /* one clause for people */
 } IbhOp;
 

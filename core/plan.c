@@ -4,7 +4,7 @@
  *   1. rp_filter loosened: a strict one would drop what still arrives on the wrong NIC
  *   2. rail by rail: routes, rules that lead to them, then what these supersede
  *   3. ARP sysctls
- *   4. announcements: peers switch to the right NIC
+ *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
  *   6. NICs that are no rail any more are undone (undo.c)
  *   7. deletions: rules before their routes
@@ -12,6 +12,7 @@
 #include "plan.h"
 
 #include "emit.h"
+#include "spread.h"
 #include "want.h"
 
 #include <linux/rtnetlink.h>
@@ -118,7 +119,7 @@ static void subtract_rules(Work *work)
         Stale stale = {.rule = &g_array_index(rules, IbhRule, i)};
         const Todo *todo;
 
-        if (!ibh_rule_is_ours(stale.rule))
+        if (!ibh_rule_is_ours(stale.rule) || ibh_rule_is_spread(stale.rule))
             continue;
         stale.owner = ibh_rule_owner(work->rails, stale.rule);
         todo = find_todo(work, stale.owner);
@@ -136,7 +137,8 @@ static void subtract_routes(Work *work, gboolean throws)
         Stale stale = {.route = &g_array_index(routes, IbhRoute, i)};
         const Todo *todo;
 
-        if (!ibh_route_is_ours(stale.route) || (stale.route->type == RTN_THROW) != throws)
+        if (!ibh_route_is_ours(stale.route) || stale.route->table == IBH_TABLE_SPREAD ||
+            (stale.route->type == RTN_THROW) != throws)
             continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
         todo = find_todo(work, stale.owner);
@@ -544,6 +546,8 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     program_rails(&work);
     set_arp_sysctls(&work);
     announce(&work);
+    if (!only)
+        ibh_emit_spread(work.plan, rails->snapshot, rails);
     set_rp_filters(&work, FALSE);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
     collect_garbage(&work);

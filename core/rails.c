@@ -509,6 +509,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
 
     rails->snapshot = snapshot;
     rails->priority = ibh_config_priority(config);
+    rails->main = ibh_config_main(config);
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
     for (guint i = 0; i < snapshot->links->len; i++) {
         const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);

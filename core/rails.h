@@ -32,6 +32,7 @@ typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
     const IbhSnapshot *snapshot;
     guint32 priority;
+    IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
     int family;              /* what is looked at, 0: both */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */

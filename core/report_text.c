@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include "spread.h"
 #include "want.h"
 
 #include <string.h>
@@ -166,7 +167,9 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
                    [COLUMN_TABLE] = rail ? g_strdup_printf("%u", nic->table) : g_strdup("-"),
                    [COLUMN_RULES] = rail ? count_rules(report->rails, nic) : g_strdup("-"),
                    [COLUMN_ARP] = describe_sysctls(nic),
-                   [COLUMN_MAIN] = g_strdup(rail ? "keep" : "-"),
+                   [COLUMN_MAIN] = g_strdup(!rail                                ? "-"
+                                            : ibh_spread_has(report->rails, nic) ? "spread"
+                                                                                 : "keep"),
                    [COLUMN_ADDRESSES] = join_addresses(report->rails, nic),
                }};
 
@@ -281,6 +284,17 @@ static void put_ok_rails(GString *out, const IbhReport *report, const IbhStyle *
     }
 }
 
+/* By what the kernel spreads is global, and not ours to change. */
+static void put_hash_policy(GString *out, const IbhReport *report, const IbhStyle *style)
+{
+    static const char *const kinds[] = {"peer", "flow", "inner flow", "own choice of fields"};
+    int policy = report->rails->snapshot->hash_policy;
+
+    putf(out, style, NULL, "main=spread: by %s (net.ipv4.fib_multipath_hash_policy=%d); IPv6 stays as it is",
+         policy >= 0 && policy < (int)G_N_ELEMENTS(kinds) ? kinds[policy] : "the kernel's choice", policy);
+    g_string_append_c(out, '\n');
+}
+
 static void put_nothing(GString *out, const IbhReport *report, const IbhStyle *style)
 {
     for (guint i = 0; i < report->rails->nics->len; i++) {
@@ -304,6 +318,8 @@ static char *show(const IbhReport *report, const IbhStyle *style)
     put_table(out, report, style);
     if (!style->quiet)
         put_reasons(out, report, style, "", TRUE);
+    if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD)
+        put_hash_policy(out, report, style);
     if (!report->only && !count_rails(report))
         put_nothing(out, report, style);
     if (report->findings->len)

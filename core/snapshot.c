@@ -109,6 +109,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
         !read_tables_of_foreign_rules(snapshot, netlink, error))
         return NULL;
     ibh_sysctl_read_all(snapshot->all);
+    snapshot->hash_policy = ibh_sysctl_read_hash_policy();
     ibh_sysfs_find_rdma(sysfs, snapshot->links);
     return g_steal_pointer(&snapshot);
 }

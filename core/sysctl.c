@@ -13,20 +13,32 @@ static char *sysctl_path(const char *iface, IbhSysctl key)
     return g_strdup_printf(CONF "/%s/%s", iface, ibh_sysctl_name(key));
 }
 
+/* 0 where it cannot be read. */
+static int read_number(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[16] = "";
+
+    if (fd < 0)
+        return 0;
+    if (read(fd, text, sizeof text - 1) < 0)
+        text[0] = '\0';
+    close(fd);
+    return atoi(text);
+}
+
 void ibh_sysctl_read_all(int values[IBH_N_SYSCTLS])
 {
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         g_autofree char *path = sysctl_path("all", (IbhSysctl)key);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        char text[16] = "";
 
-        values[key] = 0;
-        if (fd < 0)
-            continue;
-        if (read(fd, text, sizeof text - 1) > 0)
-            values[key] = atoi(text);
-        close(fd);
+        values[key] = read_number(path);
     }
+}
+
+int ibh_sysctl_read_hash_policy(void)
+{
+    return read_number("/proc/sys/net/ipv4/fib_multipath_hash_policy");
 }
 
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error)

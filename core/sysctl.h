@@ -7,4 +7,5 @@
 
 /* net.ipv4.conf.all; a value that cannot be read counts as 0. */
 void ibh_sysctl_read_all(int values[IBH_N_SYSCTLS]);
+int ibh_sysctl_read_hash_policy(void);
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);

@@ -8,6 +8,7 @@
  *   5. stale neighbour entries go   6. that NIC announces every address   7. rp_filter tightened   8. what is left
  */
 #include "emit.h"
+#include "spread.h"
 #include "want.h"
 
 #include <linux/rtnetlink.h>
@@ -44,13 +45,13 @@ static GHashTable *find_owners(const IbhRails *rails)
     for (guint i = 0; i < snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
-        if (ibh_rule_is_ours(rule))
+        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule))
             g_hash_table_add(owners, (gpointer)(guintptr)ibh_rule_owner(rails, rule));
     }
     for (guint i = 0; i < snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
-        if (ibh_route_is_ours(route))
+        if (ibh_route_is_ours(route) && route->table != IBH_TABLE_SPREAD)
             g_hash_table_add(owners, (gpointer)(guintptr)ibh_route_owner(rails, route));
     }
     for (guint i = 0; i < rails->nics->len; i++) {
@@ -183,8 +184,8 @@ static void delete_rules(const Undo *undo)
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
         const IbhNic *owner;
 
-        if (ibh_rule_is_ours(rule) && goes(undo, owner = ibh_rule_owner(undo->rails, rule)) &&
-            !is_taken(undo, rule, NULL))
+        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) &&
+            goes(undo, owner = ibh_rule_owner(undo->rails, rule)) && !is_taken(undo, rule, NULL))
             ibh_emit_rule(undo->plan, IBH_OP_RULE_DEL, owner, rule, why_undone(owner));
     }
 }
@@ -204,7 +205,8 @@ static void delete_routes(const Undo *undo, Kind kind)
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
         const IbhNic *owner = ibh_route_owner(undo->rails, route);
 
-        if (ibh_route_is_ours(route) && kind_of(route) == kind && goes(undo, owner) && !is_taken(undo, NULL, route))
+        if (ibh_route_is_ours(route) && route->table != IBH_TABLE_SPREAD && kind_of(route) == kind &&
+            goes(undo, owner) && !is_taken(undo, NULL, route))
             ibh_emit_route(undo->plan, undo->rails, IBH_OP_ROUTE_DEL, owner, route, NULL, why_undone(owner));
     }
 }
@@ -318,6 +320,8 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
 
     if (after)
         adapt_rails_that_stay(plan, after);
+    if (after || !only) /* unbound traffic leaves these rails first */
+        ibh_emit_spread(plan, rails->snapshot, after);
     emit_undo(plan, rails, only, TRUE);
     return plan;
 }
