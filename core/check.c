@@ -482,15 +482,36 @@ static void judge_duplicates(Check *check, const IbhNic *nic)
 
 /* ---- other NICs on the wire ---- */
 
-static gboolean is_in_rails_subnet(const Check *check, const IbhNic *rail, const IbhIp *ip)
+/* Whether this NIC reaches the address in a subnet that is at least as large as the rail's. One that is smaller, as of
+ * a docker bridge inside the rail's subnet, is another wire. */
+static gboolean reaches_like(const Check *check, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
 {
     const GArray *addresses = check->rails->snapshot->addresses;
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (address->local.family == AF_INET && ibh_nic_serves(rail, address) && !ibh_address_is_host(address) &&
-            ibh_prefix_contains(&address->subnet, ip))
+        if (address->ifindex == nic->link->ifindex && ibh_prefix_contains(&address->subnet, ip) &&
+            address->subnet.length > subnet->length)
+            return FALSE;
+    }
+    return ibh_prefix_contains(subnet, ip);
+}
+
+static gboolean has_anything_in(const Check *check, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &address->local))
+            return TRUE;
+    }
+    for (guint i = 0; i < snapshot->neighbours->len; i++) {
+        const IbhNeighbour *neighbour = &g_array_index(snapshot->neighbours, IbhNeighbour, i);
+
+        if (neighbour->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &neighbour->ip))
             return TRUE;
     }
     return FALSE;
@@ -499,18 +520,13 @@ static gboolean is_in_rails_subnet(const Check *check, const IbhNic *rail, const
 /* It has an address or a neighbour where the rail has its peers. */
 static gboolean is_on_wire_of(const Check *check, const IbhNic *nic, const IbhNic *rail)
 {
-    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const GArray *addresses = check->rails->snapshot->addresses;
 
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (address->ifindex == nic->link->ifindex && is_in_rails_subnet(check, rail, &address->local))
-            return TRUE;
-    }
-    for (guint i = 0; i < snapshot->neighbours->len; i++) {
-        const IbhNeighbour *neighbour = &g_array_index(snapshot->neighbours, IbhNeighbour, i);
-
-        if (neighbour->ifindex == nic->link->ifindex && is_in_rails_subnet(check, rail, &neighbour->ip))
+        if (address->local.family == AF_INET && ibh_nic_serves(rail, address) && !ibh_address_is_host(address) &&
+            has_anything_in(check, nic, &address->subnet))
             return TRUE;
     }
     return FALSE;

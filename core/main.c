@@ -1,4 +1,5 @@
 /* The ib-hook command. */
+#include "confirm.h"
 #include "report.h"
 #include "run.h"
 
@@ -16,15 +17,15 @@ static gboolean wants_color(const IbhOptions *options)
     return isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
 }
 
-static int usage_error(const IbhOptions *options, const char *message)
+static int fail(const IbhOptions *options, int status, const char *message)
 {
     const IbhWriter *writer = options->json ? &ibh_json_writer : &ibh_text_writer;
-    g_autofree char *text = writer->error(IBH_EXIT_USAGE, message);
+    g_autofree char *text = writer->error(status, message);
 
     fputs(text, options->json ? stdout : stderr);
     if (options->json)
         putchar('\n');
-    return IBH_EXIT_USAGE;
+    return status;
 }
 
 static int run(const IbhOptions *options)
@@ -62,11 +63,13 @@ int main(int argc, char **argv)
     open_standard_descriptors();
 
     if (!ibh_options_parse(argc, argv, &options, &error))
-        status = usage_error(&options, error->message);
+        status = fail(&options, IBH_EXIT_USAGE, error->message);
     else if (options.action == IBH_ACTION_HELP)
         fputs(ibh_options_help, stdout);
     else if (options.action == IBH_ACTION_VERSION)
         puts("ib-hook " IBH_VERSION);
+    else if (options.confirm && !ibh_confirm_start(&options, &error))
+        status = fail(&options, IBH_EXIT_SYSTEM, error->message);
     else
         status = run(&options);
     if (fflush(stdout) != 0) {

@@ -32,7 +32,7 @@ static gboolean change(IbhNetlink *netlink, struct nl_msg *message, int as_wante
     nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
     done = ibh_netlink_talk(netlink, message, NULL, NULL, &local);
     nlmsg_free(message);
-    if (done || local->code == as_wanted)
+    if (done || (as_wanted && local->domain == IBH_NETLINK_ERROR && local->code == as_wanted))
         return TRUE;
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;

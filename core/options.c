@@ -16,6 +16,7 @@ const char ibh_options_help[] =
     "  --check          compares what is with what should be, then asks the kernel itself\n"
     "  --plan           what --apply would do, as commands, with the reason of each; changes nothing\n"
     "  --apply          does it\n"
+    "  --confirm        keeps what --apply --confirm SECONDS did\n"
     "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
     "  --version, --help\n"
     "\n"
@@ -23,6 +24,7 @@ const char ibh_options_help[] =
     "  --iface NAME     only this interface; may be repeated\n"
     "  --json           one JSON object on standard output (the same as --format json)\n"
     "  --format FORMAT  text or json\n"
+    "  --confirm SECONDS  with --apply: undone again, unless ib-hook --confirm comes in time\n"
     "  --config FILE    instead of /etc/ib-hook\n"
     "  --sysfs DIR      instead of /sys\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
@@ -42,6 +44,7 @@ enum {
     OPTION_QUIET,
     OPTION_COLOR,
     OPTION_FAMILY,
+    OPTION_CONFIRM,
     OPTION_LATER
 };
 
@@ -62,7 +65,7 @@ static const struct option options_table[] = {
     {"verbose", no_argument, NULL, OPTION_VERBOSE},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"color", required_argument, NULL, OPTION_COLOR},
-    {"confirm", optional_argument, NULL, OPTION_LATER},
+    {"confirm", optional_argument, NULL, OPTION_CONFIRM},
     {"probe", optional_argument, NULL, OPTION_LATER},
     {"render", optional_argument, NULL, OPTION_LATER},
     {"watch", optional_argument, NULL, OPTION_LATER},
@@ -145,6 +148,26 @@ static gboolean set_family(IbhOptions *options, const char *family, GError **err
     return options->family ? TRUE : refuse(error, "--family %.40s: 4 or 6", shown);
 }
 
+#define CONFIRM_MAX (24 * 3600)
+
+/* --confirm SECONDS belongs to --apply, --confirm alone is an action: the next word decides, if it is a number. */
+static gboolean set_confirm(IbhOptions *options, int argc, char **argv, gboolean *confirms, GError **error)
+{
+    const char *word = optarg;
+    guint64 seconds;
+
+    if (!word && optind < argc && g_ascii_isdigit(argv[optind][0]))
+        word = argv[optind++];
+    if (!word) {
+        *confirms = TRUE;
+        return TRUE;
+    }
+    if (!g_ascii_string_to_unsigned(word, 10, 1, CONFIRM_MAX, &seconds, NULL))
+        return refuse(error, "--confirm wants 1 to %d seconds", CONFIRM_MAX);
+    options->confirm = (int)seconds;
+    return TRUE;
+}
+
 static gboolean set_path(char **path, const char *name, const char *value, GError **error)
 {
     if (!value[0])
@@ -220,7 +243,7 @@ static gboolean is_whole(const char *word, const struct option *option)
 
 static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError **error)
 {
-    gboolean has_action = FALSE;
+    gboolean has_action = FALSE, confirms = FALSE;
     int option, which = -1, index = 1;
 
     optind = 0; /* glibc: begin anew, also after an error */
@@ -229,10 +252,15 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
 
         if (option != '?' && option != ':' && !is_whole(word, &options_table[which]))
             option = '?';
-        if (!take(options, option, word, &has_action, error))
+        if (option == OPTION_CONFIRM ? !set_confirm(options, argc, argv, &confirms, error)
+                                     : !take(options, option, word, &has_action, error))
             return FALSE;
         index = optind;
     }
+    if (confirms && has_action)
+        return refuse(error, "--confirm with another action wants 1 to %d seconds", CONFIRM_MAX);
+    if (confirms && !set_action(options, IBH_ACTION_CONFIRM, &has_action, error))
+        return FALSE;
     if (optind < argc) {
         g_autofree char *shown = g_strescape(argv[optind], NULL);
 
@@ -240,6 +268,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
     }
     if (options->family && (options->action == IBH_ACTION_APPLY || options->action == IBH_ACTION_UNDO))
         return refuse(error, "--family looks at one family; --apply and --undo do both");
+    if (options->confirm && options->action != IBH_ACTION_APPLY)
+        return refuse(error, "--confirm SECONDS goes with --apply");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     return TRUE;
@@ -265,6 +295,7 @@ void ibh_options_clear(IbhOptions *options)
     g_clear_pointer(&options->ifaces, g_ptr_array_unref);
     g_clear_pointer(&options->config, g_free);
     g_clear_pointer(&options->sysfs, g_free);
+    g_clear_pointer(&options->token, g_free);
 }
 
 const char *const *ibh_options_only(const IbhOptions *options)

@@ -13,6 +13,7 @@ typedef enum {
     IBH_ACTION_PLAN,
     IBH_ACTION_APPLY,
     IBH_ACTION_UNDO,
+    IBH_ACTION_CONFIRM,
     IBH_ACTION_VERSION,
     IBH_ACTION_HELP
 } IbhAction;
@@ -28,7 +29,9 @@ typedef struct {
     gboolean verbose;
     gboolean quiet;
     IbhColor color;
-    int family; /* AF_INET, AF_INET6, 0: both */
+    int confirm; /* seconds after which --apply is undone, 0: never */
+    char *token; /* of the --apply that waits for a confirmation (run.c); NULL: none does */
+    int family;  /* AF_INET, AF_INET6, 0: both */
 } IbhOptions;
 
 /* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */

@@ -28,6 +28,7 @@ typedef struct {
     GString *warnings;
 
     IbhConfig *config;
+    gboolean bad_config; /* and the defaults stand in for it */
     IbhNetlink *netlink;
     IbhStore *store; /* NULL: without one; then old sysctl values and holds are not remembered */
     IbhSnapshot *snapshot;
@@ -46,7 +47,8 @@ static void warn(Run *run, const char *message)
 
 static gboolean writes(const Run *run)
 {
-    return run->options->action == IBH_ACTION_APPLY || run->options->action == IBH_ACTION_UNDO;
+    return run->options->action == IBH_ACTION_APPLY || run->options->action == IBH_ACTION_UNDO ||
+           run->options->action == IBH_ACTION_CONFIRM;
 }
 
 static gboolean check_privileges(const Run *run, GError **error)
@@ -56,7 +58,9 @@ static gboolean check_privileges(const Run *run, GError **error)
     g_set_error(error, IBH_RUN_ERROR, 0,
                 "%s needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it as root "
                 "(--show, --check and --plan need nothing)",
-                run->options->action == IBH_ACTION_APPLY ? "--apply" : "--undo");
+                run->options->action == IBH_ACTION_APPLY  ? "--apply"
+                : run->options->action == IBH_ACTION_UNDO ? "--undo"
+                                                          : "--confirm");
     return FALSE;
 }
 
@@ -125,6 +129,7 @@ static gboolean find_rails(Run *run, GError **error)
         warn(run, local->message);
         ibh_config_free(run->config);
         run->config = ibh_config_new();
+        run->bad_config = TRUE;
         run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, error);
     } else if (!run->rails) {
         g_propagate_error(error, g_steal_pointer(&local));
@@ -155,6 +160,45 @@ static int fail(Run *run, int status, const GError *error)
 
     g_string_append(run->writer == &ibh_json_writer ? run->out : run->warnings, text);
     return status;
+}
+
+/* ---- --confirm ---- */
+
+static gboolean has_token(const Run *run)
+{
+    g_autofree char *token = run->store ? ibh_store_get_token(run->store) : NULL;
+
+    return token && (!run->options->token || g_str_equal(token, run->options->token));
+}
+
+/* --apply leaves the token for the process that waits; --undo and --confirm take it away. */
+static gboolean move_token(Run *run, GError **error)
+{
+    gboolean leave = run->options->action == IBH_ACTION_APPLY && run->options->confirm;
+
+    if (leave && !run->store) {
+        g_set_error_literal(error, IBH_RUN_ERROR, 0, "--confirm needs " IBH_RUN_DIR "; nothing was changed");
+        return FALSE;
+    }
+    if (!run->store || (run->options->action == IBH_ACTION_APPLY && !leave))
+        return TRUE;
+    return ibh_store_set_token(run->store, leave ? run->options->token : NULL, error);
+}
+
+static int run_confirm(Run *run)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!has_token(run))
+        g_set_error_literal(&error, IBH_RUN_ERROR, 0,
+                            "nothing waits for a confirmation: --apply --confirm was not run, or has been undone");
+    if (error || !move_token(run, &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    if (run->writer == &ibh_json_writer)
+        g_string_append(run->out, "{\"ok\":true}");
+    else if (!run->style.quiet)
+        g_string_append(run->out, "confirmed: it stays\n");
+    return IBH_EXIT_OK;
 }
 
 /* ---- changing ---- */
@@ -278,19 +322,47 @@ static char *list_holds(const Run *run, const IbhPlan *plan)
     return g_string_free(names, FALSE);
 }
 
+static gboolean undoes_a_former_rail(const Run *run, const IbhPlan *plan)
+{
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+        const IbhNic *nic = op->ifindex ? ibh_rails_nic(run->rails, op->ifindex) : NULL;
+
+        if (nic && nic->status != IBH_NIC_RAIL)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Neighbours, of which a fabric has thousands, are read only where some of them have to go. */
+static IbhPlan *plan_apply(Run *run)
+{
+    IbhPlan *plan = ibh_plan_apply(run->rails, run->only);
+
+    if (undoes_a_former_rail(run, plan) && ibh_snapshot_add_neighbours(run->snapshot, run->netlink, NULL)) {
+        ibh_plan_free(plan);
+        plan = ibh_plan_apply(run->rails, run->only);
+    }
+    ibh_plan_keep_family(plan, run->options->family);
+    return plan;
+}
+
 static IbhPlan *make_plan(Run *run)
 {
     g_autoptr(IbhRails) after = NULL;
 
-    if (run->options->action != IBH_ACTION_UNDO) {
-        IbhPlan *plan = ibh_plan_apply(run->rails, run->only);
-
-        ibh_plan_keep_family(plan, run->options->family);
-        return plan;
-    }
-    if (run->only)
+    if (run->options->action != IBH_ACTION_UNDO)
+        return plan_apply(run);
+    if (run->only && !run->bad_config) /* else nobody knows how the others are wanted: they stand as they are */
         after = ibh_rails_without(run->config, run->snapshot, run->only);
     return ibh_plan_undo(run->rails, after, run->only);
+}
+
+static void say_confirm(Run *run)
+{
+    if (run->options->action == IBH_ACTION_APPLY && run->options->confirm && run->writer == &ibh_text_writer &&
+        !run->style.quiet)
+        g_string_append_printf(run->out, "undone again in %d s, unless: ib-hook --confirm\n", run->options->confirm);
 }
 
 static int run_change(Run *run)
@@ -304,6 +376,7 @@ static int run_change(Run *run)
     g_autofree char *text = run->writer->change(&report, &run->style);
 
     g_string_append(run->out, text);
+    say_confirm(run);
     for (guint i = 0; i < outcome->errors->len; i++)
         warn(run, g_ptr_array_index(outcome->errors, i));
     return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;
@@ -404,6 +477,7 @@ static gboolean configure(Run *run, GError **error)
     }
     warn(run, local->message);
     run->config = ibh_config_new();
+    run->bad_config = TRUE;
     return TRUE;
 }
 
@@ -416,11 +490,17 @@ static int pipeline(Run *run)
     if (!check_privileges(run, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
     ibh_caps_drop();
-    if (!(run->netlink = ibh_netlink_open(&error)) || !open_store(run, &error) || !look(run, &error))
+    if (!(run->netlink = ibh_netlink_open(&error)) || !open_store(run, &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    if (run->options->action == IBH_ACTION_CONFIRM)
+        return run_confirm(run);
+    if (run->options->action == IBH_ACTION_UNDO && run->options->token && !has_token(run))
+        return IBH_EXIT_OK; /* it was confirmed */
+    if (!look(run, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
     if (!check_names(run, &error) || !find_rails(run, &error))
         return fail(run, IBH_EXIT_USAGE, error);
-    if (!look_into_main(run, &error))
+    if (!look_into_main(run, &error) || (writes(run) && !move_token(run, &error)))
         return fail(run, IBH_EXIT_SYSTEM, error);
     return run_action(run);
 }

@@ -116,5 +116,6 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
 
 gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
+    g_array_set_size(snapshot->neighbours, 0);
     return ibh_netlink_read_neighbours(netlink, AF_INET, snapshot->neighbours, error);
 }

@@ -142,26 +142,35 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-IbhState *ibh_store_load(IbhStore *store)
+/* The whole of one of our files; NULL where there is none, or it cannot be trusted. */
+static char *read_file(IbhStore *store, const char *suffix, gsize *ret_length)
 {
-    g_autofree char *name = g_strdup_printf("%s.state", store->key);
-    g_autofree char *text = NULL;
+    g_autofree char *name = g_strdup_printf("%s.%s", store->key, suffix);
+    char *text = NULL;
     struct stat info;
-    IbhState *state = NULL;
     int fd = store->directory < 0 ? -1 : openat(store->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == 0 || info.st_uid == geteuid()) &&
         !(info.st_mode & (S_IWGRP | S_IWOTH)) && info.st_size <= STATE_MAX) {
         gssize n;
 
-        text = g_malloc((gsize)info.st_size + 1);
+        text = g_malloc0((gsize)info.st_size + 1);
         n = read(fd, text, (gsize)info.st_size);
-        if (n >= 0)
-            state = ibh_state_parse(text, (gsize)n);
+        if (n < 0)
+            g_clear_pointer(&text, g_free);
+        *ret_length = n < 0 ? 0 : (gsize)n;
     }
     if (fd >= 0)
         close(fd);
-    return state ? state : ibh_state_new();
+    return text;
+}
+
+IbhState *ibh_store_load(IbhStore *store)
+{
+    gsize length = 0;
+    g_autofree char *text = read_file(store, "state", &length);
+
+    return text ? ibh_state_parse(text, length) : ibh_state_new();
 }
 
 static gboolean write_whole(int fd, const char *text)
@@ -182,11 +191,10 @@ static gboolean write_whole(int fd, const char *text)
 }
 
 /* Written beside and renamed: a reader, or a crash, never sees half of it. */
-gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
+static gboolean write_file(IbhStore *store, const char *suffix, const char *text, GError **error)
 {
-    g_autofree char *name = g_strdup_printf("%s.state", store->key);
+    g_autofree char *name = g_strdup_printf("%s.%s", store->key, suffix);
     g_autofree char *beside = g_strdup_printf("%s.new", store->key);
-    g_autofree char *text = ibh_state_format(state);
     gboolean written;
     int fd;
 
@@ -200,5 +208,32 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
         (void)unlinkat(store->directory, beside, 0);
         return FALSE;
     }
+    return TRUE;
+}
+
+gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
+{
+    g_autofree char *text = ibh_state_format(state);
+
+    return write_file(store, "state", text, error);
+}
+
+/* ---- the confirmation that is waited for ---- */
+
+char *ibh_store_get_token(IbhStore *store)
+{
+    gsize length = 0;
+
+    return read_file(store, "confirm", &length);
+}
+
+gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
+{
+    g_autofree char *name = g_strdup_printf("%s.confirm", store->key);
+
+    if (token)
+        return write_file(store, "confirm", token, error);
+    if (unlinkat(store->directory, name, 0) < 0 && errno != ENOENT)
+        return fail("remove", name, error);
     return TRUE;
 }

@@ -18,5 +18,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 /* Waits for whoever has the lock, for at most `seconds`. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
+/* What --apply --confirm leaves for the process that waits: NULL is none. With the lock held. */
+char *ibh_store_get_token(IbhStore *store);
+gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error);
+
 IbhState *ibh_store_load(IbhStore *store); /* empty, where there is none or it cannot be trusted */
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);

@@ -437,16 +437,16 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_ifaces),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_abbreviations),
-        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_missing_arguments),
-        cmocka_unit_test(test_wrong_values),   cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_later_versions), cmocka_unit_test(test_impossible_names),
-        cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
-        cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
-        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_ifaces),           cmocka_unit_test(test_json),
+        cmocka_unit_test(test_values),           cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_unknown),          cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_wrong_values),     cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_family),           cmocka_unit_test(test_later_versions),
+        cmocka_unit_test(test_impossible_names), cmocka_unit_test(test_unusual_names),
+        cmocka_unit_test(test_hostile_words),    cmocka_unit_test(test_json_of_errors),
+        cmocka_unit_test(test_no_words_at_all),  cmocka_unit_test(test_help),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));

@@ -1,0 +1,74 @@
+#!/bin/bash
+# The kernel lets a name hold escape sequences of terminals, and characters that turn text around. None of them gets to a
+# terminal, from a name or from a file.
+. "$(dirname "$0")/lib.sh"
+needs iconv
+
+names=($'\e[2J\e[31mib' $'c1\xc2\x9b2Jib' $'raw\x9b2Jib' $'bi\xe2\x80\xaedi' $'is\xe2\x81\xa6o' $'bel\a\b\x7f' $'si\x0e\x01')
+make_wire
+new_host B
+for ((i = 0; i < ${#names[@]}; i++)); do
+    add_nic B ib$i $i "172.16.34.$((i + 1))/16"
+    ip -n B link set ib$i down
+    ip -n B link set ib$i name "${names[i]}"
+    ip -n B link set dev "${names[i]}" up
+done
+rdma B "${names[@]}"
+mv /run/sys/B/class/infiniband/mlx5_0 $'/run/sys/B/class/infiniband/mlx\e]0;x\a'
+wait_until 5 settled B
+
+# Bytes below a blank but the newline, DEL, C1 controls in UTF-8, marks and overrides of direction, and what is no UTF-8.
+harmful() { # FILE…
+    cat "$@" | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1 || echo "no UTF-8"
+    grep -aoP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]' "$@" | cat -v || true
+}
+
+# clean STATUS ARGUMENT…
+clean() {
+    local status=0
+    hook B "${@:2}" >$work/out 2>$work/err </dev/null || status=$?
+    expect_equal "$(printf '%q ' "${@:2}"): exit status" "$1" $status
+    expect_equal "$(printf '%q ' "${@:2}"): what could harm a terminal" "" "$(harmful $work/out $work/err)"
+}
+
+for name in "${names[@]}"; do
+    echo "$name" >$work/name
+    expect_differs "$(printf %q "$name") could harm" "" "$(harmful $work/name)"
+done
+
+before=$(state B)
+clean 0 --plan
+clean 0 --show --verbose
+clean 1 --check --verbose
+clean 0 --apply --verbose
+expect_equal "all are rails" ${#names[@]} "$(our_rules B | wc -l)"
+clean 0 --check
+clean 0 --undo --verbose
+expect_equal "the state after --undo" "$before" "$(state B)"
+clean 1 --check
+clean 0 --show
+
+for name in "${names[@]}"; do
+    clean 1 --check --iface "$name"
+    clean 2 --check --iface "${name}X"
+    clean 2 "--$name"
+    clean 2 --config "$work/$name" --check
+    clean 2 --config "$(config "[interface ib$name]
+$name=1")" --apply
+    clean 2 --config "$(config "[defaults]
+arp=$name")" --apply
+done
+
+# Something that fails names the NIC.
+ip -n B address add 10.1.0.2/24 dev "${names[0]}"
+ip -n B route del local 10.1.0.2 dev "${names[0]}" table local
+clean 3 --apply
+expect_contains "it says what failed" "10.1.0.0/24" "$(<$work/err)"
+
+# JSON has the true names.
+unset 'names[2]' # but for what is no UTF-8
+hook B --show --json >$work/out
+for name in "${names[@]}"; do
+    expect_equal "--json has $(printf %q "$name")" 1 \
+        "$(jq --arg name "$name" '[.rails[], .others[] | select(.iface == $name)] | length' $work/out)"
+done
