@@ -225,9 +225,27 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
 
 /* ---- what is missing or too much ---- */
 
+/* The connected routes of main, which main=remove takes out and gives back. */
+static gboolean judge_main(Check *check, const IbhOp *op)
+{
+    gboolean back = op->type == IBH_OP_ROUTE_ADD;
+    char text[IBH_PREFIX_STRLEN];
+
+    if (op->route.table != IBH_TABLE_MAIN || (!back && op->type != IBH_OP_ROUTE_DEL))
+        return FALSE;
+    find(check, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_op_command(op),
+         back ? "main lacks the connected route to %s that main=remove took"
+              : "main has the connected route to %s, against main=remove",
+         ibh_prefix_format(&op->route.dst, text));
+    return TRUE;
+}
+
 static void judge_op(Check *check, const IbhOp *op)
 {
     char text[IBH_PREFIX_STRLEN];
+
+    if (judge_main(check, op))
+        return;
 
     switch (op->type) {
     case IBH_OP_RULE_ADD:

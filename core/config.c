@@ -136,8 +136,8 @@ static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret
 
 /* clang-format off */
 static const KeyForm KEYS[N_KEYS] = {
-    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
-                  .words = {{"keep", IBH_MAIN_KEEP, NOW}, {"spread", IBH_MAIN_SPREAD, NOW}, {"remove", IBH_MAIN_REMOVE, LATER}}},
+    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep, spread or remove",
+                  .words = {{"keep", IBH_MAIN_KEEP, NOW}, {"spread", IBH_MAIN_SPREAD, NOW}, {"remove", IBH_MAIN_REMOVE, NOW}}},
     [KEY_PRIORITY] = {.name = "priority", .defaults_only = TRUE, .allowed = "auto or a number (1-29765)",
                       .words = {{"auto", IBH_PRIORITY_BASE, NOW}}, .min = 1, .max = PRIORITY_MAX},
     [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",

@@ -243,6 +243,7 @@ IbhState *ibh_state_new(void)
     IbhState *state = g_new0(IbhState, 1);
 
     state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
+    state->routes = g_array_new(FALSE, TRUE, sizeof(IbhSavedRoute));
     state->holds = g_ptr_array_new_with_free_func(g_free);
     return state;
 }
@@ -252,6 +253,7 @@ void ibh_state_free(IbhState *state)
     if (!state)
         return;
     g_array_unref(state->sysctls);
+    g_array_unref(state->routes);
     g_ptr_array_unref(state->holds);
     g_free(state);
 }

@@ -163,8 +163,18 @@ typedef struct {
     int set; /* the value we gave it */
 } IbhSavedSysctl;
 
+/* A connected route that main=remove took out of main. */
+typedef struct {
+    char iface[IFNAMSIZ];
+    int ifindex;
+    IbhPrefix dst;
+    IbhIp src;
+    guint32 metric; /* 0: the kernel's own form */
+} IbhSavedRoute;
+
 typedef struct {
     GArray *sysctls;  /* IbhSavedSysctl */
+    GArray *routes;   /* IbhSavedRoute, in the order in which main had them */
     GPtrArray *holds; /* char *: interface names that --undo left alone */
 } IbhState;
 

@@ -135,6 +135,14 @@ static NlRoute *route_object(const IbhRoute *route)
     return g_steal_pointer(&object);
 }
 
+/* Main has the connected routes of several NICs side by side. */
+static int add_flag(const IbhRoute *route, IbhOpType type)
+{
+    if (type == IBH_OP_ROUTE_REPLACE)
+        return NLM_F_REPLACE;
+    return route->table == IBH_TABLE_MAIN ? NLM_F_APPEND : NLM_F_EXCL;
+}
+
 static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpType type, GError **error)
 {
     g_autoptr(NlRoute) object = route_object(route);
@@ -144,11 +152,14 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
     if (object && type == IBH_OP_ROUTE_DEL)
         result = rtnl_route_build_del_request(object, 0, &message);
     else if (object)
-        result = rtnl_route_build_add_request(
-            object, NLM_F_CREATE | (type == IBH_OP_ROUTE_REPLACE ? NLM_F_REPLACE : NLM_F_EXCL), &message);
+        result = rtnl_route_build_add_request(object, NLM_F_CREATE | add_flag(route, type), &message);
     if (result < 0)
         return out_of_memory(error);
-    return change(netlink, message, type == IBH_OP_ROUTE_DEL ? ESRCH : 0, error);
+    return change(netlink, message,
+                  type == IBH_OP_ROUTE_DEL         ? ESRCH
+                  : route->table == IBH_TABLE_MAIN ? EEXIST
+                                                   : 0,
+                  error);
 }
 
 /* ---- neighbours ---- */

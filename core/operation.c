@@ -98,7 +98,8 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
         g_string_append(text, " scope link");
     if (route->src.family != AF_UNSPEC)
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, ip));
-    g_string_append_printf(text, " metric %u", route->metric);
+    if (route->metric)
+        g_string_append_printf(text, " metric %u", route->metric);
     if (hops)
         g_string_append_printf(text, " %s", hops);
     return g_string_free(text, FALSE);
@@ -123,7 +124,7 @@ char *ibh_op_command(const IbhOp *op)
     case IBH_OP_RULE_DEL:
         return rule_command("del", &op->rule);
     case IBH_OP_ROUTE_ADD:
-        return route_command("add", &op->route, iface, op->hops);
+        return route_command(op->route.table == IBH_TABLE_MAIN ? "append" : "add", &op->route, iface, op->hops);
     case IBH_OP_ROUTE_REPLACE:
         return route_command("replace", &op->route, iface, op->hops);
     case IBH_OP_ROUTE_DEL:

@@ -7,11 +7,12 @@
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
  *   6. NICs that are no rail any more are undone (undo.c)
- *   7. deletions: rules before their routes
+ *   7. deletions: rules before their routes; with main=remove, connected routes of main
  */
 #include "plan.h"
 
 #include "emit.h"
+#include "remove.h"
 #include "spread.h"
 #include "want.h"
 
@@ -508,6 +509,20 @@ static void collect_garbage(Work *work)
     }
 }
 
+/* ---- main=remove ---- */
+
+static void return_to_main(const Work *work)
+{
+    for (guint i = 0; i < work->todos->len; i++)
+        ibh_emit_return(work->plan, work->rails, g_array_index(work->todos, Todo, i).nic, FALSE);
+}
+
+static void remove_from_main(const Work *work)
+{
+    for (guint i = 0; i < work->todos->len; i++)
+        ibh_emit_removal(work->plan, work->rails, g_array_index(work->todos, Todo, i).nic);
+}
+
 /* ---- the whole ---- */
 
 static void work_free(Work *work)
@@ -543,6 +558,7 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     select_work(&work);
 
     set_rp_filters(&work, TRUE);
+    return_to_main(&work);
     program_rails(&work);
     set_arp_sysctls(&work);
     announce(&work);
@@ -551,6 +567,7 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     set_rp_filters(&work, FALSE);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
     collect_garbage(&work);
+    remove_from_main(&work);
     join_units(&work, work.rules);
     join_units(&work, work.routes);
     work_free(&work);

@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "emit.h"
+#include "spread.h"
 
 #include <linux/if_arp.h>
 
@@ -25,4 +26,11 @@ GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
                             g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
     }
     return texts;
+}
+
+const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic)
+{
+    if (rails->main == IBH_MAIN_REMOVE)
+        return "remove";
+    return ibh_spread_has(rails, nic) ? "spread" : "keep";
 }

@@ -40,3 +40,4 @@ extern const IbhWriter ibh_json_writer;
 /* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
 GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic); /* char *, "172.16.34.1/16" */
+const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic);     /* "keep", "spread", "remove" */

@@ -1,6 +1,5 @@
 #include "json.h"
 #include "report.h"
-#include "spread.h"
 
 #include <linux/if_arp.h>
 
@@ -25,7 +24,7 @@ static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
     if (nic->status == IBH_NIC_RAIL) {
         ibh_json_int(json, "table", nic->table);
         ibh_json_int(json, "priority", report->rails->priority);
-        ibh_json_string(json, "main", ibh_spread_has(report->rails, nic) ? "spread" : "keep");
+        ibh_json_string(json, "main", ibh_report_main(report->rails, nic));
         ibh_json_string(json, "manager", NULL);
     }
     ibh_json_bool(json, "engaged", nic->status == IBH_NIC_RAIL);

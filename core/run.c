@@ -82,7 +82,7 @@ static gboolean open_store(Run *run, GError **error)
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
-    GArray *sysctls = snapshot->state->sysctls;
+    GArray *sysctls = snapshot->state->sysctls, *routes = snapshot->state->routes;
 
     for (guint i = sysctls->len; i-- > 0;) {
         IbhSavedSysctl *saved = &g_array_index(sysctls, IbhSavedSysctl, i);
@@ -92,6 +92,10 @@ static void forget_gone_links(IbhSnapshot *snapshot)
             g_array_remove_index(sysctls, i);
         else
             g_strlcpy(saved->iface, link->name, sizeof saved->iface);
+    }
+    for (guint i = routes->len; i-- > 0;) {
+        if (!ibh_snapshot_link(snapshot, g_array_index(routes, IbhSavedRoute, i).ifindex))
+            g_array_remove_index(routes, i);
     }
 }
 

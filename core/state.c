@@ -1,8 +1,11 @@
 #include "state.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
-#define HEADER "# ib-hook: old sysctl values (iface ifindex key old set) and interfaces that --undo left alone"
+#define HEADER                                                                                                         \
+    "# ib-hook: old sysctl values (iface ifindex key old set), routes taken out of main (iface ifindex prefix src "    \
+    "metric), interfaces that --undo left alone"
 
 static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
 {
@@ -20,13 +23,30 @@ static gboolean is_iface(const char *name)
            !g_str_equal(name, "..");
 }
 
+static void parse_route(IbhState *state, char **words)
+{
+    IbhSavedRoute saved = {.ifindex = 0};
+    guint64 metric;
+
+    if (!is_iface(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
+        !ibh_prefix_parse(words[3], &saved.dst) || !ibh_ip_parse(words[4], &saved.src) ||
+        saved.dst.ip.family != AF_INET || saved.src.family != AF_INET ||
+        !g_ascii_string_to_unsigned(words[5], 10, 0, G_MAXUINT32, &metric, NULL))
+        return;
+    g_strlcpy(saved.iface, words[1], sizeof saved.iface);
+    saved.metric = (guint32)metric;
+    g_array_append_val(state->routes, saved);
+}
+
 static void parse_line(IbhState *state, char *line)
 {
     g_auto(GStrv) words = g_strsplit(line, " ", 8);
     guint n = g_strv_length(words);
     IbhSavedSysctl saved = {.ifindex = 0};
 
-    if (n == 2 && g_str_equal(words[0], "hold") && is_iface(words[1])) {
+    if (n == 6 && g_str_equal(words[0], "route")) {
+        parse_route(state, words);
+    } else if (n == 2 && g_str_equal(words[0], "hold") && is_iface(words[1])) {
         ibh_state_hold(state, words[1]);
     } else if (n == 6 && g_str_equal(words[0], "sysctl") && is_iface(words[1]) &&
                parse_int(words[2], 1, G_MAXINT, &saved.ifindex) && ibh_sysctl_parse(words[3], &saved.key) &&
@@ -57,6 +77,13 @@ char *ibh_state_format(const IbhState *state)
 
         g_string_append_printf(text, "sysctl %s %d %s %d %d\n", saved->iface, saved->ifindex,
                                ibh_sysctl_name(saved->key), saved->old, saved->set);
+    }
+    for (guint i = 0; i < state->routes->len; i++) {
+        const IbhSavedRoute *saved = &g_array_index(state->routes, IbhSavedRoute, i);
+        char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
+
+        g_string_append_printf(text, "route %s %d %s %s %u\n", saved->iface, saved->ifindex,
+                               ibh_prefix_format(&saved->dst, dst), ibh_ip_format(&saved->src, src), saved->metric);
     }
     for (guint i = 0; i < state->holds->len; i++)
         g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
@@ -95,12 +122,38 @@ static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
     }
 }
 
+/* One that went out of main is remembered, one that is back is not. Before it is done, both are. */
+static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
+{
+    IbhSavedRoute saved = {
+        .ifindex = op->ifindex, .dst = op->route.dst, .src = op->route.src, .metric = op->route.metric};
+    gboolean gone = op->type == IBH_OP_ROUTE_DEL;
+    gboolean known = FALSE;
+
+    if (op->route.table != IBH_TABLE_MAIN || (!gone && op->type != IBH_OP_ROUTE_ADD))
+        return;
+    g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
+    for (guint i = state->routes->len; i-- > 0;) {
+        const IbhSavedRoute *other = &g_array_index(state->routes, IbhSavedRoute, i);
+
+        if (other->ifindex != saved.ifindex || other->metric != saved.metric ||
+            !ibh_prefix_equal(&other->dst, &saved.dst))
+            continue;
+        known = gone;
+        if (!gone && done)
+            g_array_remove_index(state->routes, i);
+    }
+    if (gone && !known)
+        g_array_append_val(state->routes, saved);
+}
+
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 {
     for (guint i = 0; i < ops->len; i++) {
         const IbhOp *op = g_ptr_array_index(ops, i);
         IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
 
+        remember_route(state, op, done);
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
         g_strlcpy(saved.iface, op->iface, sizeof saved.iface);

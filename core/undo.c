@@ -8,6 +8,7 @@
  *   5. stale neighbour entries go   6. that NIC announces every address   7. rp_filter tightened   8. what is left
  */
 #include "emit.h"
+#include "remove.h"
 #include "spread.h"
 #include "want.h"
 
@@ -36,7 +37,7 @@ static gboolean has_our_sysctls(const IbhSnapshot *snapshot, const IbhNic *nic)
     return FALSE;
 }
 
-/* NICs with a rule, a route or a sysctl of ours. */
+/* NICs with a rule, a route or a sysctl of ours, or of whose routes main=remove took one. */
 static GHashTable *find_owners(const IbhRails *rails)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -60,6 +61,11 @@ static GHashTable *find_owners(const IbhRails *rails)
         if (has_our_sysctls(snapshot, nic))
             g_hash_table_add(owners, nic);
     }
+    for (guint i = 0; i < snapshot->state->routes->len; i++) {
+        int ifindex = g_array_index(snapshot->state->routes, IbhSavedRoute, i).ifindex;
+
+        g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, ifindex));
+    }
     return owners;
 }
 
@@ -78,7 +84,8 @@ static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
              (route->dst.length == best->dst.length && route->metric < best->metric)))
             best = route;
     }
-    return best ? ibh_rails_nic(undo->rails, best->ifindex) : NULL;
+    return best ? ibh_rails_nic(undo->rails, best->ifindex)
+                : ibh_find_returning_nic(undo->rails, undo->undone, &address->local);
 }
 
 static gboolean is_mains_nic(const Undo *undo, const IbhNic *nic)
@@ -285,6 +292,16 @@ static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
     }
 }
 
+static void return_to_main(const Undo *undo)
+{
+    for (guint i = 0; i < undo->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+
+        if (is_undone(undo, nic))
+            ibh_emit_return(undo->plan, undo->rails, nic, TRUE);
+    }
+}
+
 /* `rails_too`: whatever is selected, not only what is no rail any more. */
 static void emit_undo(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
 {
@@ -302,6 +319,7 @@ static void emit_undo(IbhPlan *plan, const IbhRails *rails, const char *const *o
     }
     find_mains_nics(&undo);
     restore_rp_filters(&undo, TRUE);
+    return_to_main(&undo);
     restore_announce(&undo);
     delete_routes(&undo, DEFAULTS); /* before the rules that keep bridges from it */
     delete_rules(&undo);

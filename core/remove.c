@@ -1,0 +1,120 @@
+#include "remove.h"
+
+#include "emit.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+static gboolean is_connected(const IbhRoute *route)
+{
+    return route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+           route->protocol == RTPROT_KERNEL && route->gateway.family == AF_UNSPEC && route->nexthops == 1 &&
+           !ibh_route_is_ours(route);
+}
+
+static gboolean has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address) && ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A gateway of main must stay reachable by main, or the kernel would not take it again. */
+static gboolean has_gateway_in(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
+
+        if (route->table == IBH_TABLE_MAIN && route->gateway.family == AF_INET &&
+            ibh_prefix_contains(subnet, &route->gateway))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean may_leave(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    return rails->main == IBH_MAIN_REMOVE && nic->status == IBH_NIC_RAIL && has_subnet(rails, nic, subnet) &&
+           !has_gateway_in(rails, subnet);
+}
+
+void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic)
+{
+    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
+
+        if (is_connected(route) && route->ifindex == nic->link->ifindex && may_leave(rails, nic, &route->dst))
+            ibh_emit_route(plan, rails, IBH_OP_ROUTE_DEL, nic, route, NULL,
+                           g_strdup("main=remove: only what is bound to a rail uses it"));
+    }
+}
+
+/* ---- back ---- */
+
+static gboolean is_in_main(const IbhSnapshot *snapshot, const IbhSavedRoute *saved)
+{
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (is_connected(route) && route->ifindex == saved->ifindex && route->metric == saved->metric &&
+            ibh_prefix_equal(&route->dst, &saved->dst))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The kernel takes it only while the link is up and has its source address. */
+static gboolean can_return(const IbhRails *rails, const IbhNic *nic, const IbhSavedRoute *saved)
+{
+    return saved->ifindex == nic->link->ifindex && (nic->link->flags & IFF_UP) &&
+           ibh_rails_has_address(rails, nic, &saved->src) && !is_in_main(rails->snapshot, saved);
+}
+
+static IbhRoute connected_route(const IbhSavedRoute *saved)
+{
+    return (IbhRoute){.family = AF_INET,
+                      .table = IBH_TABLE_MAIN,
+                      .dst = saved->dst,
+                      .type = RTN_UNICAST,
+                      .protocol = RTPROT_KERNEL,
+                      .scope = RT_SCOPE_LINK,
+                      .metric = saved->metric,
+                      .ifindex = saved->ifindex,
+                      .src = saved->src,
+                      .nexthops = 1};
+}
+
+void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, gboolean undo)
+{
+    const GArray *saved = rails->snapshot->state->routes;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        IbhRoute route = connected_route(one);
+
+        if (can_return(rails, nic, one) && (undo || !may_leave(rails, nic, &one->dst)))
+            ibh_emit_route(plan, rails, IBH_OP_ROUTE_ADD, nic, &route, NULL, g_strdup("main has it again"));
+    }
+}
+
+const IbhNic *ibh_find_returning_nic(const IbhRails *rails, GHashTable *nics, const IbhIp *address)
+{
+    const GArray *saved = rails->snapshot->state->routes;
+    const IbhSavedRoute *best = NULL;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        const IbhNic *nic = ibh_rails_nic(rails, one->ifindex);
+
+        if (nic && g_hash_table_contains(nics, nic) && can_return(rails, nic, one) &&
+            ibh_prefix_contains(&one->dst, address) &&
+            (!best || one->dst.length > best->dst.length ||
+             (one->dst.length == best->dst.length && one->metric < best->metric)))
+            best = one;
+    }
+    return best ? ibh_rails_nic(rails, best->ifindex) : NULL;
+}
