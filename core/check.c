@@ -458,6 +458,19 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
              nic->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
 }
 
+/* A last resort, behind main's own default route, is never reached. */
+static gboolean has_better_default(const GArray *routes, const IbhRoute *error)
+{
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (route->table == IBH_TABLE_MAIN && route->family == error->family && ibh_route_is_default(route) &&
+            route->metric <= error->metric)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void judge_errors_in_main(Check *check, const IbhNic *nic)
 {
     g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
@@ -474,8 +487,10 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
             if (g_array_index(wanted, IbhRoute, j).family != route->family ||
                 !ibh_route_is_default(&g_array_index(wanted, IbhRoute, j)))
                 continue;
+            if (!is_asked_about(check->rails, route->family) || has_better_default(routes, route))
+                continue;
             find(check, nic->link->name, IBH_ERROR, "main-error-route",
-                 g_strdup_printf("ip -%c route show type unreachable", route->family == AF_INET6 ? '6' : '4'),
+                 g_strdup_printf("ip -%c route show table main exact default", route->family == AF_INET6 ? '6' : '4'),
                  "main has a default route that is an error, and it comes before the gateway in table %u", nic->table);
             return;
         }

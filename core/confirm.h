@@ -5,6 +5,6 @@
 
 #include "options.h"
 
-/* Starts it, before anything changes, and gives `options` the token by which it knows its --apply again. The process
- * has no terminal and no session; it waits, and undoes what was applied if its token is still there. */
-gboolean ibh_confirm_start(IbhOptions *options, GError **error);
+/* Starts it, just before something changes. It has no terminal, no session and no descriptor of ours; it waits, and
+ * undoes what was applied if the token in `options` is still there. */
+gboolean ibh_confirm_start(const IbhOptions *options, GError **error);

@@ -1,5 +1,4 @@
 /* The ib-hook command. */
-#include "confirm.h"
 #include "report.h"
 #include "run.h"
 
@@ -68,8 +67,6 @@ int main(int argc, char **argv)
         fputs(ibh_options_help, stdout);
     else if (options.action == IBH_ACTION_VERSION)
         puts("ib-hook " IBH_VERSION);
-    else if (options.confirm && !ibh_confirm_start(&options, &error))
-        status = fail(&options, IBH_EXIT_SYSTEM, error->message);
     else
         status = run(&options);
     if (fflush(stdout) != 0) {

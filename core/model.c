@@ -190,7 +190,8 @@ static gboolean is_marked(const IbhRule *rule)
 
 gboolean ibh_rule_is_spread(const IbhRule *rule)
 {
-    return is_marked(rule) && rule->from.length == 0 && rule->table == IBH_TABLE_SPREAD && rule->family == AF_INET;
+    return is_marked(rule) && rule->from.length == 0 && rule->family == AF_INET &&
+           (rule->table == IBH_TABLE_SPREAD || rule->table == IBH_TABLE_MAIN);
 }
 
 gboolean ibh_rule_is_ours(const IbhRule *rule)
@@ -217,17 +218,27 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
     if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
         return order;
     COMPARE(a->nexthops, b->nexthops);
+    COMPARE(a->special, b->special);
     return g_strcmp0(a->hops, b->hops);
 }
 
 gboolean ibh_route_is_ours(const IbhRoute *route)
 {
-    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL;
+    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && !route->special;
 }
 
 gboolean ibh_route_is_default(const IbhRoute *route)
 {
     return route->dst.length == 0 && route->type == RTN_UNICAST;
+}
+
+IbhRouteKind ibh_route_kind(const IbhRoute *route)
+{
+    if (route->type != RTN_UNICAST)
+        return IBH_ROUTE_THROW;
+    if (route->dst.length == 0)
+        return IBH_ROUTE_DEFAULT;
+    return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
 }
 
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)

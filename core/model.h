@@ -128,7 +128,7 @@ typedef struct {
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* total order over the complete key */
 gboolean ibh_rule_is_ours(const IbhRule *rule);
-gboolean ibh_rule_is_spread(const IbhRule *rule); /* the one of ours that leads unbound traffic to the rails */
+gboolean ibh_rule_is_spread(const IbhRule *rule); /* those of ours that lead unbound traffic to the rails */
 
 /* ---- routes ------------------------------------------------------------------------------------ */
 
@@ -145,11 +145,21 @@ typedef struct {
     IbhIp src;        /* AF_UNSPEC: none */
     guint nexthops;   /* more than 1: multipath; ifindex is that of the first */
     const char *hops; /* of a multipath route: ifindexes (dead ones with !, weights with *), interned; else NULL */
+    gboolean special; /* for one TOS or source prefix only: never ours, and no model for one of ours */
 } IbhRoute;
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_default(const IbhRoute *route); /* a throw is none */
+/* In the order in which routes of one table can be taken away. */
+typedef enum {
+    IBH_ROUTE_DEFAULT,
+    IBH_ROUTE_BY_GATEWAY,
+    IBH_ROUTE_SUBNET,
+    IBH_ROUTE_THROW,
+    IBH_N_ROUTE_KINDS
+} IbhRouteKind;
+IbhRouteKind ibh_route_kind(const IbhRoute *route);
 /* The kernel keeps one route per table, prefix and metric: these two would stand in each other's place. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 

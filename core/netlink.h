@@ -27,13 +27,13 @@ typedef struct {
     guint8 protocol; /* 0: all */
     guint8 type;     /* 0: all */
     int ifindex;     /* of the device, 0: any */
+    int family;
 } IbhRouteFilter;
 
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error); /* both families */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);         /* both families */
-gboolean ibh_netlink_read_routes(IbhNetlink *netlink, int family, const IbhRouteFilter *filter, GArray *routes,
-                                 GError **error);
+gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
 
 /* ---- asking the kernel how it would route ---- */

@@ -363,6 +363,11 @@ static gboolean read_route(struct nlmsghdr *header, IbhRoute *ret_route)
     route.nexthops = route.ifindex ? 1 : 0;
     if (attributes[RTA_MULTIPATH])
         get_nexthops(attributes[RTA_MULTIPATH], &route);
+    route.special = info->rtm_tos || info->rtm_src_len;
+    if (route.type != RTN_UNICAST) { /* IPv6 reads a throw back as one of lo */
+        route.ifindex = 0;
+        route.nexthops = 0;
+    }
     *ret_route = route;
     return TRUE;
 }
@@ -372,10 +377,10 @@ typedef struct {
     GArray *routes;
 } RouteDump;
 
-/* A kernel without strict dumps sends everything. */
+/* A kernel without strict dumps sends everything, and one without IPv6 answers with IPv4's. */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
-    return (!filter->table || filter->table == route->table) &&
+    return filter->family == route->family && (!filter->table || filter->table == route->table) &&
            (!filter->protocol || filter->protocol == route->protocol) &&
            (!filter->type || filter->type == route->type) && (!filter->ifindex || filter->ifindex == route->ifindex);
 }
@@ -394,10 +399,9 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-gboolean ibh_netlink_read_routes(IbhNetlink *netlink, int family, const IbhRouteFilter *filter, GArray *routes,
-                                 GError **error)
+gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
-    struct rtmsg fixed = {.rtm_family = (guint8)family,
+    struct rtmsg fixed = {.rtm_family = (guint8)filter->family,
                           .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
                           .rtm_protocol = filter->protocol,
                           .rtm_type = filter->type};

@@ -96,16 +96,43 @@ static Todo *find_todo(const Work *work, const IbhNic *nic)
     return NULL;
 }
 
-/* Of an IPv6 address that is being checked for duplicates nothing is taken away: it will be there in a moment. */
-static gboolean is_undecided(const Work *work, const IbhNic *owner, const IbhPrefix *prefix)
+/* An IPv6 address of this NIC that is being checked for duplicates: the address itself, or one of that prefix. */
+static gboolean is_tentative(const Work *work, const IbhNic *nic, const IbhPrefix *prefix)
 {
     const GArray *addresses = work->rails->snapshot->addresses;
 
-    for (guint i = 0; owner && prefix->ip.family == AF_INET6 && i < addresses->len; i++) {
+    for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (address->tentative && address->ifindex == owner->link->ifindex &&
-            (ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
+        if (address->tentative && address->ifindex == nic->link->ifindex &&
+            (!prefix || ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What belongs to such an address is not taken away: it will be there in a moment. */
+static gboolean is_undecided_rule(const Work *work, const IbhNic *owner, const IbhRule *rule)
+{
+    return owner && rule->family == AF_INET6 && (rule->table == owner->table || rule->table == IBH_TABLE_MAIN) &&
+           is_tentative(work, owner, &rule->from);
+}
+
+/* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
+ */
+static gboolean is_undecided_route(const Work *work, const IbhNic *owner, const IbhRoute *route)
+{
+    if (!owner || route->family != AF_INET6 || route->table != owner->table)
+        return FALSE;
+    if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
+        return is_tentative(work, owner, &route->dst);
+    return is_tentative(work, owner, NULL) && !ibh_serves_family(work->rails, owner, AF_INET6);
+}
+
+static gboolean is_place_wanted(const Todo *todo, const IbhRoute *route)
+{
+    for (guint i = 0; i < todo->routes->len; i++) {
+        if (ibh_route_same_place(&g_array_index(todo->routes, IbhRoute, i), route))
             return TRUE;
     }
     return FALSE;
@@ -124,13 +151,14 @@ static void subtract_rules(Work *work)
             continue;
         stale.owner = ibh_rule_owner(work->rails, stale.rule);
         todo = find_todo(work, stale.owner);
-        if (!(todo && (take_rule(todo->rules, stale.rule) || is_undecided(work, stale.owner, &stale.rule->from))))
+        if (!(todo && (take_rule(todo->rules, stale.rule) || is_undecided_rule(work, stale.owner, stale.rule))))
             g_array_append_val(work->rules, stale);
     }
 }
 
-/* Stale throws come last, so that each goes after the subnet it makes a hole in. */
-static void subtract_routes(Work *work, gboolean throws)
+/* Stale routes in an order in which they can go and, if that fails, come back: what is reached by a gateway before the
+ * subnet of the gateway, a throw after the subnet it makes a hole in. */
+static void subtract_routes(Work *work, IbhRouteKind kind)
 {
     const GArray *routes = work->rails->snapshot->routes;
 
@@ -139,11 +167,12 @@ static void subtract_routes(Work *work, gboolean throws)
         const Todo *todo;
 
         if (!ibh_route_is_ours(stale.route) || stale.route->table == IBH_TABLE_SPREAD ||
-            (stale.route->type == RTN_THROW) != throws)
+            ibh_route_kind(stale.route) != kind)
             continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
         todo = find_todo(work, stale.owner);
-        if (!(todo && (take_route(todo->routes, stale.route) || is_undecided(work, stale.owner, &stale.route->dst))))
+        if (!(todo && (take_route(todo->routes, stale.route) ||
+                       (is_undecided_route(work, stale.owner, stale.route) && !is_place_wanted(todo, stale.route)))))
             g_array_append_val(work->routes, stale);
     }
 }
@@ -276,6 +305,16 @@ static void add_rules(Work *work, const Todo *todo)
     }
 }
 
+static gboolean is_superseded(const Work *work, const Stale *stale, const Todo *todo)
+{
+    const IbhRule *rule = stale->rule;
+
+    if (stale->done || !may_touch(work, stale->owner))
+        return FALSE;
+    return ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic ||
+           (stale->owner == todo->nic && rule->table != todo->nic->table && rule->table != IBH_TABLE_MAIN);
+}
+
 /* The rail's table or priority changed: its old rules and routes make room for the rail that follows it. */
 static void drop_superseded(Work *work, const Todo *todo)
 {
@@ -285,11 +324,10 @@ static void drop_superseded(Work *work, const Todo *todo)
         if (!stale->done && stale->owner == todo->nic && ibh_route_is_default(stale->route))
             del_route(work, stale, why_stale(work, stale));
     }
-    for (guint i = 0; i < work->rules->len; i++) {
+    for (guint i = work->rules->len; i-- > 0;) { /* the tier of T's default route first */
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
-        if (!stale->done && may_touch(work, stale->owner) &&
-            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
+        if (is_superseded(work, stale, todo))
             del_rule(work, stale,
                      g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
                                      todo->nic->table, work->rails->priority));
@@ -350,7 +388,7 @@ static void clear_table(Work *work, const Todo *todo)
         if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route))
             del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
-    for (guint i = 0; i < work->rules->len; i++) {
+    for (guint i = work->rules->len; i-- > 0;) {
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
         if (must_clear(work, stale, todo))
@@ -495,7 +533,7 @@ static void collect_garbage(Work *work)
         if (is_garbage(work, stale) && ibh_route_is_default(stale->route))
             del_route(work, stale, why_stale(work, stale));
     }
-    for (guint i = 0; i < work->rules->len; i++) {
+    for (guint i = work->rules->len; i-- > 0;) { /* the last tier first */
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
         if (is_garbage(work, stale))
@@ -553,8 +591,8 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 
     want_all(&work);
     subtract_rules(&work);
-    subtract_routes(&work, FALSE);
-    subtract_routes(&work, TRUE);
+    for (int kind = IBH_ROUTE_DEFAULT; kind < IBH_N_ROUTE_KINDS; kind++)
+        subtract_routes(&work, (IbhRouteKind)kind);
     select_work(&work);
 
     set_rp_filters(&work, TRUE);

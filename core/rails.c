@@ -175,6 +175,17 @@ static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
     return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
 }
 
+static gboolean serves_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (ibh_ip_equal(&address->local, ip) && ibh_nic_serves(nic, address))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* A rule of ours for a present address: the rail stays one when the NIC it shared its subnet with flaps. Where another
  * NIC has the same address, one of them has the rule. */
 static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
@@ -185,7 +196,9 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
 
         if (ibh_rule_is_ours(rule) && ibh_rails_has_address(rails, nic, &rule->from.ip) &&
-            ibh_rule_owner(rails, rule) == nic && !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
+            ibh_rule_owner(rails, rule) == nic &&
+            (rule->table == nic->table || serves_address(rails, nic, &rule->from.ip)) &&
+            !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
             return TRUE;
     }
     return FALSE;
@@ -320,7 +333,7 @@ static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *r
     return !found || *ret_priority >= rails->priority;
 }
 
-static gboolean serves_family(const IbhRails *rails, const IbhNic *nic, int family)
+gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family)
 {
     for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
@@ -341,8 +354,8 @@ static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **
         return g_strdup_printf("its automatic table %u is the explicit table of %s (%s)", nic->table, clash->link->name,
                                clash->settings.table_origin ? clash->settings.table_origin : "configuration");
     }
-    if ((serves_family(rails, nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
-        (serves_family(rails, nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
+    if ((ibh_serves_family(rails, nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
+        (ibh_serves_family(rails, nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
         *ret_code = "local-rule-late";
         return local == G_MAXUINT32
                    ? g_strdup("there is no rule that leads everything to the local table first")
@@ -612,11 +625,29 @@ gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const I
     return g_hash_table_contains(rails->by.holders, &key);
 }
 
+static const IbhNic *owner_of_first_tier(const IbhRails *rails, const IbhRule *rule)
+{
+    const GArray *rules = rails->snapshot->rules;
+
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *other = &g_array_index(rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(other) && other->table != rule->table && ibh_prefix_equal(&other->from, &rule->from))
+            return ibh_rails_nic_by_table(rails, other->table);
+    }
+    return NULL;
+}
+
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 {
     const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
 
+    if (rule->table == IBH_TABLE_MAIN) { /* a second tier: the address, or its first tier, tells whose it is */
+        const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
+
+        return owner ? owner : holder ? holder : owner_of_first_tier(rails, rule);
+    }
     if (!holder || (by_table && ibh_rails_has_address(rails, by_table, &rule->from.ip)))
         return by_table;
     return holder;

@@ -59,6 +59,7 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* Whatever NIC has this address; NULL: nobody here. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* An address of this NIC that it serves as a rail. */
+gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);
 

@@ -29,8 +29,10 @@ static gboolean has_gateway_in(const IbhRails *rails, const IbhPrefix *subnet)
     for (guint i = 0; i < rails->snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
 
-        if (route->table == IBH_TABLE_MAIN && route->gateway.family == AF_INET &&
-            ibh_prefix_contains(subnet, &route->gateway))
+        if (route->table != IBH_TABLE_MAIN || route->family != AF_INET)
+            continue;
+        if (route->nexthops > 1 || /* one of them may be a gateway there */
+            (route->gateway.family == AF_INET && ibh_prefix_contains(subnet, &route->gateway)))
             return TRUE;
     }
     return FALSE;

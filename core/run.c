@@ -2,6 +2,7 @@
 
 #include "announce.h"
 #include "caps.h"
+#include "confirm.h"
 #include "files.h"
 #include "report.h"
 #include "snapshot.h"
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define LOCK_SECONDS 10
 
@@ -113,8 +115,8 @@ static gboolean look(Run *run, GError **error)
 static gboolean check_names(const Run *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
-        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]))
-            continue;
+        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || run->options->token)
+            continue; /* nobody sees what the process that waited would complain of */
         g_set_error(error, IBH_CONFIG_ERROR, 0,
                     "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
         return FALSE;
@@ -175,28 +177,30 @@ static gboolean has_token(const Run *run)
     return token && (!run->options->token || g_str_equal(token, run->options->token));
 }
 
-/* --apply leaves the token for the process that waits; --undo and --confirm take it away. */
-static gboolean move_token(Run *run, GError **error)
+/* Leaves the token, and starts the process that waits: it knows its --apply by it. */
+static gboolean start_waiting(Run *run, GError **error)
 {
-    gboolean leave = run->options->action == IBH_ACTION_APPLY && run->options->confirm;
+    g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
+    IbhOptions options = *run->options;
 
-    if (leave && !run->store) {
+    if (!run->store) {
         g_set_error_literal(error, IBH_RUN_ERROR, 0, "--confirm needs " IBH_RUN_DIR "; nothing was changed");
         return FALSE;
     }
-    if (!run->store || (run->options->action == IBH_ACTION_APPLY && !leave))
-        return TRUE;
-    return ibh_store_set_token(run->store, leave ? run->options->token : NULL, error);
+    options.token = token;
+    return ibh_store_set_token(run->store, token, error) && ibh_confirm_start(&options, error);
 }
 
 static int run_confirm(Run *run)
 {
     g_autoptr(GError) error = NULL;
 
-    if (!has_token(run))
+    if (!has_token(run)) {
         g_set_error_literal(&error, IBH_RUN_ERROR, 0,
-                            "nothing waits for a confirmation: --apply --confirm was not run, or has been undone");
-    if (error || !move_token(run, &error))
+                            "nothing waits for a confirmation: --apply --confirm changed nothing, or has been undone");
+        return fail(run, IBH_EXIT_USAGE, error);
+    }
+    if (!ibh_store_set_token(run->store, NULL, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
     if (run->writer == &ibh_json_writer)
         g_string_append(run->out, "{\"ok\":true}");
@@ -364,8 +368,7 @@ static IbhPlan *make_plan(Run *run)
 
 static void say_confirm(Run *run)
 {
-    if (run->options->action == IBH_ACTION_APPLY && run->options->confirm && run->writer == &ibh_text_writer &&
-        !run->style.quiet)
+    if (run->options->confirm && run->writer == &ibh_text_writer && !run->style.quiet && has_token(run))
         g_string_append_printf(run->out, "undone again in %d s, unless: ib-hook --confirm\n", run->options->confirm);
 }
 
@@ -373,12 +376,20 @@ static int run_change(Run *run)
 {
     gboolean undo = run->options->action == IBH_ACTION_UNDO;
     g_autoptr(IbhPlan) plan = make_plan(run);
-    g_autoptr(IbhOutcome) outcome = change(run, plan);
+    g_autoptr(IbhOutcome) outcome = NULL;
+    g_autoptr(GError) error = NULL;
     g_autofree char *held = undo ? list_holds(run, plan) : NULL;
-    IbhReport report = {
-        .rails = run->rails, .only = run->only, .done = outcome->done, .errors = outcome->errors, .held = held};
-    g_autofree char *text = run->writer->change(&report, &run->style);
+    g_autofree char *text = NULL;
+    IbhReport report = {.rails = run->rails, .only = run->only, .held = held};
 
+    if (!undo && run->options->confirm && (plan->ops->len || has_token(run)) && !start_waiting(run, &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    outcome = change(run, plan);
+    if (undo && run->store && !outcome->errors->len && (!run->only || run->options->token))
+        (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
+    report.done = outcome->done;
+    report.errors = outcome->errors;
+    text = run->writer->change(&report, &run->style);
     g_string_append(run->out, text);
     say_confirm(run);
     for (guint i = 0; i < outcome->errors->len; i++)
@@ -404,10 +415,11 @@ static gboolean look_for_errors(Run *run, GError **error)
     static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
 
     for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
-        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = types[i]};
+        const IbhRouteFilter four = {.family = AF_INET, .table = IBH_TABLE_MAIN, .type = types[i]};
+        const IbhRouteFilter six = {.family = AF_INET6, .table = IBH_TABLE_MAIN, .type = types[i]};
 
-        if (!ibh_netlink_read_routes(run->netlink, AF_INET, &filter, run->snapshot->routes, error) ||
-            !ibh_netlink_read_routes(run->netlink, AF_INET6, &filter, run->snapshot->routes, error))
+        if (!ibh_netlink_read_routes(run->netlink, &four, run->snapshot->routes, error) ||
+            !ibh_netlink_read_routes(run->netlink, &six, run->snapshot->routes, error))
             return FALSE;
     }
     return TRUE;
@@ -504,7 +516,7 @@ static int pipeline(Run *run)
         return fail(run, IBH_EXIT_SYSTEM, error);
     if (!check_names(run, &error) || !find_rails(run, &error))
         return fail(run, IBH_EXIT_USAGE, error);
-    if (!look_into_main(run, &error) || (writes(run) && !move_token(run, &error)))
+    if (!look_into_main(run, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
     return run_action(run);
 }

@@ -11,44 +11,46 @@
  * routes of a full BGP table are never sent to us. The local table's entries have other types. */
 static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, int family, GError **error)
 {
-    const IbhRouteFilter unicast = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
-    const IbhRouteFilter throws = {.protocol = RTPROT_KERNEL, .type = RTN_THROW};
+    const IbhRouteFilter unicast = {.family = family, .protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
+    const IbhRouteFilter throws = {.family = family, .protocol = RTPROT_KERNEL, .type = RTN_THROW};
 
-    return ibh_netlink_read_routes(netlink, family, &unicast, snapshot->routes, error) &&
-           ibh_netlink_read_routes(netlink, family, &throws, snapshot->routes, error);
+    return ibh_netlink_read_routes(netlink, &unicast, snapshot->routes, error) &&
+           ibh_netlink_read_routes(netlink, &throws, snapshot->routes, error);
 }
 
 /* All but those of protocol kernel, which were read before. */
-static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, int family,
-                                    const IbhRouteFilter *filter, GError **error)
+static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRouteFilter *filter,
+                                    GError **error)
 {
-    guint before = snapshot->routes->len;
+    guint before = snapshot->routes->len, kept;
 
-    if (!ibh_netlink_read_routes(netlink, family, filter, snapshot->routes, error))
+    if (!ibh_netlink_read_routes(netlink, filter, snapshot->routes, error))
         return FALSE;
-    for (guint i = snapshot->routes->len; i-- > before;) {
+    for (guint i = kept = before; i < snapshot->routes->len; i++) { /* in order: of two equals the first counts */
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
-        if (route->protocol == RTPROT_KERNEL && (route->type == RTN_UNICAST || route->type == RTN_THROW))
-            g_array_remove_index_fast(snapshot->routes, i);
+        if (route->protocol != RTPROT_KERNEL || (route->type != RTN_UNICAST && route->type != RTN_THROW))
+            g_array_index(snapshot->routes, IbhRoute, kept++) = *route;
     }
+    g_array_set_size(snapshot->routes, kept);
     return TRUE;
 }
 
 gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
 {
-    const IbhRouteFilter filter = {.table = table};
+    const IbhRouteFilter four = {.family = AF_INET, .table = table}, six = {.family = AF_INET6, .table = table};
 
-    return read_foreign_routes(snapshot, netlink, AF_INET, &filter, error) &&
-           read_foreign_routes(snapshot, netlink, AF_INET6, &filter, error);
+    return read_foreign_routes(snapshot, netlink, &four, error) && read_foreign_routes(snapshot, netlink, &six, error);
 }
 
 gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, int ifindex, GError **error)
 {
-    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .ifindex = ifindex, .type = RTN_UNICAST};
+    IbhRouteFilter filter = {.family = AF_INET, .table = IBH_TABLE_MAIN, .ifindex = ifindex, .type = RTN_UNICAST};
 
-    return read_foreign_routes(snapshot, netlink, AF_INET, &filter, error) &&
-           read_foreign_routes(snapshot, netlink, AF_INET6, &filter, error);
+    if (!read_foreign_routes(snapshot, netlink, &filter, error))
+        return FALSE;
+    filter.family = AF_INET6;
+    return read_foreign_routes(snapshot, netlink, &filter, error);
 }
 
 static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
@@ -56,7 +58,7 @@ static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filt
     for (guint i = 0; i < seen->len; i++) {
         const IbhRouteFilter *other = &g_array_index(seen, IbhRouteFilter, i);
 
-        if (other->table == filter->table && other->ifindex == filter->ifindex)
+        if (other->family == filter->family && other->table == filter->table && other->ifindex == filter->ifindex)
             return TRUE;
     }
     return FALSE;
@@ -68,12 +70,12 @@ static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *ne
 {
     for (guint i = 0; i < snapshot->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-        const IbhRouteFilter filter = {.table = rule->table, .ifindex = address->ifindex};
+        const IbhRouteFilter filter = {.family = rule->family, .table = rule->table, .ifindex = address->ifindex};
 
         if (!ibh_prefix_contains(&rule->from, &address->local) || has_table_of_link(seen, &filter))
             continue;
         g_array_append_val(seen, filter);
-        if (!read_foreign_routes(snapshot, netlink, rule->family, &filter, error))
+        if (!read_foreign_routes(snapshot, netlink, &filter, error))
             return FALSE;
     }
     return TRUE;

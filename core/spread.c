@@ -76,7 +76,37 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
     return TRUE;
 }
 
-GArray *ibh_want_spread(const IbhRails *rails)
+/* What main reaches by a longer prefix inside of them (a bridge) is looked up there. */
+static void want_throws(const IbhRails *rails, const GArray *spread, GArray *routes)
+{
+    const GArray *others = rails->snapshot->routes;
+
+    for (guint i = 0; i < others->len; i++) {
+        const IbhRoute *other = &g_array_index(others, IbhRoute, i);
+        const IbhRoute route = {.family = AF_INET,
+                                .table = IBH_TABLE_SPREAD,
+                                .dst = other->dst,
+                                .type = RTN_THROW,
+                                .protocol = RTPROT_KERNEL,
+                                .metric = IBH_MARK};
+        gboolean inside = FALSE, taken = FALSE;
+
+        if (other->table != IBH_TABLE_MAIN || other->type != RTN_UNICAST || other->family != AF_INET)
+            continue;
+        for (guint j = 0; j < spread->len; j++) {
+            const IbhPrefix *subnet = &g_array_index(spread, IbhRoute, j).dst;
+
+            inside |= subnet->length < other->dst.length && ibh_prefix_contains(subnet, &other->dst.ip);
+            taken |= ibh_prefix_equal(subnet, &other->dst);
+        }
+        for (guint j = 0; j < routes->len; j++)
+            taken |= ibh_prefix_equal(&g_array_index(routes, IbhRoute, j).dst, &other->dst);
+        if (inside && !taken)
+            g_array_append_val(routes, route);
+    }
+}
+
+static GArray *want_subnets(const IbhRails *rails)
 {
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
@@ -94,9 +124,20 @@ GArray *ibh_want_spread(const IbhRails *rails)
     return routes;
 }
 
+GArray *ibh_want_spread(const IbhRails *rails)
+{
+    g_autoptr(GArray) subnets = want_subnets(rails);
+    GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+
+    if (subnets->len)
+        want_throws(rails, subnets, routes);
+    g_array_append_vals(routes, subnets->data, subnets->len);
+    return routes;
+}
+
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) routes = ibh_want_spread(rails);
+    g_autoptr(GArray) routes = want_subnets(rails);
 
     for (guint i = 0; i < routes->len; i++) {
         if (can_carry(rails, nic, &g_array_index(routes, IbhRoute, i).dst))
@@ -105,18 +146,31 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-static IbhRule spread_rule(const IbhRails *rails)
+/* What main routes more exactly than the rails' subnets (bridges, hosts, other networks) is asked first; then the
+ * rails. */
+static void want_rules(const IbhRails *rails, const GArray *routes, IbhRule rules[2])
 {
     IbhIp any = {.family = AF_INET};
+    guint longest = 0;
 
-    return (IbhRule){.family = AF_INET,
-                     .priority = rails->priority + 3 * IBH_PRIORITY_STEP,
-                     .from = ibh_prefix(&any, 0),
-                     .action = FR_ACT_TO_TBL,
-                     .table = IBH_TABLE_SPREAD,
-                     .protocol = RTPROT_KERNEL,
-                     .suppress_prefixlength = -1,
-                     .suppress_ifgroup = IBH_MARK};
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (route->type == RTN_UNICAST)
+            longest = MAX(longest, route->dst.length);
+    }
+    rules[1] = (IbhRule){.family = AF_INET,
+                         .priority = rails->priority + 3 * IBH_PRIORITY_STEP,
+                         .from = ibh_prefix(&any, 0),
+                         .action = FR_ACT_TO_TBL,
+                         .table = IBH_TABLE_SPREAD,
+                         .protocol = RTPROT_KERNEL,
+                         .suppress_prefixlength = -1,
+                         .suppress_ifgroup = IBH_MARK};
+    rules[0] = rules[1];
+    rules[0].priority--;
+    rules[0].table = IBH_TABLE_MAIN;
+    rules[0].suppress_prefixlength = longest;
 }
 
 /* ---- the difference ---- */
@@ -143,7 +197,7 @@ static void emit_route(IbhPlan *plan, const IbhSnapshot *snapshot, IbhOpType typ
 
     op->unit = UNIT;
     op->route = *route;
-    op->hops = describe_hops(snapshot, route->hops);
+    op->hops = route->hops ? describe_hops(snapshot, route->hops) : NULL;
     if (replaced)
         op->replaced = *replaced;
     /* A nexthop that is dead comes back to life by no command. */
@@ -199,23 +253,26 @@ static void put_rule(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *
     emit_rule(plan, IBH_OP_RULE_ADD, rule, g_strdup("unbound traffic to the rails' subnets is spread"));
 }
 
+/* From the last: what leads to the rails goes before what keeps bridges from them. `keep`: two rules, or NULL. */
 static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *keep)
 {
-    gboolean kept = FALSE;
+    gboolean kept[2] = {FALSE, FALSE};
 
-    for (guint i = 0; i < snapshot->rules->len; i++) {
+    for (guint i = snapshot->rules->len; i-- > 0;) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
         if (!ibh_rule_is_spread(rule))
             continue;
-        if (keep && !kept && ibh_rule_compare(rule, keep) == 0)
-            kept = TRUE;
+        if (keep && !kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
+            kept[0] = TRUE;
+        else if (keep && !kept[1] && ibh_rule_compare(rule, &keep[1]) == 0)
+            kept[1] = TRUE;
         else
             emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
     }
 }
 
-static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
+static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, gboolean throws)
 {
     for (guint i = 0; i < snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
@@ -223,7 +280,7 @@ static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray
 
         for (guint j = 0; j < wanted->len; j++)
             keep |= ibh_route_same_place(route, &g_array_index(wanted, IbhRoute, j));
-        if (is_spread_route(route) && !keep)
+        if (is_spread_route(route) && (route->type == RTN_THROW) == throws && !keep)
             emit_route(plan, snapshot, IBH_OP_ROUTE_DEL, route, NULL, g_strdup("this subnet is not spread (any more)"));
     }
 }
@@ -232,13 +289,15 @@ static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) wanted = ibh_want_spread(rails);
-    IbhRule rule = {.family = AF_UNSPEC};
+    IbhRule rules[2];
 
     if (wanted->len) {
-        rule = spread_rule(rails);
+        want_rules(rails, wanted, rules);
         put_routes(plan, snapshot, wanted);
-        put_rule(plan, snapshot, &rule);
+        put_rule(plan, snapshot, &rules[0]);
+        put_rule(plan, snapshot, &rules[1]);
     }
-    drop_rules(plan, snapshot, wanted->len ? &rule : NULL);
-    drop_routes(plan, snapshot, wanted);
+    drop_rules(plan, snapshot, wanted->len ? rules : NULL);
+    drop_routes(plan, snapshot, wanted, FALSE);
+    drop_routes(plan, snapshot, wanted, TRUE);
 }

@@ -139,6 +139,8 @@ static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
         if (other->ifindex != saved.ifindex || other->metric != saved.metric ||
             !ibh_prefix_equal(&other->dst, &saved.dst))
             continue;
+        if (gone) /* after renumbering, with another source */
+            g_array_index(state->routes, IbhSavedRoute, i) = saved;
         known = gone;
         if (!gone && done)
             g_array_remove_index(state->routes, i);

@@ -187,7 +187,7 @@ static void delete_rules(const Undo *undo)
 {
     const GArray *rules = undo->rails->snapshot->rules;
 
-    for (guint i = 0; i < rules->len; i++) {
+    for (guint i = rules->len; i-- > 0;) { /* the last tier first */
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
         const IbhNic *owner;
 
@@ -197,14 +197,7 @@ static void delete_rules(const Undo *undo)
     }
 }
 
-typedef enum { DEFAULTS, SUBNETS, THROWS } Kind;
-
-static Kind kind_of(const IbhRoute *route)
-{
-    return route->type == RTN_THROW ? THROWS : ibh_route_is_default(route) ? DEFAULTS : SUBNETS;
-}
-
-static void delete_routes(const Undo *undo, Kind kind)
+static void delete_routes(const Undo *undo, IbhRouteKind kind)
 {
     const GArray *routes = undo->rails->snapshot->routes;
 
@@ -212,7 +205,7 @@ static void delete_routes(const Undo *undo, Kind kind)
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
         const IbhNic *owner = ibh_route_owner(undo->rails, route);
 
-        if (ibh_route_is_ours(route) && route->table != IBH_TABLE_SPREAD && kind_of(route) == kind &&
+        if (ibh_route_is_ours(route) && route->table != IBH_TABLE_SPREAD && ibh_route_kind(route) == kind &&
             goes(undo, owner) && !is_taken(undo, NULL, route))
             ibh_emit_route(undo->plan, undo->rails, IBH_OP_ROUTE_DEL, owner, route, NULL, why_undone(owner));
     }
@@ -321,10 +314,10 @@ static void emit_undo(IbhPlan *plan, const IbhRails *rails, const char *const *o
     restore_rp_filters(&undo, TRUE);
     return_to_main(&undo);
     restore_announce(&undo);
-    delete_routes(&undo, DEFAULTS); /* before the rules that keep bridges from it */
+    delete_routes(&undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
     delete_rules(&undo);
-    delete_routes(&undo, SUBNETS);
-    delete_routes(&undo, THROWS); /* a throw goes after the subnet it makes a hole in */
+    for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
+        delete_routes(&undo, (IbhRouteKind)kind);
     restore_answers(&undo, TRUE);
     delete_neighbours(&undo);
     announce(&undo);

@@ -90,6 +90,21 @@ static IbhRoute own_route(const IbhNic *nic, const IbhPrefix *dst)
                       .nexthops = 1};
 }
 
+/* In IPv6 an address does not make its prefix one of the link: a router says so, or the administrator. */
+static gboolean is_on_link(const IbhRails *rails, const IbhRoute *subnet)
+{
+    const GArray *routes = rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex == subnet->ifindex &&
+            route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, &subnet->dst))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* One route per distinct subnet, with the address the kernel itself would prefer as its source. */
 static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
@@ -103,32 +118,32 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
             route.scope = RT_SCOPE_LINK;
             route.src = address->local;
         }
-        if (ibh_nic_serves(nic, address) && (!address->secondary || route.family == AF_INET6) &&
+        if (ibh_nic_serves(nic, address) &&
+            (route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
             !ibh_address_is_host(address) && !have_prefix(routes, &address->subnet))
             g_array_append_val(routes, route);
     }
 }
 
-static gboolean is_inside(const GArray *subnets, const IbhPrefix *prefix)
+/* Of what the rail reaches: by a gateway, or in its own subnets. */
+static gboolean is_inside(const GArray *reached, const IbhPrefix *prefix, gboolean by_gateway)
 {
-    for (guint i = 0; i < subnets->len; i++) {
-        const IbhPrefix *subnet = &g_array_index(subnets, IbhRoute, i).dst;
+    for (guint i = 0; i < reached->len; i++) {
+        const IbhRoute *route = &g_array_index(reached, IbhRoute, i);
 
-        if (subnet->length > 0 && subnet->length < prefix->length && ibh_prefix_contains(subnet, &prefix->ip))
+        if ((route->gateway.family != AF_UNSPEC) == by_gateway && route->dst.length > 0 &&
+            route->dst.length < prefix->length && ibh_prefix_contains(&route->dst, &prefix->ip))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Main reaches it by an interface that is no rail, and by no rail with a lower metric. Of the same metric the first one
- * wins in main; T leaves that to main, too. */
-static gboolean is_anothers_subnet(const IbhRails *rails, const IbhRoute *route)
+/* Main reaches it by this NIC, and by no other with a lower metric. Of the same metric the first one wins in main; T
+ * leaves that to main, too. */
+static gboolean is_best_in_main(const IbhRails *rails, const IbhRoute *route)
 {
     const GArray *routes = rails->snapshot->routes;
-    const IbhNic *nic = ibh_rails_nic(rails, route->ifindex);
 
-    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !nic || nic->status == IBH_NIC_RAIL)
-        return FALSE;
     for (guint i = 0; i < routes->len; i++) {
         const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
 
@@ -139,9 +154,27 @@ static gboolean is_anothers_subnet(const IbhRails *rails, const IbhRoute *route)
     return TRUE;
 }
 
-/* The subnet of another interface that lies inside one of the rail's (a docker bridge in 172.16/16) must win there
- * as it does in main: `throw` ends the look-up in T, and the next rules find it. */
-static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, GArray *routes)
+/* Inside a subnet of the rail, another interface's subnet must win as it does in main (a docker bridge in 172.16/16);
+ * in what is reached by a gateway, another rail's as well. */
+static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArray *reached, const IbhRoute *route)
+{
+    const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
+    gboolean in_subnet, in_copy;
+
+    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !other || other == nic ||
+        have_prefix(reached, &route->dst))
+        return FALSE;
+    in_subnet = is_inside(reached, &route->dst, FALSE);
+    in_copy = is_inside(reached, &route->dst, TRUE);
+    if (!in_subnet && !in_copy)
+        return FALSE;
+    if (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
+        return FALSE;
+    return is_best_in_main(rails, route);
+}
+
+/* `throw` ends the look-up in T, and the next rules find it in main. */
+static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *reached, GArray *routes)
 {
     for (guint i = 0; i < rails->snapshot->routes->len; i++) {
         const IbhRoute *other = &g_array_index(rails->snapshot->routes, IbhRoute, i);
@@ -153,8 +186,7 @@ static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *
                                 .scope = RT_SCOPE_UNIVERSE,
                                 .metric = IBH_MARK};
 
-        if (is_inside(subnets, &other->dst) && !have_prefix(subnets, &other->dst) &&
-            !have_prefix(routes, &other->dst) && is_anothers_subnet(rails, other))
+        if (must_throw(rails, nic, reached, other) && !have_prefix(routes, &other->dst))
             g_array_append_val(routes, route);
     }
 }
@@ -177,20 +209,57 @@ static gboolean is_link_local6(const IbhIp *ip)
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
+/* Main prefers another NIC's route to the same prefix. */
+static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route)
+{
+    const GArray *routes = rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
+        const IbhNic *nic = other->ifindex ? ibh_rails_nic(rails, other->ifindex) : NULL;
+
+        if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && nic && nic->status != IBH_NIC_RAIL &&
+            other->metric <= route->metric && !other->special && ibh_prefix_equal(&other->dst, &route->dst))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, const GArray *subnets,
+                                  const IbhRoute *route)
+{
+    if (nic->settings.gateway == IBH_GATEWAY_NONE || ibh_rails_holder(rails, &route->gateway))
+        return FALSE; /* also one that has become an address of ours */
+    return is_link_local6(&route->gateway) ? route->ifindex == nic->link->ifindex
+                                           : is_on_subnet(subnets, &route->gateway);
+}
+
 /* A route of main that is true of this rail, too: by a gateway that it reaches in its own subnet, or (IPv6, where
  * a router announces prefixes) on the link. */
 static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, const IbhRoute *route)
 {
-    const IbhNic *other = ibh_rails_nic(rails, route->ifindex);
+    const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
 
-    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 ||
+    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 || route->special ||
         ibh_route_is_ours(route) || !other || other->status != IBH_NIC_RAIL ||
-        (route->family == AF_INET6 && !nic->settings.ipv6))
+        !ibh_serves_family(rails, nic, route->family))
         return FALSE;
-    if (route->gateway.family == AF_UNSPEC)
-        return route->family == AF_INET6 && other == nic && route->protocol != RTPROT_KERNEL &&
-               !is_link_local6(&route->dst.ip) && route->dst.ip.bytes[0] != 0xff;
-    return is_link_local6(&route->gateway) ? other == nic : is_on_subnet(subnets, &route->gateway);
+    if (route->gateway.family != AF_UNSPEC)
+        return can_reach_gateway(rails, nic, subnets, route) && !is_anothers_in_main(rails, route);
+    return route->family == AF_INET6 && other == nic && !is_link_local6(&route->dst.ip) &&
+           route->dst.ip.bytes[0] != 0xff && /* multicast */
+           !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
+}
+
+/* More than these are a routing protocol's, whose routes nobody copies for each rail: of those only defaults are. */
+#define COPIES_MAX 512
+
+static void drop_all_but_defaults(GArray *copies)
+{
+    for (guint i = copies->len; i-- > 0;) {
+        if (!ibh_route_is_default(&g_array_index(copies, IbhRoute, i)))
+            g_array_remove_index(copies, i);
+    }
 }
 
 /* Main takes the route of lowest metric, of two the first. */
@@ -212,13 +281,14 @@ static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies,
     g_array_append_val(metrics, route->metric);
 }
 
-static void add_configured_gateway(const IbhNic *nic, const GArray *subnets, GArray *copies, GArray *metrics)
+static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, GArray *copies,
+                                   GArray *metrics)
 {
     const IbhIp *gateway = &nic->settings.gateway_ip;
     IbhIp any = {.family = gateway->family};
     IbhRoute route = {.family = gateway->family, .dst = ibh_prefix(&any, 0), .gateway = *gateway};
 
-    if (is_on_subnet(subnets, gateway) || is_link_local6(gateway))
+    if (is_on_subnet(subnets, gateway) || (is_link_local6(gateway) && ibh_serves_family(rails, nic, AF_INET6)))
         copy_route(nic, &route, copies, metrics);
 }
 
@@ -229,16 +299,17 @@ static void want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subn
     g_autoptr(GArray) metrics = g_array_new(FALSE, TRUE, sizeof(guint32));
     const GArray *routes = rails->snapshot->routes;
 
-    if (nic->settings.gateway == IBH_GATEWAY_NONE || !subnets->len)
-        return;
     if (nic->settings.gateway == IBH_GATEWAY_ADDRESS)
-        add_configured_gateway(nic, subnets, copies, metrics);
+        add_configured_gateway(rails, nic, subnets, copies, metrics);
     for (guint i = 0; i < routes->len; i++) {
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
 
-        if (is_ours_to_copy(rails, nic, subnets, route) && !have_prefix(subnets, &route->dst))
+        if ((copies->len <= COPIES_MAX || ibh_route_is_default(route)) && is_ours_to_copy(rails, nic, subnets, route) &&
+            !have_prefix(subnets, &route->dst))
             copy_route(nic, route, copies, metrics);
     }
+    if (copies->len > COPIES_MAX)
+        drop_all_but_defaults(copies);
     for (int defaults = FALSE; defaults <= TRUE; defaults++) {
         for (guint i = 0; i < copies->len; i++) {
             if (ibh_route_is_default(&g_array_index(copies, IbhRoute, i)) == defaults)
