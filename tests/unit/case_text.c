@@ -332,6 +332,8 @@ static void read_address(Line *line)
             address.secondary = TRUE;
         else if (is(word, "noprefixroute"))
             address.noprefixroute = TRUE;
+        else if (is(word, "tentative"))
+            address.tentative = TRUE;
         else
             fail(line, "“%s” says nothing about an address", word);
     }
@@ -358,8 +360,8 @@ static void write_address(GString *text, const IbhSnapshot *snapshot, const IbhA
         g_string_append_printf(text, " peer %s", ibh_prefix_format(&address->subnet, peer));
     if (address->scope)
         append_word(text, "scope ", scopes, address->scope);
-    g_string_append_printf(text, "%s%s\n", address->secondary ? " secondary" : "",
-                           address->noprefixroute ? " noprefixroute" : "");
+    g_string_append_printf(text, "%s%s%s\n", address->secondary ? " secondary" : "",
+                           address->noprefixroute ? " noprefixroute" : "", address->tentative ? " tentative" : "");
 }
 
 static void read_neighbour(Line *line)
@@ -519,13 +521,18 @@ static void write_rule(GString *text, const IbhRule *rule)
 static void add_kernel_rules(IbhSnapshot *snapshot)
 {
     static const struct {
+        int family;
         guint32 priority, table;
-    } standard[] = {{0, RT_TABLE_LOCAL}, {32766, RT_TABLE_MAIN}, {32767, RT_TABLE_DEFAULT}};
+    } standard[] = {{AF_INET, 0, RT_TABLE_LOCAL},
+                    {AF_INET, 32766, RT_TABLE_MAIN},
+                    {AF_INET, 32767, RT_TABLE_DEFAULT},
+                    {AF_INET6, 0, RT_TABLE_LOCAL},
+                    {AF_INET6, 32766, RT_TABLE_MAIN}};
 
     for (guint i = 0; i < G_N_ELEMENTS(standard); i++) {
-        IbhRule rule = {.family = AF_INET,
+        IbhRule rule = {.family = standard[i].family,
                         .priority = standard[i].priority,
-                        .from.ip.family = AF_INET,
+                        .from.ip.family = standard[i].family,
                         .action = FR_ACT_TO_TBL,
                         .table = standard[i].table,
                         .protocol = RTPROT_KERNEL,
@@ -560,14 +567,45 @@ static IbhPrefix broadcast_of(const IbhPrefix *subnet)
     return last;
 }
 
+/* Neither scope nor source, and the same once: several addresses in one prefix share its route. */
+static void add_kernel_route6(IbhSnapshot *snapshot, const IbhAddress *address, guint8 type, IbhPrefix dst)
+{
+    IbhRoute route = {.family = AF_INET6,
+                      .table = type == RTN_UNICAST ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
+                      .dst = dst,
+                      .type = type,
+                      .protocol = RTPROT_KERNEL,
+                      .metric = type == RTN_UNICAST ? 256 : 0,
+                      .ifindex = address->ifindex,
+                      .nexthops = 1};
+
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        if (ibh_route_compare(&g_array_index(snapshot->routes, IbhRoute, i), &route) == 0)
+            return;
+    }
+    g_array_append_val(snapshot->routes, route);
+}
+
+static void add_kernel_routes6(IbhSnapshot *snapshot, const IbhAddress *address)
+{
+    if (!address->tentative)
+        add_kernel_route6(snapshot, address, RTN_LOCAL, ibh_prefix(&address->local, 128));
+    if (address->scope != RT_SCOPE_HOST && !address->noprefixroute)
+        add_kernel_route6(snapshot, address, RTN_UNICAST, address->subnet);
+}
+
 static void add_kernel_routes(IbhSnapshot *snapshot)
 {
     for (guint i = 0; i < snapshot->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
         const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
 
-        if (address->local.family != AF_INET || !(link->flags & IFF_UP))
+        if (!(link->flags & IFF_UP))
             continue;
+        if (address->local.family == AF_INET6) {
+            add_kernel_routes6(snapshot, address);
+            continue;
+        }
         add_kernel_route(snapshot, address, RTN_LOCAL, ibh_prefix(&address->local, 32));
         if (ibh_address_is_host(address) || address->secondary)
             continue;

@@ -7,12 +7,13 @@
  *        [master=NAME] [parent=NAME] [lladdr=XX:…] [rp_filter=N arp_filter=N arp_announce=N …]
  *   all [rp_filter=N …]                                   net.ipv4.conf.all
  *   addr IFACE LOCAL/LEN | LOCAL peer PEER/LEN [scope host|link|site|N] [secondary] [noprefixroute]
+ *        [tentative]                                      not (yet) proved to be ours alone; failed, too
  *   route TABLE [local|broadcast|throw|unreachable|…] DST [via GW] [dev IFACE] [proto P] [scope S] [src IP]
  *        [metric N|mark] [nexthops N]
  *   rule PRIORITY [not] from PREFIX|all [to] [iif] [oif] [fwmark] [tos] [uid] [port] [other]
  *        lookup TABLE|l3mdev|goto|nop|blackhole|unreachable|prohibit [suppress_prefixlength N]
  *        [suppress_ifgroup N|mark] [proto P]              other selectors stand without their values
- *   kernel rules                                          the three that every namespace starts with
+ *   kernel rules                                          those that every namespace starts with, of both families
  *   kernel routes                                         what the kernel itself made of the addresses so far
  *   neigh IFACE IP
  *   saved IFACE KEY old=N set=N [ifindex=N]               a sysctl's value before it was changed

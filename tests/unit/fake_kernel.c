@@ -1,5 +1,7 @@
 #include "fake_kernel.h"
 
+#include "fib.h"
+
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
@@ -203,8 +205,34 @@ static gboolean is_on_link(const FakeKernel *kernel, const IbhRoute *route)
     return FALSE;
 }
 
+static gboolean is_link_local6(const IbhIp *ip)
+{
+    return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
+}
+
+/* Other words than IPv4's; a router may have an address of the link alone; nobody is his own gateway; a tentative
+ * address is not there yet. */
+static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
+{
+    if (route->type != RTN_UNICAST)
+        return TRUE;
+    if (!find_link(kernel, route->ifindex))
+        return refuse(error, ENODEV, NULL);
+    if (!is_up(kernel, route->ifindex))
+        return refuse(error, ENETDOWN, "Nexthop device is not up");
+    if (route->src.family != AF_UNSPEC && !is_local(kernel, &route->src))
+        return refuse(error, EINVAL, "Invalid source address");
+    if (route->gateway.family == AF_UNSPEC || is_link_local6(&route->gateway))
+        return TRUE;
+    if (is_local(kernel, &route->gateway))
+        return refuse(error, EINVAL, "Gateway can not be a local address");
+    return is_on_link(kernel, route) || refuse(error, EHOSTUNREACH, NULL);
+}
+
 static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
 {
+    if (route->family == AF_INET6)
+        return route6_is_valid(kernel, route, error);
     if (route->ifindex && !find_link(kernel, route->ifindex))
         return refuse(error, ENODEV, NULL);
     if (route->ifindex && route->type == RTN_UNICAST && !is_up(kernel, route->ifindex))
@@ -245,17 +273,20 @@ static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const I
     return TRUE;
 }
 
-/* Here too what is absent (metric 0, no source, protocol or type) matches anything. */
+/* Here too what is absent (metric 0, no source, protocol or type) matches anything. IPv6 does not even look at the type
+ * and the source. */
 static gboolean route_delete_matches(const IbhRoute *wanted, const IbhRoute *route)
 {
+    gboolean whole = wanted->family == AF_INET;
+
     return route->family == wanted->family && route->table == wanted->table &&
-           ibh_prefix_equal(&route->dst, &wanted->dst) && (!wanted->type || route->type == wanted->type) &&
+           ibh_prefix_equal(&route->dst, &wanted->dst) && (!whole || !wanted->type || route->type == wanted->type) &&
            (!wanted->metric || route->metric == wanted->metric) &&
            (!wanted->protocol || route->protocol == wanted->protocol) &&
-           (wanted->scope == RT_SCOPE_NOWHERE || route->scope == wanted->scope) &&
+           (!whole || wanted->scope == RT_SCOPE_NOWHERE || route->scope == wanted->scope) &&
            (!wanted->ifindex || route->ifindex == wanted->ifindex) &&
            (wanted->gateway.family == AF_UNSPEC || ibh_ip_equal(&route->gateway, &wanted->gateway)) &&
-           (wanted->src.family == AF_UNSPEC || ibh_ip_equal(&route->src, &wanted->src));
+           (!whole || wanted->src.family == AF_UNSPEC || ibh_ip_equal(&route->src, &wanted->src));
 }
 
 static gboolean route_del(FakeKernel *kernel, const IbhRoute *wanted, GError **error)
@@ -300,6 +331,125 @@ static IbhRoute own_route(const IbhAddress *address, guint8 type, const IbhPrefi
                       .nexthops = 1};
 }
 
+/* ---- the same in IPv6: no source in routes, no primary address; the link going down takes all with it ---- */
+
+#define METRIC6_CONNECTED 256
+#define METRIC6_DEFAULT 1024 /* of a route that names none */
+
+static IbhRoute own_route6(const IbhAddress *address, guint8 type, const IbhPrefix *dst, guint32 metric)
+{
+    IbhRoute route = own_route(address, type, dst);
+
+    route.scope = RT_SCOPE_UNIVERSE;
+    route.metric = metric;
+    route.src.family = AF_UNSPEC;
+    return route;
+}
+
+static gboolean has_route(const FakeKernel *kernel, const IbhRoute *route)
+{
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        if (ibh_route_compare(&g_array_index(kernel->now->routes, IbhRoute, i), route) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The connected route is there at once, also of a /128; the local one when nobody else has the address. */
+static void add_routes_of6(FakeKernel *kernel, const IbhAddress *address, guint32 metric)
+{
+    IbhPrefix host = ibh_prefix(&address->local, 128);
+    IbhRoute connected = own_route6(address, RTN_UNICAST, &address->subnet, metric ? metric : METRIC6_CONNECTED),
+             local = own_route6(address, RTN_LOCAL, &host, 0);
+
+    if (!is_up(kernel, address->ifindex))
+        return;
+    if (!address->noprefixroute && !has_route(kernel, &connected))
+        route_append(kernel, &connected);
+    if (!address->tentative && !has_route(kernel, &local))
+        route_append(kernel, &local);
+}
+
+static gboolean address6_add(FakeKernel *kernel, IbhAddress *address, guint32 metric, GError **error)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (address->ifindex == other->ifindex && ibh_ip_equal(&address->local, &other->local))
+            return refuse(error, EEXIST, NULL);
+    }
+    address->tentative |= !is_up(kernel, address->ifindex);
+    g_array_append_val(kernel->now->addresses, *address);
+    add_routes_of6(kernel, address, metric);
+    return TRUE;
+}
+
+static gboolean is_connected_of6(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    const IbhAddress *gone = data;
+
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (other->ifindex == gone->ifindex && !other->noprefixroute && ibh_prefix_equal(&other->subnet, &gone->subnet))
+            return FALSE;
+    }
+    return route->ifindex == gone->ifindex && route->table == IBH_TABLE_MAIN && route->protocol == RTPROT_KERNEL &&
+           route->type == RTN_UNICAST && ibh_prefix_equal(&route->dst, &gone->subnet);
+}
+
+static gboolean is_local_of6(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    const IbhAddress *gone = data;
+
+    (void)kernel;
+    return route->ifindex == gone->ifindex && route->type == RTN_LOCAL && route->dst.length == 128 &&
+           ibh_ip_equal(&route->dst.ip, &gone->local);
+}
+
+/* Routes stay without the source that is gone, even when it was the last address. */
+static void address6_has_gone(FakeKernel *kernel, const IbhAddress *gone)
+{
+    if (!gone->noprefixroute)
+        routes_remove(kernel, is_connected_of6, gone);
+    routes_remove(kernel, is_local_of6, gone);
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
+
+        if (ibh_ip_equal(&route->src, &gone->local))
+            route->src = (IbhIp){.family = AF_UNSPEC};
+    }
+}
+
+/* The check for duplicates came to its end. */
+static gboolean address6_ready(FakeKernel *kernel, const IbhAddress *like, GError **error)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (address->ifindex != like->ifindex || !ibh_ip_equal(&address->local, &like->local))
+            continue;
+        address->tentative = !is_up(kernel, address->ifindex);
+        add_routes_of6(kernel, address, 0);
+        return TRUE;
+    }
+    return refuse(error, EADDRNOTAVAIL, NULL);
+}
+
+/* Only the link's own addresses come back by themselves. */
+static void link_goes_down6(FakeKernel *kernel, const IbhLink *link)
+{
+    for (guint i = kernel->now->addresses->len; i > 0; i--) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i - 1);
+
+        if (address->ifindex == link->ifindex && address->local.family == AF_INET6 &&
+            address->scope == RT_SCOPE_UNIVERSE)
+            g_array_remove_index(kernel->now->addresses, i - 1);
+    }
+}
+
+/* ---- and in IPv4 ---- */
+
 /* The addresses of a prefix that share it: the first is the primary one. */
 static gboolean same_subnet(const IbhAddress *a, const IbhAddress *b)
 {
@@ -339,6 +489,10 @@ static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address, 
     IbhRoute route = own_route(address, RTN_UNICAST, &address->subnet);
     IbhPrefix last = address->subnet;
 
+    if (address->local.family == AF_INET6) {
+        add_routes_of6(kernel, address, metric);
+        return;
+    }
     if (!is_up(kernel, address->ifindex) || address->secondary || ibh_address_is_host(address))
         return;
     if (!address->noprefixroute) {
@@ -356,6 +510,8 @@ static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address, 
 
 static gboolean address_add(FakeKernel *kernel, IbhAddress *address, guint32 metric, GError **error)
 {
+    if (address->local.family == AF_INET6)
+        return address6_add(kernel, address, metric, error);
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
 
@@ -377,9 +533,14 @@ static gboolean uses_device(const FakeKernel *kernel, const IbhRoute *route, gco
     return route->ifindex == *ifindex;
 }
 
+static gboolean uses_device4(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    return uses_device(kernel, route, data) && route->family == AF_INET;
+}
+
 static gboolean uses_device_beyond_host(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
 {
-    return uses_device(kernel, route, data) && route->type != RTN_LOCAL;
+    return uses_device(kernel, route, data) && (route->type != RTN_LOCAL || route->family == AF_INET6);
 }
 
 static gboolean has_address(const FakeKernel *kernel, int ifindex, const IbhIp *ip)
@@ -410,10 +571,12 @@ static gboolean is_of_address(const FakeKernel *kernel, const IbhRoute *route, g
            (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_LOCAL);
 }
 
-static gboolean has_any_address(const FakeKernel *kernel, int ifindex)
+static gboolean has_any_address4(const FakeKernel *kernel, int ifindex)
 {
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        if (g_array_index(kernel->now->addresses, IbhAddress, i).ifindex == ifindex)
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && address->local.family == AF_INET)
             return TRUE;
     }
     return FALSE;
@@ -441,9 +604,13 @@ static gboolean address_del(FakeKernel *kernel, const IbhAddress *like, GError *
         if (address.ifindex != like->ifindex || !ibh_ip_equal(&address.local, &like->local))
             continue;
         g_array_remove_index(kernel->now->addresses, i);
+        if (address.local.family == AF_INET6) {
+            address6_has_gone(kernel, &address);
+            return TRUE;
+        }
         routes_remove(kernel, is_of_address, &address);
-        if (!has_any_address(kernel, address.ifindex))
-            routes_remove(kernel, uses_device, &address.ifindex);
+        if (!has_any_address4(kernel, address.ifindex))
+            routes_remove(kernel, uses_device4, &address.ifindex);
         else if (!address.secondary)
             promote(kernel, &address);
         return TRUE;
@@ -458,6 +625,7 @@ static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
     if (!up) {
         link->flags &= ~(guint)IFF_UP;
         link->carrier = FALSE;
+        link_goes_down6(kernel, link);
         routes_remove(kernel, uses_device_beyond_host, &link->ifindex);
         return;
     }
@@ -593,7 +761,8 @@ FakeKernel *fake_kernel_new(void)
     fake_do(kernel, "link add lo type loopback", "address add 127.0.0.1/8 dev lo scope host",
             "route append local 127.0.0.0/8 dev lo src 127.0.0.1 table 255 protocol kernel",
             "rule add lookup 255 priority 0 protocol kernel", "rule add lookup 254 priority 32766 protocol kernel",
-            "rule add lookup 253 priority 32767 protocol kernel", NULL);
+            "rule add lookup 253 priority 32767 protocol kernel", "-6 rule add lookup 255 priority 0 protocol kernel",
+            "-6 rule add lookup 254 priority 32766 protocol kernel", NULL);
     return kernel;
 }
 
@@ -638,12 +807,12 @@ void fake_kernel_free(FakeKernel *kernel)
     g_free(kernel);
 }
 
-static gboolean leads_to_table(const FakeKernel *kernel, guint32 table)
+static gboolean leads_to_table(const FakeKernel *kernel, int family, guint32 table)
 {
     for (guint i = 0; i < kernel->now->rules->len; i++) {
         const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
 
-        if (rule->table != table || fake_is_our_rule(rule) || rule->action != FR_ACT_TO_TBL)
+        if (rule->table != table || rule->family != family || fake_is_our_rule(rule) || rule->action != FR_ACT_TO_TBL)
             continue;
         for (guint j = 0; j < kernel->now->addresses->len; j++) {
             if (ibh_prefix_contains(&rule->from, &g_array_index(kernel->now->addresses, IbhAddress, j).local))
@@ -657,20 +826,35 @@ IbhSnapshot *fake_snapshot(const FakeKernel *kernel)
 {
     IbhSnapshot *snapshot = ibh_snapshot_new();
     guint32 table = 0;
+    int family = AF_UNSPEC;
     gboolean whole = FALSE;
 
     copy_without_routes(snapshot, kernel->now);
     for (guint i = 0; i < kernel->now->routes->len; i++) {
         const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
 
-        if (i == 0 || route->table != table) {
+        if (route->family != family || route->table != table) {
+            family = route->family;
             table = route->table;
-            whole = table < RT_TABLE_DEFAULT || table > IBH_TABLE_LOCAL ? leads_to_table(kernel, table) : FALSE;
+            whole = table < RT_TABLE_DEFAULT || table > IBH_TABLE_LOCAL ? leads_to_table(kernel, family, table) : FALSE;
         }
         if (whole || route->protocol == RTPROT_KERNEL)
             g_array_append_val(snapshot->routes, *route);
     }
     return snapshot;
+}
+
+void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int ifindex)
+{
+    guint first, end;
+
+    fib_table(kernel->now, IBH_TABLE_MAIN, &first, &end);
+    for (; first < end; first++) {
+        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, first);
+
+        if (route->ifindex == ifindex && route->type == RTN_UNICAST && route->protocol != RTPROT_KERNEL)
+            g_array_append_val(snapshot->routes, *route);
+    }
 }
 
 /* ---- what differs ---- */
@@ -799,6 +983,7 @@ char *fake_difference(const FakeKernel *before, const FakeKernel *after, FakeSco
 typedef struct {
     const char *line;
     char *rest;
+    int family; /* of what does not say it */
 } Words;
 
 static G_GNUC_NORETURN void nonsense(const Words *words, const char *what)
@@ -854,6 +1039,8 @@ static guint8 protocol(Words *words, const char *word)
         return RTPROT_STATIC;
     if (strcmp(word, "dhcp") == 0)
         return RTPROT_DHCP;
+    if (strcmp(word, "ra") == 0)
+        return RTPROT_RA;
     return (guint8)number(words, word);
 }
 
@@ -871,7 +1058,7 @@ static IbhPrefix prefix_of(Words *words, const char *word)
     IbhPrefix prefix;
 
     if (strcmp(word, "default") == 0 || strcmp(word, "all") == 0)
-        word = "0.0.0.0/0";
+        word = words->family == AF_INET6 ? "::/0" : "0.0.0.0/0";
     if (!ibh_prefix_parse(word, &prefix))
         nonsense(words, "a prefix is needed");
     return prefix;
@@ -957,7 +1144,7 @@ static gboolean do_address(FakeKernel *kernel, Words *words, GError **error)
 {
     const char *verb = need(words), *word = need(words), *slash = strchr(word, '/');
     IbhAddress address = {.scope = RT_SCOPE_UNIVERSE};
-    guint32 metric = 0, length = slash ? number(words, slash + 1) : 32;
+    guint32 metric = 0, length = slash ? number(words, slash + 1) : 128;
     g_autofree char *local = g_strndup(word, slash ? (gsize)(slash - word) : strlen(word));
     IbhIp peer;
 
@@ -969,6 +1156,12 @@ static gboolean do_address(FakeKernel *kernel, Words *words, GError **error)
             metric = number(words, need(words));
         else if (strcmp(word, "noprefixroute") == 0)
             address.noprefixroute = TRUE;
+        else if (strcmp(word, "tentative") == 0)
+            address.tentative = TRUE;
+        else if (strcmp(word, "temporary") == 0) /* the kernel has one flag for this and IPv4's "secondary" */
+            address.secondary = TRUE;
+        else if (strcmp(word, "deprecated") == 0) /* routed like any other */
+            continue;
         else if (strcmp(word, "scope") == 0)
             address.scope = strcmp(need(words), "host") == 0 ? RT_SCOPE_HOST : RT_SCOPE_LINK;
         else if (strcmp(word, "dev") != 0)
@@ -979,15 +1172,17 @@ static gboolean do_address(FakeKernel *kernel, Words *words, GError **error)
     address.subnet = ibh_prefix(&peer, length);
     if (strcmp(verb, "del") == 0)
         return address_del(kernel, &address, error);
+    if (strcmp(verb, "ready") == 0)
+        return address6_ready(kernel, &address, error);
     return address_add(kernel, &address, metric, error);
 }
 
 static gboolean do_rule(FakeKernel *kernel, Words *words, GError **error)
 {
-    IbhRule rule = {.family = AF_INET,
+    IbhRule rule = {.family = words->family,
                     .action = FR_ACT_TO_TBL,
                     .protocol = RTPROT_BOOT,
-                    .from.ip.family = AF_INET,
+                    .from.ip.family = words->family,
                     .suppress_prefixlength = -1,
                     .suppress_ifgroup = -1};
     const char *verb = need(words), *word;
@@ -1014,6 +1209,7 @@ static gboolean do_rule(FakeKernel *kernel, Words *words, GError **error)
         else
             nonsense(words, word);
     }
+    rule.family = rule.from.ip.family;
     if (strcmp(verb, "del") == 0)
         return rule_del(kernel, &rule, error);
     return rule_add(kernel, &rule, error);
@@ -1042,7 +1238,9 @@ static void complete_route(IbhRoute *route, gboolean scope_given)
 {
     route->family = route->dst.ip.family;
     route->nexthops = route->ifindex ? 1 : 0;
-    if (scope_given)
+    if (route->family == AF_INET6)
+        route->scope = RT_SCOPE_UNIVERSE;
+    if (scope_given || route->family == AF_INET6)
         return;
     if (route->type == RTN_LOCAL)
         route->scope = RT_SCOPE_HOST;
@@ -1081,6 +1279,9 @@ static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GE
             return FALSE;
     }
     complete_route(route, scope_given);
+    if ((route->src.family && route->src.family != route->family) ||
+        (route->gateway.family && route->gateway.family != route->family))
+        return refuse(error, EINVAL, NULL);
     return TRUE;
 }
 
@@ -1091,6 +1292,8 @@ static gboolean do_route(FakeKernel *kernel, Words *words, GError **error)
 
     if (!read_route(kernel, words, &route, error))
         return FALSE;
+    if (route.family == AF_INET6 && !route.metric && strcmp(verb, "del") != 0 && strcmp(verb, "was") != 0)
+        route.metric = METRIC6_DEFAULT;
     if (strcmp(verb, "add") == 0)
         return route_add(kernel, &route, error);
     if (strcmp(verb, "replace") == 0)
@@ -1103,7 +1306,7 @@ static gboolean do_route(FakeKernel *kernel, Words *words, GError **error)
     } else if (strcmp(verb, "was") == 0) {
         if (route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))
             return refuse(error, ENETDOWN, NULL);
-        if (route.ifindex && !has_any_address(kernel, route.ifindex))
+        if (route.family == AF_INET && route.ifindex && !has_any_address4(kernel, route.ifindex))
             return refuse(error, EADDRNOTAVAIL, NULL); /* it went with the last address */
         if (fake_is_our_route(&route) && find_place(kernel, &route) >= 0)
             return refuse(error, EEXIST, NULL); /* ours are never appended */
@@ -1181,14 +1384,33 @@ static gboolean do_arping(FakeKernel *kernel, Words *words, GError **error)
     }
 }
 
+static gboolean do_ndptool(FakeKernel *kernel, Words *words, GError **error)
+{
+    int ifindex;
+
+    while (strcmp(need(words), "-i") != 0)
+        continue;
+    if (!device(kernel, need(words), &ifindex, error))
+        return FALSE;
+    while (strcmp(need(words), "-T") != 0)
+        continue;
+    {
+        IbhIp ip = ip_of(words, need(words));
+
+        return announce(kernel, ifindex, &ip, error);
+    }
+}
+
 gboolean fake_try(FakeKernel *kernel, const char *line, GError **error)
 {
     g_autofree char *copy = g_strdup(line);
-    Words words = {.line = line, .rest = copy};
+    Words words = {.line = line, .rest = copy, .family = AF_INET};
     const char *object = need(&words);
 
-    while (strcmp(object, "ip") == 0 || strcmp(object, "-4") == 0 || strcmp(object, "-6") == 0)
-        object = need(&words);
+    for (; strcmp(object, "ip") == 0 || object[0] == '-'; object = need(&words)) {
+        if (strcmp(object, "-6") == 0)
+            words.family = AF_INET6;
+    }
     if (strcmp(object, "link") == 0)
         return do_link(kernel, &words, error);
     if (strcmp(object, "address") == 0)
@@ -1205,6 +1427,8 @@ gboolean fake_try(FakeKernel *kernel, const char *line, GError **error)
         return do_neigh(kernel, &words, error);
     if (strcmp(object, "arping") == 0)
         return do_arping(kernel, &words, error);
+    if (strcmp(object, "ndptool") == 0)
+        return do_ndptool(kernel, &words, error);
     if (strcmp(object, "flush") == 0) {
         g_array_set_size(kernel->now->rules, 0);
         g_array_set_size(kernel->now->routes, 0);
@@ -1242,7 +1466,7 @@ static void print_number(GString *text, const char *name, gint64 value)
 
 char *fake_print_rule(const IbhRule *rule)
 {
-    GString *text = g_string_new("rule add");
+    GString *text = g_string_new(rule->family == AF_INET6 ? "-6 rule add" : "rule add");
     char from[IBH_PREFIX_STRLEN];
 
     if (rule->from.length)
@@ -1323,6 +1547,10 @@ static void print_address(GString *text, const IbhSnapshot *world, const IbhAddr
     g_string_append_printf(text, " dev %s", link_name(world, address->ifindex));
     if (address->noprefixroute)
         g_string_append(text, " noprefixroute");
+    if (address->tentative)
+        g_string_append(text, " tentative");
+    if (address->secondary && address->local.family == AF_INET6)
+        g_string_append(text, " temporary");
     if (address->scope != RT_SCOPE_UNIVERSE)
         g_string_append_printf(text, " scope %s", address->scope == RT_SCOPE_HOST ? "host" : "link");
     g_string_append_c(text, '\n');

@@ -6,13 +6,19 @@
  *   link add ib0 type ib [rdma mlx5_0/1] [kind K] [parent L] [master L] [vf] [representor] [down] [no-carrier]
  *   link set ib0 up|down            link del ib0
  *   address add 172.16.34.1/16 [peer IP] dev ib0 [noprefixroute] [metric N] [scope link|host]      address del …
- *   rule add|del|was [from P] lookup T priority N [suppress_prefixlength N] [suppress_ifgroup N] [protocol P] [select
- * BITS] route add|append|replace|del|was [throw|unreachable|blackhole|local] P [via IP] [dev L] [src IP] table T metric
- * N protocol P sysctl -w net/ipv4/conf/ib0/rp_filter=1            (or all) saved ib0 rp_filter OLD SET     hold ib0
- * neigh add|del IP dev ib0 arping -U -c 1 -I ib0 172.16.34.1                  peers learn this address at this NIC
+ *                                   IPv6: [tentative] [temporary] [deprecated]; address ready IP dev ib0: nobody has it
+ *   rule add|del [from P] lookup T priority N [suppress_prefixlength N] [suppress_ifgroup N] [protocol P]
+ *                [select BITS] [action N] [l3mdev]
+ *   route add|append|replace|del|was [throw|unreachable|blackhole|local] P [via IP] [dev L] [src IP] table T
+ *                metric N protocol P
+ *   sysctl -w net/ipv4/conf/ib0/rp_filter=1            (or all)
+ *   saved ib0 rp_filter OLD SET     hold ib0           neigh add|del IP dev ib0
+ *   arping -U -c 1 -I ib0 172.16.34.1                  peers learn this address at this NIC (IPv6: ndptool)
  *
- * A leading `ip -4` is passed over, so that the commands of a plan are lines too. `was`: left over from a time when
- * it could be added. "mark" stands for IBH_MARK.
+ * A leading `ip -4` is passed over, so that the commands of a plan are lines too; `-6` says what "default" and a rule
+ * without `from` mean. `was`: left over from a time when it could be added. "mark" stands for IBH_MARK.
+ *
+ * Left out: the kernel names lo as the device of an IPv6 throw; here it has none, as in IPv4.
  */
 #pragma once
 
@@ -73,6 +79,9 @@ gboolean fake_is_our_route(const IbhRoute *route);
 /* What a program sees of it through netlink: routes of protocol kernel, and the tables that somebody's rule leads an
  * address to; no more. */
 IbhSnapshot *fake_snapshot(const FakeKernel *kernel);
+
+/* What the program asks main for besides: what it reaches by this device. */
+void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int ifindex);
 
 int fake_ifindex(const FakeKernel *kernel, const char *name); /* ends the program where there is none */
 const FakeLearned *fake_learned(const FakeKernel *kernel, const IbhIp *ip);

@@ -59,12 +59,14 @@ static const IbhRoute *find_route(const IbhSnapshot *world, guint32 table, const
     return NULL;
 }
 
-static const IbhIp *first_address(const IbhSnapshot *world, int ifindex, const IbhIp *beside)
+static const IbhIp *first_address(const IbhSnapshot *world, int family, int ifindex, const IbhIp *beside)
 {
     for (guint i = 0; i < world->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
 
-        if (address->secondary || address->scope >= RT_SCOPE_HOST || (ifindex && address->ifindex != ifindex))
+        if (address->local.family != family || address->secondary || address->tentative ||
+            address->scope >= (family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_LINK) ||
+            (ifindex && address->ifindex != ifindex))
             continue;
         if (!beside || ibh_prefix_contains(&address->subnet, beside))
             return &address->local;
@@ -77,15 +79,16 @@ static const IbhIp *first_address(const IbhSnapshot *world, int ifindex, const I
 static IbhIp choose_source(const IbhSnapshot *world, const IbhRoute *route)
 {
     const IbhIp *found = NULL;
+    int family = route->family;
 
     if (route->src.family != AF_UNSPEC)
         return route->src;
     if (route->gateway.family != AF_UNSPEC)
-        found = first_address(world, route->ifindex, &route->gateway);
+        found = first_address(world, family, route->ifindex, &route->gateway);
     if (!found)
-        found = first_address(world, route->ifindex, NULL);
+        found = first_address(world, family, route->ifindex, NULL);
     if (!found)
-        found = first_address(world, 0, NULL);
+        found = first_address(world, family, 0, NULL);
     return found ? *found : (IbhIp){.family = AF_UNSPEC};
 }
 

@@ -34,9 +34,12 @@ typedef struct {
     GPtrArray *nics;      /* char *: candidates, or so it is meant */
     GPtrArray *others;    /* char *: all other links */
     GPtrArray *addresses; /* char *: without prefix length */
+    GPtrArray *gateways;  /* char *: routes of main that were added, without the verb */
     const char *wires[3]; /* subnets that the NICs share */
+    const char *wires6[2];
     guint n_wires;
     gboolean nm; /* NetworkManager: noprefixroute, and routes of its own with a metric */
+    gboolean v6;
 } Gen;
 
 static void G_GNUC_PRINTF(2, 3) line(Gen *gen, const char *format, ...)
@@ -84,14 +87,30 @@ static void choose_wires(Gen *gen)
         gen->wires[i] = wires[i == 0 && chance(gen, 60) ? 0 : roll(gen, G_N_ELEMENTS(wires))];
 }
 
+static void choose_wires6(Gen *gen)
+{
+    static const char *const wires[] = {"2001:db8:1::%u/64", "2001:db8:1::%u/48", "2001:db8:1::%u/120",
+                                        "fd00:1::%u/64"};
+
+    gen->v6 = chance(gen, 40);
+    for (guint i = 0; i < G_N_ELEMENTS(gen->wires6); i++)
+        gen->wires6[i] = wires[chance(gen, 60) ? 0 : roll(gen, G_N_ELEMENTS(wires))];
+}
+
+static char *fill_in(const char *format, guint number)
+{
+    g_auto(GStrv) parts = g_strsplit(format, "%u", 2);
+
+    return g_strdup_printf("%s%u%s", parts[0], number, parts[1]);
+}
+
 static char *pick_address(Gen *gen)
 {
     static const char *const odd[] = {"172.16.34.1%u/32", "9.9.9.%u/32",    "169.254.7.%u/16",
                                       "172.16.200.%u/24", "172.17.0.%u/16", "192.168.1.%u/24"};
     const char *format = chance(gen, 15) ? odd[roll(gen, G_N_ELEMENTS(odd))] : pick_wire(gen);
-    g_auto(GStrv) parts = g_strsplit(format, "%u", 2);
 
-    return g_strdup_printf("%s%u%s", parts[0], 1 + roll(gen, chance(gen, 30) ? 4 : 60), parts[1]);
+    return fill_in(format, 1 + roll(gen, chance(gen, 30) ? 4 : 60));
 }
 
 static void add_address(Gen *gen, const char *dev)
@@ -114,10 +133,48 @@ static void add_address(Gen *gen, const char *dev)
     }
 }
 
+/* As a manager leaves it when it takes care of routes itself: announced by a router, or with a metric of its own. */
+static void add_prefix_route6(Gen *gen, const char *address, const char *dev)
+{
+    if (chance(gen, 50))
+        line(gen, "route append %s dev %s table main metric 1024 protocol ra", address, dev);
+    else
+        line(gen, "route append %s dev %s table main metric %u protocol kernel", address, dev, 150 + roll(gen, 3));
+}
+
+static void add_address6(Gen *gen, const char *dev)
+{
+    static const char *const odd[] = {"2001:db8:1::1%u/128", "2001:db8:9::%u/128", "2001:db8:1:2::%u/64",
+                                      "fd00:7::%u/64"};
+    static const char *const flags[] = {" tentative", " temporary", " deprecated"};
+    const char *format = chance(gen, 15) ? odd[roll(gen, 4)] : gen->wires6[roll(gen, 2)];
+    g_autofree char *address = fill_in(format, 1 + roll(gen, chance(gen, 30) ? 4 : 60));
+    gboolean routed = gen->nm || chance(gen, 5);
+
+    g_ptr_array_add(gen->addresses, g_strndup(address, strcspn(address, "/")));
+    line(gen, "address add %s dev %s%s%s", address, dev, routed ? " noprefixroute" : "",
+         chance(gen, 20) ? flags[roll(gen, 3)] : "");
+    if (routed)
+        add_prefix_route6(gen, address, dev);
+}
+
+static void add_addresses6(Gen *gen, const char *dev)
+{
+    static const guint counts[] = {1, 1, 1, 1, 1, 2, 3, 0};
+
+    if (!gen->v6)
+        return;
+    if (chance(gen, 60))
+        line(gen, "address add fe80::%u/64 dev %s scope link", 1 + roll(gen, 60), dev);
+    for (guint n = counts[roll(gen, G_N_ELEMENTS(counts))]; n > 0; n--)
+        add_address6(gen, dev);
+}
+
 static void add_addresses(Gen *gen, const char *dev)
 {
     static const guint counts[] = {1, 1, 1, 1, 1, 1, 2, 2, 3, 0};
 
+    add_addresses6(gen, dev);
     for (guint n = counts[roll(gen, G_N_ELEMENTS(counts))]; n > 0; n--)
         add_address(gen, dev);
 }
@@ -183,10 +240,14 @@ static void add_nics(Gen *gen)
 
 static void add_other(Gen *gen, const char *name, const char *kind, const char *address)
 {
+    static const char *const addresses6[] = {"2001:db8:1:2::1/64", "2001:db8:2::1/64", "2001:db8:1::101/120",
+                                             "2001:db8:1::9/64"};
     g_autofree char *flags = chance(gen, 30) ? random_flags(gen) : g_strdup("");
 
     line(gen, "link add %s type eth%s%s", name, kind, flags);
     line(gen, "address add %s dev %s", address, name);
+    if (gen->v6 && chance(gen, 60))
+        line(gen, "address add %s dev %s", addresses6[roll(gen, G_N_ELEMENTS(addresses6))], name);
     g_ptr_array_add(gen->others, g_strdup(name));
 }
 
@@ -209,6 +270,56 @@ static void add_others(Gen *gen)
         line(gen, "address add 172.16.34.199/32 dev lo");
 }
 
+/* ---- gateways in main ---- */
+
+static char *pick_gateway(Gen *gen)
+{
+    static const char *const wide[] = {"default",   "default",    "default",        "10.0.0.0/8",    "172.16.0.0/12",
+                                       "8.0.0.0/8", "8.8.0.0/16", "192.168.0.0/16", "172.17.0.0/16", "10.9.0.0/16"};
+    static const char *const protocols[] = {"dhcp", "static", "static", "boot", "kernel"};
+    const char *nic = pick_nic(gen);
+    g_autofree char *on_wire = fill_in(pick_wire(gen), chance(gen, 70) ? 254 : 1 + roll(gen, 15));
+    const char *gateway = gen->others->len && strcmp(nic, "eth0") == 0 ? "192.168.1.1" : on_wire;
+
+    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol %s", wide[roll(gen, 10)],
+                           (int)strcspn(gateway, "/"), gateway, nic, chance(gen, 30) ? 0 : 100 + roll(gen, 50),
+                           protocols[roll(gen, 5)]);
+}
+
+static char *pick_gateway6(Gen *gen)
+{
+    static const char *const wide[] = {
+        "::/0", "::/0", "::/0", "2001:db8::/32", "2001:4860::/32", "2001:db8:2::/48", "2001:db8:1::/48"};
+    static const char *const protocols[] = {"ra", "ra", "static", "kernel"};
+    g_autofree char *on_wire = fill_in(gen->wires6[roll(gen, 2)], chance(gen, 70) ? 99 : 1 + roll(gen, 15));
+    const char *gateway = chance(gen, 40) ? "fe80::99" : on_wire;
+
+    if (chance(gen, 15)) /* on the link, as a router says */
+        return g_strdup_printf("%s dev %s table main metric %u protocol ra",
+                               chance(gen, 50) ? "2001:db8:8::/64" : "2001:db8::/32", pick_nic(gen),
+                               256 + roll(gen, 3));
+    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol %s", wide[roll(gen, 7)],
+                           (int)strcspn(gateway, "/"), gateway, pick_nic(gen), 100 + roll(gen, 50),
+                           protocols[roll(gen, 4)]);
+}
+
+static void add_gateway(Gen *gen)
+{
+    char *route = gen->v6 && chance(gen, 50) ? pick_gateway6(gen) : pick_gateway(gen);
+
+    g_ptr_array_add(gen->gateways, route);
+    line(gen, "route append %s", route);
+}
+
+/* What managers do with leases: a gateway is lost, or another one takes its place. */
+static void change_gateway(Gen *gen)
+{
+    if (gen->gateways->len && chance(gen, 60))
+        line(gen, "route del %s", pick(gen, gen->gateways));
+    if (chance(gen, 60))
+        add_gateway(gen);
+}
+
 /* ---- what other people left there ---- */
 
 static const char *pick_prefix(Gen *gen)
@@ -216,6 +327,19 @@ static const char *pick_prefix(Gen *gen)
     static const char *const prefixes[] = {"172.16.0.0/16", "172.16.0.0/16", "172.16.34.0/24",  "10.1.0.0/24",
                                            "10.2.0.0/31",   "10.0.0.0/8",    "172.16.200.0/24", "172.17.0.0/16",
                                            "8.0.0.0/8",     "default"};
+
+    return prefixes[roll(gen, G_N_ELEMENTS(prefixes))];
+}
+
+static const char *pick_prefix6(Gen *gen)
+{
+    static const char *const prefixes[] = {"2001:db8:1::/64",
+                                           "2001:db8:1::/48",
+                                           "2001:db8:1::/120",
+                                           "fd00:1::/64",
+                                           "2001:db8:1:2::/64",
+                                           "2001:db8::/32",
+                                           "::/0"};
 
     return prefixes[roll(gen, G_N_ELEMENTS(prefixes))];
 }
@@ -252,9 +376,9 @@ static void add_foreign_rule(Gen *gen)
     if (chance(gen, 60) && gen->addresses->len)
         from = g_strdup_printf(" from %s", pick(gen, gen->addresses));
     else if (chance(gen, 50))
-        from = g_strdup_printf(" from %s", pick_prefix(gen));
-    line(gen, "rule add%s lookup %u priority %u%s protocol %s", from ? from : "",
-         chance(gen, 10) ? 254 : pick_table(gen), priorities[roll(gen, G_N_ELEMENTS(priorities))],
+        from = g_strdup_printf(" from %s", gen->v6 && chance(gen, 50) ? pick_prefix6(gen) : pick_prefix(gen));
+    line(gen, "%srule add%s lookup %u priority %u%s protocol %s", gen->v6 && chance(gen, 50) ? "-6 " : "",
+         from ? from : "", chance(gen, 10) ? 254 : pick_table(gen), priorities[roll(gen, G_N_ELEMENTS(priorities))],
          extras[roll(gen, G_N_ELEMENTS(extras))], protocols[roll(gen, G_N_ELEMENTS(protocols))]);
 }
 
@@ -264,8 +388,11 @@ static void add_foreign_route(Gen *gen)
     guint table = chance(gen, 40) ? 254 : pick_table(gen), metric = chance(gen, 60) ? 0 : roll(gen, 300);
     const char *protocol = protocols[roll(gen, G_N_ELEMENTS(protocols))];
 
-    if (chance(gen, 5)) /* our metric, but not our protocol */
-        line(gen, "route append 8.0.0.0/8 dev %s table %u metric mark protocol static", pick_nic(gen), table);
+    if (gen->v6 && chance(gen, 40))
+        line(gen, "route append %s dev %s table %u metric %u protocol %s", pick_prefix6(gen), pick_nic(gen), table,
+             metric, protocol);
+    else if (chance(gen, 5)) /* our metric, but not our protocol */
+        line(gen, "route append 8.1.0.0/16 dev %s table %u metric mark protocol static", pick_nic(gen), table);
     else if (chance(gen, 15) && table < 900) /* an error route in a rail's own table is that rail's end, by intent */
         line(gen, "route append %s %s table %u metric %u protocol %s", chance(gen, 50) ? "unreachable" : "throw",
              pick_prefix(gen), table, metric, protocol);
@@ -302,6 +429,9 @@ static void add_stale(Gen *gen)
 
     if (chance(gen, 50))
         add_stale_rule(gen, table);
+    else if (gen->v6 && chance(gen, 50))
+        line(gen, "route was %s%s dev %s table %u metric mark protocol kernel", pick_prefix6(gen),
+             chance(gen, 30) ? " via fe80::98" : "", pick_nic(gen), table);
     else if (chance(gen, 25))
         line(gen, "route was throw %s table %u metric mark protocol kernel", pick_prefix(gen), table);
     else
@@ -313,7 +443,7 @@ static void add_event(Gen *gen)
 {
     const char *nic = pick_nic(gen);
 
-    switch (roll(gen, 8)) {
+    switch (roll(gen, 11)) {
     case 0:
         line(gen, "link set %s down", nic);
         break;
@@ -329,7 +459,17 @@ static void add_event(Gen *gen)
         line(gen, "address del %s dev %s", pick_old_address(gen), nic);
         break;
     case 5:
-        add_address(gen, nic);
+        if (gen->v6 && chance(gen, 50))
+            add_address6(gen, nic);
+        else
+            add_address(gen, nic);
+        break;
+    case 8:
+    case 9:
+        change_gateway(gen);
+        break;
+    case 10:
+        line(gen, "address ready %s dev %s", pick_old_address(gen), nic);
         break;
     case 6:
         line(gen, "sysctl -w net/ipv4/conf/%s/%s=%u", nic, ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)),
@@ -364,10 +504,13 @@ static void add_state(Gen *gen)
 
 static void add_setting(Gen *gen)
 {
-    static const char *const settings[] = {"manage=yes",   "manage=no",    "table=941",      "table=942",
-                                           "table=100",    "table=77",     "arp=strict",     "arp=strict",
-                                           "arp=keep",     "rp_filter=1",  "rp_filter=keep", "rp_filter=0",
-                                           "arp_filter=1", "arp_ignore=2", "announce=no",    "arp_announce=keep"};
+    static const char *const settings[] = {
+        "manage=yes",   "manage=no",    "table=941",        "table=942",
+        "table=100",    "table=77",     "arp=strict",       "arp=strict",
+        "arp=keep",     "rp_filter=1",  "rp_filter=keep",   "rp_filter=0",
+        "arp_filter=1", "arp_ignore=2", "announce=no",      "arp_announce=keep",
+        "gateway=none", "gateway=none", "gateway=auto",     "gateway=172.16.34.254",
+        "ipv6=no",      "ipv6=no",      "gateway=fe80::99", "gateway=2001:db8:1::99"};
     static const char *const priorities[] = {"100", "1941", "5000", "29765"};
     g_autofree char *section = chance(gen, 60)   ? g_strdup_printf("interface %s", pick_nic(gen))
                                : chance(gen, 50) ? g_strdup("interface ib*")
@@ -393,11 +536,15 @@ GPtrArray *random_lines(guint64 seed)
     gen.nics = g_ptr_array_new_with_free_func(g_free);
     gen.others = g_ptr_array_new_with_free_func(g_free);
     gen.addresses = g_ptr_array_new_with_free_func(g_free);
+    gen.gateways = g_ptr_array_new_with_free_func(g_free);
     gen.nm = chance(&gen, 30);
     choose_wires(&gen);
+    choose_wires6(&gen);
     add_others(&gen);
     add_nics(&gen);
     add_settings(&gen);
+    for (guint n = chance(&gen, 55) ? 0 : 1 + roll(&gen, 3); n > 0; n--)
+        add_gateway(&gen);
     for (guint n = chance(&gen, 50) ? 0 : roll(&gen, 4); n > 0; n--)
         add_foreign_route(&gen);
     for (guint n = chance(&gen, 50) ? 0 : roll(&gen, 4); n > 0; n--)
@@ -417,6 +564,7 @@ GPtrArray *random_lines(guint64 seed)
     g_ptr_array_unref(gen.nics);
     g_ptr_array_unref(gen.others);
     g_ptr_array_unref(gen.addresses);
+    g_ptr_array_unref(gen.gateways);
     return gen.lines;
 }
 
@@ -484,6 +632,12 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
     planned->rails = ibh_rails_find(config, planned->seen, action == WORLD_APPLY, NULL);
     if (!planned->rails)
         return NULL;
+    for (guint i = 0; i < planned->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(planned->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL)
+            fake_snapshot_add_main(kernel, planned->seen, nic->link->ifindex);
+    }
     planned->rails->only = only;
     if (action == WORLD_UNDO && only)
         planned->after = ibh_rails_without(config, planned->seen, only);

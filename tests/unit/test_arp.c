@@ -124,6 +124,102 @@ static void test_bounds(void **state)
     assert_int_equal(IBH_ARP_MAX, 8 + 2 * (IBH_LLADDR_MAX + 4));
 }
 
+/* ---- neighbour discovery ---------------------------------------------------------------------------- */
+
+typedef struct {
+    guint8 packet[IBH_NA_MAX];
+    guint8 behind[16]; /* nothing may write here */
+} Packet;
+
+/* Its length; nothing is written behind the longest there can be. */
+static gsize advertise(const IbhLink *link, const char *ip, gboolean router, Packet *packet)
+{
+    IbhIp address = ip_of(ip);
+    gsize length;
+
+    memset(packet, GUARD, sizeof *packet);
+    length = ibh_na_announcement(link, &address, router, packet->packet);
+    assert_in_range(length, 0, IBH_NA_MAX);
+    for (gsize i = 0; i < sizeof packet->behind; i++)
+        assert_int_equal(packet->behind[i], GUARD);
+    return length;
+}
+
+static void test_na_ethernet(void **state)
+{
+    static const guint8 MAC[] = {0x0c, 0x42, 0xa1, 0x5e, 0x9f, 0xff};
+    guint8 bytes[] = {136,  0,    0,    0,    0x20, 0,    0,    0,    /* advertisement, no checksum yet, override */
+                      0x20, 0x01, 0x0d, 0xb8, 0,    0x16, 0,    0,    /* target */
+                      0,    0,    0,    0,    0,    0x34, 0,    0x02, /* … */
+                      2,    1,    0x0c, 0x42, 0xa1, 0x5e, 0x9f, 0xff};
+    IbhLink link = link_of(ARPHRD_ETHER, MAC, sizeof MAC);
+    Packet packet;
+
+    (void)state;
+    assert_int_equal(sizeof bytes, 32);
+    assert_int_equal(advertise(&link, "2001:db8:16::34:2", FALSE, &packet), sizeof bytes);
+    assert_memory_equal(packet.packet, bytes, sizeof bytes);
+    bytes[4] = 0xa0; /* a router that said otherwise would lose those who use it */
+    assert_int_equal(advertise(&link, "2001:db8:16::34:2", TRUE, &packet), sizeof bytes);
+    assert_memory_equal(packet.packet, bytes, sizeof bytes);
+}
+
+/* RFC 4391: 20 bytes, with two of padding before them, in an option of 3 × 8. */
+static void test_na_infiniband(void **state)
+{
+    static const guint8 ADDRESS[] = {0x80, 0x00, 0x02, 0x28, 0xfe, 0x80, 0x00, 0x00, 0x00, 0x00,
+                                     0x00, 0x00, 0x24, 0x8a, 0x07, 0x03, 0x00, 0xb0, 0x1c, 0xfe};
+    static const guint8 BYTES[] = {136,  0,    0,    0,    0x20, 0,    0,    0,    /* as on Ethernet */
+                                   0xfd, 0,    0,    0x16, 0,    0,    0,    0,    /* target */
+                                   0,    0,    0,    0,    0,    0x34, 0,    0x01, /* … */
+                                   2,    3,    0,    0,    0x80, 0x00, 0x02, 0x28, /* option */
+                                   0xfe, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* … */
+                                   0x24, 0x8a, 0x07, 0x03, 0x00, 0xb0, 0x1c, 0xfe};
+    IbhLink link = link_of(ARPHRD_INFINIBAND, ADDRESS, sizeof ADDRESS);
+    Packet packet;
+
+    (void)state;
+    assert_int_equal(sizeof BYTES, 48);
+    assert_int_equal(advertise(&link, "fd00:16::34:1", FALSE, &packet), sizeof BYTES);
+    assert_memory_equal(packet.packet, BYTES, sizeof BYTES);
+}
+
+static void test_na_of_nothing(void **state)
+{
+    static const guint8 MAC[] = {2, 0, 0, 0, 0, 1};
+    IbhLink none = link_of(ARPHRD_NONE, NULL, 0), link = link_of(ARPHRD_ETHER, MAC, sizeof MAC);
+    Packet packet;
+
+    (void)state;
+    assert_int_equal(advertise(&none, "fd00::1", FALSE, &packet), 0);
+    assert_int_equal(advertise(&link, "10.0.0.1", FALSE, &packet), 0);
+}
+
+/* Whatever length a link's address may have: whole units of 8 bytes, the last one filled with zeros. */
+static void test_na_bounds(void **state)
+{
+    static const guint16 TYPES[] = {ARPHRD_ETHER, ARPHRD_INFINIBAND};
+    guint8 address[IBH_LLADDR_MAX];
+    Packet packet;
+
+    (void)state;
+    memset(address, 0x11, sizeof address);
+    for (guint length = 1; length <= IBH_LLADDR_MAX; length++) {
+        for (gsize i = 0; i < G_N_ELEMENTS(TYPES); i++) {
+            IbhLink link = link_of(TYPES[i], address, length);
+            gsize start = TYPES[i] == ARPHRD_INFINIBAND ? 28 : 26;
+            gsize size = advertise(&link, "fd00::1", FALSE, &packet);
+
+            assert_int_equal(size % 8, 0);
+            assert_in_range(size, start + length, start + length + 7);
+            assert_int_equal(packet.packet[25], (size - 24) / 8);
+            assert_memory_equal(packet.packet + start, address, length);
+            for (gsize at = start + length; at < size; at++)
+                assert_int_equal(packet.packet[at], 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +228,10 @@ int main(void)
         cmocka_unit_test(test_no_hardware_address),
         cmocka_unit_test(test_other_families),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_na_ethernet),
+        cmocka_unit_test(test_na_infiniband),
+        cmocka_unit_test(test_na_of_nothing),
+        cmocka_unit_test(test_na_bounds),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));

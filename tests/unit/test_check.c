@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* ---- a world: what a namespace looks like, what is asked and what is found in it ----------------------- */
 
@@ -90,6 +91,17 @@ static World look(const char *text, Answer answer)
 #define RAIL0 ROUTE0 RULE0
 #define RAIL1 ROUTE1 RULE1
 #define RAILS HOST RAIL0 RAIL1
+#define ADDRESSES6 "addr ib0 fd00:16::34:1/64\naddr ib1 fd00:16::34:2/64\n"
+#define HOST6 LO IB0 IB1 ADDRESSES6 KERNEL
+#define RAIL60 "route 941 fd00:16::/64 dev ib0 proto kernel metric mark\n" RULE("fd00:16::34:1", "941")
+#define ROUTE61 "route 942 fd00:16::/64 dev ib1 proto kernel metric mark\n"
+#define RULE61 RULE("fd00:16::34:2", "942")
+#define RAIL61 ROUTE61 RULE61
+#define RAILS6 HOST6 RAIL60 RAIL61
+#define BOTH LO IB0 IB1 ADDRESSES ADDRESSES6 KERNEL RAIL0 RAIL1 RAIL60 RAIL61
+#define TIERS(ip, table)                                                                                               \
+    "rule 2941 from " ip " lookup main suppress_prefixlength 0 mark proto kernel\nrule 3941 from " ip " lookup " table \
+    " mark proto kernel\n"
 #define ETH0 "link 9 eth0 ether up carrier\naddr eth0 192.168.1.5/24\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -131,6 +143,18 @@ static void local_leaves(IbhQuestion *question)
         question->lookup.type = RTN_UNICAST;
         question->lookup.oif = 2;
     }
+}
+
+static void in_ipv6_leaves_by_ib0(IbhQuestion *question)
+{
+    if (question->lookup.to.family == AF_INET6)
+        leaves_by_ib0(question);
+}
+
+static void in_ipv6_local_leaves(IbhQuestion *question)
+{
+    if (question->lookup.to.family == AF_INET6)
+        local_leaves(question);
 }
 
 static void local_fails(IbhQuestion *question)
@@ -271,6 +295,72 @@ static const Case CASES[] = {
      "link 8 eth4 ether up carrier rdma=mlx5_4/1 master=bond0\n", NULL, ""},
     {"an Ethernet NIC in a VRF", RAILS "link 7 blue ether up carrier kind=vrf\n"
      "link 8 eth4 ether up carrier master=blue\n", NULL, ""},
+
+    {"IPv6: a right host", RAILS6, NULL, ""},
+    {"IPv6: a right host of both families", BOTH, NULL, ""},
+    {"IPv6: one family's rule is missing", LO IB0 IB1 ADDRESSES ADDRESSES6 KERNEL RAIL0 RAIL1 RAIL60 ROUTE61, NULL,
+     "error rule-missing ib1"},
+    {"IPv6: one family's route is missing", LO IB0 IB1 ADDRESSES ADDRESSES6 KERNEL RAIL0 RAIL1 RAIL60 RULE61, NULL,
+     "error route-missing ib1"},
+    {"IPv6: a temporary address without its rule", RAILS6 "addr ib1 fd00:16::aaaa:1/64 secondary\n", NULL,
+     "error rule-missing ib1"},
+    {"IPv6: a tentative address", RAILS6 "addr ib1 fd00:16::34:9/64 tentative\n", NULL, ""},
+    {"IPv6: a lease without its rule", RAILS6 "addr ib1 fd00:99::9/128\n", NULL, "error rule-missing ib1"},
+    {"IPv6: link-local addresses", RAILS6 "addr ib0 fe80::1/64 scope link\naddr ib1 fe80::2/64 scope link\n", NULL, ""},
+    {"IPv6: a rule for an address that is gone", RAILS6 RULE("fd00:16::34:7", "942"), NULL, "warning rule-stale ib1"},
+    {"IPv6: a bridge without its throw", LO IB0 IB1
+     "link 8 docker0 ether up carrier kind=bridge\naddr docker0 fd00:16:0:5::1/64\naddr ib0 fd00:16::34:1/48\n"
+     "addr ib1 fd00:16::34:2/48\n" KERNEL "route 941 fd00:16::/48 dev ib0 proto kernel metric mark\n"
+     "route 942 fd00:16::/48 dev ib1 proto kernel metric mark\n" RULE("fd00:16::34:1", "941") RULE61, NULL,
+     "error route-missing ib0\nerror route-missing ib1"},
+    {"IPv6: ipv6=no", HOST6 "config [defaults]\nconfig ipv6=no\nconfig manage=yes\n", NULL,
+     "info no-address ib0\ninfo no-address ib1"},
+    {"IPv6: it leaves by the other NIC", BOTH, in_ipv6_leaves_by_ib0, "error routed-other-nic ib1"},
+    {"IPv6: what is for ourselves leaves", BOTH, in_ipv6_local_leaves, "error local-rule-late ib0"},
+    {"IPv6: rp_filter is not asked about", RAILS6, filtered_einval, ""},
+    {"IPv6: the local table's rule comes late", LO IB0 IB1 ADDRESSES6
+     "rule 0 from all lookup local\nrule 32000 from ::/0 lookup local\nkernel routes\n", NULL,
+     "error local-rule-late ib0\nerror local-rule-late ib1"},
+    {"IPv6: an earlier rule for all of IPv6", BOTH "rule 1500 from ::/0 lookup 52\n", NULL,
+     "info foreign-rule ib0\ninfo foreign-rule ib1"},
+    {"IPv6: an earlier rule of IPv4 says nothing of it", RAILS6 "rule 1500 from all lookup 52\n", NULL, ""},
+    {"IPv6: an earlier rule for one", RAILS6 "rule 1500 from fd00:16::34:2 lookup 52\n", NULL, "info foreign-rule ib1"},
+    {"IPv6: somebody's route by the other NIC", RAILS6 "route 942 fd00:20::/64 dev ib0 proto static\n", NULL,
+     "error foreign-table ib1"},
+    {"IPv6: one address on two rails", RAILS6 "addr ib1 fd00:16::34:1/64\n", NULL, "error duplicate-address ib1"},
+
+    {"gateway: no default route yet", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n", NULL,
+     "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib0\n"
+     "error rule-missing ib1\nerror rule-missing ib1"},
+    {"gateway: nothing is missing", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
+     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
+     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
+    {"gateway: main has it no more", RAILS "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     TIERS("172.16.34.2", "942"), NULL, "warning rule-stale ib1\nwarning rule-stale ib1\nwarning rule-stale ib1"},
+    {"gateway: main has another one", RAILS "route main default via 172.16.0.9 dev ib0 proto static\n"
+     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
+     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, "error route-wrong ib0\nerror route-wrong ib1"},
+    {"gateway: a prefix is missing", RAILS "route main 10.0.0.0/8 via 172.16.0.1 dev ib1 proto static\n", NULL,
+     "error route-missing ib0\nerror route-missing ib1"},
+    {"gateway: an error in main as the last resort", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
+     "route main unreachable default metric 9999\n"
+     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
+     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
+    {"gateway: an error in main comes before it",
+     RAILS "route main default via 172.16.0.1 dev ib0 proto static metric 20000\n"
+     "route main unreachable default metric 9999\n"
+     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
+     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, "error main-error-route ib0\nerror main-error-route ib1"},
+    {"gateway: an error in main, and no default route", RAILS "route main unreachable default metric 9999\n", NULL, ""},
+    {"gateway: an error in main of the other family", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
+     "route main unreachable ::/0 metric 9999\n"
+     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
+     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
     /* clang-format on */
 };
 
@@ -337,8 +427,11 @@ static void test_fixes(void **state)
     g_auto(World) missing = look(HOST RAIL0, NULL);
     g_auto(World) stale = look(RAILS RULE("172.16.34.7", "942"), NULL);
     g_auto(World) strict = look(RAILS "all rp_filter=1\n", NULL);
+    g_auto(World) missing6 = look(HOST6 RAIL60, NULL);
 
     (void)state;
+    SAID(find_code(&missing6, "rule-missing")->fix, "ip -6 rule add", "from fd00:16::34:2 ", "lookup 942");
+    SAID(find_code(&missing6, "route-missing")->fix, "ip -6 route add fd00:16::/64 dev ib1 table 942");
     SAID(find_code(&missing, "rule-missing")->fix, "ip -4 rule add", "from 172.16.34.2 ", "lookup 942");
     SAID(find_code(&missing, "route-missing")->fix, "ip -4 route add", "172.16.0.0/16", "dev ib1", "table 942");
     SAID(find_code(&stale, "rule-stale")->fix, "ip -4 rule del", "from 172.16.34.7 ");
@@ -498,6 +591,46 @@ static void test_broadcast_of_another_rail(void **state)
     check_questions(LO IB0 IB1 "addr ib0 10.0.0.1/24\naddr ib1 10.0.0.2/30\n" ENGAGED "do apply only ib0\n",
                     "ib0 leaves 10.0.0.1 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\n"
                     "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.2");
+}
+
+/* IPv6 has neither broadcast addresses nor an rp_filter; a rail of both families is asked about in both. */
+static void test_ipv6(void **state)
+{
+    (void)state;
+    check_questions(RAILS6, "ib0 leaves fd00:16::34:1 fd00:16::1\nib0 local fd00:16::34:1 fd00:16::34:1\n"
+                            "ib0 local fd00:16::34:1 fd00:16::34:2\nib1 leaves fd00:16::34:2 fd00:16::1\n"
+                            "ib1 local fd00:16::34:2 fd00:16::34:2\nib1 local fd00:16::34:2 fd00:16::34:1");
+    check_questions(BOTH "do apply only ib1\n",
+                    "ib1 leaves 172.16.34.2 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
+                    "ib1 leaves fd00:16::34:2 fd00:16::1\n"
+                    "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1\n"
+                    "ib1 local fd00:16::34:2 fd00:16::34:2\nib1 local fd00:16::34:2 fd00:16::34:1");
+}
+
+/* Whom a rail asks about itself: addresses that it serves, neighbours that are nobody here. */
+static void test_ipv6_addresses(void **state)
+{
+    (void)state;
+    check_questions(LO IB0 IB1 "addr ib0 fd00::1/64\naddr ib0 fd00::9/64 tentative\naddr ib0 fe80::1/64 scope link\n"
+                               "addr ib0 fd01::1/128\naddr ib0 fd00::aaaa/64 secondary\naddr ib1 fd00::2/64\n" ENGAGED
+                               "do apply only ib0\n",
+                    "ib0 leaves fd00::1 fd00::3\nib0 leaves fd00::aaaa fd00::3\nib0 local fd00::1 fd00::1\n"
+                    "ib0 local fd00::1 fd00::2");
+    check_questions(LO IB0 "addr ib0 fd00::/127\n" ENGAGED, "ib0 leaves fd00:: fd00::1\nib0 local fd00:: fd00::");
+    check_questions(LO IB0 "addr ib0 fd00::1/128\n" ENGAGED, "ib0 local fd00::1 fd00::1");
+    check_questions(LO IB0 "addr ib0 fd00::9/64\naddr ib0 10.0.0.9/24\n" ENGAGED "config ipv6=no\n",
+                    "ib0 leaves 10.0.0.9 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 local 10.0.0.9 10.0.0.9");
+}
+
+/* Past a bridge inside the subnet somebody is found, in a full one nobody. */
+static void test_ipv6_bridge_inside(void **state)
+{
+    (void)state;
+    check_questions(LO IB0 "link 8 docker0 ether up carrier kind=bridge\naddr ib0 fd00::9/120\n"
+                           "addr docker0 fd00::1/125\n" ENGAGED,
+                    "ib0 leaves fd00::9 fd00::8\nib0 local fd00::9 fd00::9");
+    check_questions(LO IB0 IB1 "addr ib0 fd00::1/126\naddr ib1 fd00::2/126\n" ENGAGED "do apply only ib0\n",
+                    "ib0 local fd00::1 fd00::1\nib0 local fd00::1 fd00::2");
 }
 
 /* ---- in random worlds, every neighbour is one that can be ---------------------------------------------- */
@@ -661,13 +794,23 @@ static void test_bridge_inside(void **state)
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
-        cmocka_unit_test(test_fixes),         cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_is_ok),         cmocka_unit_test(test_severities),
-        cmocka_unit_test(test_two_rails),     cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_single_rail),   cmocka_unit_test(test_unusable),
-        cmocka_unit_test(test_small_subnets), cmocka_unit_test(test_several_addresses),
-        cmocka_unit_test(test_bridge_inside), cmocka_unit_test(test_broadcast_of_another_rail),
-        cmocka_unit_test(test_random_worlds), cmocka_unit_test(test_large_subnets),
+        cmocka_unit_test(test_fixes),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_is_ok),
+        cmocka_unit_test(test_severities),
+        cmocka_unit_test(test_two_rails),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_single_rail),
+        cmocka_unit_test(test_unusable),
+        cmocka_unit_test(test_small_subnets),
+        cmocka_unit_test(test_several_addresses),
+        cmocka_unit_test(test_bridge_inside),
+        cmocka_unit_test(test_broadcast_of_another_rail),
+        cmocka_unit_test(test_ipv6),
+        cmocka_unit_test(test_ipv6_addresses),
+        cmocka_unit_test(test_ipv6_bridge_inside),
+        cmocka_unit_test(test_random_worlds),
+        cmocka_unit_test(test_large_subnets),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 

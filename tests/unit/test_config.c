@@ -9,18 +9,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define TABLE_ALLOWED "use auto, a number (1-252, 256-4294967295) or a name from rt_tables"
 #define NAME_ALLOWED                                                                                                   \
     "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of them with *, ? and [...]"
-#define NOT_YET "not available in this version yet; use "
+#define NO_GATEWAY "not allowed; use auto, none or an address"
 #define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
 #define NO_TABLE "neither a table's number nor a known name; " TABLE_ALLOWED
 
 /* ---- set-up ---------------------------------------------------------------------------------------- */
 
 /* What can be asked of a configuration, as one number each. */
-typedef enum { PRIORITY, MANAGE, TABLE, ARP, ANNOUNCE, SYSCTL, N_FIELDS = SYSCTL + IBH_N_SYSCTLS } Field;
+typedef enum {
+    MAIN,
+    PRIORITY,
+    MANAGE,
+    TABLE,
+    GATEWAY,
+    IPV6,
+    ARP,
+    ANNOUNCE,
+    SYSCTL,
+    N_FIELDS = SYSCTL + IBH_N_SYSCTLS
+} Field;
 
 #define RP_FILTER (SYSCTL + IBH_SYSCTL_RP_FILTER)
 #define ARP_FILTER (SYSCTL + IBH_SYSCTL_ARP_FILTER)
@@ -33,12 +45,18 @@ static gint64 ask(const IbhConfig *config, const char *iface, Field field)
     IbhSettings settings = ibh_config_settings(config, iface);
 
     switch (field) {
+    case MAIN:
+        return ibh_config_main(config);
     case PRIORITY:
         return ibh_config_priority(config);
     case MANAGE:
         return settings.manage;
     case TABLE:
         return settings.table;
+    case GATEWAY:
+        return settings.gateway;
+    case IPV6:
+        return settings.ipv6;
     case ARP:
         return settings.arp;
     case ANNOUNCE:
@@ -94,22 +112,33 @@ static IbhConfig *marked(void)
     IbhConfig *config = ibh_config_new();
 
     add(config, "marked",
-        "[defaults]\npriority=500\nmanage=yes\narp=strict\nannounce=no\nrp_filter=2\narp_filter=1\n"
-        "arp_announce=1\narp_ignore=3\naccept_local=1\n[interface ib0]\ntable=70\n");
+        "[defaults]\nmain=spread\npriority=500\nmanage=yes\ngateway=10.0.0.1\nipv6=no\narp=strict\nannounce=no\nrp_"
+        "filter=2\n"
+        "arp_filter=1\narp_announce=1\narp_ignore=3\naccept_local=1\n[interface ib0]\ntable=70\n");
     return config;
 }
 
 static void assert_marked(const IbhConfig *config, const char *what)
 {
-    static const gint64 MARKED[N_FIELDS] = {
-        [PRIORITY] = 500, [MANAGE] = IBH_MANAGE_YES, [TABLE] = 70,       [ARP] = IBH_ARP_STRICT, [ANNOUNCE] = FALSE,
-        [RP_FILTER] = 2,  [ARP_FILTER] = 1,          [ARP_ANNOUNCE] = 1, [ARP_IGNORE] = 3,       [ACCEPT_LOCAL] = 1};
+    static const gint64 MARKED[N_FIELDS] = {[MAIN] = IBH_MAIN_SPREAD,
+                                            [PRIORITY] = 500,
+                                            [MANAGE] = IBH_MANAGE_YES,
+                                            [TABLE] = 70,
+                                            [GATEWAY] = IBH_GATEWAY_ADDRESS,
+                                            [IPV6] = FALSE,
+                                            [ARP] = IBH_ARP_STRICT,
+                                            [ANNOUNCE] = FALSE,
+                                            [RP_FILTER] = 2,
+                                            [ARP_FILTER] = 1,
+                                            [ARP_ANNOUNCE] = 1,
+                                            [ARP_IGNORE] = 3,
+                                            [ACCEPT_LOCAL] = 1};
 
     for (Field field = 0; field < N_FIELDS; field++) {
         if (ask(config, "ib0", field) != MARKED[field])
             fail_msg("field %d is %" G_GINT64_FORMAT " after: %s", field, ask(config, "ib0", field), what);
     }
-    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "marked:12");
+    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "marked:15");
     assert_int_equal(ask(config, "eth9", TABLE), IBH_TABLE_AUTO);
 }
 
@@ -145,8 +174,13 @@ static const Good GOOD[] = {
     {"table=0xFFFFFFFF", TABLE, 4294967295},
     {"table=rail0", TABLE, 941},
     {"table=7up", TABLE, 77},
-    {"gateway=none", TABLE, IBH_TABLE_AUTO},
-    {"ipv6=no", TABLE, IBH_TABLE_AUTO},
+    {"gateway=auto", GATEWAY, IBH_GATEWAY_AUTO},
+    {"gateway=none", GATEWAY, IBH_GATEWAY_NONE},
+    {"gateway=172.16.0.1", GATEWAY, IBH_GATEWAY_ADDRESS},
+    {"gateway=fe80::1", GATEWAY, IBH_GATEWAY_ADDRESS},
+    {"gateway=FD00:0:0::0001 # why", GATEWAY, IBH_GATEWAY_ADDRESS},
+    {"ipv6=yes", IPV6, TRUE},
+    {"ipv6=no", IPV6, FALSE},
     {"arp=auto", ARP, IBH_ARP_AUTO},
     {"arp=strict", ARP, IBH_ARP_STRICT},
     {"arp=keep", ARP, IBH_ARP_KEEP},
@@ -181,7 +215,9 @@ static const Good GOOD[] = {
 };
 
 static const Good GOOD_DEFAULTS[] = {
-    {"main=keep", PRIORITY, IBH_PRIORITY_BASE},
+    {"main=keep", MAIN, IBH_MAIN_KEEP},
+    {"main=spread", MAIN, IBH_MAIN_SPREAD},
+    {"main=remove", MAIN, IBH_MAIN_REMOVE},
     {"priority=auto", PRIORITY, IBH_PRIORITY_BASE},
     {"priority=1", PRIORITY, 1},
     {"priority=1001", PRIORITY, 1001},
@@ -224,9 +260,12 @@ static void test_nothing_said(void **state)
         g_autoptr(IbhConfig) config = ibh_config_new();
 
         add(config, "f", TEXTS[i]);
+        assert_int_equal(ask(config, "ib0", MAIN), IBH_MAIN_KEEP);
         assert_int_equal(ask(config, "ib0", PRIORITY), IBH_PRIORITY_BASE);
         assert_int_equal(ask(config, "ib0", MANAGE), IBH_MANAGE_AUTO);
         assert_int_equal(ask(config, "ib0", TABLE), IBH_TABLE_AUTO);
+        assert_int_equal(ask(config, "ib0", GATEWAY), IBH_GATEWAY_AUTO);
+        assert_int_equal(ask(config, "ib0", IPV6), TRUE);
         assert_int_equal(ask(config, "ib0", ARP), IBH_ARP_AUTO);
         assert_int_equal(ask(config, "ib0", ANNOUNCE), TRUE);
         for (Field field = SYSCTL; field < N_FIELDS; field++)
@@ -265,10 +304,8 @@ typedef struct {
 static const Bad BAD[] = {
     /* clang-format off */
     /* values */
-    SET("main=", "not allowed; use keep"),
-    SET("main=spread", NOT_YET "keep"),
-    SET("main=remove", NOT_YET "keep"),
-    SET("main=Keep", "not allowed; use keep"),
+    SET("main=", "not allowed; use keep, spread or remove"),
+    SET("main=Keep", "not allowed; use keep, spread or remove"),
     SET("priority=0", "not allowed; use auto or a number (1-29765)"),
     SET("priority=29766", "not allowed; use auto or a number (1-29765)"),
     SET("priority=-1", "not allowed; use auto or a number (1-29765)"),
@@ -310,13 +347,25 @@ static const Bad BAD[] = {
     SET("table=", NO_TABLE),
     SET("table=rail9", NO_TABLE),
     SET("table=broken", "/etc/iproute2/rt_tables: refused; " TABLE_ALLOWED),
-    SET("gateway=auto", NOT_YET "none"),
-    SET("gateway=172.16.0.1", NOT_YET "none"),
-    SET("gateway=fe80::1", NOT_YET "none"),
-    SET("gateway=172.16.0.300", "not allowed; use none"),
-    SET("gateway=", "not allowed; use none"),
-    SET("ipv6=yes", NOT_YET "no"),
-    SET("ipv6=0", "not allowed; use no"),
+    SET("gateway=172.16.0.300", NO_GATEWAY),
+    SET("gateway=172.16.0", NO_GATEWAY),
+    SET("gateway=172.16.0.1/16", NO_GATEWAY),
+    SET("gateway=0x7f000001", NO_GATEWAY),
+    SET("gateway=172.16.0.1 172.16.0.2", NO_GATEWAY),
+    SET("gateway=fe80::1%ib0", NO_GATEWAY),
+    SET("gateway=fe80:::1", NO_GATEWAY),
+    SET("gateway=[fe80::1]", NO_GATEWAY),
+    SET("gateway=::1::", NO_GATEWAY),
+    SET("gateway=Auto", NO_GATEWAY),
+    SET("gateway=none,auto", NO_GATEWAY),
+    SET("gateway=yes", NO_GATEWAY),
+    SET("gateway=ib0", NO_GATEWAY),
+    SET("gateway=", NO_GATEWAY),
+    SET("ipv6=auto", "not allowed; use yes or no"),
+    SET("ipv6=0", "not allowed; use yes or no"),
+    SET("ipv6=1", "not allowed; use yes or no"),
+    SET("ipv6=No", "not allowed; use yes or no"),
+    SET("ipv6=", "not allowed; use yes or no"),
     SET("arp=loose", "not allowed; use auto, strict or keep"),
     SET("announce=auto", "not allowed; use yes or no"),
     SET("announce=true", "not allowed; use yes or no"),
@@ -386,7 +435,7 @@ static const Bad BAD[] = {
     {"[interface ib0]\ntable=100\n[interface ib1]\n\ntable=100\n", 5, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
     {"[interface ib*]\ntable=941\n[interface ib0]\ntable=rail0", 4, "table=941: also the table at /x.conf:2; use auto or a number of its own for each"},
     {"[defaults]\ntable=0x64\n[interface ib0]\ntable=100\n#\n", 4, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:12; use auto or a number of its own for each"},
+    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:15; use auto or a number of its own for each"},
     /* clang-format on */
 };
 
@@ -506,6 +555,8 @@ static const Nearest NEAREST[] = {
     {{"[interface ib*]\narp=keep", "[interface ib*]\narp=strict"}, "ib0", ARP, IBH_ARP_STRICT},
     {{"[interface ib0]\narp=strict", "[interface ib0]\narp=keep", "[interface ib0]\nmanage=no"}, "ib0", ARP, IBH_ARP_KEEP},
     {{"[defaults]\narp=strict", "[defaults]\narp=keep"}, "ib0", ARP, IBH_ARP_KEEP},
+    {{"[defaults]\nmain=spread", "[defaults]\nmain=keep"}, "ib0", MAIN, IBH_MAIN_KEEP},
+    {{"[defaults]\nmain=spread", "[interface ib0]\nmanage=no"}, "ib0", MAIN, IBH_MAIN_SPREAD},
     {{"[defaults]\npriority=7", "[defaults]\npriority=9"}, "ib0", PRIORITY, 9},
     {{"[defaults]\npriority=7", "[defaults]\npriority=auto"}, "ib0", PRIORITY, IBH_PRIORITY_BASE},
     /* key by key */
@@ -515,6 +566,13 @@ static const Nearest NEAREST[] = {
     {{"[defaults]\nrp_filter=2\n[interface ib0]\nrp_filter=keep"}, "ib0", RP_FILTER, IBH_SYSCTL_KEEP},
     {{"[defaults]\nrp_filter=2\n[interface ib0]\narp_ignore=1"}, "ib0", ARP_FILTER, IBH_SYSCTL_UNSET},
     {{"[interface ib0]\ntable=100\n[interface ib1]\ntable=auto"}, "ib1", TABLE, IBH_TABLE_AUTO},
+    {{"[defaults]\ngateway=none\n[interface ib0]\ngateway=10.0.0.1"}, "ib0", GATEWAY, IBH_GATEWAY_ADDRESS},
+    {{"[defaults]\ngateway=none\n[interface ib0]\ngateway=10.0.0.1"}, "ib1", GATEWAY, IBH_GATEWAY_NONE},
+    {{"[interface ib0]\ngateway=auto", "[interface ib*]\ngateway=10.0.0.1"}, "ib0", GATEWAY, IBH_GATEWAY_AUTO},
+    {{"[interface ib0]\ngateway=10.0.0.1", "[interface ib0]\ngateway=auto"}, "ib0", GATEWAY, IBH_GATEWAY_AUTO},
+    {{"[defaults]\nipv6=no", "[interface ib*]\nipv6=yes"}, "ib0", IPV6, TRUE},
+    {{"[defaults]\nipv6=no", "[interface ib*]\nipv6=yes"}, "eth0", IPV6, FALSE},
+    {{"[interface ib0]\nipv6=no", "[defaults]\nipv6=yes"}, "ib0", IPV6, FALSE},
     /* one section, opened twice */
     {{"[interface ib0]\narp=keep\n[interface ib1]\n[interface ib0]\nmanage=no"}, "ib0", ARP, IBH_ARP_KEEP},
     {{"[interface ib0]\narp=keep\n[interface ib1]\n[interface ib0]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_NO},
@@ -572,6 +630,40 @@ static void test_origin(void **state)
     assert_null(ibh_config_settings(config, "ib2").table_origin);
 }
 
+static void check_gateway(const IbhConfig *config, const char *iface, const char *expected)
+{
+    IbhSettings settings = ibh_config_settings(config, iface);
+    char ip[IBH_IP_STRLEN];
+
+    if (!expected) {
+        assert_int_not_equal(settings.gateway, IBH_GATEWAY_ADDRESS);
+        assert_int_equal(settings.gateway_ip.family, AF_UNSPEC);
+        return;
+    }
+    assert_int_equal(settings.gateway, IBH_GATEWAY_ADDRESS);
+    assert_string_equal(ibh_ip_format(&settings.gateway_ip, ip), expected);
+}
+
+/* Of several addresses, that of the nearest section; what was said before or farther away leaves no trace. */
+static void test_gateway_address(void **state)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+
+    (void)state;
+    add(config, "a",
+        "[defaults]\ngateway=10.0.0.1\n[interface ib*]\ngateway=FD00::0:1\n[interface ib0]\ngateway=none\n"
+        "[interface ib1]\ngateway=auto\n[interface ib2]\ngateway = 10.0.0.2 # the second one\n");
+    check_gateway(config, "ib0", NULL);
+    check_gateway(config, "ib1", NULL);
+    check_gateway(config, "ib2", "10.0.0.2");
+    check_gateway(config, "ib3", "fd00::1");
+    check_gateway(config, "eth0", "10.0.0.1");
+    add(config, "b", "[interface ib*]\ngateway=fe80::9\n[interface ib2]\ngateway=auto\n");
+    check_gateway(config, "ib2", NULL);
+    check_gateway(config, "ib3", "fe80::9");
+    check_gateway(config, "eth0", "10.0.0.1");
+}
+
 /* ---- anything at all ------------------------------------------------------------------------------- */
 
 static guint32 seed(void)
@@ -608,6 +700,9 @@ static void append_random(GString *text, GRand *random)
                                         "priority=",
                                         "1",
                                         "gateway=",
+                                        "fe80::1",
+                                        "10.0.0.1",
+                                        "ipv6=no\n",
                                         "rail0",
                                         "*",
                                         "[",
@@ -674,7 +769,8 @@ int main(void)
         cmocka_unit_test(test_bad_values),     cmocka_unit_test(test_stray_bytes),
         cmocka_unit_test(test_line_length),    cmocka_unit_test(test_hostile_file_name),
         cmocka_unit_test(test_without_lookup), cmocka_unit_test(test_nearest_wins),
-        cmocka_unit_test(test_origin),         cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_origin),         cmocka_unit_test(test_gateway_address),
+        cmocka_unit_test(test_random_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,12 @@ typedef struct {
     TWO_RAILS, "link add ib2 type ib", "link add ib3 type ib", "address add 172.16.34.3/16 dev ib2",                   \
         "address add 172.16.34.4/16 dev ib3"
 
+#define TWO_ADDRESSES6 "address add 2001:db8:1::1/64 dev ib0", "address add 2001:db8:1::2/64 dev ib1"
+
+#define TWO_RAILS6                                                                                                     \
+    "link add ib0 type ib", "link add ib1 type ib", "address add 2001:db8:1::1/48 dev ib0",                            \
+        "address add 2001:db8:1::2/48 dev ib1"
+
 static const Scene scenes[] = {
     {"two rails", WORLD_APPLY, {TWO_RAILS}},
     {"two rails beside a bridge",
@@ -68,6 +74,52 @@ static const Scene scenes[] = {
     {"from strict to auto",
      WORLD_APPLY,
      {TWO_RAILS, "config [interface ib*] arp=strict", "apply", "config [interface ib1] arp=auto"}},
+    {"both families",
+     WORLD_APPLY,
+     {FOUR_RAILS, "address add 2001:db8:1::1/64 dev ib0", "address add 2001:db8:1::2/64 dev ib1",
+      "address add 2001:db8:1::1:3/128 dev ib1"}},
+    {"IPv6 alone, beside a bridge",
+     WORLD_APPLY,
+     {TWO_RAILS6, "link add docker0 type eth kind bridge", "address add 2001:db8:1:2::1/64 dev docker0"}},
+    {"a default is gained",
+     WORLD_APPLY,
+     {TWO_RAILS, TWO_ADDRESSES6, "apply", "route append default via 172.16.0.1 dev ib0 protocol dhcp",
+      "route append ::/0 via 2001:db8:1::9 dev ib1 protocol ra"}},
+    {"a default is lost",
+     WORLD_APPLY,
+     {TWO_RAILS, TWO_ADDRESSES6, "route append default via 172.16.0.1 dev ib0 protocol dhcp",
+      "route append ::/0 via 2001:db8:1::9 dev ib1 protocol ra", "apply",
+      "route del default via 172.16.0.1 dev ib0 protocol dhcp",
+      "route del ::/0 via 2001:db8:1::9 dev ib1 protocol ra"}},
+    {"a default is replaced",
+     WORLD_APPLY,
+     {TWO_RAILS, TWO_ADDRESSES6, "route append default via 172.16.0.1 dev ib0 protocol dhcp",
+      "route append ::/0 via 2001:db8:1::9 dev ib1 protocol ra", "apply",
+      "route del default via 172.16.0.1 dev ib0 protocol dhcp", "route del ::/0 via 2001:db8:1::9 dev ib1 protocol ra",
+      "route append default via 172.16.0.2 dev ib1 protocol dhcp",
+      "route append ::/0 via 2001:db8:1::8 dev ib0 protocol ra"}},
+    {"gateways beside a bridge",
+     WORLD_APPLY,
+     {TWO_RAILS, "link add docker0 type eth kind bridge", "address add 10.9.0.1/16 dev docker0",
+      "route append 10.0.0.0/8 via 172.16.0.1 dev ib0 protocol static",
+      "route append default via 172.16.0.1 dev ib0 protocol static metric 100"}},
+    {"from gateway=auto to a configured one",
+     WORLD_APPLY,
+     {TWO_RAILS, "route append default via 172.16.0.1 dev ib0 protocol static", "apply",
+      "config [defaults] gateway=172.16.0.2"}},
+    {"from gateway=auto to none",
+     WORLD_APPLY,
+     {TWO_RAILS, "route append default via 172.16.0.1 dev ib0 protocol static", "apply",
+      "config [defaults] gateway=none"}},
+    {"IPv6 is switched off", WORLD_APPLY, {TWO_RAILS, TWO_ADDRESSES6, "apply", "config [defaults] ipv6=no"}},
+    {"an address is ready",
+     WORLD_APPLY,
+     {TWO_RAILS, TWO_ADDRESSES6, "address add 2001:db8:1::22/64 dev ib1 tentative", "apply",
+      "address ready 2001:db8:1::22 dev ib1"}},
+    {"undo both families with a default",
+     WORLD_UNDO,
+     {TWO_RAILS, TWO_ADDRESSES6, "route append default via 172.16.0.1 dev ib0 protocol dhcp",
+      "route append ::/0 via 2001:db8:1::9 dev ib1 protocol ra", "apply"}},
     {"undo", WORLD_UNDO, {FOUR_RAILS, "apply", "neigh add 172.16.34.200 dev ib1", "neigh add 172.16.34.201 dev ib0"}},
     {"undo strict", WORLD_UNDO, {TWO_RAILS, "config [defaults] arp=strict", "apply"}},
 };

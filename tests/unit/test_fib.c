@@ -133,7 +133,7 @@ static void test_rule_to_empty_table_falls_through(void **state)
     add_rail(kernel, "ib1", "172.16.34.2", 942);
     fake_do(kernel, "link set ib1 down", "link set ib1 up", NULL); /* empties the table, restores main's route */
     assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib0", "172.16.34.2");
-    assert_int_equal(kernel->now->rules->len, 4);
+    assert_int_equal(kernel->now->rules->len, 6);
 }
 
 static void test_longest_prefix_then_metric_then_age(void **state)
@@ -317,6 +317,138 @@ static void test_sources_of_unbound_packets(void **state)
     assert_leaves(kernel, NULL, "14.0.0.1", "a", "10.0.1.2");
 }
 
+/* ---- IPv6 ---- */
+
+static FakeKernel *two_nics6(void)
+{
+    FakeKernel *kernel = fake_kernel_new();
+
+    fake_do(kernel, "link add ib0 type ib", "link add ib1 type ib", "address add 2001:db8:1::1/64 dev ib0",
+            "address add 2001:db8:1::2/64 dev ib1", NULL);
+    return kernel;
+}
+
+static void test_ipv6_rails(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics6();
+
+    (void)state;
+    assert_leaves(kernel, "2001:db8:1::2", "2001:db8:1::9", "ib0", "2001:db8:1::2"); /* the same fault */
+    assert_kind(kernel, "2001:db8:1::1", "2001:db8:1::2", FIB_LOCAL);
+    assert_kind(kernel, NULL, "2001:db8:9::1", FIB_UNREACHABLE);
+    fake_do(kernel, "ip -6 route add 2001:db8:1::/64 dev ib1 table 942 protocol kernel metric mark",
+            "ip -6 rule add priority 1941 from 2001:db8:1::2 lookup 942 suppress_prefixlength 0 suppress_ifgroup mark "
+            "protocol kernel",
+            NULL);
+    assert_leaves(kernel, "2001:db8:1::2", "2001:db8:1::9", "ib1", "2001:db8:1::2");
+    assert_leaves(kernel, "2001:db8:1::1", "2001:db8:1::9", "ib0", "2001:db8:1::1");
+    assert_leaves(kernel, NULL, "2001:db8:1::9", "ib0", "2001:db8:1::1");
+}
+
+/* Rules of one family do not ask for packets of the other, though they lead to tables of the same number. */
+static void test_families_are_apart(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "-6 route add default dev ib1 table 942", "rule add lookup 942 priority 50",
+            "-6 rule add lookup 942 priority 60", NULL);
+    assert_kind(kernel, NULL, "8.8.8.8", FIB_UNREACHABLE);
+    assert_leaves(kernel, NULL, "2001:db8:9::1", "ib1", "none"); /* an IPv4 address is no source for it */
+}
+
+static void test_ipv6_tiers(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics6();
+
+    (void)state;
+    fake_do(kernel, "link add docker0 type eth kind bridge", "address add 2001:db8:2::1/64 dev docker0",
+            "-6 route add 2001:db8:1::/64 dev ib1 table 942", "-6 route add default via fe80::9 dev ib1 table 942",
+            "-6 rule add from 2001:db8:1::2 lookup 942 priority 1941", NULL);
+    assert_leaves(kernel, "2001:db8:1::2", "2001:db8:2::5", "ib1", "2001:db8:1::2"); /* the trap */
+    fake_do(kernel, "-6 rule del from 2001:db8:1::2 lookup 942 priority 1941",
+            "-6 rule add from 2001:db8:1::2 lookup 942 priority 1941 suppress_prefixlength 0",
+            "-6 rule add from 2001:db8:1::2 lookup 254 priority 2941 suppress_prefixlength 0",
+            "-6 rule add from 2001:db8:1::2 lookup 942 priority 3941", NULL);
+    assert_leaves(kernel, "2001:db8:1::2", "2001:db8:2::5", "docker0", "2001:db8:1::2");
+    assert_leaves(kernel, "2001:db8:1::2", "2001:db8:9::5", "ib1", "2001:db8:1::2");
+    fake_do(kernel, "-6 route add throw 2001:db8:1:0:1::/80 table 942", NULL);
+    assert_leaves(kernel, "2001:db8:1::2", "2001:db8:1:0:1::1", "ib0", "2001:db8:1::2"); /* as main has it */
+}
+
+static void test_ipv6_routes(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics6();
+    guint first, end;
+
+    (void)state;
+    assert_refused(kernel, "-6 route add default via 2001:db8:9::1 dev ib0", EHOSTUNREACH, "No route to host");
+    assert_refused(kernel, "-6 route add default via 2001:db8:1::2 dev ib0", EINVAL,
+                   "Gateway can not be a local address");
+    fake_do(kernel, "-6 route add default via 2001:db8:1::9 dev ib0 table 941",
+            "-6 route add default via fe80::9 dev ib1", NULL);
+    fib_table(kernel->now, 941, &first, &end);
+    assert_int_equal(g_array_index(kernel->now->routes, IbhRoute, first).metric, 1024);
+    assert_int_equal(g_array_index(kernel->now->routes, IbhRoute, first).scope, RT_SCOPE_UNIVERSE);
+    assert_refused(kernel, "-6 route add default via fe80::8 dev ib0 metric 1024", EEXIST, "File exists");
+    fake_do(kernel, "-6 route add throw 2001:db8:1:2::/64 table 941", "-6 route del 2001:db8:1:2::/64 table 941",
+            NULL); /* the type is not looked at */
+    assert_int_equal(kernel->inexact, 1);
+    fake_do(kernel, "link set ib1 down", NULL);
+    assert_refused(kernel, "-6 route add 2001:db8:9::/48 dev ib1", ENETDOWN, "Nexthop device is not up");
+}
+
+static void test_ipv6_addresses(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics6();
+
+    (void)state;
+    fake_do(kernel, "address add 2001:db8:1::3/64 dev ib0 temporary",
+            "route add 2001:db8:8::/48 dev ib0 src 2001:db8:1::1", "route add 2001:db8:1::/64 dev ib0 table 941", NULL);
+    assert_refused(kernel, "address add 2001:db8:1::3/128 dev ib0", EEXIST, "File exists");
+    fake_do(kernel, "address del 2001:db8:1::1 dev ib0", NULL);
+    assert_leaves(kernel, NULL, "2001:db8:1::9", "ib0",
+                  "2001:db8:1::2"); /* the prefix is still connected by the other */
+    fake_do(kernel, "address del 2001:db8:1::3 dev ib0", "-6 rule add lookup 941 priority 50", NULL);
+    assert_leaves(kernel, NULL, "2001:db8:1::9", "ib0", "2001:db8:1::2"); /* T keeps what names no source */
+    assert_leaves(kernel, NULL, "2001:db8:8::9", "ib0", "2001:db8:1::2"); /* the source is gone, the route is not */
+    fake_do(kernel, "link set ib0 down", "link set ib0 up", NULL);
+    assert_leaves(kernel, NULL, "2001:db8:1::9", "ib1", "2001:db8:1::2"); /* the link took them all with it */
+    assert_kind(kernel, NULL, "2001:db8:8::9", FIB_UNREACHABLE);
+    fake_do(kernel, "link set ib1 down", "link set ib1 up", NULL);
+    assert_kind(kernel, NULL, "2001:db8:1::2", FIB_UNREACHABLE); /* and its addresses */
+}
+
+static void test_tentative_addresses(void **state)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+
+    (void)state;
+    fake_do(kernel, "link add ib0 type ib", "address add 2001:db8:1::1/64 dev ib0 tentative", NULL);
+    assert_leaves(kernel, NULL, "2001:db8:1::9", "ib0", "none"); /* the prefix is connected, there is no source yet */
+    assert_leaves(kernel, NULL, "2001:db8:1::1", "ib0", "none"); /* nor is it ours */
+    assert_refused(kernel, "route add 2001:db8:2::/64 dev ib0 src 2001:db8:1::1", EINVAL, "Invalid source address");
+    fake_do(kernel, "address ready 2001:db8:1::1 dev ib0", "route add 2001:db8:2::/64 dev ib0 src 2001:db8:1::1", NULL);
+    assert_kind(kernel, NULL, "2001:db8:1::1", FIB_LOCAL);
+    assert_leaves(kernel, NULL, "2001:db8:2::9", "ib0", "2001:db8:1::1");
+}
+
+static void test_what_is_seen_of_main(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+    g_autoptr(IbhSnapshot) seen = NULL;
+    guint before;
+
+    (void)state;
+    fake_do(kernel, "route add default via 172.16.0.1 dev ib0 protocol static", "route add throw 10.0.0.0/8",
+            "route add 11.0.0.0/8 via 172.16.0.1 dev ib1 protocol static", NULL);
+    seen = fake_snapshot(kernel);
+    before = seen->routes->len;
+    fake_snapshot_add_main(kernel, seen, fake_ifindex(kernel, "ib0"));
+    assert_int_equal(seen->routes->len, before + 1); /* unicast, of this NIC, and the kernel's own ones not again */
+    assert_int_equal(g_array_index(seen->routes, IbhRoute, before).dst.length, 0);
+}
+
 /* ---- the fake kernel itself ---- */
 
 static void test_rule_adds(void **state)
@@ -328,7 +460,7 @@ static void test_rule_adds(void **state)
     fake_do(kernel, rule, NULL);
     assert_refused(kernel, rule, EEXIST, "File exists");
     fake_do(kernel, "rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0 protocol static", NULL);
-    assert_int_equal(kernel->now->rules->len, 5); /* EXCL does not see through another protocol */
+    assert_int_equal(kernel->now->rules->len, 7); /* EXCL does not see through another protocol */
 }
 
 static void test_rule_deletes_have_wildcards(void **state)
@@ -405,6 +537,9 @@ static void test_worlds_print_and_compare(void **state)
 
     (void)state;
     add_rail(kernel, "ib1", "172.16.34.2", 942);
+    fake_do(kernel, "address add 2001:db8:1::2/64 dev ib1 temporary", "address add 2001:db8:1::3/64 dev ib1 tentative",
+            "-6 rule add lookup 942 priority 1941", "-6 route add default via fe80::9 dev ib1 table 942",
+            "-6 rule add from 2001:db8:1::2 lookup 942 priority 1941", NULL);
     fake_do(kernel, "saved ib1 rp_filter 1 2", "hold ib0", "sysctl -w net/ipv4/conf/all/rp_filter=1",
             "sysctl -w net/ipv4/conf/ib1/arp_ignore=2", NULL);
     text = fake_print(kernel);
@@ -497,6 +632,13 @@ int main(void)
         cmocka_unit_test(test_error_routes_are_not_suppressed),
         cmocka_unit_test(test_local_rule_behind_ours),
         cmocka_unit_test(test_sources_of_unbound_packets),
+        cmocka_unit_test(test_ipv6_rails),
+        cmocka_unit_test(test_families_are_apart),
+        cmocka_unit_test(test_ipv6_tiers),
+        cmocka_unit_test(test_ipv6_routes),
+        cmocka_unit_test(test_ipv6_addresses),
+        cmocka_unit_test(test_tentative_addresses),
+        cmocka_unit_test(test_what_is_seen_of_main),
         cmocka_unit_test(test_rule_adds),
         cmocka_unit_test(test_rule_deletes_have_wildcards),
         cmocka_unit_test(test_route_adds),

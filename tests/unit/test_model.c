@@ -258,6 +258,34 @@ static void test_address_is_host(void **state G_GNUC_UNUSED)
     }
 }
 
+/* Every IPv4 address but those of the host alone; of IPv6 the global ones that are known to be ours. */
+static void test_address_counts(void **state G_GNUC_UNUSED)
+{
+    static const struct {
+        const char *address;
+        guint8 scope;
+        gboolean secondary, tentative;
+        gboolean counts;
+    } cases[] = {
+        {"172.16.34.1", RT_SCOPE_UNIVERSE, FALSE, FALSE, TRUE}, {"172.16.34.1", RT_SCOPE_UNIVERSE, TRUE, FALSE, TRUE},
+        {"172.16.34.1", RT_SCOPE_SITE, FALSE, FALSE, TRUE},     {"169.254.1.1", RT_SCOPE_LINK, FALSE, FALSE, TRUE},
+        {"127.0.0.1", RT_SCOPE_HOST, FALSE, FALSE, FALSE},      {"fd00::1", RT_SCOPE_UNIVERSE, FALSE, FALSE, TRUE},
+        {"fd00::1", RT_SCOPE_UNIVERSE, TRUE, FALSE, TRUE},      {"fd00::1", RT_SCOPE_UNIVERSE, FALSE, TRUE, FALSE},
+        {"fd00::1", RT_SCOPE_UNIVERSE, TRUE, TRUE, FALSE},      {"fec0::1", RT_SCOPE_SITE, FALSE, FALSE, FALSE},
+        {"fe80::1", RT_SCOPE_LINK, FALSE, FALSE, FALSE},        {"::1", RT_SCOPE_HOST, FALSE, FALSE, FALSE},
+    };
+
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        IbhAddress address = {.local = ip(cases[i].address),
+                              .scope = cases[i].scope,
+                              .secondary = cases[i].secondary,
+                              .tentative = cases[i].tentative};
+
+        if (ibh_address_counts(&address) != cases[i].counts)
+            fail_msg("%s, case %zu", cases[i].address, i);
+    }
+}
+
 /* ---- sysctls ---------------------------------------------------------------------------------------- */
 
 static void test_sysctl_names(void **state G_GNUC_UNUSED)
@@ -495,6 +523,22 @@ static void test_route_is_ours(void **state G_GNUC_UNUSED)
 
 /* ---- snapshots and state -------------------------------------------------------------------------------------- */
 
+static void test_route_is_default(void **state G_GNUC_UNUSED)
+{
+    IbhRoute route = {.family = AF_INET, .dst = prefix("0.0.0.0/0"), .type = RTN_UNICAST};
+
+    assert_true(ibh_route_is_default(&route));
+    route.dst = prefix("::/0");
+    assert_true(ibh_route_is_default(&route));
+    route.type = RTN_THROW;
+    assert_false(ibh_route_is_default(&route));
+    route.type = RTN_UNREACHABLE;
+    assert_false(ibh_route_is_default(&route));
+    route.type = RTN_UNICAST;
+    route.dst = prefix("0.0.0.0/1");
+    assert_false(ibh_route_is_default(&route));
+}
+
 static void test_snapshot_links(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
@@ -635,6 +679,8 @@ static void test_other_commands(void **state G_GNUC_UNUSED)
     assert_command(op, "sysctl -w net/ipv4/conf/ib0.8002/arp_ignore=1");
     op = (IbhOp){.type = IBH_OP_ANNOUNCE, .iface = "ib1", .ip = ip("172.16.34.2")};
     assert_command(op, "arping -U -c 1 -I ib1 172.16.34.2");
+    op.ip = ip("fd00:16::34:2");
+    assert_command(op, "ndptool -t na -U -i ib1 -T fd00:16::34:2 send");
     op = (IbhOp){.type = IBH_OP_NEIGH_DEL, .iface = "ib1", .ip = ip("172.16.16.1")};
     assert_command(op, "ip neigh del 172.16.16.1 dev ib1");
 }
@@ -750,12 +796,14 @@ int main(void)
         cmocka_unit_test(test_prefix_contains),
         cmocka_unit_test(test_prefix_overlaps),
         cmocka_unit_test(test_address_is_host),
+        cmocka_unit_test(test_address_counts),
         cmocka_unit_test(test_sysctl_names),
         cmocka_unit_test(test_sysctl_effective),
         cmocka_unit_test(test_rule_is_ours),
         cmocka_unit_test(test_rule_compare),
         cmocka_unit_test(test_route_compare),
         cmocka_unit_test(test_route_is_ours),
+        cmocka_unit_test(test_route_is_default),
         cmocka_unit_test(test_snapshot_links),
         cmocka_unit_test(test_state_holds),
         cmocka_unit_test(test_natural_compare),

@@ -574,6 +574,25 @@ static void test_check_of_a_right_host(void **state)
 
 /* ---- plan, --apply and --undo as text ------------------------------------------------------------------ */
 
+/* Addresses of both families that have rules; what is of the link, or not proved to be ours, is not among them. */
+static void test_ipv6(void **state)
+{
+    g_auto(World) world = look(HOST "addr ib0 fd00:16::34:1/64\naddr ib0 fd00:16::34:9/64 tentative\n"
+                                    "addr ib0 fe80::34:1/64 scope link\naddr ib1 fd00:16::34:2/128\n"
+                                    "route main fd00:16::/64 dev ib0 proto kernel\n");
+    g_autofree char *show = ibh_text_writer.show(&world.report, &PLAIN);
+    g_autofree char *json = ibh_json_writer.show(&world.report, &PLAIN);
+    g_autofree char *plan = ibh_text_writer.plan(&world.report, &PLAIN);
+
+    (void)state;
+    HAS(show, "172.16.34.1/16", "fd00:16::34:1/64", "fd00:16::34:2/128");
+    HAS_NOT(show, "fd00:16::34:9", "fe80::");
+    HAS(json, "[\"172.16.34.1/16\",\"fd00:16::34:1/64\"]", "\"fd00:16::34:2/128\"");
+    HAS_NOT(json, "fd00:16::34:9", "fe80::");
+    HAS(plan, "\nip -6 route add fd00:16::/64 dev ib0 table 941 ", "\nip -6 rule add priority 1941 from fd00:16::34:1 ",
+        "\nndptool -t na -U -i ib0 -T fd00:16::34:1 send ");
+}
+
 static void test_plan_text(void **state)
 {
     g_auto(World) world = look(HOST);
@@ -1058,6 +1077,7 @@ int main(void)
         cmocka_unit_test(test_asked_about_no_rail),
         cmocka_unit_test(test_check_text),
         cmocka_unit_test(test_check_of_a_right_host),
+        cmocka_unit_test(test_ipv6),
         cmocka_unit_test(test_plan_text),
         cmocka_unit_test(test_plan_of_nothing),
         cmocka_unit_test(test_change_text),

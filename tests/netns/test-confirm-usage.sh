@@ -1,0 +1,47 @@
+#!/bin/bash
+# --confirm: what is wrong is refused before anything changes; and no process is started without --confirm SECONDS.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2 B
+before=$(state B)
+for seconds in 0 86401 99999999999999999999 1x 1.5 1s 0x10; do
+    expect_hook 2 B --apply --confirm "$seconds"
+    expect_hook 2 B --apply "--confirm=$seconds"
+done
+for seconds in -1 "" " 1" x +1; do
+    expect_hook 2 B --apply "--confirm=$seconds"
+    expect_hook 2 B --apply --confirm "$seconds"
+done
+expect_hook 2 B --apply --confirm
+expect_hook 2 B --confirm --apply
+expect_hook 2 B --apply --confirm --iface ib0
+for action in --show --check --plan --undo; do
+    expect_hook 2 B $action --confirm 5
+    expect_hook 2 B $action --confirm=5
+    expect_hook 2 B $action --confirm
+done
+expect_hook 2 B --confirm 5
+expect_hook 2 B --apply --confirm 5 6
+expect_hook 2 B --apply --confirm 0 --json
+expect_equal "--json: one object" "1 2" "$(jq -s -r '"\(length) \(.[0].error.exit)"' <<<"$out")"
+expect_equal "nothing is changed" "$before" "$(state B)"
+expect_equal "nothing waits" 0 "$(pgrep -c -f -x -- "$IB_HOOK .*" || true)"
+
+# 86400 is the most; either way of writing it, before or after the action.
+for words in "--apply --confirm 86400" "--confirm 86400 --apply" "--apply --confirm=86400" "--confirm=00060 --apply --quiet"; do
+    # shellcheck disable=SC2086 # several words
+    expect_hook 0 B $words
+    expect_hook 0 B --confirm
+    expect_hook 0 B --undo
+done
+
+needs strace
+strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
+started() { # ARGUMENT…: processes that this run starts
+    on B strace -o $work/trace -e trace=clone,clone3,fork,vfork "$IB_HOOK" --sysfs /run/sys/B "$@" >/dev/null 2>&1 || true
+    grep -c '^[a-z0-9]*(' $work/trace || true
+}
+expect_equal "--apply --confirm 60 starts one process" 1 "$(started --apply --confirm 60)"
+expect_equal "--confirm starts none" 0 "$(started --confirm)"
+expect_equal "--apply starts none" 0 "$(started --apply)"
+expect_equal "nor does one that is refused" 0 "$(started --apply --confirm 0)"

@@ -1,0 +1,94 @@
+#!/bin/bash
+# foreign-nic-answers: a NIC that is no rail answers ARP for the rails' addresses. A warning only where it is on their
+# wire: the same type of link, and an address or neighbour in a rail's subnet.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+expect_hook 0 B --apply
+expect_hook 0 B --check
+
+# expect_warning WHAT NIC | expect_no_warning WHAT
+expect_warning() {
+    expect_hook 1 B --check --json
+    expect_equal "$1: found" "$2 warning" \
+        "$(json '.findings[] | select(.code == "foreign-nic-answers") | "\(.iface) \(.severity)"')"
+}
+expect_no_warning() {
+    expect_hook 0 B --check --json
+    expect_equal "$1: nothing found" "" "$(json '.findings[] | select(.code == "foreign-nic-answers") | .iface')"
+}
+
+# With an address in the subnet.
+add_nic B eth9 9 172.16.34.9/16
+wait_until 5 settled B
+expect_equal "it does answer" "eth9 ib1" "$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
+before=$(state B)
+expect_warning "an address in the subnet" eth9
+expect_hook 1 B --check
+expect_contains "in words" "eth9" "$out"
+expect_hook 1 B --check --json
+fix=$(json '.findings[] | select(.code == "foreign-nic-answers") | .fix')
+expect_equal "--check changes nothing" "$before" "$(state B)"
+expect_hook 0 B --apply
+expect_equal "nor does --apply: it is not ours" "$before" "$(state B)"
+on B sh -c "$fix" >/dev/null || fail "its fix can be pasted" "$fix"
+expect_sysctls B eth9 arp_ignore=1
+expect_no_warning "cured by: $fix"
+expect_equal "it does not answer any more" ib1 "$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
+sysctl_set B eth9 arp_ignore 0
+expect_warning "arp_ignore=0 again" eth9
+sysctl_set B eth9 arp_filter 1
+expect_no_warning "arp_filter=1"
+sysctl_set B eth9 arp_filter 0
+sysctl_set B all arp_filter 1
+expect_no_warning "arp_filter=1 of all"
+sysctl_set B all arp_filter 0
+ip -n B link set eth9 down
+expect_no_warning "a NIC that is down"
+ip -n B link set eth9 up
+wait_until 5 settled B
+expect_warning "up again" eth9
+remove_nic B eth9
+
+# With a neighbour in the subnet, but an address elsewhere.
+add_nic B eth8 8 10.44.0.1/24
+wait_until 5 settled B
+expect_no_warning "an address in another subnet"
+ip -n B neigh replace 172.16.16.1 lladdr "$(mac A 0)" dev eth8 nud reachable
+expect_warning "a neighbour in the rails' subnet" eth8
+ip -n B neigh flush dev eth8
+expect_no_warning "without the neighbour"
+remove_nic B eth8
+
+# A bridge of containers, whose smaller subnet lies inside the rails', is another wire.
+ip -n B link add docker0 type bridge forward_delay 0
+ip -n B address add 172.16.200.1/24 dev docker0
+ip netns add box
+ip -n B link add veth0 type veth peer name eth0 netns box
+ip -n B link set veth0 master docker0 up
+ip -n box address add 172.16.200.2/24 dev eth0
+ip -n box link set eth0 up
+ip -n B link set docker0 up
+expect_hook 0 B --apply
+on B ping -q -n -c 1 -W 2 172.16.200.2 >/dev/null || fail "the container answers"
+expect_contains "the bridge has a neighbour" 172.16.200.2 "$(ip -n B neigh show dev docker0)"
+expect_no_warning "a container bridge inside the subnet"
+
+# Rails of another link type are on another wire, whatever the addresses say.
+expect_hook 0 B --undo
+TUN32=$(dirname "$FLOW")/tun32
+if [ -x "$TUN32" ] && [ -r /dev/net/tun ] && [ -w /dev/net/tun ]; then
+    new_host C
+    on C "$TUN32" ib0 ib1 >/dev/null
+    for i in 0 1; do
+        ip -n C address add 172.16.50.$((i + 1))/16 dev ib$i
+        ip -n C link set ib$i up
+    done
+    mkdir -p /run/sys/C/class
+    add_nic C eth9 9 172.16.50.9/16
+    wait_until 5 settled C
+    expect_hook 0 C --apply
+    expect_hook 0 C --check --json
+    expect_equal "Ethernet beside InfiniBand: nothing found" "infiniband " \
+        "$(json '"\(.rails[0].type) \([.findings[] | select(.code == "foreign-nic-answers") | .iface] | join(" "))"')"
+fi

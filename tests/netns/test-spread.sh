@@ -1,0 +1,105 @@
+#!/bin/bash
+# main=spread: unbound traffic uses every rail, with the source that belongs to it; main is not touched; what is bound
+# stays where it belongs; switching it off and undoing it leave nothing.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 3 B
+spread=$(config '[defaults]
+main=spread')
+add_nic_of_peers() { # many peers behind one NIC
+    local i
+    new_host A
+    add_nic A ib0 0 172.16.16.1/16
+    for ((i = 2; i <= 20; i++)); do ip -n A address add "172.16.16.$i/16" dev ib0; done
+    wait_until 5 settled A
+}
+add_nic_of_peers
+
+main_routes() { ip -n B -d route show table main; }
+rules_but_ours() { ip -n B -d rule | { grep -v "suppress_ifgroup $MARK" || true; }; }
+# by_peer: "DEVICE SOURCE" of each of 20 peers, as the kernel answers
+by_peer() {
+    local i
+    for ((i = 1; i <= 20; i++)); do
+        ip -n B -j route get "172.16.16.$i" | jq -r '.[0] | "\(.dev) \(.prefsrc)"'
+    done
+}
+received() { # NIC of B: packets of ICMP that the wire took from it
+    ip -n wire -j -s link show "B.$1" | jq '.[0].stats64.rx.packets'
+}
+
+before=$(state B)
+main=$(main_routes)
+expect_equal "before: all of it leaves by one rail" "ib0 172.16.34.1" "$(by_peer | sort -u)"
+expect_hook 0 B --config "$spread" --plan
+expect_contains "--plan says it" "ip -4 rule add priority 4941 from all lookup 940" "$out"
+expect_equal "--plan changes nothing" "$before" "$(state B)"
+
+expect_hook 0 B --config "$spread" --apply
+applied=$(state B)
+expect_equal "main, byte for byte" "$main" "$(main_routes)"
+expect_contains "the rule" "4941: from all lookup 940 suppress_ifgroup $MARK proto kernel" "$(our_rules B)"
+expect_equal "the route" "172.16.0.0/16 proto kernel scope link metric $MARK nexthop dev ib0 weight 1 nexthop dev ib1 weight 1 nexthop dev ib2 weight 1" \
+    "$(ip -n B route show table 940 | tr -s '\n\t ' ' ' | sed 's/ *$//')"
+expect_equal "each rail is used, each with its own address" "ib0 172.16.34.1
+ib1 172.16.34.2
+ib2 172.16.34.3" "$(by_peer | sort -u)"
+for i in 1 2 3; do
+    expect_equal "172.16.34.$i leaves by its own rail" ib$((i - 1)) \
+        "$(ip -n B -j route get 172.16.16.7 from 172.16.34.$i | jq -r '.[0].dev')"
+done
+expect_hook 0 B --config "$spread" --check
+expect_hook 0 B --config "$spread" --check --json
+expect_equal "--check --json says which mode" "spread spread spread" "$(json '.rails[].main' | xargs)"
+expect_hook 0 B --config "$spread" --show
+expect_contains "--show says by what" "fib_multipath_hash_policy=0" "$out"
+expect_hook 0 B --config "$spread" --apply --json
+expect_equal "a second run has nothing to do" "false 0" "$(json '"\(.changed) \(.operations | length)"')"
+expect_equal "and changes nothing" "$applied" "$(state B)"
+
+# Real packets.
+counts=()
+for i in 0 1 2; do counts+=("$(received $i)"); done
+for ((i = 1; i <= 20; i++)); do
+    on B ping -q -n -c 3 -i 0.01 -W 2 "172.16.16.$i" >$work/ping.$i &
+    pids[i]=$!
+done
+for ((i = 1; i <= 20; i++)); do
+    wait "${pids[i]}" || fail "172.16.16.$i answers an unbound ping" "$(<$work/ping.$i)"
+done
+ok "20 peers answer unbound pings"
+for i in 0 1 2; do
+    expect_at_least "ib$i carried echo requests of its own peers" \
+        "$((3 * $(by_peer | grep -c "^ib$i ")))" "$(($(received $i) - counts[i]))"
+done
+
+# Switched off: the rules before the route.
+expect_hook 0 B --apply --json
+expect_equal "the operations" "rule-del rule-del route-del" "$(json '[.operations[].op] | join(" ")')"
+expect_equal "main, byte for byte" "$main" "$(main_routes)"
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2 ib2:943:172.16.34.3
+expect_hook 0 B --check
+
+# What is missing or in excess is found, and its fix can be pasted.
+expect_hook 0 B --config "$spread" --apply
+ip -n B rule del priority 4941 from all lookup 940 suppress_ifgroup $MARK
+expect_hook 1 B --config "$spread" --check --json
+expect_equal "the missing rule" rule-missing "$(json '.findings[] | select(.severity == "error") | .code')"
+on B sh -c "$(json '.findings[] | select(.code == "rule-missing") | .fix')"
+expect_equal "cured by its fix" "$applied" "$(state B)"
+ip -n B route flush table 940
+expect_hook 1 B --config "$spread" --check --json
+expect_equal "the missing route" route-missing "$(json '.findings[] | select(.severity == "error") | .code')"
+on B sh -c "$(json '.findings[] | select(.code == "route-missing") | .fix')"
+expect_equal "cured by its fix" "$applied" "$(state B)"
+expect_hook 1 B --check --json
+expect_equal "without main=spread it is left over" rule-stale \
+    "$(json '[.findings[] | select(.code == "rule-stale") | .code] | unique[]')"
+
+expect_hook 0 B --config "$spread" --undo
+expect_equal "the state after --undo" "$before" "$(state B)"
+
+# --undo needs no configuration that says so.
+expect_hook 0 B --config "$spread" --apply
+expect_hook 0 B --undo
+expect_equal "the state after --undo without the configuration" "$before" "$(state B)"
