@@ -144,6 +144,10 @@ static gboolean find_rails(Run *run, GError **error)
         run->rails->only = run->only;
         run->rails->family = run->options->family;
     }
+    if (run->rails && run->rails->main == IBH_MAIN_REMOVE && writes(run) && !run->store) {
+        warn(run, "main=remove is not done: what it takes out of main could not be remembered");
+        run->rails->main = IBH_MAIN_KEEP;
+    }
     return run->rails != NULL;
 }
 

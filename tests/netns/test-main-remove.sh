@@ -58,3 +58,10 @@ expect_hook 0 B --config "$file" --undo
 expect_equal "--undo: all of them" "$with_150" "$(connected)"
 ip -n B route del 172.16.0.0/16 dev ib0 metric 150
 expect_equal "and nothing else differs" "$before" "$(state B | tidy)"
+
+# Where nothing can be remembered, nothing is taken that could not be given back.
+chmod 0777 /run/ib-hook
+expect_hook 0 B --config "$file" --apply
+expect_contains "it says so" "main=remove is not done" "$err"
+expect_equal "main keeps them" "$both" "$(connected)"
+chmod 0755 /run/ib-hook
