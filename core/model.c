@@ -47,6 +47,13 @@ gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
     return ibh_ip_compare(a, b) == 0;
 }
 
+gboolean ibh_ip_is_link_local(const IbhIp *ip)
+{
+    if (ip->family == AF_INET)
+        return ip->bytes[0] == 169 && ip->bytes[1] == 254;
+    return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
+}
+
 IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
@@ -150,6 +157,12 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all)
 }
 
 /* ---- addresses on links ---- */
+
+gboolean ibh_is_iface_name(const char *name)
+{
+    return name[0] && strlen(name) < IFNAMSIZ && !strpbrk(name, "/: \t\n\v\f\r") && !g_str_equal(name, ".") &&
+           !g_str_equal(name, "..");
+}
 
 gboolean ibh_address_counts(const IbhAddress *address)
 {

@@ -38,6 +38,8 @@ const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN]);
 int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 
+gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
+
 IbhPrefix ibh_prefix(const IbhIp *ip, guint length); /* clears the host bits */
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
@@ -63,6 +65,9 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
 int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 
 /* ---- links and addresses ----------------------------------------------------------------------- */
+
+/* What the kernel would take as the name of a netdev. */
+gboolean ibh_is_iface_name(const char *name);
 
 typedef struct {
     int ifindex;

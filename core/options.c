@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "model.h"
+
 #include <getopt.h>
 #include <net/if.h>
 #include <string.h>
@@ -85,18 +87,6 @@ G_GNUC_PRINTF(2, 3) static gboolean refuse(GError **error, const char *format, .
     return FALSE;
 }
 
-/* What the kernel would take as the name of a netdev. */
-static gboolean is_iface_name(const char *name)
-{
-    if (!name[0] || strlen(name) >= IFNAMSIZ || g_str_equal(name, ".") || g_str_equal(name, ".."))
-        return FALSE;
-    for (const char *at = name; *at; at++) {
-        if (strchr("/: \t\n\v\f\r", *at))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static gboolean set_action(IbhOptions *options, IbhAction action, gboolean *has_action, GError **error)
 {
     if (*has_action && options->action != action)
@@ -110,7 +100,7 @@ static gboolean add_iface(IbhOptions *options, const char *name, GError **error)
 {
     g_autofree char *shown = g_strescape(name, NULL);
 
-    if (!is_iface_name(name))
+    if (!ibh_is_iface_name(name))
         return refuse(error, "--iface \"%.40s\": no interface can have this name", shown);
     g_ptr_array_add(options->ifaces, g_strdup(name));
     return TRUE;

@@ -107,17 +107,10 @@ static void rank_candidates(IbhRails *rails)
 
 /* ---- engaged ---- */
 
-static gboolean is_link_local(const IbhPrefix *prefix)
-{
-    if (prefix->ip.family == AF_INET)
-        return prefix->ip.bytes[0] == 169 && prefix->ip.bytes[1] == 254;
-    return prefix->ip.bytes[0] == 0xfe && (prefix->ip.bytes[1] & 0xc0) == 0x80;
-}
-
 static gboolean can_be_shared(const IbhAddress *address)
 {
     return ibh_address_counts(address) && address->scope < RT_SCOPE_LINK &&
-           address->subnet.length < ibh_ip_bits(&address->local) && !is_link_local(&address->subnet);
+           address->subnet.length < ibh_ip_bits(&address->local) && !ibh_ip_is_link_local(&address->subnet.ip);
 }
 
 static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper, const IbhLink *lower)

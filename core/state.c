@@ -17,18 +17,12 @@ static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_val
     return TRUE;
 }
 
-static gboolean is_iface(const char *name)
-{
-    return name[0] && strlen(name) < IFNAMSIZ && !strchr(name, '/') && !g_str_equal(name, ".") &&
-           !g_str_equal(name, "..");
-}
-
 static void parse_route(IbhState *state, char **words)
 {
     IbhSavedRoute saved = {.ifindex = 0};
     guint64 metric;
 
-    if (!is_iface(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
+    if (!ibh_is_iface_name(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
         !ibh_prefix_parse(words[3], &saved.dst) || !ibh_ip_parse(words[4], &saved.src) ||
         saved.dst.ip.family != AF_INET || saved.src.family != AF_INET ||
         !g_ascii_string_to_unsigned(words[5], 10, 0, G_MAXUINT32, &metric, NULL))
@@ -46,9 +40,9 @@ static void parse_line(IbhState *state, char *line)
 
     if (n == 6 && g_str_equal(words[0], "route")) {
         parse_route(state, words);
-    } else if (n == 2 && g_str_equal(words[0], "hold") && is_iface(words[1])) {
+    } else if (n == 2 && g_str_equal(words[0], "hold") && ibh_is_iface_name(words[1])) {
         ibh_state_hold(state, words[1]);
-    } else if (n == 6 && g_str_equal(words[0], "sysctl") && is_iface(words[1]) &&
+    } else if (n == 6 && g_str_equal(words[0], "sysctl") && ibh_is_iface_name(words[1]) &&
                parse_int(words[2], 1, G_MAXINT, &saved.ifindex) && ibh_sysctl_parse(words[3], &saved.key) &&
                parse_int(words[4], G_MININT, G_MAXINT, &saved.old) &&
                parse_int(words[5], G_MININT, G_MAXINT, &saved.set)) {

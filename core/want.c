@@ -204,9 +204,10 @@ static gboolean is_on_subnet(const GArray *subnets, const IbhIp *gateway)
     return FALSE;
 }
 
-static gboolean is_link_local6(const IbhIp *ip)
+/* IPv6 routers go by an address that means something on one link only. */
+static gboolean is_router_address(const IbhIp *ip)
 {
-    return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
+    return ip->family == AF_INET6 && ibh_ip_is_link_local(ip);
 }
 
 /* Main prefers another NIC's route to the same prefix. */
@@ -230,8 +231,8 @@ static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, cons
 {
     if (nic->settings.gateway == IBH_GATEWAY_NONE || ibh_rails_holder(rails, &route->gateway))
         return FALSE; /* also one that has become an address of ours */
-    return is_link_local6(&route->gateway) ? route->ifindex == nic->link->ifindex
-                                           : is_on_subnet(subnets, &route->gateway);
+    return is_router_address(&route->gateway) ? route->ifindex == nic->link->ifindex
+                                              : is_on_subnet(subnets, &route->gateway);
 }
 
 /* A route of main that is true of this rail, too: by a gateway that it reaches in its own subnet, or (IPv6, where
@@ -246,7 +247,7 @@ static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const 
         return FALSE;
     if (route->gateway.family != AF_UNSPEC)
         return can_reach_gateway(rails, nic, subnets, route) && !is_anothers_in_main(rails, route);
-    return route->family == AF_INET6 && other == nic && !is_link_local6(&route->dst.ip) &&
+    return route->family == AF_INET6 && other == nic && !ibh_ip_is_link_local(&route->dst.ip) &&
            route->dst.ip.bytes[0] != 0xff && /* multicast */
            !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
 }
@@ -288,7 +289,7 @@ static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, con
     IbhIp any = {.family = gateway->family};
     IbhRoute route = {.family = gateway->family, .dst = ibh_prefix(&any, 0), .gateway = *gateway};
 
-    if (is_on_subnet(subnets, gateway) || (is_link_local6(gateway) && ibh_serves_family(rails, nic, AF_INET6)))
+    if (is_on_subnet(subnets, gateway) || (is_router_address(gateway) && ibh_serves_family(rails, nic, AF_INET6)))
         copy_route(nic, &route, copies, metrics);
 }
 
