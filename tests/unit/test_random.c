@@ -193,28 +193,8 @@ static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
     return gone && gone->src.family && !is_local_address(world, &gone->src);
 }
 
-/* TODO in core/plan.c and undo.c: routes by a gateway, other than the default, go after the subnet of that gateway, and
- * then cannot be added again. */
-static gboolean gateway_goes_late(const Planned *planned)
-{
-    for (guint i = 0; i < n_ops(planned); i++) {
-        const IbhOp *first = op_at(planned, i);
-
-        for (guint j = i + 1; first->type == IBH_OP_ROUTE_DEL && j < n_ops(planned); j++) {
-            const IbhOp *op = op_at(planned, j);
-
-            if (op->type == IBH_OP_ROUTE_DEL && op->route.ifindex == first->route.ifindex &&
-                ibh_prefix_contains(&first->route.dst, &op->route.gateway))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 static gboolean unit_has_way_back(const Case *c, guint k)
 {
-    if (gateway_goes_late(c->planned))
-        return FALSE;
     for (guint i = 0; i < n_ops(c->planned); i++) {
         if (op_at(c->planned, i)->unit == op_at(c->planned, k)->unit &&
             is_irreversible(c->world->kernel->now, op_at(c->planned, i)))
@@ -282,8 +262,6 @@ static gboolean rolls_back_from(Case *c, const Planned *planned, const FakeKerne
     g_autoptr(FakeKernel) kernel = fake_kernel_clone(start);
     g_autofree char *what = g_strdup_printf("rolled back after %u operations, the world is not what it was", end);
 
-    if (gateway_goes_late(planned))
-        return TRUE;
     for (guint i = 0; i < end; i++) {
         if (is_irreversible(kernel->now, op_at(planned, i)))
             return TRUE;
@@ -719,7 +697,7 @@ static gboolean is_copy(const IbhSnapshot *world, const IbhRoute *route)
     return TRUE;
 }
 
-/* TODO in core/want.c: a copied route takes over what main reaches by the very same prefix of another NIC, which it
+/* Known: a copied route takes over what main reaches by the very same prefix of another NIC, which it
  * prefers, or by a longer prefix of another rail. */
 static gboolean is_copied_over(const IbhSnapshot *world, const IbhRoute *route, const IbhIp *ip)
 {
@@ -762,7 +740,7 @@ static gboolean step_keeps(Case *c, const FakeKernel *kernel, const Reach *reach
     return TRUE;
 }
 
-/* TODO in core/plan.c, drop_unneeded_routes(): what main does not reach by a gateway any more goes before the default
+/* Known: what main does not reach by a gateway any more goes before the default
  * that replaces it is there. */
 static gboolean drops_early(const Planned *planned)
 {
@@ -772,18 +750,6 @@ static gboolean drops_early(const Planned *planned)
                 op_at(planned, j)->route.table == op_at(planned, i)->route.table)
                 return TRUE;
         }
-    }
-    return FALSE;
-}
-
-/* TODO in core/plan.c and undo.c: of three tiers they take the first away before the second, and that before the third,
- * so for a moment main is asked before T, or a default in T before main. The last has to go first. */
-static gboolean is_between_tiers(const Planned *planned, guint at)
-{
-    for (guint i = at + 1; op_at(planned, at)->type == IBH_OP_RULE_DEL && i < n_ops(planned); i++) {
-        if (op_at(planned, i)->type == IBH_OP_RULE_DEL &&
-            ibh_prefix_equal(&op_at(planned, i)->rule.from, &op_at(planned, at)->rule.from))
-            return TRUE;
     }
     return FALSE;
 }
@@ -803,7 +769,7 @@ static gboolean every_step_keeps(Case *c, const Planned *planned, const FakeKern
         const IbhOp *op = op_at(planned, i);
 
         fake_execute(kernel, op, NULL);
-        if ((is_rule_op(op) || is_route_op(op)) && !is_between_tiers(planned, i) && !step_keeps(c, kernel, &reach, op))
+        if ((is_rule_op(op) || is_route_op(op)) && !step_keeps(c, kernel, &reach, op))
             return FALSE;
     }
     return TRUE;
@@ -843,7 +809,7 @@ static gboolean is_of_no_rail(const IbhRails *rails, int ifindex)
     return nic && nic->status != IBH_NIC_RAIL;
 }
 
-/* TODO in core/snapshot.c: of NICs that are no rail, main is asked only for what the kernel added by itself; what a
+/* Known: of NICs that are no rail, main is asked only for what the kernel added by itself; what a
  * manager or a router added (protocol static, ra) is not seen, and no throw made for it. */
 static gboolean is_unseen(const IbhRails *rails, const IbhRoute *route)
 {
@@ -1154,30 +1120,6 @@ static gboolean is_tentative_somewhere(const FakeKernel *kernel)
     return FALSE;
 }
 
-/* TODO in core/want.c, is_ours_to_copy(): main has a gateway that is our own address by now. IPv6 refuses the copy. */
-static gboolean is_own_gateway(const FakeKernel *kernel)
-{
-    for (guint i = 0; i < kernel->now->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
-
-        if (route->family == AF_INET6 && is_local_address(kernel->now, &route->gateway))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* TODO in core/rails.c, ibh_rule_owner(): see has_two_owners(). */
-static gboolean has_duplicates_and_tiers(const FakeKernel *kernel)
-{
-    for (guint i = 0; i < kernel->now->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
-
-        if (fake_is_our_rule(rule) && rule->suppress_prefixlength < 0)
-            return has_duplicates(kernel->now);
-    }
-    return FALSE;
-}
-
 /* Two links of one name, or a port before its bond: other lines would be refused in another order. */
 static gboolean depends_on_order(const GPtrArray *pieces)
 {
@@ -1214,8 +1156,7 @@ static gboolean order_does_not_matter(Case *c)
     expected = world_build(straight);
     found = world_build(shuffled);
     planned = world_plan(expected->config, expected->kernel, WORLD_APPLY, NULL);
-    if (is_tentative_somewhere(found->kernel) || is_own_gateway(found->kernel) ||
-        has_duplicates_and_tiers(found->kernel))
+    if (is_tentative_somewhere(found->kernel))
         return TRUE;
     if (!planned || any_blocked(planned->rails)) /* what is blocked is left as it happens to be */
         return TRUE;
@@ -1733,8 +1674,8 @@ static gboolean steps_leave_alone(Case *c, const Planned *planned, const FakeKer
         for (guint j = 0; (is_rule_op(op) || is_route_op(op)) && j < all->len; j++) {
             const Elsewhere *pair = &g_array_index(all, Elsewhere, j);
 
-            if (may_change(kernel->now, op, &pair->from) && !is_between_tiers(planned, i) &&
-                !goes_there(kernel, pair, TRUE) && goes_there(start, pair, FALSE) && goes_there(end, pair, FALSE)) {
+            if (may_change(kernel->now, op, &pair->from) && !goes_there(kernel, pair, TRUE) &&
+                goes_there(start, pair, FALSE) && goes_there(end, pair, FALSE)) {
                 g_autofree char *command = ibh_op_command(op), *when = g_strdup_printf("after %s", command);
 
                 return taken_over(c, kernel, pair, when);
@@ -1960,106 +1901,7 @@ static gboolean case_init(Case *c)
     return TRUE;
 }
 
-/* TODO in core/rails.c, ibh_rule_owner(): of an address that a rail and a NIC of lower rank that is none both have, the
- * rule that leads to main is taken for the other NIC's, which is then undone by every second run. */
-static gboolean has_two_owners(const Case *c, const FakeKernel *kernel)
-{
-    const GArray *rules = kernel->now->rules;
-
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-        const IbhNic *owner = ibh_rails_owner(c->planned->rails, &rule->from.ip);
-
-        if (fake_is_our_rule(rule) && rule->table == IBH_TABLE_MAIN && owner &&
-            owner != ibh_rails_holder(c->planned->rails, &rule->from.ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static const IbhRoute *find_in_place(const IbhSnapshot *world, const IbhRoute *route)
-{
-    for (guint i = 0; i < world->routes->len; i++) {
-        if (ibh_route_same_place(&g_array_index(world->routes, IbhRoute, i), route))
-            return &g_array_index(world->routes, IbhRoute, i);
-    }
-    return NULL;
-}
-
-static gboolean is_undecided(const FakeKernel *kernel, const IbhPrefix *prefix)
-{
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
-        if (address->tentative &&
-            (ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean leads_elsewhere(const Case *c, const IbhRule *rule)
-{
-    for (guint i = 0; i < c->after->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(c->after->now->addresses, IbhAddress, i);
-        const IbhNic *nic = ibh_rails_nic(c->planned->rails, address->ifindex);
-
-        if (ibh_ip_equal(&address->local, &rule->from.ip) && nic && nic->table != rule->table)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* TODO in core/plan.c, is_undecided(): of a tentative address nothing is taken away, not even from the table that
- * another rail has now. */
-static gboolean keeps_in_others_table(const Case *c)
-{
-    for (guint i = 0; i < c->after->now->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(c->after->now->routes, IbhRoute, i);
-        const IbhNic *nic = ibh_rails_nic(c->planned->rails, route->ifindex);
-
-        if (fake_is_our_route(route) && nic && nic->table != route->table && is_undecided(c->after, &route->dst))
-            return TRUE;
-    }
-    for (guint i = 0; i < c->after->now->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(c->after->now->rules, IbhRule, i);
-
-        if (fake_is_our_rule(rule) && is_undecided(c->after, &rule->from) && leads_elsewhere(c, rule))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* TODO in core/rails.c, has_standing_rule(): with ipv6=no, a standing IPv6 rule engages a NIC for this one run. */
-static gboolean is_engaged_by_unserved(const Case *c)
-{
-    const GArray *rules = c->world->kernel->now->rules;
-
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-        const IbhNic *nic = ibh_rails_holder(c->planned->rails, &rule->from.ip);
-
-        if (fake_is_our_rule(rule) && rule->family == AF_INET6 && nic && !nic->settings.ipv6)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* TODO in core/plan.c, is_undecided(): of a tentative address, a route that is not the one wanted is kept in its place,
- * where that cannot be added then. */
-static gboolean keeps_another_in_place(const Case *c)
-{
-    for (guint i = 0; i < n_ops(c->planned); i++) {
-        const IbhOp *op = op_at(c->planned, i);
-
-        if (op->type == IBH_OP_ROUTE_ADD && op->route.family == AF_INET6 &&
-            is_undecided(c->world->kernel, &op->route.dst) && find_in_place(c->world->kernel->now, &op->route))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* TODO in core/plan.c, program_rails(): an old rule of the last tier, which comes before the new tiers, goes only after
+/* Known: an old rule of the last tier, which comes before the new tiers, goes only after
  * the default route has come. */
 static gboolean leads_to_new_default(const Planned *planned)
 {
@@ -2075,7 +1917,7 @@ static gboolean leads_to_new_default(const Planned *planned)
     return FALSE;
 }
 
-/* TODO in core/rails.c, has_standing_rule(): of two NICs that have the rule's address, which was a rail depends on
+/* Known: of two NICs that have the rule's address, which was a rail depends on
  * whose table has that number now. */
 static gboolean stands_by_duplicate(const Case *c)
 {
@@ -2091,9 +1933,7 @@ static gboolean stands_by_duplicate(const Case *c)
 
 static gboolean is_known(const Case *c)
 {
-    return is_own_gateway(c->world->kernel) || leads_to_new_default(c->planned) || stands_by_duplicate(c) ||
-           keeps_another_in_place(c) || is_engaged_by_unserved(c) || keeps_in_others_table(c) ||
-           has_two_owners(c, c->world->kernel) || has_two_owners(c, c->after);
+    return leads_to_new_default(c->planned) || stands_by_duplicate(c);
 }
 
 /* `only` NULL: all that are due. */
