@@ -24,7 +24,8 @@ typedef struct {
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-replace (the new one), route-del */
     IbhRoute replaced;  /* route-replace: the one whose place it takes */
-    gboolean for_good;  /* route-replace, route-del: its source is gone, the kernel would not take it back */
+    gboolean for_good;  /* route-replace, route-del: its source is gone, or its gateway is ours now: the kernel takes it
+                           no more */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set */
     IbhIp ip;           /* announce, neigh-del */

@@ -220,7 +220,7 @@ static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route
         const IbhNic *nic = other->ifindex ? ibh_rails_nic(rails, other->ifindex) : NULL;
 
         if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && nic && nic->status != IBH_NIC_RAIL &&
-            other->metric <= route->metric && !other->special && ibh_prefix_equal(&other->dst, &route->dst))
+            other->metric < route->metric && !other->special && ibh_prefix_equal(&other->dst, &route->dst))
             return TRUE;
     }
     return FALSE;
