@@ -96,7 +96,7 @@ void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const 
     if (replaced)
         op->replaced = *replaced;
     op->for_good = goes && ((goes->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &goes->src)) ||
-                            (goes->gateway.family != AF_UNSPEC && ibh_rails_holder(rails, &goes->gateway)));
+                            (goes->gateway.family == AF_INET6 && ibh_rails_holder(rails, &goes->gateway)));
 }
 
 void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
