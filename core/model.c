@@ -240,6 +240,11 @@ gboolean ibh_route_is_ours(const IbhRoute *route)
     return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && !route->special;
 }
 
+gboolean ibh_route_is_spread(const IbhRoute *route)
+{
+    return ibh_route_is_ours(route) && route->table == IBH_TABLE_SPREAD;
+}
+
 gboolean ibh_route_is_default(const IbhRoute *route)
 {
     return route->dst.length == 0 && route->type == RTN_UNICAST;

@@ -155,6 +155,7 @@ typedef struct {
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
+gboolean ibh_route_is_spread(const IbhRoute *route);  /* those of ours that unbound traffic is led to */
 gboolean ibh_route_is_default(const IbhRoute *route); /* a throw is none */
 /* In the order in which routes of one table can be taken away. */
 typedef enum {

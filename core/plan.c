@@ -166,8 +166,7 @@ static void subtract_routes(Work *work, IbhRouteKind kind)
         Stale stale = {.route = &g_array_index(routes, IbhRoute, i)};
         const Todo *todo;
 
-        if (!ibh_route_is_ours(stale.route) || stale.route->table == IBH_TABLE_SPREAD ||
-            ibh_route_kind(stale.route) != kind)
+        if (!ibh_route_is_ours(stale.route) || ibh_route_is_spread(stale.route) || ibh_route_kind(stale.route) != kind)
             continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
         todo = find_todo(work, stale.owner);

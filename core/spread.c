@@ -178,7 +178,7 @@ static void want_rules(const IbhRails *rails, const GArray *routes, IbhRule rule
 /* "nexthop dev ib0 nexthop dev ib1" */
 static char *describe_hops(const IbhSnapshot *snapshot, const char *hops)
 {
-    g_auto(GStrv) words = g_strsplit(hops ? hops : "", " ", -1);
+    g_auto(GStrv) words = g_strsplit(hops, " ", -1);
     GString *text = g_string_new(NULL);
 
     for (char **word = words; *word; word++) {
@@ -213,34 +213,35 @@ static void emit_rule(IbhPlan *plan, IbhOpType type, const IbhRule *rule, char *
     op->rule = *rule;
 }
 
-static gboolean is_spread_route(const IbhRoute *route)
-{
-    return ibh_route_is_ours(route) && route->table == IBH_TABLE_SPREAD;
-}
-
 static const IbhRoute *find_in_place(const IbhSnapshot *snapshot, const IbhRoute *wanted)
 {
     for (guint i = 0; i < snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
-        if (is_spread_route(route) && ibh_route_same_place(route, wanted))
+        if (ibh_route_is_spread(route) && ibh_route_same_place(route, wanted))
             return route;
     }
     return NULL;
 }
 
+static char *why_wanted(const IbhRoute *route)
+{
+    char dst[IBH_PREFIX_STRLEN];
+
+    ibh_prefix_format(&route->dst, dst);
+    return route->type == RTN_THROW ? g_strdup_printf("%s is reached by main alone", dst)
+                                    : g_strdup_printf("unbound traffic to %s uses every rail", dst);
+}
+
 static void put_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
 {
-    char subnet[IBH_PREFIX_STRLEN];
-
     for (guint i = 0; i < wanted->len; i++) {
         const IbhRoute *route = &g_array_index(wanted, IbhRoute, i);
         const IbhRoute *there = find_in_place(snapshot, route);
 
         if (!there || ibh_route_compare(there, route) != 0)
-            emit_route(
-                plan, snapshot, there ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, route, there,
-                g_strdup_printf("unbound traffic to %s uses every rail", ibh_prefix_format(&route->dst, subnet)));
+            emit_route(plan, snapshot, there ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, route, there,
+                       why_wanted(route));
     }
 }
 
@@ -280,7 +281,7 @@ static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray
 
         for (guint j = 0; j < wanted->len; j++)
             keep |= ibh_route_same_place(route, &g_array_index(wanted, IbhRoute, j));
-        if (is_spread_route(route) && (route->type == RTN_THROW) == throws && !keep)
+        if (ibh_route_is_spread(route) && (route->type == RTN_THROW) == throws && !keep)
             emit_route(plan, snapshot, IBH_OP_ROUTE_DEL, route, NULL, g_strdup("this subnet is not spread (any more)"));
     }
 }

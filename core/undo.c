@@ -52,7 +52,7 @@ static GHashTable *find_owners(const IbhRails *rails)
     for (guint i = 0; i < snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
-        if (ibh_route_is_ours(route) && route->table != IBH_TABLE_SPREAD)
+        if (ibh_route_is_ours(route) && !ibh_route_is_spread(route))
             g_hash_table_add(owners, (gpointer)(guintptr)ibh_route_owner(rails, route));
     }
     for (guint i = 0; i < rails->nics->len; i++) {
@@ -205,7 +205,7 @@ static void delete_routes(const Undo *undo, IbhRouteKind kind)
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
         const IbhNic *owner = ibh_route_owner(undo->rails, route);
 
-        if (ibh_route_is_ours(route) && route->table != IBH_TABLE_SPREAD && ibh_route_kind(route) == kind &&
+        if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && ibh_route_kind(route) == kind &&
             goes(undo, owner) && !is_taken(undo, NULL, route))
             ibh_emit_route(undo->plan, undo->rails, IBH_OP_ROUTE_DEL, owner, route, NULL, why_undone(owner));
     }

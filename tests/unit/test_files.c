@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "temp_tree.h"
+
 #include <glib/gstdio.h>
 
 #define NOBODY 65533u
@@ -23,20 +25,6 @@ static int set_up(void **state)
     umask(022);
     root = g_dir_make_tmp("ib-hook-files-XXXXXX", NULL);
     return root == NULL;
-}
-
-static void remove_tree(const char *path)
-{
-    GDir *dir = g_file_test(path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open(path, 0, NULL);
-    const char *name;
-
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        remove_tree(child);
-    }
-    if (dir != NULL)
-        g_dir_close(dir);
-    g_remove(path);
 }
 
 static int tear_down(void **state)

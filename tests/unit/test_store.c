@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "temp_tree.h"
+
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,20 +42,6 @@ static int set_up(void **state)
     before = g_get_current_dir();
     root = g_dir_make_tmp("ib-hook-store-XXXXXX", NULL);
     return root == NULL || chdir(root) < 0;
-}
-
-static void remove_tree(const char *path)
-{
-    GDir *dir = g_file_test(path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open(path, 0, NULL);
-    const char *name;
-
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        remove_tree(child);
-    }
-    if (dir != NULL)
-        g_dir_close(dir);
-    g_remove(path);
 }
 
 static int tear_down(void **state)

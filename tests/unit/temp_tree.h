@@ -1,0 +1,5 @@
+/* Directories that a test makes for itself. */
+#pragma once
+
+/* Removes a file or a directory with all that is in it; a symbolic link itself, not what it points to. */
+void remove_tree(const char *path);
