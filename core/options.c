@@ -21,6 +21,7 @@ const char ibh_options_help[] =
     "  --confirm        keeps what --apply --confirm SECONDS did\n"
     "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
     "  --watch          stays, and repairs what changes\n"
+    "  --capture FILE   writes what --check reads of RDMA ports, and nothing else, into a new tar archive\n"
     "  --version, --help\n"
     "\n"
     "options\n"
@@ -31,7 +32,8 @@ const char ibh_options_help[] =
     "  --hook           with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0\n"
     "  --install        with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier\n"
     "  --config FILE    instead of /etc/ib-hook\n"
-    "  --sysfs DIR      instead of /sys\n"
+    "  --sysfs DIR      instead of /sys, and DIR/../proc instead of /proc; or what an archive of --capture unpacks\n"
+    "                   to: --show and --check then judge the RDMA ports of the host that it comes from\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"
@@ -52,34 +54,24 @@ enum {
     OPTION_CONFIRM,
     OPTION_HOOK,
     OPTION_INSTALL,
+    OPTION_CAPTURE,
     OPTION_LATER
 };
 
 /* Actions are numbered by IbhAction + 1. */
 static const struct option options_table[] = {
-    {"show", no_argument, NULL, IBH_ACTION_SHOW + 1},
-    {"check", no_argument, NULL, IBH_ACTION_CHECK + 1},
-    {"plan", no_argument, NULL, IBH_ACTION_PLAN + 1},
-    {"apply", no_argument, NULL, IBH_ACTION_APPLY + 1},
-    {"undo", no_argument, NULL, IBH_ACTION_UNDO + 1},
-    {"version", no_argument, NULL, IBH_ACTION_VERSION + 1},
-    {"help", no_argument, NULL, IBH_ACTION_HELP + 1},
-    {"iface", required_argument, NULL, OPTION_IFACE},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"format", required_argument, NULL, OPTION_FORMAT},
-    {"config", required_argument, NULL, OPTION_CONFIG},
-    {"sysfs", required_argument, NULL, OPTION_SYSFS},
-    {"verbose", no_argument, NULL, OPTION_VERBOSE},
-    {"quiet", no_argument, NULL, OPTION_QUIET},
-    {"color", required_argument, NULL, OPTION_COLOR},
-    {"confirm", optional_argument, NULL, OPTION_CONFIRM},
-    {"probe", optional_argument, NULL, OPTION_LATER},
-    {"render", optional_argument, NULL, OPTION_LATER},
-    {"watch", no_argument, NULL, IBH_ACTION_WATCH + 1},
-    {"hook", no_argument, NULL, OPTION_HOOK},
-    {"install", no_argument, NULL, OPTION_INSTALL},
-    {"family", required_argument, NULL, OPTION_FAMILY},
-    {NULL, 0, NULL, 0},
+    {"show", no_argument, NULL, IBH_ACTION_SHOW + 1},   {"check", no_argument, NULL, IBH_ACTION_CHECK + 1},
+    {"plan", no_argument, NULL, IBH_ACTION_PLAN + 1},   {"apply", no_argument, NULL, IBH_ACTION_APPLY + 1},
+    {"undo", no_argument, NULL, IBH_ACTION_UNDO + 1},   {"version", no_argument, NULL, IBH_ACTION_VERSION + 1},
+    {"help", no_argument, NULL, IBH_ACTION_HELP + 1},   {"iface", required_argument, NULL, OPTION_IFACE},
+    {"json", no_argument, NULL, OPTION_JSON},           {"format", required_argument, NULL, OPTION_FORMAT},
+    {"config", required_argument, NULL, OPTION_CONFIG}, {"sysfs", required_argument, NULL, OPTION_SYSFS},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},     {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"color", required_argument, NULL, OPTION_COLOR},   {"confirm", optional_argument, NULL, OPTION_CONFIRM},
+    {"probe", optional_argument, NULL, OPTION_LATER},   {"render", optional_argument, NULL, OPTION_LATER},
+    {"watch", no_argument, NULL, IBH_ACTION_WATCH + 1}, {"capture", required_argument, NULL, OPTION_CAPTURE},
+    {"hook", no_argument, NULL, OPTION_HOOK},           {"install", no_argument, NULL, OPTION_INSTALL},
+    {"family", required_argument, NULL, OPTION_FAMILY}, {NULL, 0, NULL, 0}, /* the last */
 };
 
 G_GNUC_PRINTF(2, 3) static gboolean refuse(GError **error, const char *format, ...)
@@ -190,6 +182,9 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return set_path(&options->config, "--config", optarg, error);
     case OPTION_SYSFS:
         return set_path(&options->sysfs, "--sysfs", optarg, error);
+    case OPTION_CAPTURE:
+        return set_path(&options->capture, "--capture", optarg, error) &&
+               set_action(options, IBH_ACTION_CAPTURE, has_action, error);
     case OPTION_VERBOSE:
         options->verbose = TRUE;
         return TRUE;
@@ -281,6 +276,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
     if (options->action == IBH_ACTION_WATCH && (options->ifaces->len || options->json))
         return refuse(error,
                       "--watch is about all interfaces, and speaks to the journal: --config and --sysfs go with it");
+    if (options->action == IBH_ACTION_CAPTURE && options->ifaces->len)
+        return refuse(error, "--capture is about all interfaces");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     return TRUE;
@@ -306,6 +303,7 @@ void ibh_options_clear(IbhOptions *options)
     g_clear_pointer(&options->ifaces, g_ptr_array_unref);
     g_clear_pointer(&options->config, g_free);
     g_clear_pointer(&options->sysfs, g_free);
+    g_clear_pointer(&options->capture, g_free);
     g_clear_pointer(&options->token, g_free);
 }
 

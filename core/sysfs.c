@@ -1,10 +1,8 @@
 #include "sysfs.h"
 
-#include <fcntl.h>
 #include <linux/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The default GIDs of the port's own netdev, or of the bond above it, come first; the rest of the table (rxe lists
  * 1,024 entries) holds the same netdevs again, and VLANs, which are found by the link they are stacked on. */
@@ -12,49 +10,13 @@
 
 /* One port of an RDMA device. */
 typedef struct {
-    const char *root;
+    IbhTree *tree;
     const char *device; /* "mlx5_1" */
     const char *port;   /* "1" */
     guint8 gid[16];     /* the first of its table */
     gboolean has_gid;
     GPtrArray *ndevs; /* char *: netdevs that its GID table names */
 } Port;
-
-/* The first line of a small file, without its newline; "" where there is none. */
-static void read_line(const char *path, char *line, gsize size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    gssize n = fd < 0 ? -1 : read(fd, line, size - 1);
-
-    if (fd >= 0)
-        close(fd);
-    line[n > 0 ? n : 0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-}
-
-G_GNUC_PRINTF(3, 4) static void read_attribute(char *line, gsize size, const char *format, ...)
-{
-    g_autofree char *path = NULL;
-    va_list args;
-
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
-    read_line(path, line, size);
-}
-
-static GPtrArray *list_directory(const char *path)
-{
-    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    GDir *dir = g_dir_open(path, 0, NULL);
-    const char *name;
-
-    while (dir && (name = g_dir_read_name(dir)))
-        g_ptr_array_add(names, g_strdup(name));
-    if (dir)
-        g_dir_close(dir);
-    return names;
-}
 
 /* ---- what a port says ---- */
 
@@ -63,7 +25,7 @@ static void read_gid(Port *port)
     char text[64];
     IbhIp ip;
 
-    read_attribute(text, sizeof text, "%s/class/infiniband/%s/ports/%s/gids/0", port->root, port->device, port->port);
+    ibh_tree_line(port->tree, text, sizeof text, "sys/class/infiniband/%s/ports/%s/gids/0", port->device, port->port);
     port->has_gid = strchr(text, ':') && ibh_ip_parse(text, &ip); /* written like an IPv6 address */
     if (port->has_gid)
         memcpy(port->gid, ip.bytes, sizeof port->gid);
@@ -74,8 +36,8 @@ static void read_ndevs(Port *port)
     for (int i = 0; i < N_NDEVS; i++) {
         char name[64];
 
-        read_attribute(name, sizeof name, "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->root,
-                       port->device, port->port, i);
+        ibh_tree_line(port->tree, name, sizeof name, "sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d",
+                      port->device, port->port, i);
         if (name[0] && !g_ptr_array_find_with_equal_func(port->ndevs, name, g_str_equal, NULL))
             g_ptr_array_add(port->ndevs, g_strdup(name));
     }
@@ -85,9 +47,7 @@ static void read_ndevs(Port *port)
 
 static gboolean is_of_device(const Port *port, const char *iface)
 {
-    g_autofree char *path = g_strdup_printf("%s/class/infiniband/%s/device/net/%s", port->root, port->device, iface);
-
-    return access(path, F_OK) == 0;
+    return ibh_tree_has(port->tree, "sys/class/infiniband/%s/device/net/%s", port->device, iface);
 }
 
 /* Several ports may share one device (mlx4): dev_port counts from 0. */
@@ -95,7 +55,7 @@ static gboolean is_of_port(const Port *port, const char *iface)
 {
     char dev_port[16];
 
-    read_attribute(dev_port, sizeof dev_port, "%s/class/net/%s/dev_port", port->root, iface);
+    ibh_tree_line(port->tree, dev_port, sizeof dev_port, "sys/class/net/%s/dev_port", iface);
     return !dev_port[0] || atoi(dev_port) + 1 == atoi(port->port);
 }
 
@@ -149,27 +109,23 @@ static void find_links_of_port(const Port *port, GArray *links)
     }
 }
 
-static void find_virtual_functions(const char *root, GArray *links)
+static void find_virtual_functions(IbhTree *tree, GArray *links)
 {
     for (guint i = 0; i < links->len; i++) {
         IbhLink *link = &g_array_index(links, IbhLink, i);
-        g_autofree char *path = NULL;
 
-        if (!link->rdma[0] && link->type != ARPHRD_INFINIBAND)
-            continue;
-        path = g_strdup_printf("%s/class/net/%s/device/physfn", root, link->name);
-        link->vf = access(path, F_OK) == 0;
+        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
+            link->vf = ibh_tree_has(tree, "sys/class/net/%s/device/physfn", link->name);
     }
 }
 
-static void find_links_of_device(const char *root, const char *device, GArray *links)
+static void find_links_of_device(IbhTree *tree, const char *device, GArray *links)
 {
-    g_autofree char *path = g_strdup_printf("%s/class/infiniband/%s/ports", root, device);
-    g_autoptr(GPtrArray) ports = list_directory(path);
+    g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
 
     for (guint i = 0; i < ports->len; i++) {
         g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
-        Port port = {.root = root, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
+        Port port = {.tree = tree, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
 
         read_gid(&port);
         read_ndevs(&port);
@@ -177,12 +133,19 @@ static void find_links_of_device(const char *root, const char *device, GArray *l
     }
 }
 
-void ibh_sysfs_find_rdma(const char *root, GArray *links)
+void ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links)
 {
-    g_autofree char *path = g_strdup_printf("%s/class/infiniband", root);
-    g_autoptr(GPtrArray) devices = list_directory(path);
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
 
     for (guint i = 0; i < devices->len; i++)
-        find_links_of_device(root, g_ptr_array_index(devices, i), links);
-    find_virtual_functions(root, links);
+        find_links_of_device(tree, g_ptr_array_index(devices, i), links);
+    find_virtual_functions(tree, links);
+}
+
+void ibh_sysfs_find_rdma(const char *sysfs, GArray *links)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, sysfs);
+    ibh_sysfs_find_rdma_in(&tree, links);
 }
