@@ -231,9 +231,9 @@ static void judge_modules(Judge *judge)
 /* ---- ports ---- */
 
 typedef enum {
-    PORT_USED,     /* it matters: it has an address, somebody asked for it, or nothing is known of it */
-    PORT_UNUSED,   /* it has a netdev, which has no address */
-    PORT_ELSEWHERE /* its netdev is in another network namespace: a container's */
+    PORT_USED,      /* it matters: it has an address, somebody asked for it, or nothing is known of it */
+    PORT_UNUSED,    /* it has a netdev, which has no address: perhaps because the port is not active */
+    PORT_LEFT_ALONE /* an Ethernet port like that, or one whose netdev is in another network namespace: a container's */
 } Usage;
 
 /* The netdev that speaks for the port: one that was asked for, else a rail, else one with an address, else any. */
@@ -257,15 +257,16 @@ static const IbhPortNic *nic_of_port(const Judge *judge, const IbhPort *port)
 static Usage usage_of(const Judge *judge, const IbhPort *port, const IbhPortNic *nic)
 {
     const IbhFabric *fabric = judge->fabric;
+    gboolean ethernet = port->layer == IBH_LAYER_ETHERNET;
 
+    if (nic && (nic->used || nic->rail || !fabric->knows_usage || judge->only))
+        return PORT_USED;
     if (nic)
-        return nic->used || nic->rail || !fabric->knows_usage || judge->only ? PORT_USED : PORT_UNUSED;
-    if (port->layer == IBH_LAYER_ETHERNET && port->phys_state == IBH_PHYS_DISABLED)
-        return PORT_ELSEWHERE; /* it says what its netdev is: down; and there is nobody who wants it up */
+        return ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
+    if (ethernet && port->phys_state == IBH_PHYS_DISABLED)
+        return PORT_LEFT_ALONE; /* it says what its netdev is: down; and there is nobody who wants it up */
     /* Without IPoIB an InfiniBand port has no netdev anywhere. */
-    return fabric->complete && (port->layer != IBH_LAYER_INFINIBAND || fabric->modules[IBH_MODULE_IPOIB])
-               ? PORT_ELSEWHERE
-               : PORT_USED;
+    return fabric->complete && (ethernet || fabric->modules[IBH_MODULE_IPOIB]) ? PORT_LEFT_ALONE : PORT_USED;
 }
 
 static gboolean is_omni_path(const IbhPort *port)
@@ -347,27 +348,34 @@ static gboolean lacks_sm(const IbhPort *port)
     return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state >= IBH_PORT_INIT;
 }
 
-static void judge_port(Judge *judge, const IbhPort *port)
+static void say_port(Judge *judge, const IbhPort *port, const IbhPortNic *nic, Usage usage)
 {
     static const char *const layers[] = {"unknown link layer", "InfiniBand", "Ethernet"};
+    const char *more = "";
+
+    if (usage == PORT_LEFT_ALONE)
+        more = nic ? ", left alone: it has no address" : ", left to who has its interface";
+    else if (port->layer == IBH_LAYER_INFINIBAND)
+        more = port->sm_lid == IBH_UNKNOWN ? ", SM lid not known" : ", with a subnet manager";
+    say(judge, "%s: %s, %s: %s, %s%s", port->name, nic ? nic->iface : "no interface here", layers[port->layer],
+        state_name(port->state), phys_name(port->phys_state), more);
+}
+
+static void judge_port(Judge *judge, const IbhPort *port)
+{
     const IbhPortNic *nic = nic_of_port(judge, port);
     Usage usage = usage_of(judge, port, nic);
 
-    if (!is_asked(judge, nic ? nic->iface : "") || (judge->only && !nic))
+    if (judge->only && (!nic || !is_asked(judge, nic->iface)))
         return;
     if (port->state == IBH_UNKNOWN)
         say(judge, "%s: state not known", port->name);
-    else if (usage != PORT_ELSEWHERE && lacks_sm(port))
+    else if (usage != PORT_LEFT_ALONE && lacks_sm(port))
         find_no_sm(judge, port, nic);
-    else if (usage != PORT_ELSEWHERE && !is_active(port))
+    else if (usage != PORT_LEFT_ALONE && !is_active(port))
         find_not_active(judge, port, nic, usage);
     else
-        say(judge, "%s: %s%s%s: %s, %s%s", port->name, nic ? nic->iface : "no interface here", nic ? ", " : "; ",
-            layers[port->layer], state_name(port->state), phys_name(port->phys_state),
-            usage == PORT_ELSEWHERE                                              ? ", left to who has its interface"
-            : port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == IBH_UNKNOWN ? ", SM lid not known"
-            : port->layer == IBH_LAYER_INFINIBAND                                ? ", with a subnet manager"
-                                                                                 : "");
+        say_port(judge, port, nic, usage);
 }
 
 /* ---- P_Keys ---- */
@@ -490,8 +498,8 @@ static void judge_mode_mtu(Judge *judge, const IbhPortNic *nic)
             "are too large for one of them",
             own, other, model->iface, ibh_prefix_format(subnet, text));
     } else {
-        say(judge, "%s: %s%s%s", nic->iface, own[0] ? own : "MTU not known", model ? ", as " : "",
-            model ? model->iface : "");
+        say(judge, "%s: %s%s%s", nic->iface, own[0] ? own : "MTU not known", own[0] && model ? ", as " : "",
+            own[0] && model ? model->iface : "");
     }
 }
 

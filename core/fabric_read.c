@@ -19,13 +19,13 @@
 
 /* ---- numbers ---- */
 
-/* What begins with a number, in whatever base it is written. */
+/* "4: ACTIVE", "0x8002", "2044" */
 static int number_of(const char *text)
 {
     char *end;
     guint64 value = g_ascii_strtoull(text, &end, 0);
 
-    return g_ascii_isdigit(text[0]) && end != text && value <= G_MAXINT ? (int)value : IBH_UNKNOWN;
+    return g_ascii_isdigit(text[0]) && (!*end || *end == ':') && value <= G_MAXINT ? (int)value : IBH_UNKNOWN;
 }
 
 static int port_number(IbhTree *tree, const IbhPort *port, const char *attribute)

@@ -60,18 +60,30 @@ enum {
 
 /* Actions are numbered by IbhAction + 1. */
 static const struct option options_table[] = {
-    {"show", no_argument, NULL, IBH_ACTION_SHOW + 1},   {"check", no_argument, NULL, IBH_ACTION_CHECK + 1},
-    {"plan", no_argument, NULL, IBH_ACTION_PLAN + 1},   {"apply", no_argument, NULL, IBH_ACTION_APPLY + 1},
-    {"undo", no_argument, NULL, IBH_ACTION_UNDO + 1},   {"version", no_argument, NULL, IBH_ACTION_VERSION + 1},
-    {"help", no_argument, NULL, IBH_ACTION_HELP + 1},   {"iface", required_argument, NULL, OPTION_IFACE},
-    {"json", no_argument, NULL, OPTION_JSON},           {"format", required_argument, NULL, OPTION_FORMAT},
-    {"config", required_argument, NULL, OPTION_CONFIG}, {"sysfs", required_argument, NULL, OPTION_SYSFS},
-    {"verbose", no_argument, NULL, OPTION_VERBOSE},     {"quiet", no_argument, NULL, OPTION_QUIET},
-    {"color", required_argument, NULL, OPTION_COLOR},   {"confirm", optional_argument, NULL, OPTION_CONFIRM},
-    {"probe", optional_argument, NULL, OPTION_LATER},   {"render", optional_argument, NULL, OPTION_LATER},
-    {"watch", no_argument, NULL, IBH_ACTION_WATCH + 1}, {"capture", required_argument, NULL, OPTION_CAPTURE},
-    {"hook", no_argument, NULL, OPTION_HOOK},           {"install", no_argument, NULL, OPTION_INSTALL},
-    {"family", required_argument, NULL, OPTION_FAMILY}, {NULL, 0, NULL, 0}, /* the last */
+    {"show", no_argument, NULL, IBH_ACTION_SHOW + 1},
+    {"check", no_argument, NULL, IBH_ACTION_CHECK + 1},
+    {"plan", no_argument, NULL, IBH_ACTION_PLAN + 1},
+    {"apply", no_argument, NULL, IBH_ACTION_APPLY + 1},
+    {"undo", no_argument, NULL, IBH_ACTION_UNDO + 1},
+    {"version", no_argument, NULL, IBH_ACTION_VERSION + 1},
+    {"help", no_argument, NULL, IBH_ACTION_HELP + 1},
+    {"iface", required_argument, NULL, OPTION_IFACE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"format", required_argument, NULL, OPTION_FORMAT},
+    {"config", required_argument, NULL, OPTION_CONFIG},
+    {"sysfs", required_argument, NULL, OPTION_SYSFS},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"color", required_argument, NULL, OPTION_COLOR},
+    {"confirm", optional_argument, NULL, OPTION_CONFIRM},
+    {"probe", optional_argument, NULL, OPTION_LATER},
+    {"render", optional_argument, NULL, OPTION_LATER},
+    {"watch", no_argument, NULL, IBH_ACTION_WATCH + 1},
+    {"capture", required_argument, NULL, OPTION_CAPTURE}, /* an action with an argument */
+    {"hook", no_argument, NULL, OPTION_HOOK},
+    {"install", no_argument, NULL, OPTION_INSTALL},
+    {"family", required_argument, NULL, OPTION_FAMILY},
+    {NULL, 0, NULL, 0},
 };
 
 G_GNUC_PRINTF(2, 3) static gboolean refuse(GError **error, const char *format, ...)
