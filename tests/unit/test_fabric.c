@@ -42,6 +42,16 @@ static int tear_down(void **state)
 
 /* ---- trees ---- */
 
+/* Thousands of files: g_file_set_contents() would wait for the disk at each. */
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
 /* `text` NULL: a directory. */
 static void put(const char *path, const char *text)
 {
@@ -52,7 +62,7 @@ static void put(const char *path, const char *text)
 
     assert_int_equal(g_mkdir_with_parents(parent, 0755), 0);
     if (line)
-        assert_true(g_file_set_contents(full, line, -1, NULL));
+        write_file(full, line);
 }
 
 static void take_away(const char *path)
@@ -261,7 +271,7 @@ static void write_table(const GPtrArray *faults)
     }
     g_string_append_printf(text, "\n%u faults injected, %u named (%u %%), %u findings invented.\n", n, named,
                            n ? 100 * named / n : 0, invented);
-    assert_true(g_file_set_contents(path, text->str, -1, NULL));
+    write_file(path, text->str);
 }
 
 static void test_faults(void **state)
@@ -435,20 +445,17 @@ static void test_nonsense(void **state)
                                         "\\377\\376", "4294967296: X", "ACTIVE", "%s%n", "::::"};
 
     (void)state;
+    put_host("mlx5-infiniband");
     for (gsize i = 0; i < G_N_ELEMENTS(ATTRIBUTES); i++) {
-        for (gsize j = 0; j < G_N_ELEMENTS(TEXTS); j++) {
-            g_autofree char *path = g_strconcat("sys/class/infiniband/mlx5_0/ports/1/", ATTRIBUTES[i], NULL);
-            g_autoptr(GPtrArray) findings = NULL;
-            g_autofree char *found = NULL;
+        g_autofree char *path = g_strconcat("sys/class/infiniband/mlx5_0/ports/1/", ATTRIBUTES[i], NULL);
+        g_autofree char *full = g_build_filename(root, path, NULL), *right = NULL;
 
-            put_host("mlx5-infiniband");
+        assert_true(g_file_get_contents(full, &right, NULL, NULL));
+        for (gsize j = 0; j < G_N_ELEMENTS(TEXTS); j++) {
             put(path, TEXTS[j]);
-            findings = judge(NULL, NULL);
-            found = describe_findings(findings);
-            assert_string_equal(found, "nothing");
-            tear_down(NULL);
-            set_up(NULL);
+            expect(NULL, "nothing");
         }
+        write_file(full, right);
     }
 }
 
@@ -528,6 +535,8 @@ int main(int argc, char **argv)
 
     (void)argc;
     program = argv[0];
+    if (access("/dev/shm", W_OK) == 0) /* not the disk: tens of thousands of files come and go */
+        g_setenv("TMPDIR", "/dev/shm", FALSE);
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
