@@ -3,6 +3,7 @@
 #   make         build        make install DESTDIR=… PREFIX=/usr        make deps    what build and tests need
 
 PREFIX ?= /usr
+PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 BUILD ?= build
 CC ?= cc
 CFLAGS ?= -O2 -g
@@ -22,15 +23,25 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
 PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply arp options check json report report_text report_json)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm)
+EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm host manager)
 COMMAND := core/main
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 
-all: $(BUILD)/ib-hook
+# libnm is for nm.so alone, which is left out where it is missing.
+NM ?= $(shell pkg-config --exists 'libnm >= 1.22' && echo $(BUILD)/nm.so)
+
+all: $(BUILD)/ib-hook $(NM)
 
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS) -ldl
+
+$(BUILD)/core/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
+
+$(BUILD)/nm.so: nm-dispatcher/connections.c
+	@mkdir -p $(@D)
+	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libnm)) -MMD -MP \
+	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $< $(shell pkg-config --libs libnm)
 
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))
@@ -41,16 +52,17 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+-include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
 # ---- installing ----------------------------------------------------------------------------------
 
 SBINDIR ?= $(PREFIX)/sbin
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
 
-install: $(BUILD)/ib-hook
+install: $(BUILD)/ib-hook $(NM)
 	install -D -m 0755 $(BUILD)/ib-hook $(DESTDIR)$(SBINDIR)/ib-hook
 	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+	$(if $(NM),install -D -m 0644 $(NM) $(DESTDIR)$(PLUGINDIR)/nm.so)
 
 # ---- set-up and demonstration --------------------------------------------------------------------
 

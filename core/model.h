@@ -206,6 +206,13 @@ typedef struct {
     IbhIp ip;
 } IbhNeighbour;
 
+/* Who configures a netdev, as far as its state files tell. */
+typedef struct {
+    int ifindex;
+    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nobody */
+    char *connection; /* what it calls the configuration of this netdev; NULL: unknown, or none */
+} IbhManager;
+
 typedef struct {
     GArray *links;          /* IbhLink */
     GArray *addresses;      /* IbhAddress, in the kernel's order */
@@ -213,6 +220,7 @@ typedef struct {
     GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
     GArray *neighbours;     /* IbhNeighbour: dynamic entries; read only for --undo */
+    GArray *managers;       /* IbhManager; read only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;
@@ -231,4 +239,5 @@ IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
+const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: nobody */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

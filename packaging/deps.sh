@@ -4,10 +4,10 @@ set -eu
 
 packages() { # MANAGER GROUP
     case $1/$2 in
-        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev iproute2 util-linux procps ;;
+        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
         apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping libcap2-bin hyperfine ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
-        dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel iproute util-linux procps-ng ;;
+        dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
         dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
         *)
