@@ -10,6 +10,6 @@
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot);
 
 /* What nm.so exports. Of the IbhManager that are NetworkManager's it sets the connection to its name, and the manager
- * to NULL where NetworkManager only watches. It returns after this time at the latest. */
+ * to NULL where NetworkManager only watches; and it says where it prunes. It returns after this time at the latest. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);

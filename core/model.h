@@ -211,6 +211,8 @@ typedef struct {
     int ifindex;
     const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nobody */
     char *connection; /* what it calls the configuration of this netdev; NULL: unknown, or none */
+    gboolean prunes4; /* it deletes what routes by this netdev it did not make itself, in all tables */
+    gboolean prunes6;
 } IbhManager;
 
 typedef struct {

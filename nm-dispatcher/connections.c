@@ -6,6 +6,7 @@
 
 #include <NetworkManager.h>
 #include <net/if.h>
+#include <stdio.h>
 
 /* The address that the D-Bus specification fixes. libnm would take another one from the environment. */
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
@@ -83,6 +84,25 @@ static NMDevice *find_device(NMClient *client, int ifindex)
     return NULL;
 }
 
+/* Up to 1.34, an explicit route-table, be it main's, makes all tables NetworkManager's own as far as the device goes. */
+static gboolean has_all_tables(NMClient *client)
+{
+    const char *version = nm_client_get_version(client);
+    unsigned major, minor;
+
+    return version && sscanf(version, "%u.%u", &major, &minor) == 2 && major == 1 && minor < 36;
+}
+
+static void find_route_tables(NMActiveConnection *active, IbhManager *manager)
+{
+    NMRemoteConnection *remote = nm_active_connection_get_connection(active);
+    NMSettingIPConfig *four = remote ? nm_connection_get_setting_ip4_config(NM_CONNECTION(remote)) : NULL;
+    NMSettingIPConfig *six = remote ? nm_connection_get_setting_ip6_config(NM_CONNECTION(remote)) : NULL;
+
+    manager->prunes4 = four && nm_setting_ip_config_get_route_table(four);
+    manager->prunes6 = six && nm_setting_ip_config_get_route_table(six);
+}
+
 static void name_connection(NMClient *client, IbhManager *manager)
 {
     NMDevice *device = find_device(client, manager->ifindex);
@@ -93,6 +113,8 @@ static void name_connection(NMClient *client, IbhManager *manager)
         return;
     if (!nm_device_get_managed(device) || (active && (nm_active_connection_get_state_flags(active) & EXTERNAL)))
         manager->name = NULL;
+    if (active && has_all_tables(client))
+        find_route_tables(active, manager);
     g_free(manager->connection);
     manager->connection = g_strdup(id);
 }
