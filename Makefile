@@ -108,7 +108,11 @@ check-sanitized:
 check-valgrind: unit-tests
 	@set -e; for t in $(UNIT_TESTS); do IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full $$t; done
 
-check-netns: all tools
+# A NetworkManager that is installed would take this machine's interfaces; the tests keep theirs to themselves.
+$(BUILD)/unpacked/.complete:
+	@packaging/deps.sh unpack $(BUILD)/unpacked network-manager dbus
+
+check-netns: all tools $(BUILD)/unpacked/.complete
 	@tests/netns/run
 
 # Exactly these files, and a program that says its version.
