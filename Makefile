@@ -109,10 +109,10 @@ check-valgrind: unit-tests
 	@set -e; for t in $(UNIT_TESTS); do IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full $$t; done
 
 # A NetworkManager that is installed would take this machine's interfaces; the tests keep theirs to themselves.
-$(BUILD)/unpacked/.complete:
-	@packaging/deps.sh unpack $(BUILD)/unpacked network-manager dbus
+$(BUILD)-unpacked/.complete:
+	@packaging/deps.sh unpack $(BUILD)-unpacked network-manager dbus
 
-check-netns: all tools $(BUILD)/unpacked/.complete
+check-netns: all tools $(BUILD)-unpacked/.complete
 	@tests/netns/run
 
 # Exactly these files, and a program that says its version.
@@ -137,7 +137,7 @@ lint:
 	@clang-tidy --quiet $(wildcard core/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) 2>/dev/null
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(BUILD)-unpacked
 
 .PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-install lint \
         unit-tests tools clean

@@ -5,9 +5,9 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$rooted" = yes ] || skip "NetworkManager needs the real root"
-unpacked=$top/build/unpacked
+unpacked=$top/build-unpacked
 PATH=$PATH:$unpacked/usr/sbin:$unpacked/usr/bin
-type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make build/unpacked/.complete"
+type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make build-unpacked/.complete"
 needs dbus-daemon nmcli strace
 libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu)
 make_wire # a namespace for the other ends
