@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "emit.h"
+#include "legacy.h"
 #include "want.h"
 
 #include <errno.h>
@@ -517,6 +518,21 @@ static void judge_manager(Check *check, const IbhNic *nic)
     }
 }
 
+static void judge_scripts(Check *check, const IbhNic *nic)
+{
+    const GPtrArray *scripts = check->rails->snapshot->scripts;
+
+    for (guint i = 0; i < scripts->len; i++) {
+        const IbhScript *script = g_ptr_array_index(scripts, i);
+        g_autofree char *command = ibh_legacy_command(script, check->rails, nic);
+
+        if (command)
+            find(check, nic->link->name, IBH_WARNING, "legacy-script",
+                 ibh_legacy_fix(script, check->rails, nic, command), "%s routes it, too (%s): one of the two is enough",
+                 script->path, command);
+    }
+}
+
 static void judge_duplicates(Check *check, const IbhNic *nic)
 {
     const GArray *addresses = check->rails->snapshot->addresses;
@@ -625,6 +641,7 @@ static void judge_rail(Check *check, const IbhNic *nic)
         judge_sysctls(check, nic);
     judge_errors_in_main(check, nic);
     judge_manager(check, nic);
+    judge_scripts(check, nic);
     judge_duplicates(check, nic);
     judge_foreign_rules(check, nic);
     judge_foreign_routes(check, nic);

@@ -297,6 +297,13 @@ static void manager_clear(gpointer data)
     g_free(((IbhManager *)data)->connection);
 }
 
+void ibh_script_free(IbhScript *script)
+{
+    g_free(script->path);
+    g_free(script->text);
+    g_free(script);
+}
+
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
@@ -308,6 +315,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
     g_array_set_clear_func(snapshot->managers, manager_clear);
+    snapshot->scripts = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_script_free);
     snapshot->state = ibh_state_new();
     return snapshot;
 }
@@ -322,6 +330,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->routes);
     g_array_unref(snapshot->neighbours);
     g_array_unref(snapshot->managers);
+    g_ptr_array_unref(snapshot->scripts);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
 }

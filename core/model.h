@@ -215,6 +215,23 @@ typedef struct {
     gboolean prunes6;
 } IbhManager;
 
+/* What somebody wrote by hand that may program a rail, too. */
+typedef enum {
+    IBH_SCRIPT_SHELL,   /* a hook: whoever is rid of it is rid of what it does */
+    IBH_SCRIPT_STANZAS, /* /etc/network/interfaces: commands among other things */
+    IBH_SCRIPT_RULES,   /* rule-IFACE: what follows `ip rule add` */
+    IBH_SCRIPT_ROUTES,  /* route-IFACE: what follows `ip route add` */
+    IBH_SCRIPT_NETPLAN  /* from: ADDRESS, in a routing-policy: */
+} IbhScriptKind;
+
+typedef struct {
+    IbhScriptKind kind;
+    char *path;
+    char *text;
+} IbhScript;
+
+void ibh_script_free(IbhScript *script);
+
 typedef struct {
     GArray *links;          /* IbhLink */
     GArray *addresses;      /* IbhAddress, in the kernel's order */
@@ -223,6 +240,7 @@ typedef struct {
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
     GArray *neighbours;     /* IbhNeighbour: dynamic entries; read only for --undo */
     GArray *managers;       /* IbhManager; read only for --show and --check */
+    GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;

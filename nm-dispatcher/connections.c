@@ -84,7 +84,7 @@ static NMDevice *find_device(NMClient *client, int ifindex)
     return NULL;
 }
 
-/* Up to 1.34, an explicit route-table, be it main's, makes all tables NetworkManager's own as far as the device goes. */
+/* Before 1.36, an explicit route-table, be it main's, makes NetworkManager prune the device's routes in all tables. */
 static gboolean has_all_tables(NMClient *client)
 {
     const char *version = nm_client_get_version(client);
