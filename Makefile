@@ -123,7 +123,7 @@ check-install: all
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
+C_FILES = $(wildcard core/*.[ch] nm-dispatcher/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
 SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run
 
 lint:
@@ -133,8 +133,9 @@ lint:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/gcc CC=gcc WERROR=-Werror all tools unit-tests
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core
-	@clang-tidy --quiet $(wildcard core/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) 2>/dev/null
+	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
+	@clang-tidy --quiet $(wildcard core/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
+	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libnm)) 2>/dev/null
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked

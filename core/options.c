@@ -28,7 +28,7 @@ const char ibh_options_help[] =
     "  --format FORMAT  text or json\n"
     "  --confirm SECONDS  with --apply: undone again, unless ib-hook --confirm comes in time\n"
     "  --config FILE    instead of /etc/ib-hook\n"
-    "  --sysfs DIR      instead of /sys\n"
+    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc come from beside it\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"

@@ -60,6 +60,7 @@ static NMClient *ask(guint milliseconds)
     g_main_context_push_thread_default(question->context);
     g_source_set_callback(timeout, give_up, question, NULL);
     g_source_attach(timeout, question->context);
+    g_source_unref(timeout);
     g_dbus_connection_new_for_address(
         SYSTEM_BUS, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
         NULL, NULL, have_bus, question);
