@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define STATE_MAX ((gsize)1024 * 1024)
 #define NM_MILLISECONDS 2000
@@ -102,14 +103,17 @@ static gboolean pickle_has(const char *data, gsize size, const char *word)
     return FALSE;
 }
 
-/* ifupdown2 keeps its stanzas where everybody could have put a file. */
+/* ifupdown2 keeps its stanzas where everybody could have put a file, and where they outlive it: its lock is of this
+ * boot. */
 static gboolean by_ifupdown2(const char *root, const IbhLink *link, IbhManager *manager)
 {
     g_autofree char *path = g_strconcat(root, "/var/tmp/network/ifstatenew", NULL);
+    g_autofree char *lock = g_strconcat(root, "/run/network/ifstatelock", NULL);
     g_autofree char *data = NULL;
     gsize size;
 
-    if (!ibh_file_read_trusted(path, STATE_MAX, &data, &size, NULL) || !pickle_has(data, size, link->name))
+    if (access(lock, F_OK) != 0 || !ibh_file_read_trusted(path, STATE_MAX, &data, &size, NULL) ||
+        !pickle_has(data, size, link->name))
         return FALSE;
     manager->name = "ifupdown2";
     manager->connection = g_strdup(link->name);

@@ -88,12 +88,17 @@ ib1 ifupdown-ng work"
 
 clear
 write var/tmp/network/ifstatenew ""
+write run/network/ifstatelock ""
 printf '\x80\x04\x95\x8c\x04name\x94\x8c\x03ib0\x94\x8c\x04ib1x\x94.' >$tree/var/tmp/network/ifstatenew
 as "ifupdown2" "ib0 ifupdown2 ib0
 ib1 null null"
 printf '\x80\x02(X\x04\x00\x00\x00nameq\x03X\x03\x00\x00\x00ib1q\x04.' >$tree/var/tmp/network/ifstatenew
 as "ifupdown2 with an older Python" "ib0 null null
 ib1 ifupdown2 ib1"
+rm $tree/run/network/ifstatelock
+as "ifupdown2, before the last reboot" "ib0 null null
+ib1 null null"
+write run/network/ifstatelock ""
 chmod 0666 $tree/var/tmp/network/ifstatenew
 as "what anybody could have written" "ib0 null null
 ib1 null null"
