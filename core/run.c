@@ -4,6 +4,8 @@
 #include "caps.h"
 #include "confirm.h"
 #include "files.h"
+#include "host.h"
+#include "manager.h"
 #include "report.h"
 #include "snapshot.h"
 #include "state.h"
@@ -535,6 +537,8 @@ static int run_check(Run *run)
     if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
         !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_host_read_scripts(run->options->sysfs, run->snapshot);
+    ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
     report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
     g_string_append(run->out, text);
