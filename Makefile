@@ -141,6 +141,10 @@ $(BUILD)-unpacked/.complete:
 check-netns: all tools $(BUILD)-unpacked/.complete
 	@tests/netns/run
 
+# Every system call fails, or is the last one; races; poor surroundings.
+check-faults: all tools
+	@TESTS=tests/faults LIMIT=300 tests/netns/run
+
 # Exactly these files, and a program that says its version.
 check-install: all
 	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR=$(CURDIR)/$(BUILD)/root PREFIX=/usr
@@ -150,7 +154,7 @@ check-install: all
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch])
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh tests/faults/*.sh) tests/netns/run
 
 lint:
 	@packaging/deps.sh lint
@@ -166,6 +170,6 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-install lint \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-install check-faults lint \
         unit-tests tools clean
 .SECONDARY:
