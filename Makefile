@@ -110,8 +110,10 @@ $(BUILD)/tests/unit/%.o: ALL_CFLAGS += -Itests/unit -DIBH_TESTS='"$(CURDIR)/test
 $(BUILD)/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(UNIT_SHARED)) $(BUILD)/libibhook-pure.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(shell pkg-config --libs cmocka glib-2.0)
 
-TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/%,$(wildcard tests/tools/*.c))
-$(TOOLS): $(BUILD)/%: $(BUILD)/tests/tools/%.o
+TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/%,$(filter-out %/garble.c,$(wildcard tests/tools/*.c))) $(BUILD)/garble.so
+$(BUILD)/garble.so: tests/tools/garble.c
+	$(CC) $(filter-out -fPIE -Wpedantic,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
+$(filter-out %.so,$(TOOLS)): $(BUILD)/%: $(BUILD)/tests/tools/%.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^
 
 unit-tests: $(UNIT_TESTS)
