@@ -1,6 +1,7 @@
 # ib-hook: every NIC its own rail.
 #   make demo    set-up, build, and a look at it working        make check    set-up, build, all tests
 #   make         build        make install DESTDIR=… PREFIX=/usr        make deps    what build and tests need
+#   make deb     a package    make rpm                                   make check-packages
 
 PREFIX ?= /usr
 BUILD ?= build
@@ -43,14 +44,7 @@ $(BUILD)/%.o: %.c
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-# ---- installing ----------------------------------------------------------------------------------
-
-SBINDIR ?= $(PREFIX)/sbin
-DOCDIR ?= $(PREFIX)/share/doc/ib-hook
-
-install: $(BUILD)/ib-hook
-	install -D -m 0755 $(BUILD)/ib-hook $(DESTDIR)$(SBINDIR)/ib-hook
-	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+include packaging/packages.mk
 
 # ---- set-up and demonstration --------------------------------------------------------------------
 
@@ -99,16 +93,10 @@ check-valgrind: unit-tests
 check-netns: all tools
 	@tests/netns/run
 
-# Exactly these files, and a program that says its version.
-check-install: all
-	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR=$(CURDIR)/$(BUILD)/root PREFIX=/usr
-	@cd $(BUILD)/root && find . -type f | sort | diff $(CURDIR)/tests/installed-files -
-	@$(BUILD)/root/usr/sbin/ib-hook --version
-
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -123,6 +111,6 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-install lint \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns lint \
         unit-tests tools clean
 .SECONDARY:
