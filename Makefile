@@ -22,13 +22,22 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
-PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply arp options check json report report_text report_json)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm)
+PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check json \
+                         report report_text report_json report_log)
+EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm \
+                           journal hook events notify watch)
 COMMAND := core/main
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 
-all: $(BUILD)/ib-hook
+# The thin programs in the hook directories: each is one main.c.
+HOOKS := nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg
+
+all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%)
+
+$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
@@ -95,7 +104,7 @@ check-netns: all tools
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch])
 SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run $(PACKAGING_SHELL)
 
 lint:

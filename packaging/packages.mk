@@ -25,8 +25,8 @@ install-files: all
 	install -m 0755 $(addprefix $(BUILD)/hooks/,nm-dispatcher networkd-dispatcher ifupdown) $(DESTDIR)$(LIBEXECDIR)
 	install -m 0755 $(BUILD)/hooks/rhel-ifcfg $(DESTDIR)$(LIBEXECDIR)/ifup-local
 	ln -sf ifup-local $(DESTDIR)$(LIBEXECDIR)/ifdown-local
-	install -D -m 0644 $(BUILD)/nm.so $(DESTDIR)$(PLUGINDIR)/nm.so
-	install -d $(DESTDIR)$(UNITDIR)
+	install -d $(DESTDIR)$(PLUGINDIR) $(DESTDIR)$(UNITDIR)
+	$(if $(NM),install -m 0644 $(NM) $(DESTDIR)$(PLUGINDIR)/nm.so)
 	for unit in $(UNITS); do \
 	    $(RELOCATE) packaging/systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && chmod 0644 $(DESTDIR)$(UNITDIR)/$$unit || exit; \
 	done
