@@ -49,7 +49,7 @@ rpm:
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* tests/packages/*.sh)
+PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* tests/packages/*.sh) tests/packages/chroot
 
 # Exactly these files, and a program that says its version.
 check-install: all
@@ -58,6 +58,7 @@ check-install: all
 	@$(BUILD)/root/usr/sbin/ib-hook --version
 
 check-packages: all deb rpm
-	@LIMIT=120 tests/packages/run
+	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
+	@LIMIT=150 tests/packages/run
 
 .PHONY: install install-files deb rpm check-install check-packages
