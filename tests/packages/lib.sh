@@ -17,7 +17,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 deb=$(echo "$top"/build/deb/ib-hook_*.deb)
 rpm=$(echo "$top"/build/rpm/RPMS/*/*.rpm)
 CHROOT=${CHROOT:-$top/build/packages/chroot}
-[ -f "$deb" ] && [ -f "$rpm" ] || fail "there are no packages: run make deb rpm"
+[[ -f $deb && -f $rpm ]] || fail "there are no packages: run make deb rpm"
 : "$here"
 
 root=/run/root

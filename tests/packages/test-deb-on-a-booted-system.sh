@@ -10,6 +10,10 @@ pure=$(state B)
 cp "$deb" $root/ib-hook.deb
 cp "$(newer)" $root/newer.deb
 
+no_carrier() {
+    [[ $(ip -n B link show ib1) == *NO-CARRIER* ]]
+}
+
 dpkg_says() { # ARGUMENT…: what it, and our scripts, say
     : >$root/run/calls
     inside dpkg --no-triggers "$@" 2>&1 | grep -v -e '^(Reading' -e '^Selecting' -e '^Preparing' -e '^Unpacking' -e '^Setting' -e '^Removing'
@@ -50,7 +54,7 @@ expect_equal "purged, too" "$pure" "$(state B)"
 
 # Somebody may be logged in by an address whose NIC has no cable: another NIC answers for it.
 ip -n wire link set B.1 down
-wait_until 5 eval '[[ $(ip -n B link show ib1) == *NO-CARRIER* ]]'
+wait_until 5 no_carrier
 dpkg_says -i /ib-hook.deb >$work/said || true
 expect_nothing_of_ours B
 expect_contains "without carrier it says which NIC" ib1 "$(<$work/said)"
