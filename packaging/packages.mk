@@ -2,7 +2,6 @@
 
 SBINDIR ?= $(PREFIX)/sbin
 LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
-PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
 MANDIR ?= $(PREFIX)/share/man
@@ -59,6 +58,6 @@ check-install: all
 
 check-packages: all deb rpm
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
-	@LIMIT=150 tests/packages/run
+	@TESTS=tests/packages LIMIT=150 tests/netns/run
 
 .PHONY: install install-files deb rpm check-install check-packages
