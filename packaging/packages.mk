@@ -2,8 +2,9 @@
 
 SBINDIR ?= $(PREFIX)/sbin
 LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
-PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
 MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
@@ -30,6 +31,7 @@ install-files: all
 	for unit in $(UNITS); do \
 	    $(RELOCATE) packaging/systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && chmod 0644 $(DESTDIR)$(UNITDIR)/$$unit || exit; \
 	done
+	install -D -m 0644 packaging/systemd/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/ib-hook.conf
 	install -D -m 0644 packaging/man/ib-hook.8 $(DESTDIR)$(MANDIR)/man8/ib-hook.8
 	install -D -m 0644 packaging/man/ib-hook.conf.5 $(DESTDIR)$(MANDIR)/man5/ib-hook.conf.5
 	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
@@ -59,6 +61,6 @@ check-install: all
 
 check-packages: all deb rpm
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
-	@LIMIT=150 tests/packages/run
+	@TESTS=tests/packages LIMIT=150 tests/netns/run
 
 .PHONY: install install-files deb rpm check-install check-packages

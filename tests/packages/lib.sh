@@ -75,7 +75,8 @@ case "$*" in
     *show*) echo loaded ;;
 esac
 E
-    chmod 0755 $root/usr/bin/systemd-detect-virt $root/usr/bin/systemctl
+    printf '#!/bin/sh\nmkdir -p /run/ib-hook\n' >$root/usr/bin/systemd-tmpfiles
+    chmod 0755 $root/usr/bin/systemd-detect-virt $root/usr/bin/systemctl $root/usr/bin/systemd-tmpfiles
 }
 
 calls() { # PATTERN

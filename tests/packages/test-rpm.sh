@@ -5,7 +5,7 @@
 make_root
 make_hosts 2 B
 pure=$(state B)
-mkdir -p $root/etc/ib-hook
+mkdir -p $root/etc/ib-hook $root/usr/lib/tmpfiles.d # which systemd has
 printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
 printf '#!/bin/sh\necho mine\n' >$root/usr/sbin/ifup-local
 chmod 0755 $root/usr/sbin/ifup-local
