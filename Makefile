@@ -99,6 +99,12 @@ check-valgrind: unit-tests
 check-netns: all tools
 	@tests/netns/run
 
+# The RDMA proof: Soft-RoCE in virtual machines. Not part of check: it downloads a kernel.
+check-lab:
+	@packaging/deps.sh build lab
+	@$(MAKE) -s -j2 all
+	@tests/lab/run
+
 # Exactly these files, and a program that says its version.
 check-install: all
 	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR=$(CURDIR)/$(BUILD)/root PREFIX=/usr
@@ -108,7 +114,7 @@ check-install: all
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh tests/lab/*.sh) $(addprefix tests/,netns/run lab/run lab/image lab/init)
 
 lint:
 	@packaging/deps.sh lint
@@ -123,6 +129,6 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-install lint \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-lab check-install lint \
         unit-tests tools clean
 .SECONDARY:

@@ -1,0 +1,218 @@
+# shellcheck shell=bash
+# What every test here starts with: `. "$(dirname "$0")/lib.sh"`. Virtual machines with Debian's kernel:
+#
+#   vm_start A 2 [OPTION]…   starts one with two NICs ib0 ib1; all NICs of all machines are on one Ethernet
+#   vm_ready A               waits until it has booted (the first `vm` does, too)
+#   vm A 'SCRIPT'            runs it there, by sh: its output, its status
+#   vm_stop A                for a test that starts another one in its place
+#
+#   options of vm_start      file=SOURCE:PLACE  a file for the guest (its libraries too, if it is a program)
+#                            append=WORDS       to the kernel's command line
+#                            memory=MEGABYTES   instead of 512
+#   modules                  what tests/lab/image lists is there: modprobe; others with file= and insmod
+#   build/lab                kernel-release, vmlinuz, base.cpio; consoles/TEST/A.log of the last run of each test
+#
+# and two hosts with rails on Soft-RoCE, their truth, and assertions. No privileges, no device of this machine, no network:
+# the Ethernet is a socket between the machines.
+set -Eeuo pipefail
+
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$tests/../.." && pwd)
+lab=$top/build/lab
+IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
+export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
+
+test_name=$(basename "$0" .sh)
+consoles=$lab/consoles/$test_name
+work=$(mktemp -d)
+rm -rf "$consoles"
+mkdir -p "$consoles"
+
+# ---- assertions ------------------------------------------------------------------------------------
+
+n_ok=0
+n_fail=0
+
+ok() {
+    n_ok=$((n_ok + 1))
+    echo "ok $n_ok - $1"
+}
+
+# fail MESSAGE [DETAIL]
+fail() {
+    n_fail=1
+    echo "not ok $((n_ok + 1)) - $1"
+    [ -z "${2:-}" ] || echo "  ${2//$'\n'/$'\n'  }"
+    exit 1
+}
+
+on_error() {
+    n_fail=1
+    echo "not ok $((n_ok + 1)) - line $1: '$2' failed with status $3"
+}
+
+at_exit() {
+    local vm
+    for vm in "${!vm_pid[@]}"; do kill -KILL "${vm_pid[$vm]}" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    rm -rf "$work"
+    if [ $n_fail = 0 ]; then
+        rm -rf "$consoles"
+        echo "1..$n_ok"
+    else
+        echo "consoles: $consoles"
+    fi
+}
+trap 'on_error "${BASH_LINENO[0]:-$LINENO}/$LINENO" "$BASH_COMMAND" $?' ERR
+trap 'at_exit' EXIT
+trap 'n_fail=1; exit 143' TERM INT
+
+# expect_equal WHAT EXPECTED GOT
+expect_equal() {
+    [ "$2" = "$3" ] || fail "$1" "expected:
+$2
+got:
+$3
+$(diff <(echo "$2") <(echo "$3") || true)"
+    ok "$1"
+}
+
+expect_contains() { # WHAT NEEDLE HAYSTACK
+    [[ $3 == *"$2"* ]] || fail "$1" "expected to find: $2
+got: $3"
+    ok "$1"
+}
+
+expect_lacks() { # WHAT NEEDLE HAYSTACK
+    [[ $3 != *"$2"* ]] || fail "$1" "expected not to find: $2
+got: $3"
+    ok "$1"
+}
+
+expect_at_least() { # WHAT LEAST GOT
+    [ "$3" -ge "$2" ] || fail "$1" "expected at least $2, got $3"
+    ok "$1"
+}
+
+# ---- virtual machines --------------------------------------------------------------------------------
+
+declare -A vm_pid=() vm_to=() vm_from=() vm_up=()
+
+vm_start() { # NAME NICS [OPTION]…
+    local name=$1 nics=$2 option i uplink to from memory=512 append="" accel=${LAB_ACCEL:-tcg,thread=multi} cpu=max
+    local -a net=()
+    shift 2
+    [ -e "$lab/base.cpio" ] || fail "there is no $lab/base.cpio: use tests/lab/run"
+    [ -x "$IB_HOOK" ] || fail "there is no $IB_HOOK: run make"
+    rm -rf "${work:?}/$name"
+    mkdir -p "$work/$name/root/usr/sbin"
+    vm_file "$name" "$IB_HOOK:/usr/sbin/ib-hook"
+    for option in "$@"; do
+        case $option in
+            file=*) vm_file "$name" "${option#file=}" ;;
+            append=*) append=${option#append=} ;;
+            memory=*) memory=${option#memory=} ;;
+            *) fail "vm_start $name: unknown option $option" ;;
+        esac
+    done
+    { cat "$lab/base.cpio" && cd "$work/$name/root" && find . -print0 | cpio -0 -o -H newc --quiet -R 0:0; } >"$work/$name/initrd"
+
+    # Each machine's NICs and the wire to the other machine are on a hub: every frame reaches every other port.
+    for ((i = 0; i < nics; i++)); do
+        net+=(-netdev "hubport,id=nic$i,hubid=0"
+            -device "virtio-net-pci,netdev=nic$i,romfile=,mac=$(vm_mac "$name" $i)")
+    done
+    if [ -e "$work/wire" ]; then uplink=server=off; else uplink=server=on; fi
+    net+=(-netdev "stream,id=wire,$uplink,addr.type=unix,addr.path=$work/wire" -netdev "hubport,id=uplink,hubid=0,netdev=wire")
+
+    mkfifo "$work/$name/control.in" "$work/$name/control.out"
+    setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -nographic -no-reboot \
+        -accel "$accel" -cpu $cpu -smp 1 -m "$memory" \
+        -kernel "$lab/vmlinuz" -initrd "$work/$name/initrd" \
+        -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off random.trust_cpu=on $append" \
+        -serial "file:$consoles/$name.log" -device virtio-rng-pci \
+        -device virtio-serial -chardev "pipe,id=control,path=$work/$name/control" \
+        -device virtserialport,chardev=control,name=control \
+        "${net[@]}" >"$consoles/$name.qemu" 2>&1 </dev/null &
+    vm_pid[$name]=$!
+    exec {to}<>"$work/$name/control.in" {from}<>"$work/$name/control.out"
+    vm_to[$name]=$to
+    vm_from[$name]=$from
+    vm_up[$name]=
+    until [ -e "$work/wire" ]; do # the next machine joins it
+        vm_lives "$name"
+        sleep 0.01
+    done
+}
+
+# In the guests /bin, /sbin and /lib are links into /usr, which must not be overwritten by directories.
+vm_file() { # NAME SOURCE:PLACE
+    local source=${2%%:*} place=${2##*:} library root=$work/$1/root
+    for library in "$source:$place" $(ldd "$source" 2>/dev/null | sed -n 's/.*[[:blank:]]\(\/[^ ]*\) .*/\1:\1/p'); do
+        source=${library%%:*} place=${library##*:}
+        case $place in
+            /bin/* | /sbin/* | /lib/* | /lib64/*) place=/usr$place ;;
+        esac
+        mkdir -p "$root${place%/*}"
+        cp -rL "$source" "$root$place"
+    done
+}
+
+vm_lives() { # NAME
+    kill -0 "${vm_pid[$1]}" 2>/dev/null ||
+        fail "the virtual machine $1 has ended" "$(tail -n 5 "$consoles/$1.qemu" "$consoles/$1.log" 2>/dev/null)"
+}
+
+# The third byte of the addresses as in the documents: A is 172.16.16.x, B is 172.16.34.x.
+host_id() {
+    case $1 in
+        A) echo 16 ;;
+        B) echo 34 ;;
+        *) echo 50 ;;
+    esac
+}
+
+vm_mac() { # NAME N → the hardware address of its NIC number N
+    printf '02:00:00:00:%02x:%02x\n' "$(host_id "$1")" "$2"
+}
+
+vm_answer() { # NAME SECONDS: one line from it, in $answer
+    local polls=$(($2 * 2)) part
+    answer=
+    until IFS= read -r -t 0.5 -u "${vm_from[$1]}" part; do
+        answer+=$part
+        vm_lives "$1"
+        polls=$((polls - 1))
+        [ $polls -gt 0 ] || fail "the virtual machine $1 did not answer within $2 s" "$(tail -n 5 "$consoles/$1.log")"
+    done
+    answer+=$part
+}
+
+vm_ready() { # NAME…
+    local name answer
+    for name in "$@"; do
+        [ -n "${vm_up[$name]}" ] && continue
+        vm_answer "$name" 90
+        [ "$answer" = ready ] || fail "the virtual machine $name said '$answer' instead of 'ready'"
+        vm_up[$name]=yes
+    done
+}
+
+vm() { # NAME SCRIPT…
+    local answer name=$1 status text
+    shift
+    vm_ready "$name"
+    base64 -w 0 <<<"$*" >&"${vm_to[$name]}"
+    echo >&"${vm_to[$name]}"
+    vm_answer "$name" "${VM_SECONDS:-60}"
+    read -r status text <<<"$answer"
+    base64 -d <<<"$text"
+    return "$status"
+}
+
+vm_stop() { # NAME
+    kill -KILL "${vm_pid[$1]}"
+    wait "${vm_pid[$1]}" 2>/dev/null || true
+    unset "vm_pid[$1]"
+    [ ${#vm_pid[@]} -gt 0 ] || rm -f "$work/wire"
+}
