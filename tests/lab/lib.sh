@@ -100,7 +100,7 @@ expect_at_least() { # WHAT LEAST GOT
 declare -A vm_pid=() vm_to=() vm_from=() vm_up=()
 
 vm_start() { # NAME NICS [OPTION]…
-    local name=$1 nics=$2 option i uplink to from memory=512 append="" accel=${LAB_ACCEL:-tcg,thread=multi} cpu=max
+    local name=$1 nics=$2 option i uplink to from memory=512 append=""
     local -a net=()
     shift 2
     [ -e "$lab/base.cpio" ] || fail "there is no $lab/base.cpio: use tests/lab/run"
@@ -128,7 +128,7 @@ vm_start() { # NAME NICS [OPTION]…
 
     mkfifo "$work/$name/control.in" "$work/$name/control.out"
     setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -nographic -no-reboot \
-        -accel "$accel" -cpu $cpu -smp 1 -m "$memory" \
+        -accel tcg,thread=multi -cpu max -smp 1 -m "$memory" \
         -kernel "$lab/vmlinuz" -initrd "$work/$name/initrd" \
         -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off random.trust_cpu=on $append" \
         -serial "file:$consoles/$name.log" -device virtio-rng-pci \
@@ -220,7 +220,6 @@ vm_stop() { # NAME
 
 # ---- two hosts with rails ------------------------------------------------------------------------------
 
-MARK=1768056939 # "ibhk": metric of our routes, suppress_ifgroup of our rules
 CONF=/proc/sys/net/ipv4/conf
 
 address() { # HOST N → the address of its NIC number N, as in the documents
@@ -323,6 +322,34 @@ learned() {
     echo $right
 }
 
+# ---- which NICs carried it ---------------------------------------------------------------------------------
+
+# used PACKETS COUNTERS: the latter are those from before, then those from after; the NICs that sent and received at least so
+# many, "ib0,ib1", or "none"
+used() {
+    awk -v n="$1" '!($2 in sent) { sent[$2] = $3; received[$2] = $4; next }
+        $3 - sent[$2] >= n && $4 - received[$2] >= n { s = s (s ? "," : "") $2 }
+        END { print s ? s : "none" }' <<<"$2"
+}
+
+# shellcheck disable=SC2016 # for the shell in the guest
+frames_script='for n in /sys/class/net/ib*; do
+    echo "counter ${n##*/} $(cat $n/statistics/tx_packets) $(cat $n/statistics/rx_packets)"
+done;'
+
+# ip_ping SOURCE TARGET: twenty pings from A's NIC number SOURCE ("-": no source given) to B's address number TARGET.
+# Leaves in $way the NICs that carried them both ways, "ib0>ib1".
+ip_ping() {
+    local bind="" a b
+    [ "$1" = - ] || bind="-I $(address A "$1")"
+    b=$(vm B "$frames_script")
+    a=$(vm A "$frames_script
+        ping -q -c 20 -i 0.01 -w 3 $bind $(address B "$2") >/dev/null || true
+        $frames_script")
+    b+=$'\n'$(vm B "$frames_script")
+    way="$(used 18 "$a")>$(used 18 "$b")"
+}
+
 # ---- RDMA --------------------------------------------------------------------------------------------------
 
 # rping_serve RAILS: fresh servers on B, one for each address; ready when it returns
@@ -333,35 +360,34 @@ rping_serve() {
         until [ \$(rdma resource show cm_id | grep -c 'LISTEN.*:9401 ') = $1 ]; do :; done"
 }
 
-counters() { # HOST: a line for each NIC, "ib0 SENT RECEIVED"
-    vm "$1" 'cd /sys/class/infiniband && for d in rxe*; do
-        cd $d/ports/1
-        echo "$(cat gid_attrs/ndevs/0) $(cat hw_counters/sent_pkts) $(cat hw_counters/rcvd_pkts)"
-        cd ../../..
-    done'
-}
+# What one counter counts is every packet of RDMA by that NIC, those of connection management included.
+# shellcheck disable=SC2016 # for the shell in the guest
+counters_script='for d in /sys/class/infiniband/rxe*/ports/1; do
+    echo "counter $(cat $d/gid_attrs/ndevs/0) $(cat $d/hw_counters/sent_pkts) $(cat $d/hw_counters/rcvd_pkts)"
+done;'
 
-# used BEFORE AFTER PACKETS: the NICs that sent and received at least so many, "ib0,ib1"; "none"
-used() {
-    paste -d ' ' <(echo "$1") <(echo "$2") |
-        awk -v n="$3" '$5 - $2 >= n && $6 - $3 >= n { s = s (s ? "," : "") $1 } END { print s ? s : "none" }'
+counters() { # HOST: a line for each NIC, "counter ib0 SENT RECEIVED"
+    vm "$1" "$counters_script"
 }
 
 # rdma_ping SOURCE TARGET [TIMES]: rping from A's NIC number SOURCE ("-": without -I) to B's address number TARGET.
 # Leaves in $done how often it came through, in $way the NICs that carried it, "ib0>ib1", in $cause what rping said.
 rdma_ping() {
-    local bind="" from=0 times=${3:-1} a b said
-    [ "$1" = - ] || bind="-I $(address A "$1")" from=$1
+    local bind="" times=${3:-1} least b said
+    [ "$1" = - ] || bind="-I $(address A "$1")"
     b=$(counters B)
-    a=$(counters A)
     # The ping spares rping a cold ARP entry, which costs RDMA's connection manager two seconds.
-    said=$(vm A "ping -q -c 1 -W 1 ${bind:+-I $(address A "$from")} $(address B "$2") >/dev/null
+    said=$(vm A "ping -q -c 1 -W 1 $bind $(address B "$2") >/dev/null
+        $counters_script
         for i in $(seq -s ' ' "$times"); do
-            timeout 5 rping -c $bind -a $(address B "$2") -p 9401 -C 10 -v || true
-        done")
+            timeout ${RPING_SECONDS:-5} rping -c $bind -a $(address B "$2") -p 9401 -C 10 -v || true
+        done
+        $counters_script")
+    b+=$'\n'$(counters B)
     done=$(grep -c 'ping data: rdma-ping-9' <<<"$said" || true)
-    cause=$({ grep -v 'ping data' <<<"$said" || true; } | sort | uniq -c | xargs)
-    way="$(used "$a" "$(counters A)" $((done * 40 + 1)))>$(used "$b" "$(counters B)" $((done * 40 + 1)))"
+    cause=$({ grep -v -e 'ping data' -e '^counter ' <<<"$said" || true; } | sort | uniq -c | xargs)
+    least=$((done > 0 ? 40 * done / times : 1)) # 62 packets each way in one rping, some of them by another NIC with spread
+    way="$(used $least "$(grep '^counter ' <<<"$said")")>$(used $least "$b")"
 }
 
 # expect_rdma SOURCE TARGET WAY: it comes through, by these NICs

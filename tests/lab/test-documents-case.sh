@@ -43,7 +43,9 @@ bandwidth() {
         until rdma resource show cm_id | grep -q 'LISTEN.*:18515' || netstat -ltn | grep -q ':18515 '; do :; done"
     vm A "timeout 20 ib_read_bw $2 -F -n 100" >"$work/bw" || fail "ib_read_bw $2" "$(<"$work/bw")
 $(vm B 'cat /run/bw')"
-    way="$(used "$a" "$(counters A)" 100)>$(used "$b" "$(counters B)" 100)"
+    way="$(used 100 "$a
+$(counters A)")>$(used 100 "$b
+$(counters B)")"
 }
 for j in 0 1; do
     bandwidth "-R" "-R $(address B $j)"
