@@ -226,14 +226,20 @@ address() { # HOST N → the address of its NIC number N, as in the documents
     echo "172.16.$(host_id "$1").$(($2 + 1))"
 }
 
-# make_hosts N [HOST…]: A and B, or those named, with N rails each: Soft-RoCE device rxe0 on ib0 …
+# make_hosts N [HOST | OPTION]…: A and B, or those named, with N rails each: Soft-RoCE device rxe0 on ib0 …
 make_hosts() {
-    local rails=$1 host i script
-    shift
-    [ $# -gt 0 ] || set -- A B
-    for host in "$@"; do vm_start "$host" "$rails"; done
-    for host in "$@"; do
-        script="for f in /proc/sys/net/ipv6/conf/*/accept_dad; do echo 0 >\$f; done"
+    local rails=$1 host i script word
+    local -a hosts=() options=()
+    for word in "${@:2}"; do
+        case $word in
+            *=*) options+=("$word") ;;
+            *) hosts+=("$word") ;;
+        esac
+    done
+    [ ${#hosts[@]} -gt 0 ] || hosts=(A B)
+    for host in "${hosts[@]}"; do vm_start "$host" "$rails" "${options[@]}"; done
+    for host in "${hosts[@]}"; do
+        script="$no_dad"
         for ((i = 0; i < rails; i++)); do
             script+="
                 ip address add $(address "$host" $i)/16 dev ib$i && ip link set ib$i up &&
@@ -241,6 +247,26 @@ make_hosts() {
         done
         vm "$host" "$script"
     done
+}
+
+# shellcheck disable=SC2016 # for the shell in the guest
+no_dad='for f in /proc/sys/net/ipv6/conf/*/accept_dad; do [ ! -e $f ] || echo 0 >$f; done'
+
+# make_host_and_peer N: one machine B with N NICs, and a network namespace "peer" in it with the NIC peer0: addresses of A
+make_host_and_peer() {
+    vm_start B $(($1 + 1))
+    vm B "$no_dad
+        ip netns add peer && ip link set ib$1 netns peer name peer0 || exit 1
+        ip -n peer link set lo up && ip -n peer link set peer0 up && ip -n peer address add 172.16.16.1/16 dev peer0"
+}
+
+# by_which ADDRESS: pings from the peer; leaves the NICs of B that carried them both ways in $way
+by_which() {
+    local frames
+    frames=$(vm B "$frames_script
+        ip netns exec peer ping -q -c 20 -i 0.01 -w 3 $1 >/dev/null
+        $frames_script")
+    way=$(used 18 "$frames")
 }
 
 # hook HOST ARGUMENT…: ib-hook there
@@ -333,8 +359,9 @@ used() {
 }
 
 # shellcheck disable=SC2016 # for the shell in the guest
-frames_script='for n in /sys/class/net/ib*; do
-    echo "counter ${n##*/} $(cat $n/statistics/tx_packets) $(cat $n/statistics/rx_packets)"
+frames_script='for d in /sys/class/net/*/statistics; do
+    nic=${d#/sys/class/net/}; read -r tx <$d/tx_packets; read -r rx <$d/rx_packets
+    echo "counter ${nic%/statistics} $tx $rx"
 done;'
 
 # ip_ping SOURCE TARGET: twenty pings from A's NIC number SOURCE ("-": no source given) to B's address number TARGET.
@@ -363,7 +390,8 @@ rping_serve() {
 # What one counter counts is every packet of RDMA by that NIC, those of connection management included.
 # shellcheck disable=SC2016 # for the shell in the guest
 counters_script='for d in /sys/class/infiniband/rxe*/ports/1; do
-    echo "counter $(cat $d/gid_attrs/ndevs/0) $(cat $d/hw_counters/sent_pkts) $(cat $d/hw_counters/rcvd_pkts)"
+    read -r nic <$d/gid_attrs/ndevs/0; read -r tx <$d/hw_counters/sent_pkts; read -r rx <$d/hw_counters/rcvd_pkts
+    echo "counter $nic $tx $rx"
 done;'
 
 counters() { # HOST: a line for each NIC, "counter ib0 SENT RECEIVED"
