@@ -23,9 +23,9 @@ expect_rails B ib0.7 ib1.7
 expect_equal "the VLANs come after the NICs" "ib0.7 943 rxe0/1 ib1.7 944 rxe1/1" \
     "$(json '.rails[] | "\(.iface) \(.table) \(.rdma)"' | xargs)"
 by_which 172.17.34.1
-expect_equal "pings to the first VLAN" "ib0,ib0.7" "$way"
+expect_equal "pings to the first VLAN" "ib0.7,ib0" "$way"
 by_which 172.17.34.2
-expect_equal "pings to the second VLAN" "ib1,ib1.7" "$way"
+expect_equal "pings to the second VLAN" "ib1.7,ib1" "$way"
 expect_hook 0 B --show --verbose
 expect_contains "--show says why" "ib1.7: engaged: shares 172.17.0.0/16 with ib0.7" "$out"
 vm B 'ip link del ib1.7'
