@@ -122,10 +122,16 @@ check-netns: all tools $(BUILD)-unpacked/.complete
 check-faults: all tools
 	@TESTS=tests/faults LIMIT=300 tests/netns/run
 
+# The RDMA proof: Soft-RoCE in virtual machines. Not part of check: it downloads a kernel.
+check-lab:
+	@packaging/deps.sh build lab
+	@$(MAKE) -s -j2 all
+	@tests/lab/run
+
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch])
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh tests/faults/*.sh) tests/netns/run $(PACKAGING_SHELL)
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/*/run tests/lab/image tests/lab/init) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -141,6 +147,6 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults lint \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-lab lint \
         unit-tests tools clean
 .SECONDARY:

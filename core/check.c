@@ -601,12 +601,32 @@ static gboolean is_on_wire_of(const Check *check, const IbhNic *nic, const IbhNi
     return FALSE;
 }
 
+/* A port of a bond or bridge has no IP of its own. In a VRF a NIC has, and answers for the addresses outside of it as
+ * long as the local table is asked before the VRF's. */
+static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
+    guint32 local = G_MAXUINT32, vrf = G_MAXUINT32;
+
+    if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
+        return link->master != 0;
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (rule->family == AF_INET && rule->l3mdev)
+            vrf = MIN(vrf, rule->priority);
+        else if (rule->family == AF_INET && rule->table == IBH_TABLE_LOCAL)
+            local = MIN(local, rule->priority);
+    }
+    return vrf < local;
+}
+
 static gboolean answers_for_all(const Check *check, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const int *own = nic->link->sysctl, *all = snapshot->all;
 
-    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !nic->link->master &&
+    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !has_no_ip(snapshot, nic->link) &&
            !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(snapshot, nic->link) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);

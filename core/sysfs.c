@@ -81,16 +81,23 @@ static GPtrArray *list_directory(Tree *tree, const char *path)
 
 /* ---- what a port says ---- */
 
-static void read_gid(Port *port)
+static gboolean read_gid(const Port *port, int index, guint8 *gid)
 {
     char text[64];
     IbhIp ip;
 
-    read_attribute(port->tree, text, sizeof text, "%s/class/infiniband/%s/ports/%s/gids/0", port->tree->root,
-                   port->device, port->port);
-    port->has_gid = strchr(text, ':') && ibh_ip_parse(text, &ip); /* written like an IPv6 address */
-    if (port->has_gid)
-        memcpy(port->gid, ip.bytes, sizeof port->gid);
+    read_attribute(port->tree, text, sizeof text, "%s/class/infiniband/%s/ports/%s/gids/%d", port->tree->root,
+                   port->device, port->port, index);
+    if (!strchr(text, ':') || !ibh_ip_parse(text, &ip)) /* written like an IPv6 address */
+        return FALSE;
+    memcpy(gid, ip.bytes, sizeof port->gid);
+    return TRUE;
+}
+
+static void read_ndev(const Port *port, int index, char *name, gsize size)
+{
+    read_attribute(port->tree, name, size, "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->tree->root,
+                   port->device, port->port, index);
 }
 
 static void read_ndevs(Port *port)
@@ -98,8 +105,7 @@ static void read_ndevs(Port *port)
     for (int i = 0; i < N_NDEVS; i++) {
         char name[64];
 
-        read_attribute(port->tree, name, sizeof name, "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d",
-                       port->tree->root, port->device, port->port, i);
+        read_ndev(port, i, name, sizeof name);
         if (name[0] && !g_ptr_array_find_with_equal_func(port->ndevs, name, g_str_equal, NULL))
             g_ptr_array_add(port->ndevs, g_strdup(name));
     }
@@ -125,14 +131,33 @@ static gboolean is_of_port(const Port *port, const char *iface)
 }
 
 /* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. */
-static gboolean gid_has_mac(const Port *port, const IbhLink *link)
+static gboolean has_mac(const guint8 *gid, const IbhLink *link)
 {
     static const guint8 no_mac[6] = {0};
     const guint8 *mac = link->lladdr;
     const guint8 eui64[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 
-    return port->has_gid && link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
-           (memcmp(port->gid + 8, eui64, 8) == 0 || memcmp(port->gid, mac, 6) == 0);
+    return link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
+           (memcmp(gid + 8, eui64, 8) == 0 || memcmp(gid, mac, 6) == 0);
+}
+
+static gboolean gid_has_mac(const Port *port, const IbhLink *link)
+{
+    return port->has_gid && has_mac(port->gid, link);
+}
+
+/* A bond that fails over gives its port a new default GID, in another place than the first. */
+static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
+{
+    for (int i = 1; i < N_NDEVS; i++) {
+        char name[64];
+        guint8 gid[16];
+
+        read_ndev(port, i, name, sizeof name);
+        if (g_str_equal(name, link->name) && read_gid(port, i, gid) && has_mac(gid, link))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 /* The last 8 bytes of an IPoIB address are the port's GUID, as are those of its GID. Children share it. */
@@ -159,7 +184,8 @@ static gboolean belongs(const Port *port, const GArray *links, const IbhLink *li
         return gid_has_guid(port, link) ||
                (!port->has_gid && is_of_device(port, link->name) && is_of_port(port, link->name));
     if (g_ptr_array_find_with_equal_func(port->ndevs, link->name, g_str_equal, NULL))
-        return is_of_device(port, link->name) || gid_has_mac(port, link) || has_port_of_device(port, links, link);
+        return is_of_device(port, link->name) || gid_has_mac(port, link) || has_port_of_device(port, links, link) ||
+               later_gid_has_mac(port, link);
     return port->ndevs->len == 0 && ((is_of_device(port, link->name) && is_of_port(port, link->name)) ||
                                      gid_has_mac(port, link)); /* iWARP before 6.6 */
 }
@@ -196,7 +222,7 @@ static void find_links_of_device(Tree *tree, const char *device, GArray *links)
         g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
         Port port = {.tree = tree, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
 
-        read_gid(&port);
+        port.has_gid = read_gid(&port, 0, port.gid);
         read_ndevs(&port);
         find_links_of_port(&port, links);
     }

@@ -102,6 +102,8 @@ static World look(const char *text, Answer answer)
 #define TIERS(ip, table)                                                                                               \
     "rule 2941 from " ip " lookup main suppress_prefixlength 0 mark proto kernel\nrule 3941 from " ip " lookup " table \
     " mark proto kernel\n"
+#define VRF_NIC                                                                                                        \
+    "link 7 blue ether up carrier kind=vrf\nlink 8 ib4 infiniband up carrier master=blue\naddr ib4 172.16.34.5/16\n"
 #define ETH0 "link 9 eth0 ether up carrier\naddr eth0 192.168.1.5/24\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -291,6 +293,13 @@ static const Case CASES[] = {
      "link 8 ib4 infiniband up carrier rdma=mlx5_4/1 master=blue\n", NULL, "info vrf ib4"},
     {"in a VRF, its port unknown", RAILS "link 7 blue ether up carrier kind=vrf\n"
      "link 8 ib4 infiniband up carrier master=blue\n", NULL, "info vrf ib4"},
+    {"in a VRF, in the rails' subnet", RAILS VRF_NIC "rule 1000 from all l3mdev\n", NULL,
+     "info vrf ib4\nwarning foreign-nic-answers ib4"},
+    {"the same, VRFs are asked before the local table", LO IB0 IB1 ADDRESSES VRF_NIC
+     "rule 1000 from all l3mdev\nrule 1500 from all lookup 255\nrule 32766 from all lookup 254\nkernel routes\n"
+     RAIL0 RAIL1, NULL, "info vrf ib4"},
+    {"a port of a bond, in the rails' subnet", RAILS "link 7 bond0 ether up carrier kind=bond\n"
+     "link 8 ib4 infiniband up carrier master=bond0\naddr ib4 172.16.34.5/16\n", NULL, ""},
     {"a port of a bond", RAILS "link 7 bond0 ether up carrier kind=bond\n"
      "link 8 eth4 ether up carrier rdma=mlx5_4/1 master=bond0\n", NULL, ""},
     {"an Ethernet NIC in a VRF", RAILS "link 7 blue ether up carrier kind=vrf\n"

@@ -353,6 +353,23 @@ static void test_bond(void **state)
     assert_string_equal(find_link("bond0")->rdma, "mlx5_bond_0/1");
 }
 
+/* Soft-RoCE on a bond that has failed over: the first place is empty, the default GID has got another one. */
+static void test_bond_after_failover(void **state)
+{
+    (void)state;
+    put_port("rxe0", 1, GID_NONE, NULL);
+    put("infiniband/rxe0/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:ac10:2201\n");
+    put("infiniband/rxe0/ports/1/gid_attrs/ndevs/1", "bond0\n");
+    put("infiniband/rxe0/ports/1/gids/2", GID0 "\n");
+    put("infiniband/rxe0/ports/1/gid_attrs/ndevs/2", "bond0\n");
+    put("infiniband/rxe0/ports/1/gids/3", GID1 "\n");
+    put("infiniband/rxe0/ports/1/gid_attrs/ndevs/3", "eth7\n"); /* in a pod */
+    add_ethernet("bond0", MAC0);
+    add_ethernet("bond1", MAC1);
+    add_ethernet("eth7", MAC0);
+    CHECK_RDMA("rxe0/1", NULL, NULL);
+}
+
 static void test_bond_of_a_pod(void **state)
 {
     (void)state;
@@ -533,6 +550,7 @@ int main(void)
         TEST(test_names_of_a_pod),
         TEST(test_vlan),
         TEST(test_bond),
+        TEST(test_bond_after_failover),
         TEST(test_bond_of_a_pod),
         TEST(test_known_already),
         TEST(test_virtual_functions),
