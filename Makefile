@@ -113,8 +113,8 @@ check-install: all
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh tests/lab/*.sh) $(addprefix tests/,netns/run lab/run lab/image lab/init)
+C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch] tests/lab/ipoib/*.c)
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh tests/lab/*.sh tests/lab/ipoib/*.sh) $(addprefix tests/,netns/run lab/run lab/image lab/init lab/ipoib/build)
 
 lint:
 	@packaging/deps.sh lint
