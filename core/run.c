@@ -32,7 +32,8 @@ typedef struct {
     IbhConfig *config;
     gboolean bad_config; /* and the defaults stand in for it */
     IbhNetlink *netlink;
-    IbhStore *store; /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhState *on_file; /* what is remembered, before anything of it was forgotten */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     IbhAnnouncer announcer;
@@ -82,6 +83,13 @@ static gboolean open_store(Run *run, GError **error)
            ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
 }
 
+static IbhState *copy_state(const IbhState *state)
+{
+    g_autofree char *text = ibh_state_format(state);
+
+    return ibh_state_parse(text, strlen(text));
+}
+
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
@@ -106,6 +114,7 @@ static gboolean look(Run *run, GError **error)
 {
     IbhState *state = run->store ? ibh_store_load(run->store) : ibh_state_new();
 
+    run->on_file = copy_state(state);
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
     if (!run->snapshot)
         return FALSE;
@@ -249,19 +258,18 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
     }
 }
 
-static IbhState *copy_state(const IbhState *state)
-{
-    g_autofree char *text = ibh_state_format(state);
-
-    return ibh_state_parse(text, strlen(text));
-}
-
-static void save(Run *run, const IbhState *before, const IbhState *state)
+static void save(Run *run, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
 
-    if (run->store && !ibh_state_equal(before, state) && !ibh_store_save(run->store, state, &error))
+    if (!run->store || ibh_state_equal(run->on_file, state))
+        return;
+    if (!ibh_store_save(run->store, state, &error)) {
         warn(run, error->message);
+        return;
+    }
+    ibh_state_free(run->on_file);
+    run->on_file = copy_state(state);
 }
 
 /* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
@@ -318,12 +326,12 @@ static IbhOutcome *change(Run *run, const IbhPlan *plan)
 
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
-    save(run, before, ahead);
+    save(run, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
     if (!run->how)
         update_holds(run, plan, after);
-    save(run, ahead, after);
+    save(run, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }
@@ -422,7 +430,7 @@ static int hold_back(Run *run, const char *names)
         if (nic->status == IBH_NIC_RAIL)
             ibh_state_hold(after, nic->link->name);
     }
-    save(run, run->snapshot->state, after);
+    save(run, after);
     text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
                            "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
                            "ib-hook --apply. Until then, or a reboot, all rails are left alone",
@@ -601,6 +609,7 @@ static int run_all(Run *run)
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
+    ibh_state_free(run->on_file);
     ibh_store_close(run->store);
     ibh_netlink_close(run->netlink);
     ibh_config_free(run->config);
