@@ -5,39 +5,25 @@
 # shellcheck source-path=SCRIPTDIR source=ipoib/lib.sh
 . "$(dirname "$0")/ipoib/lib.sh"
 
-addresses="172.16.34.2 172.16.34.22 172.16.99.9"
-
-# Stale entries are not asked about until somebody uses them: what changes them is an announcement.
-hold() { # NIC: A takes it for the one with all of these addresses
-    local address nic lladdr
-    lladdr=$(lladdr B "$1")
-    for address in $addresses; do
-        for nic in ib0 ib1; do
-            on A "ip neighbour replace $address lladdr $lladdr dev $nic nud stale"
-        done
-    done
-}
-
-all_are() { # NIC
-    local address nic
-    for nic in ib0 ib1; do
-        for address in $addresses; do echo "$nic: $address is $1"; done
-    done
-}
+primary=172.16.34.2 secondary=172.16.34.22 vip=172.16.99.9
 
 ipoib_start
 set_addresses A B
-add_address B ib1 172.16.34.22/16
-add_address B ib1 172.16.99.9/32
+add_address B ib1 $secondary/16
+add_address B ib1 $vip/32
 
-hold ib0
-# shellcheck disable=SC2086 # a list of words
-expect_equal "A holds ib0 for ib1's addresses" "$(all_are ib0)" "$(who_answers A B $addresses)"
+# Stale entries are not asked about until somebody uses them: what changes them is an announcement.
+wrong=$(lladdr B ib0)
+for address in $primary $secondary $vip; do
+    for nic in $nics; do
+        on A "ip neighbour replace $address lladdr $wrong dev $nic nud stale"
+    done
+done
+expect_answers "A holds ib0 for ib1's addresses" A B $primary=ib0 $secondary=ib0 $vip=ib0
 hook 0 B --apply
-# shellcheck disable=SC2086
-expect_equal "A has learned ib1 for all of them" "$(all_are ib1)" "$(who_answers A B $addresses)"
-expect_equal "and asked nobody" "" "$(on A 'ip neighbour' | grep -v STALE || true)"
+expect_answers "A has learned ib1 for all of them" A B $primary=ib1 $secondary=ib1 $vip=ib1
+expect_equal "and asked nobody" "" "$(on A 'ip -4 neighbour' | grep -v STALE || true)"
 
 hook 0 B --undo
-# shellcheck disable=SC2086
-expect_equal "after --undo A has learned ib0, which main uses" "$(all_are ib0)" "$(who_answers A B $addresses)"
+expect_answers "after --undo A has learned ib0, which main uses" A B $primary=ib0 $secondary=ib0 $vip=ib0
+expect_equal "and asked nobody" "" "$(on A 'ip -4 neighbour' | grep -v STALE || true)"

@@ -329,9 +329,8 @@ static ssize_t parent_show(struct device *device, struct device_attribute *attri
 }
 static DEVICE_ATTR_RO(parent);
 
-static struct attribute *common_attributes[] = {&dev_attr_mode.attr, &dev_attr_pkey.attr, &dev_attr_umcast.attr, NULL};
-static const struct attribute_group common_group = {.attrs = common_attributes};
-static struct attribute *child_attributes[] = {&dev_attr_parent.attr, NULL};
+static struct attribute *child_attributes[] = {&dev_attr_mode.attr, &dev_attr_pkey.attr, &dev_attr_umcast.attr,
+                                               &dev_attr_parent.attr, NULL};
 static const struct attribute_group child_group = {.attrs = child_attributes};
 
 static void setup(struct net_device *dev)
@@ -352,7 +351,6 @@ static void setup(struct net_device *dev)
     dev->features = NETIF_F_VLAN_CHALLENGED | NETIF_F_HIGHDMA;
     dev->needs_free_netdev = true;
     dev->rtnl_link_ops = &link_ops;
-    dev->sysfs_groups[0] = &common_group;
     memcpy(dev->broadcast, broadcast, ADDRESS_LEN);
     netif_keep_dst(dev);
     netif_carrier_off(dev);
@@ -389,7 +387,7 @@ static int create_child(struct nic *parent, u16 pkey)
     if (!dev)
         return -ENOMEM;
     dev_net_set(dev, dev_net(parent->dev));
-    dev->sysfs_groups[1] = &child_group;
+    dev->sysfs_groups[0] = &child_group;
     nic = netdev_priv(dev);
     nic->parent = parent;
     set_pkey(nic, pkey);
@@ -439,7 +437,9 @@ static ssize_t delete_child_store(struct device *device, struct device_attribute
 }
 static DEVICE_ATTR_WO(delete_child);
 
-static struct attribute *port_attributes[] = {&dev_attr_create_child.attr, &dev_attr_delete_child.attr, NULL};
+static struct attribute *port_attributes[] = {&dev_attr_mode.attr,         &dev_attr_pkey.attr,
+                                              &dev_attr_umcast.attr,       &dev_attr_create_child.attr,
+                                              &dev_attr_delete_child.attr, NULL};
 static const struct attribute_group port_group = {.attrs = port_attributes};
 
 /* ---- ports: in every namespace ---------------------------------------------------------------- */
@@ -458,7 +458,7 @@ static int register_port(struct net *net, int n)
     if (!dev)
         return -ENOMEM;
     dev_net_set(dev, net);
-    dev->sysfs_groups[1] = &port_group;
+    dev->sysfs_groups[0] = &port_group;
     set_pkey(netdev_priv(dev), 0xffff);
     set_hardware_address(dev, port_guid(net, n));
     error = register_netdev(dev);

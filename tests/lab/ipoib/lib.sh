@@ -5,14 +5,16 @@
 #   ipoib_start                 boots, loads the module, makes the hosts, without addresses
 #   on HOST 'SCRIPT'            runs it there, by sh
 #   set_addresses HOST…         172.16.16.1 .2 or 172.16.34.1 .2 on ib0 ib1, which come up
-#   pings WHAT HOST ADDRESS…    every address answers, bound to each NIC and not bound
-#   ask_all HOST PEER           HOST's NICs learn all of PEER's addresses by ARP
-#   who_answers HOST PEER       by which NIC of PEER, for each address and each NIC of HOST
+#   nics                        ib0 ib1: what the next three look at
+#   pings WHAT HOST ADDRESS…    every address answers, bound to each NIC's address and not bound
+#   ask_all HOST ADDRESS…       each of HOST's NICs asks who has these, by ARP
+#   expect_answers WHAT HOST PEER ADDRESS=NIC…   and has learned the hardware address of this NIC of PEER for it
 #   hook STATUS HOST ARG…       ib-hook there exits with this status; its output is in $out
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 "$tests/ipoib/build"
+nics="ib0 ib1"
 
 ipoib_start() {
     vm_start lab 0 file="$lab/ipoib/ipoib_lab.ko:/usr/lib/ipoib_lab.ko"
@@ -33,18 +35,14 @@ on() { # HOST SCRIPT
     vm lab "ip netns exec $1 sh -c '${2//\'/\'\\\'\'}'"
 }
 
-address() { # HOST N → the address of its NIC number N
-    echo "172.16.$(host_id "$1").$(($2 + 1))"
-}
-
 add_address() { # HOST NIC ADDRESS/LENGTH: of a NIC that is up from then on
     on "$1" "ip address add $3 dev $2 && ip link set $2 up"
 }
 
 set_addresses() { # HOST…
-    local host n
+    local host
     for host in "$@"; do
-        for n in 0 1; do add_address "$host" ib$n "$(address "$host" $n)/16"; done
+        on "$host" "for n in 0 1; do ip address add 172.16.$(host_id "$host").\$((n + 1))/16 dev ib\$n && ip link set ib\$n up; done"
     done
 }
 
@@ -56,37 +54,48 @@ learned() { # HOST NIC ADDRESS → the 20 bytes that it learned for a peer's add
     on "$1" "ip -o neighbour show to $3 dev $2" | sed -n 's/.*lladdr \([0-9a-f:]*\).*/\1/p'
 }
 
-pings() { # WHAT HOST ADDRESS…
-    local to from refused=
-    for to in "${@:3}"; do
-        for from in "" "-I $(address "$2" 0)" "-I $(address "$2" 1)"; do
-            on "$2" "ping -q -n -c 1 -W 3 $from $to >/dev/null" || refused+="$to ${from:-unbound}"$'\n'
+pings() { # WHAT HOST ADDRESS…: from each NIC's address, and from none in particular
+    expect_equal "$1" "" "$(on "$2" "for from in any $nics; do
+        bound=; [ \$from = any ] || bound=\"-I \$(ip -o -4 address show \$from | sed -n \"1s/.*inet \\([0-9.]*\\).*/\\1/p\")\"
+        for to in ${*:3}; do
+            ping -q -n -c 1 -W 3 \$bound \$to >/dev/null || echo \$to from \$from
         done
-    done
-    expect_equal "$1" "" "$refused"
+    done")"
 }
 
-ask_all() { # HOST PEER
-    local nic n
-    on "$1" "ip neighbour flush all"
-    for nic in ib0 ib1; do
-        for n in 0 1; do
-            on "$1" "ping -q -n -c 1 -W 2 -I $nic $(address "$2" $n) >/dev/null || true"
+ask_all() { # HOST ADDRESS…
+    on "$1" "ip neighbour flush all
+    for nic in $nics; do
+        for to in ${*:2}; do
+            ping -q -n -c 1 -W 2 -I \$nic \$to >/dev/null
         done
-    done
+    done; true"
 }
 
-# "ib0: 172.16.34.2 is ib1": HOST's ib0 has learned the hardware address of PEER's ib1 for it.
-who_answers() { # HOST PEER [ADDRESS]…: of all if none is named
-    local nic n known address peers=
-    [ $# -gt 2 ] || set -- "$@" "$(address "$2" 0)" "$(address "$2" 1)"
-    for n in 0 1; do peers+="$(lladdr "$2" ib$n) ib$n"$'\n'; done
-    for nic in ib0 ib1; do
+# One line "ib0: 172.16.34.2 is ib1" for each NIC of HOST and each address: what it knows is the address of PEER's ib1.
+who_answers() { # HOST PEER ADDRESS…
+    local nic address known peers neighbours
+    peers=$(on "$2" "for nic in $nics; do echo \$(cat /sys/class/net/\$nic/address) \$nic; done")
+    neighbours=$(on "$1" "ip -4 neighbour")
+    for nic in $nics; do
         for address in "${@:3}"; do
-            known=$(learned "$1" $nic "$address")
+            known=$(sed -n "s/^$address dev $nic lladdr \([0-9a-f:]*\).*/\1/p" <<<"$neighbours")
             echo "$nic: $address is $(sed -n "s/^${known:-nobody} //p" <<<"$peers")"
         done
     done
+}
+
+expect_answers() { # WHAT HOST PEER ADDRESS=NIC…: within three seconds
+    local nic word got expected="" end=$((SECONDS + 3)) addresses=("${@:4}")
+    for nic in $nics; do
+        for word in "${@:4}"; do expected+="$nic: ${word%=*} is ${word#*=}"$'\n'; done
+    done
+    expected=${expected%$'\n'}
+    until got=$(who_answers "$2" "$3" "${addresses[@]%=*}") && [ "$got" = "$expected" ]; do
+        [ $SECONDS -le $end ] || break
+        sleep 0.05
+    done
+    expect_equal "$1" "$expected" "$got"
 }
 
 hook() { # STATUS HOST ARG…
