@@ -90,23 +90,31 @@ static netdev_tx_t drop(struct sk_buff *skb, struct net_device *dev)
     return NETDEV_TX_OK;
 }
 
-static bool is_member(const struct nic *nic, const struct nic *from)
-{
-    return !((nic->pkey ^ from->pkey) & ~FULL_MEMBER);
-}
-
 static void send_unicast(struct nic *from, struct sk_buff *skb)
 {
     const struct header *header = (struct header *)skb->data;
     struct nic *nic;
 
     list_for_each_entry_rcu (nic, &hub, on_hub) {
-        if (is_member(nic, from) && !memcmp(nic->dev->dev_addr, header->to, ADDRESS_LEN)) {
+        if (nic->pkey == from->pkey && !memcmp(nic->dev->dev_addr, header->to, ADDRESS_LEN)) {
             receive(nic, skb, PACKET_HOST);
             return;
         }
     }
     drop(skb, from->dev); /* a stale address: no such queue pair, or no path to it */
+}
+
+/* Broadcast is a group like others; it is always joined. The P_Key is part of a group's name. */
+static bool has_joined(struct nic *nic, const u8 *group)
+{
+    bool joined = !memcmp(group, nic->dev->broadcast, ADDRESS_LEN);
+    struct netdev_hw_addr *address;
+
+    netif_addr_lock_bh(nic->dev);
+    netdev_for_each_mc_addr (address, nic->dev)
+        joined |= !memcmp(group, address->addr, ADDRESS_LEN);
+    netif_addr_unlock_bh(nic->dev);
+    return joined;
 }
 
 static void send_multicast(struct nic *from, struct sk_buff *skb)
@@ -120,7 +128,7 @@ static void send_multicast(struct nic *from, struct sk_buff *skb)
     type = memcmp(header->to, from->dev->broadcast, ADDRESS_LEN) ? PACKET_MULTICAST : PACKET_BROADCAST;
     list_for_each_entry_rcu (nic, &hub, on_hub) {
         /* a copy, not a clone: each receiver pulls and scrubs its own */
-        struct sk_buff *copy = nic != from && is_member(nic, from) ? skb_copy(skb, GFP_ATOMIC) : NULL;
+        struct sk_buff *copy = nic != from && has_joined(nic, header->to) ? skb_copy(skb, GFP_ATOMIC) : NULL;
 
         if (copy)
             receive(nic, copy, type);
