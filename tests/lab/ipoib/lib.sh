@@ -76,7 +76,7 @@ ask_all() { # HOST ADDRESS…
 who_answers() { # HOST PEER ADDRESS…
     local nic address known peers neighbours
     peers=$(on "$2" "for nic in $nics; do echo \$(cat /sys/class/net/\$nic/address) \$nic; done")
-    neighbours=$(on "$1" "ip -4 neighbour")
+    neighbours=$(on "$1" "ip neighbour")
     for nic in $nics; do
         for address in "${@:3}"; do
             known=$(sed -n "s/^$address dev $nic lladdr \([0-9a-f:]*\).*/\1/p" <<<"$neighbours")
