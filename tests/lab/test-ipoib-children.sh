@@ -35,6 +35,21 @@ add_address B ib1 172.16.34.2/16
 expect_equal "a partition is named as it was asked for" 0x800a "$(on B 'cat /sys/class/net/ib0.000a/pkey')"
 before=$(on B 'sysctl -a 2>/dev/null | grep "conf[./]ib"')
 
+# What the kernel has of HCAs whose ports have these GUIDs.
+# shellcheck disable=SC2016 # for the guest's shell
+on B 'for n in 0 1; do
+    port=/run/sys/class/infiniband/mlx5_$n/ports/1
+    mkdir -p $port/gids
+    cut -c 13- /sys/class/net/ib$n/address | sed "s/\(..\):\(..\)/\1\2/g" >$port/gids/0
+done'
+hook 0 B --show --json --sysfs /run/sys
+expect_equal "a child belongs to its port" "ib0 mlx5_0/1
+ib0.000a mlx5_0/1
+ib0.8002 mlx5_0/1
+ib1 mlx5_1/1
+ib1.000a mlx5_1/1
+ib1.8002 mlx5_1/1" "$(jq -r '.rails[] | "\(.iface) \(.rdma)"' <<<"$out" | sort)"
+
 nics="ib0.8002 ib1.8002"
 ask_all A 172.18.34.1 172.18.34.2
 expect_answers "before: A's children learned one of B's for both" A B 172.18.34.1=ib0.8002 172.18.34.2=ib0.8002

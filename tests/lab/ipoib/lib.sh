@@ -5,6 +5,7 @@
 #   ipoib_start                 boots, loads the module, makes the hosts, without addresses
 #   on HOST 'SCRIPT'            runs it there, by sh
 #   set_addresses HOST…         172.16.16.1 .2 or 172.16.34.1 .2 on ib0 ib1, which come up
+#   ports                       of each host: 2; to be set before ipoib_start
 #   nics                        ib0 ib1: what the next three look at
 #   pings WHAT HOST ADDRESS…    every address answers, bound to each NIC's address and not bound
 #   ask_all HOST ADDRESS…       each of HOST's NICs asks who has these, by ARP
@@ -15,6 +16,7 @@
 
 "$tests/ipoib/build"
 nics="ib0 ib1"
+ports=2
 
 ipoib_start() {
     vm_start lab 0 file="$lab/ipoib/ipoib_lab.ko:/usr/lib/ipoib_lab.ko"
@@ -28,7 +30,7 @@ ipoib_start() {
             echo 0 >/proc/sys/net/ipv6/conf/default/router_solicitations
             ip link set lo up"
     done
-    insmod /usr/lib/ipoib_lab.ko'
+    '"insmod /usr/lib/ipoib_lab.ko nics=$ports"
 }
 
 on() { # HOST SCRIPT
