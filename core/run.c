@@ -4,6 +4,8 @@
 #include "caps.h"
 #include "confirm.h"
 #include "files.h"
+#include "host.h"
+#include "manager.h"
 #include "report.h"
 #include "snapshot.h"
 #include "state.h"
@@ -112,8 +114,10 @@ static void forget_gone_links(IbhSnapshot *snapshot)
 
 static gboolean look(Run *run, GError **error)
 {
-    IbhState *state = run->store ? ibh_store_load(run->store) : ibh_state_new();
+    IbhState *state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
 
+    if (!state)
+        return FALSE;
     run->on_file = copy_state(state);
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
     if (!run->snapshot)
@@ -258,18 +262,19 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
     }
 }
 
-static void save(Run *run, const IbhState *state)
+/* Returns what is on file then. */
+static const IbhState *save(Run *run, const IbhState *on_file, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
 
-    if (!run->store || ibh_state_equal(run->on_file, state))
-        return;
-    if (!ibh_store_save(run->store, state, &error)) {
-        warn(run, error->message);
-        return;
-    }
-    ibh_state_free(run->on_file);
-    run->on_file = copy_state(state);
+    if (!run->store || ibh_state_equal(on_file, state))
+        return on_file;
+    if (ibh_store_save(run->store, state, &error))
+        return state;
+    text = g_strdup_printf("%s; old sysctl values and holds are not remembered", error->message);
+    warn(run, text);
+    return on_file;
 }
 
 /* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
@@ -319,19 +324,19 @@ static void block_signals(const Run *run, sigset_t *ret_before)
 /* Old values are on file before the first change, so that a crash loses none. */
 static IbhOutcome *change(Run *run, const IbhPlan *plan)
 {
-    const IbhState *before = run->snapshot->state;
+    const IbhState *before = run->snapshot->state, *on_file = run->on_file;
     g_autoptr(IbhState) ahead = copy_state(before), after = copy_state(before);
     IbhOutcome *outcome;
     sigset_t signals;
 
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
-    save(run, ahead);
+    on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
     if (!run->how)
         update_holds(run, plan, after);
-    save(run, after);
+    (void)save(run, on_file, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }
@@ -430,7 +435,7 @@ static int hold_back(Run *run, const char *names)
         if (nic->status == IBH_NIC_RAIL)
             ibh_state_hold(after, nic->link->name);
     }
-    save(run, after);
+    (void)save(run, run->on_file, after);
     text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
                            "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
                            "ib-hook --apply. Until then, or a reboot, all rails are left alone",
@@ -534,6 +539,8 @@ static int run_check(Run *run)
     if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
         !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_host_read_scripts(run->options->sysfs, run->snapshot);
+    ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
     report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
     g_string_append(run->out, text);

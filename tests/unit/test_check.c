@@ -791,6 +791,45 @@ static void test_bridge_inside(void **state)
     check_world(TEXT);
 }
 
+/* Only what NetworkManager prunes of a family that the rail serves, and that is asked about, is worth a word. */
+static void test_manager_prunes(void **state)
+{
+    static const struct {
+        const char *world;
+        gboolean prunes4, prunes6;
+        int family;
+        const char *expected;
+    } cases[] = {
+        {RAILS, FALSE, FALSE, 0, ""},
+        {RAILS, TRUE, FALSE, 0, "warning manager-removes-foreign ib1"},
+        {RAILS, FALSE, TRUE, 0, ""},
+        {BOTH, TRUE, TRUE, 0, "warning manager-removes-foreign ib1\nwarning manager-removes-foreign ib1"},
+        {BOTH, TRUE, TRUE, AF_INET6, "warning manager-removes-foreign ib1"},
+        {BOTH, TRUE, FALSE, AF_INET6, ""},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(World) world = look(cases[i].world, NULL);
+        IbhManager manager = {.ifindex = 3,
+                              .name = "NetworkManager",
+                              .connection = g_strdup("rail 1"),
+                              .prunes4 = cases[i].prunes4,
+                              .prunes6 = cases[i].prunes6};
+        g_autofree char *found = NULL;
+
+        g_array_append_val(world.cas->snapshot->managers, manager);
+        world.rails->family = cases[i].family;
+        g_ptr_array_unref(world.findings);
+        world.findings = ibh_check_judge(world.rails, world.plan, world.questions, NULL);
+        found = write_findings(world.findings);
+        assert_string_equal(found, cases[i].expected);
+        if (found[0])
+            assert_true(g_str_has_prefix(((IbhFinding *)g_ptr_array_index(world.findings, 0))->fix,
+                                         "nmcli connection modify 'rail 1' ipv"));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
@@ -811,6 +850,7 @@ int main(void)
         cmocka_unit_test(test_ipv6_bridge_inside),
         cmocka_unit_test(test_random_worlds),
         cmocka_unit_test(test_large_subnets),
+        cmocka_unit_test(test_manager_prunes),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 
