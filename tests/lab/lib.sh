@@ -149,7 +149,7 @@ vm_start() { # NAME NICS [OPTION]…
 # In the guests /bin, /sbin and /lib are links into /usr, which must not be overwritten by directories.
 vm_file() { # NAME SOURCE:PLACE
     local source=${2%%:*} place=${2##*:} library root=$work/$1/root
-    for library in "$source:$place" $(ldd "$source" 2>/dev/null | sed -n 's/.*[[:blank:]]\(\/[^ ]*\) .*/\1:\1/p'); do
+    for library in "$source:$place" $({ ldd "$source" 2>/dev/null || true; } | sed -n 's/.*[[:blank:]]\(\/[^ ]*\) .*/\1:\1/p'); do
         source=${library%%:*} place=${library##*:}
         case $place in
             /bin/* | /sbin/* | /lib/* | /lib64/*) place=/usr$place ;;
