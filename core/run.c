@@ -21,7 +21,7 @@
 
 #define LOCK_SECONDS 10
 #define PEERS_SWITCH_WITHIN 50000 /* microseconds, after an announcement */
-#define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
+#define LOCK_SECONDS_OF_A_HOOK 8  /* its caller waits for it */
 
 typedef struct {
     const IbhOptions *options;
