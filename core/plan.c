@@ -1,8 +1,8 @@
 /*
  * The plan to apply: desired − actual, in an order in which what worked keeps working.
  *
- *   1. rp_filter loosened: a strict one would drop what still arrives on the wrong NIC
- *   2. rail by rail: routes, rules that lead to them, then what these supersede
+ *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC
+ *   2. rail by rail: routes, rules that lead to them, a default route; then what leads to another table than the rail's
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
@@ -111,11 +111,11 @@ static gboolean is_tentative(const Work *work, const IbhNic *nic, const IbhPrefi
     return FALSE;
 }
 
-/* What belongs to such an address is not taken away: it will be there in a moment. */
+/* What belongs to such an address is not taken away: it will be there in a moment, unless another rail has it. */
 static gboolean is_undecided_rule(const Work *work, const IbhNic *owner, const IbhRule *rule)
 {
     return owner && rule->family == AF_INET6 && (rule->table == owner->table || rule->table == IBH_TABLE_MAIN) &&
-           is_tentative(work, owner, &rule->from);
+           is_tentative(work, owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
 }
 
 /* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
@@ -231,6 +231,13 @@ static void select_work(Work *work)
 
 /* ---- rail by rail ---- */
 
+static gboolean is_tier(const Work *work, guint32 priority)
+{
+    guint32 first = work->rails->priority;
+
+    return priority == first + IBH_PRIORITY_STEP || priority == first + 2 * IBH_PRIORITY_STEP;
+}
+
 static char *why_stale(const Work *work, const Stale *stale)
 {
     char ip[IBH_IP_STRLEN];
@@ -238,7 +245,10 @@ static char *why_stale(const Work *work, const Stale *stale)
     if (!stale->owner)
         return g_strdup("its interface or address is gone");
     if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
-        return g_strdup_printf("table %u has no default route", stale->owner->table);
+        return is_tier(work, stale->rule->priority)
+                   ? g_strdup_printf("table %u has no default route", stale->owner->table)
+                   : g_strdup_printf("superseded: the rules of %s begin at priority %u", stale->owner->link->name,
+                                     work->rails->priority);
     if (stale->rule)
         return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, ip),
                                stale->owner->link->name);
@@ -280,13 +290,54 @@ static void add_routes(Work *work, const Todo *todo, gboolean defaults)
     }
 }
 
+/* A default where there was none. */
+static gboolean gains_default(const Work *work, const Todo *todo, int family)
+{
+    for (guint i = 0; i < todo->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
+
+        if (route->family == family && ibh_route_is_default(route) && !find_in_place(work, route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean gains_rule(const Todo *todo, int family)
+{
+    for (guint i = 0; i < todo->rules->len; i++) {
+        if (g_array_index(todo->rules, IbhRule, i).family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_in_use(const Work *work, guint32 table, int family)
+{
+    for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
+
+        if (rule->table == table && rule->family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Who is led to this route goes on by it until the default is there, or until the rules have gone. */
+static gboolean is_still_needed(const Work *work, const Todo *todo, const IbhRoute *route)
+{
+    return ibh_route_is_default(route) ||
+           (ibh_route_kind(route) == IBH_ROUTE_BY_GATEWAY && is_in_use(work, route->table, route->family) &&
+            gains_default(work, todo, route->family));
+}
+
 /* A route of the rail's own that nothing needs: a new rule must not lead into it. */
 static void drop_unneeded_routes(Work *work, const Todo *todo)
 {
-    for (guint i = 0; todo->rules->len && i < work->routes->len; i++) {
+    for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (!stale->done && stale->owner == todo->nic && stale->route->table == todo->nic->table)
+        if (!stale->done && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
+            gains_rule(todo, stale->route->family) && !is_still_needed(work, todo, stale->route))
             del_route(work, stale, why_stale(work, stale));
     }
 }
@@ -304,40 +355,48 @@ static void add_rules(Work *work, const Todo *todo)
     }
 }
 
+static char *why_superseded(const Work *work, const Todo *todo)
+{
+    return g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name, todo->nic->table,
+                           work->rails->priority);
+}
+
+/* A last tier of another priority: a default that comes would be asked before main's longer prefixes. */
+static void drop_old_last_tier(Work *work, const Todo *todo)
+{
+    for (guint i = work->rules->len; i-- > 0;) {
+        Stale *stale = &g_array_index(work->rules, Stale, i);
+
+        if (!stale->done && stale->owner == todo->nic && stale->rule->table == todo->nic->table &&
+            stale->rule->suppress_prefixlength < 0 && gains_default(work, todo, stale->rule->family))
+            del_rule(work, stale, why_superseded(work, todo));
+    }
+}
+
 static gboolean is_superseded(const Work *work, const Stale *stale, const Todo *todo)
 {
     const IbhRule *rule = stale->rule;
 
-    if (stale->done || !may_touch(work, stale->owner))
-        return FALSE;
-    return ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic ||
-           (stale->owner == todo->nic && rule->table != todo->nic->table && rule->table != IBH_TABLE_MAIN);
+    return !stale->done && may_touch(work, stale->owner) && rule->table != todo->nic->table &&
+           rule->table != IBH_TABLE_MAIN &&
+           (stale->owner == todo->nic || ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic);
 }
 
-/* The rail's table or priority changed: its old rules and routes make room for the rail that follows it. */
+/* What leads the rail's addresses to another table than its own makes room for the rail that follows it there. */
 static void drop_superseded(Work *work, const Todo *todo)
 {
     for (guint i = 0; i < work->routes->len; i++) { /* first: its rules keep bridges from a default route */
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (!stale->done && stale->owner == todo->nic && ibh_route_is_default(stale->route))
-            del_route(work, stale, why_stale(work, stale));
+        if (!stale->done && stale->owner == todo->nic && ibh_route_is_default(stale->route) &&
+            stale->route->table != todo->nic->table)
+            del_route(work, stale, why_superseded(work, todo));
     }
     for (guint i = work->rules->len; i-- > 0;) { /* the tier of T's default route first */
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
         if (is_superseded(work, stale, todo))
-            del_rule(work, stale,
-                     g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
-                                     todo->nic->table, work->rails->priority));
-    }
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (!stale->done && stale->route->ifindex == todo->nic->link->ifindex &&
-            stale->route->table != todo->nic->table)
-            del_route(work, stale,
-                      g_strdup_printf("superseded: %s has table %u", todo->nic->link->name, todo->nic->table));
+            del_rule(work, stale, why_superseded(work, todo));
     }
 }
 
@@ -375,10 +434,11 @@ static gboolean must_wait(const Work *work, const Todo *todo)
 
 static gboolean must_clear(const Work *work, const Stale *stale, const Todo *todo)
 {
-    return is_in_the_way(stale, todo) && stale->owner->status != IBH_NIC_RAIL && may_touch(work, stale->owner);
+    return is_in_the_way(stale, todo) && !is_pending(work, stale->owner) && may_touch(work, stale->owner);
 }
 
-/* What a NIC that is no rail (any more) left in this rail's table, or leads there, goes before the rail uses it. */
+/* What a NIC that is no rail (any more) or moved on left in this rail's table, or leads there, goes before the rail uses
+ * it. */
 static void clear_table(Work *work, const Todo *todo)
 {
     for (guint i = 0; i < work->routes->len; i++) {
@@ -446,6 +506,7 @@ static void program_rails(Work *work)
         add_routes(work, todo, FALSE);
         drop_unneeded_routes(work, todo);
         add_rules(work, todo);
+        drop_old_last_tier(work, todo);
         add_routes(work, todo, TRUE); /* when its rules are there: without them a bridge would be taken over */
         drop_superseded(work, todo);
         todo->done = TRUE;
@@ -594,6 +655,7 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
         subtract_routes(&work, (IbhRouteKind)kind);
     select_work(&work);
 
+    ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
     return_to_main(&work);
     program_rails(&work);

@@ -296,48 +296,74 @@ static void return_to_main(const Undo *undo)
 }
 
 /* `rails_too`: whatever is selected, not only what is no rail any more. */
-static void emit_undo(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
+static Undo undo_init(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
 {
-    g_autoptr(GHashTable) owners = find_owners(rails), undone = g_hash_table_new(NULL, NULL),
-                          mains_nics = g_hash_table_new(NULL, NULL);
-    Undo undo = {
-        .rails = rails, .undone = undone, .mains_nics = mains_nics, .orphans = rails_too && !only, .plan = plan};
+    g_autoptr(GHashTable) owners = find_owners(rails);
+    Undo undo = {.rails = rails,
+                 .undone = g_hash_table_new(NULL, NULL),
+                 .mains_nics = g_hash_table_new(NULL, NULL),
+                 .orphans = rails_too && !only,
+                 .plan = plan};
 
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
         if ((rails_too || nic->status != IBH_NIC_RAIL) && ibh_is_selected(nic, only) &&
             g_hash_table_contains(owners, nic))
-            g_hash_table_add(undone, nic);
+            g_hash_table_add(undo.undone, nic);
     }
     find_mains_nics(&undo);
-    restore_rp_filters(&undo, TRUE);
-    return_to_main(&undo);
-    restore_announce(&undo);
-    delete_routes(&undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
-    delete_rules(&undo);
+    return undo;
+}
+
+static void undo_clear(Undo *undo)
+{
+    g_hash_table_unref(undo->undone);
+    g_hash_table_unref(undo->mains_nics);
+}
+
+static void emit_undo(const Undo *undo)
+{
+    return_to_main(undo);
+    restore_announce(undo);
+    delete_routes(undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
+    delete_rules(undo);
     for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
-        delete_routes(&undo, (IbhRouteKind)kind);
-    restore_answers(&undo, TRUE);
-    delete_neighbours(&undo);
-    announce(&undo);
-    restore_rp_filters(&undo, FALSE);
-    restore_answers(&undo, FALSE);
+        delete_routes(undo, (IbhRouteKind)kind);
+    restore_answers(undo, TRUE);
+    delete_neighbours(undo);
+    announce(undo);
+    restore_rp_filters(undo, FALSE);
+    restore_answers(undo, FALSE);
 }
 
 IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
 {
     IbhPlan *plan = ibh_plan_new();
+    Undo undo = undo_init(plan, rails, only, TRUE);
 
     if (after)
         adapt_rails_that_stay(plan, after);
     if (after || !only) /* unbound traffic leaves these rails first */
         ibh_emit_spread(plan, rails->snapshot, after);
-    emit_undo(plan, rails, only, TRUE);
+    restore_rp_filters(&undo, TRUE);
+    emit_undo(&undo);
+    undo_clear(&undo);
     return plan;
+}
+
+void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
+{
+    Undo undo = undo_init(plan, rails, only, FALSE);
+
+    restore_rp_filters(&undo, TRUE);
+    undo_clear(&undo);
 }
 
 void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
 {
-    emit_undo(plan, rails, only, FALSE);
+    Undo undo = undo_init(plan, rails, only, FALSE);
+
+    emit_undo(&undo);
+    undo_clear(&undo);
 }

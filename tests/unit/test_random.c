@@ -740,20 +740,6 @@ static gboolean step_keeps(Case *c, const FakeKernel *kernel, const Reach *reach
     return TRUE;
 }
 
-/* Known: what main does not reach by a gateway any more goes before the default
- * that replaces it is there. */
-static gboolean drops_early(const Planned *planned)
-{
-    for (guint i = 0; i < n_ops(planned); i++) {
-        for (guint j = i + 1; op_at(planned, i)->type == IBH_OP_ROUTE_DEL && j < n_ops(planned); j++) {
-            if (op_at(planned, j)->type == IBH_OP_ROUTE_ADD && op_at(planned, j)->route.dst.length == 0 &&
-                op_at(planned, j)->route.table == op_at(planned, i)->route.table)
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 static gboolean every_step_keeps(Case *c, const Planned *planned, const FakeKernel *start, const FakeKernel *end)
 {
     g_autoptr(FakeKernel) kernel = fake_kernel_clone(start);
@@ -761,8 +747,6 @@ static gboolean every_step_keeps(Case *c, const Planned *planned, const FakeKern
 
     reach_init(&reach, planned->rails, start->now);
     reach.may_stray = moves_in_circle(planned) || any_blocked(planned->rails);
-    if (drops_early(planned))
-        return TRUE;
     reach_ask(&reach, start->now, reach.before);
     reach_ask(&reach, end->now, reach.after);
     for (guint i = 0; i < n_ops(planned); i++) {
@@ -907,6 +891,22 @@ static gboolean leaves_by_rail(Case *c, const IbhNic *nic, const IbhAddress *sou
                   ibh_ip_format(&neighbour, to), text);
 }
 
+/* In IPv6 an address does not make its prefix one of the link: a route of main does. */
+static gboolean is_on_link(const IbhSnapshot *world, const IbhAddress *address)
+{
+    guint first, end;
+
+    fib_table(world, IBH_TABLE_MAIN, &first, &end);
+    for (; address->local.family == AF_INET6 && first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (route->ifindex == address->ifindex && route->gateway.family == AF_UNSPEC &&
+            ibh_prefix_equal(&route->dst, &address->subnet))
+            return TRUE;
+    }
+    return address->local.family == AF_INET;
+}
+
 /* Its own subnet, and longer ones of other rails inside it: they are on the same wire. */
 static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *source, const IbhPrefix *subnet)
 {
@@ -938,7 +938,8 @@ static gboolean rail_is_right(Case *c, const IbhNic *nic)
             const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
 
             if (address->ifindex == nic->link->ifindex && address->local.family == source->local.family &&
-                is_address_up(c->after->now, address) && !subnet_is_right(c, nic, source, &address->subnet))
+                is_address_up(c->after->now, address) && is_on_link(c->after->now, address) &&
+                !subnet_is_right(c, nic, source, &address->subnet))
                 return FALSE;
         }
     }
@@ -1901,22 +1902,6 @@ static gboolean case_init(Case *c)
     return TRUE;
 }
 
-/* Known: an old rule of the last tier, which comes before the new tiers, goes only after
- * the default route has come. */
-static gboolean leads_to_new_default(const Planned *planned)
-{
-    for (guint i = 0; i < n_ops(planned); i++) {
-        const IbhOp *gone = op_at(planned, i);
-
-        for (guint j = 0; gone->type == IBH_OP_RULE_DEL && gone->rule.suppress_prefixlength < 0 && j < i; j++) {
-            if (op_at(planned, j)->type == IBH_OP_ROUTE_ADD && op_at(planned, j)->route.dst.length == 0 &&
-                op_at(planned, j)->route.table == gone->rule.table)
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 /* Known: of two NICs that have the rule's address, which was a rail depends on
  * whose table has that number now. */
 static gboolean stands_by_duplicate(const Case *c)
@@ -1933,7 +1918,7 @@ static gboolean stands_by_duplicate(const Case *c)
 
 static gboolean is_known(const Case *c)
 {
-    return leads_to_new_default(c->planned) || stands_by_duplicate(c);
+    return stands_by_duplicate(c);
 }
 
 /* `only` NULL: all that are due. */
