@@ -58,8 +58,8 @@ IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
 
-    for (guint bit = prefix.length; bit < ibh_ip_bits(ip); bit++)
-        prefix.ip.bytes[bit / 8] &= (guint8) ~(0x80u >> (bit % 8));
+    for (guint byte = prefix.length / 8; byte < ibh_ip_bits(ip) / 8; byte++)
+        prefix.ip.bytes[byte] &= byte == prefix.length / 8 ? (guint8) ~(0xffu >> (prefix.length % 8)) : 0;
     return prefix;
 }
 
@@ -112,12 +112,10 @@ gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
 
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
 {
-    IbhPrefix cut;
+    guint whole = outer->length / 8, rest = outer->length % 8;
 
-    if (outer->ip.family != ip->family)
-        return FALSE;
-    cut = ibh_prefix(ip, outer->length);
-    return ibh_ip_equal(&cut.ip, &outer->ip);
+    return outer->ip.family == ip->family && memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
+           (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
 }
 
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)

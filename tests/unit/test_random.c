@@ -183,14 +183,16 @@ static gboolean foreign_things_stay(Case *c)
 
 /* ---- (c) all or nothing per unit ---- */
 
-/* A route whose source is gone stays in the kernel, but cannot be added again: no way back from its deletion. */
+/* A route whose source is gone, or whose gateway has become an address of ours (IPv6), stays in the kernel, but cannot
+ * be added again: no way back from its deletion. */
 static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
 {
     const IbhRoute *gone = op->type == IBH_OP_ROUTE_DEL       ? &op->route
                            : op->type == IBH_OP_ROUTE_REPLACE ? &op->replaced
                                                               : NULL;
 
-    return gone && gone->src.family && !is_local_address(world, &gone->src);
+    return gone && ((gone->src.family && !is_local_address(world, &gone->src)) ||
+                    (gone->gateway.family == AF_INET6 && is_local_address(world, &gone->gateway)));
 }
 
 static gboolean unit_has_way_back(const Case *c, guint k)
