@@ -231,13 +231,6 @@ static void select_work(Work *work)
 
 /* ---- rail by rail ---- */
 
-static gboolean is_tier(const Work *work, guint32 priority)
-{
-    guint32 first = work->rails->priority;
-
-    return priority == first + IBH_PRIORITY_STEP || priority == first + 2 * IBH_PRIORITY_STEP;
-}
-
 static char *why_stale(const Work *work, const Stale *stale)
 {
     char ip[IBH_IP_STRLEN];
@@ -245,10 +238,7 @@ static char *why_stale(const Work *work, const Stale *stale)
     if (!stale->owner)
         return g_strdup("its interface or address is gone");
     if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
-        return is_tier(work, stale->rule->priority)
-                   ? g_strdup_printf("table %u has no default route", stale->owner->table)
-                   : g_strdup_printf("superseded: the rules of %s begin at priority %u", stale->owner->link->name,
-                                     work->rails->priority);
+        return g_strdup_printf("table %u has no default route", stale->owner->table);
     if (stale->rule)
         return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, ip),
                                stale->owner->link->name);
@@ -322,12 +312,15 @@ static gboolean is_in_use(const Work *work, guint32 table, int family)
     return FALSE;
 }
 
-/* Who is led to this route goes on by it until the default is there, or until the rules have gone. */
+/* Who is led to this route goes on by it until the default is there, or until the rules have gone; and a throw outlasts
+ * what it is a hole in. */
 static gboolean is_still_needed(const Work *work, const Todo *todo, const IbhRoute *route)
 {
-    return ibh_route_is_default(route) ||
-           (ibh_route_kind(route) == IBH_ROUTE_BY_GATEWAY && is_in_use(work, route->table, route->family) &&
-            gains_default(work, todo, route->family));
+    IbhRouteKind kind = ibh_route_kind(route);
+
+    if (kind == IBH_ROUTE_BY_GATEWAY)
+        return is_in_use(work, route->table, route->family) && gains_default(work, todo, route->family);
+    return kind != IBH_ROUTE_SUBNET;
 }
 
 /* A route of the rail's own that nothing needs: a new rule must not lead into it. */
@@ -373,16 +366,28 @@ static void drop_old_last_tier(Work *work, const Todo *todo)
     }
 }
 
+/* The second or the third, which are there where T has a default route. */
+static gboolean is_tier(const Work *work, guint32 priority)
+{
+    guint32 first = work->rails->priority;
+
+    return priority == first + IBH_PRIORITY_STEP || priority == first + 2 * IBH_PRIORITY_STEP;
+}
+
+/* Its new rules do what this one did. A tier of T's default route that is lost has nothing in its place: it goes last. */
 static gboolean is_superseded(const Work *work, const Stale *stale, const Todo *todo)
 {
     const IbhRule *rule = stale->rule;
+    gboolean elsewhere = rule->table != todo->nic->table && rule->table != IBH_TABLE_MAIN;
 
-    return !stale->done && may_touch(work, stale->owner) && rule->table != todo->nic->table &&
-           rule->table != IBH_TABLE_MAIN &&
-           (stale->owner == todo->nic || ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic);
+    if (stale->done || !may_touch(work, stale->owner))
+        return FALSE;
+    if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+        return elsewhere || !is_tier(work, rule->priority);
+    return elsewhere && stale->owner == todo->nic;
 }
 
-/* What leads the rail's addresses to another table than its own makes room for the rail that follows it there. */
+/* The rail's table or priority changed: its old rules make room for the rail that follows it. */
 static void drop_superseded(Work *work, const Todo *todo)
 {
     for (guint i = 0; i < work->routes->len; i++) { /* first: its rules keep bridges from a default route */

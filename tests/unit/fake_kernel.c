@@ -23,8 +23,10 @@ static gboolean refuse(GError **error, int code, const char *words)
 
 gboolean fake_is_our_rule(const IbhRule *rule)
 {
+    gboolean for_all = rule->from.length == 0 && rule->family == AF_INET && (rule->table == 940 || rule->table == 254);
+
     return rule->suppress_ifgroup == 0x6962686b && rule->action == FR_ACT_TO_TBL && rule->selectors == 0 &&
-           !rule->l3mdev && rule->from.length == ibh_ip_bits(&rule->from.ip) && rule->from.length > 0;
+           !rule->l3mdev && (for_all || (rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip)));
 }
 
 gboolean fake_is_our_route(const IbhRoute *route)
@@ -231,8 +233,14 @@ static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route,
 
 static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
 {
+    FibHop hops[FIB_HOPS_MAX];
+
     if (route->family == AF_INET6)
         return route6_is_valid(kernel, route, error);
+    for (guint i = fib_hops(route, hops); route->hops && i > 0; i--) {
+        if (!is_up(kernel, hops[i - 1].ifindex))
+            return refuse(error, ENETDOWN, "Device for nexthop is not up");
+    }
     if (route->ifindex && !find_link(kernel, route->ifindex))
         return refuse(error, ENODEV, NULL);
     if (route->ifindex && route->type == RTN_UNICAST && !is_up(kernel, route->ifindex))
@@ -256,6 +264,15 @@ static gboolean route_add(FakeKernel *kernel, const IbhRoute *route, GError **er
     return TRUE;
 }
 
+/* What comes back to main stands behind other NICs' routes to the same subnet. */
+static gboolean route_add_behind(FakeKernel *kernel, const IbhRoute *route, GError **error)
+{
+    if (!route_is_valid(kernel, route, error))
+        return FALSE;
+    route_append(kernel, route);
+    return TRUE;
+}
+
 /* Takes the place of the first that is there, whatever it is; adds where there is none. */
 static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const IbhRoute *replaced, GError **error)
 {
@@ -273,6 +290,21 @@ static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const I
     return TRUE;
 }
 
+/* Dead or alive; which names only one NIC does not match. */
+static gboolean same_hops(const IbhRoute *a, const IbhRoute *b)
+{
+    FibHop of_a[FIB_HOPS_MAX], of_b[FIB_HOPS_MAX];
+    guint n = fib_hops(a, of_a);
+
+    if (a->nexthops != b->nexthops || n != fib_hops(b, of_b))
+        return !a->ifindex;
+    for (guint i = 0; i < n; i++) {
+        if (of_a[i].ifindex != of_b[i].ifindex)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* Here too what is absent (metric 0, no source, protocol or type) matches anything. IPv6 does not even look at the type
  * and the source. */
 static gboolean route_delete_matches(const IbhRoute *wanted, const IbhRoute *route)
@@ -284,7 +316,7 @@ static gboolean route_delete_matches(const IbhRoute *wanted, const IbhRoute *rou
            (!wanted->metric || route->metric == wanted->metric) &&
            (!wanted->protocol || route->protocol == wanted->protocol) &&
            (!whole || wanted->scope == RT_SCOPE_NOWHERE || route->scope == wanted->scope) &&
-           (!wanted->ifindex || route->ifindex == wanted->ifindex) &&
+           (!wanted->ifindex || route->ifindex == wanted->ifindex) && same_hops(wanted, route) &&
            (wanted->gateway.family == AF_UNSPEC || ibh_ip_equal(&route->gateway, &wanted->gateway)) &&
            (!whole || wanted->src.family == AF_UNSPEC || ibh_ip_equal(&route->src, &wanted->src));
 }
@@ -312,6 +344,54 @@ static void routes_remove(FakeKernel *kernel, RouteTest test, gconstpointer data
         if (test(kernel, &g_array_index(kernel->now->routes, IbhRoute, i - 1), data))
             g_array_remove_index(kernel->now->routes, i - 1);
     }
+}
+
+/* A NIC that is deleted takes the whole of a multipath route with it. */
+static gboolean has_hop(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    const int *ifindex = data;
+    FibHop hops[FIB_HOPS_MAX];
+
+    (void)kernel;
+    for (guint i = route->hops ? fib_hops(route, hops) : 0; i > 0; i--) {
+        if (hops[i - 1].ifindex == *ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean has_no_hop_alive(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    FibHop hops[FIB_HOPS_MAX];
+
+    (void)kernel;
+    (void)data;
+    for (guint i = route->hops ? fib_hops(route, hops) : 0; i > 0; i--) {
+        if (!hops[i - 1].dead)
+            return FALSE;
+    }
+    return route->hops != NULL;
+}
+
+/* Its nexthops die with the link or its last address, and live again; with all of them dead, the route goes. */
+static void mark_hops(FakeKernel *kernel, int ifindex, gboolean dead)
+{
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
+        g_autoptr(GString) text = NULL;
+        FibHop hops[FIB_HOPS_MAX];
+        guint n;
+
+        if (!has_hop(kernel, route, &ifindex))
+            continue;
+        n = fib_hops(route, hops);
+        text = g_string_new(NULL);
+        for (guint j = 0; j < n; j++)
+            g_string_append_printf(text, "%s%d%s", j ? " " : "", hops[j].ifindex,
+                                   (hops[j].ifindex == ifindex ? dead : hops[j].dead) ? "!" : "");
+        route->hops = g_intern_string(text->str);
+    }
+    routes_remove(kernel, has_no_hop_alive, NULL);
 }
 
 /* ---- addresses: what the kernel does by itself when they come and go ---- */
@@ -522,6 +602,8 @@ static gboolean address_add(FakeKernel *kernel, IbhAddress *address, guint32 met
     g_array_append_val(kernel->now->addresses, *address);
     add_local_route(kernel, address);
     add_connected_routes(kernel, address, metric);
+    if (is_up(kernel, address->ifindex))
+        mark_hops(kernel, address->ifindex, FALSE);
     return TRUE;
 }
 
@@ -535,12 +617,12 @@ static gboolean uses_device(const FakeKernel *kernel, const IbhRoute *route, gco
 
 static gboolean uses_device4(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
 {
-    return uses_device(kernel, route, data) && route->family == AF_INET;
+    return uses_device(kernel, route, data) && route->family == AF_INET && !route->hops;
 }
 
 static gboolean uses_device_beyond_host(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
 {
-    return uses_device(kernel, route, data) && (route->type != RTN_LOCAL || route->family == AF_INET6);
+    return uses_device(kernel, route, data) && !route->hops && (route->type != RTN_LOCAL || route->family == AF_INET6);
 }
 
 static gboolean has_address(const FakeKernel *kernel, int ifindex, const IbhIp *ip)
@@ -609,9 +691,10 @@ static gboolean address_del(FakeKernel *kernel, const IbhAddress *like, GError *
             return TRUE;
         }
         routes_remove(kernel, is_of_address, &address);
-        if (!has_any_address4(kernel, address.ifindex))
+        if (!has_any_address4(kernel, address.ifindex)) {
             routes_remove(kernel, uses_device4, &address.ifindex);
-        else if (!address.secondary)
+            mark_hops(kernel, address.ifindex, TRUE);
+        } else if (!address.secondary)
             promote(kernel, &address);
         return TRUE;
     }
@@ -627,10 +710,13 @@ static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
         link->carrier = FALSE;
         link_goes_down6(kernel, link);
         routes_remove(kernel, uses_device_beyond_host, &link->ifindex);
+        mark_hops(kernel, link->ifindex, TRUE);
         return;
     }
     link->flags |= IFF_UP;
     link->carrier = TRUE;
+    if (has_any_address4(kernel, link->ifindex))
+        mark_hops(kernel, link->ifindex, FALSE);
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
 
@@ -642,6 +728,7 @@ static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
 static void link_del(FakeKernel *kernel, int ifindex)
 {
     routes_remove(kernel, uses_device, &ifindex);
+    routes_remove(kernel, has_hop, &ifindex);
     for (guint i = kernel->now->addresses->len; i > 0; i--) {
         if (g_array_index(kernel->now->addresses, IbhAddress, i - 1).ifindex == ifindex)
             g_array_remove_index(kernel->now->addresses, i - 1);
@@ -734,7 +821,7 @@ gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
     case IBH_OP_RULE_DEL:
         return rule_del(kernel, &op->rule, error);
     case IBH_OP_ROUTE_ADD:
-        return route_add(kernel, &op->route, error);
+        return (op->route.table == IBH_TABLE_MAIN ? route_add_behind : route_add)(kernel, &op->route, error);
     case IBH_OP_ROUTE_REPLACE:
         return route_replace(kernel, &op->route, &op->replaced, error);
     case IBH_OP_ROUTE_DEL:
@@ -780,6 +867,7 @@ static void copy_without_routes(IbhSnapshot *to, const IbhSnapshot *from)
     copy_array(to->neighbours, from->neighbours);
     memcpy(to->all, from->all, sizeof to->all);
     copy_array(to->state->sysctls, from->state->sysctls);
+    copy_array(to->state->routes, from->state->routes);
     for (guint i = 0; i < from->state->holds->len; i++)
         g_ptr_array_add(to->state->holds, g_strdup(g_ptr_array_index(from->state->holds, i)));
 }
@@ -1237,7 +1325,8 @@ static guint8 route_type(const char *word)
 static void complete_route(IbhRoute *route, gboolean scope_given)
 {
     route->family = route->dst.ip.family;
-    route->nexthops = route->ifindex ? 1 : 0;
+    if (!route->hops)
+        route->nexthops = route->ifindex ? 1 : 0;
     if (route->family == AF_INET6)
         route->scope = RT_SCOPE_UNIVERSE;
     if (scope_given || route->family == AF_INET6)
@@ -1246,6 +1335,28 @@ static void complete_route(IbhRoute *route, gboolean scope_given)
         route->scope = RT_SCOPE_HOST;
     else if (route->type == RTN_BROADCAST || (route->type == RTN_UNICAST && route->gateway.family == AF_UNSPEC))
         route->scope = RT_SCOPE_LINK;
+}
+
+/* "nexthop dev ib0 [dead]" */
+static gboolean read_nexthop(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
+{
+    g_autofree char *hops = NULL;
+    gboolean dead;
+    int ifindex;
+
+    if (strcmp(need(words), "dev") != 0)
+        nonsense(words, "dev is needed");
+    if (!device(kernel, need(words), &ifindex, error))
+        return FALSE;
+    dead = words->rest && g_str_has_prefix(words->rest, "dead");
+    if (dead)
+        next(words);
+    hops = g_strdup_printf("%s%s%d%s", route->hops ? route->hops : "", route->hops ? " " : "", ifindex,
+                           dead ? "!" : "");
+    route->hops = g_intern_string(hops);
+    if (!route->nexthops++)
+        route->ifindex = ifindex;
+    return TRUE;
 }
 
 static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
@@ -1273,6 +1384,9 @@ static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GE
         else if (strcmp(word, "scope") == 0) {
             route->scope = strcmp(need(words), "link") == 0 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
             scope_given = TRUE;
+        } else if (strcmp(word, "nexthop") == 0) {
+            if (!read_nexthop(kernel, words, route, error))
+                return FALSE;
         } else if (strcmp(word, "dev") != 0)
             nonsense(words, word);
         else if (!device(kernel, need(words), &route->ifindex, error))
@@ -1491,6 +1605,8 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
 {
     GString *text = g_string_new("route was");
     char buffer[IBH_PREFIX_STRLEN];
+    FibHop hops[FIB_HOPS_MAX];
+    guint n;
 
     for (guint i = 1; i < G_N_ELEMENTS(route_types); i++) {
         if (route->type == route_types[i].type)
@@ -1499,7 +1615,7 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     g_string_append_printf(text, " %s", ibh_prefix_format(&route->dst, buffer));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
-    if (route->ifindex)
+    if (route->ifindex && !route->hops)
         g_string_append_printf(text, " dev %s", link_name(world, route->ifindex));
     if (route->src.family != AF_UNSPEC)
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
@@ -1507,6 +1623,10 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     if (route->metric)
         print_number(text, "metric", route->metric);
     print_number(text, "protocol", route->protocol);
+    n = route->hops ? fib_hops(route, hops) : 0;
+    for (guint i = 0; i < n; i++)
+        g_string_append_printf(text, " nexthop dev %s%s", link_name(world, hops[i].ifindex),
+                               hops[i].dead ? " dead" : "");
     return g_string_free(text, FALSE);
 }
 
