@@ -126,7 +126,8 @@ static gboolean is_undecided_route(const Work *work, const IbhNic *owner, const 
         return FALSE;
     if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
         return is_tentative(work, owner, &route->dst);
-    return is_tentative(work, owner, NULL) && !ibh_serves_family(work->rails, owner, AF_INET6);
+    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(work, owner, NULL) &&
+           !ibh_serves_family(work->rails, owner, AF_INET6);
 }
 
 static gboolean is_place_wanted(const Todo *todo, const IbhRoute *route)
@@ -301,12 +302,14 @@ static gboolean gains_rule(const Todo *todo, int family)
     return FALSE;
 }
 
-static gboolean is_in_use(const Work *work, guint32 table, int family)
+/* A rule of the rail's or of somebody else's leads there; one of a rail that moved out does not count. */
+static gboolean is_in_use(const Work *work, const Todo *todo, int family)
 {
     for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
 
-        if (rule->table == table && rule->family == family)
+        if (rule->table == todo->nic->table && rule->family == family &&
+            (!ibh_rule_is_ours(rule) || ibh_rule_owner(work->rails, rule) == todo->nic))
             return TRUE;
     }
     return FALSE;
@@ -318,9 +321,8 @@ static gboolean is_still_needed(const Work *work, const Todo *todo, const IbhRou
 {
     IbhRouteKind kind = ibh_route_kind(route);
 
-    if (kind == IBH_ROUTE_BY_GATEWAY)
-        return is_in_use(work, route->table, route->family) && gains_default(work, todo, route->family);
-    return kind != IBH_ROUTE_SUBNET;
+    return kind == IBH_ROUTE_DEFAULT || (kind != IBH_ROUTE_SUBNET && is_in_use(work, todo, route->family) &&
+                                         gains_default(work, todo, route->family));
 }
 
 /* A route of the rail's own that nothing needs: a new rule must not lead into it. */

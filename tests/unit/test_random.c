@@ -1205,7 +1205,7 @@ static gboolean wrong_order(const Case *c, const Planned *planned, const IbhOp *
         return ibh_rails_owner(planned->rails, &late->ip) && count_holders(planned->seen, &late->ip) == 1;
     if (early->type == IBH_OP_ROUTE_DEL && late->type == IBH_OP_RULE_DEL && !is_default(&early->route))
         return early->ifindex == late->ifindex && early->route.table == late->rule.table &&
-               is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
+               early->route.family == late->rule.family && is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
     if (early->type == IBH_OP_RULE_ADD && (late->type == IBH_OP_ROUTE_ADD || late->type == IBH_OP_ROUTE_REPLACE))
         return early->rule.table == late->route.table && early->rule.family == late->route.family &&
                !is_default(&late->route);
