@@ -1,7 +1,8 @@
 /*
  * The plan to apply: desired − actual, in an order in which what worked keeps working.
  *
- *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC
+ *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC; with
+ *      main=remove no more, connected routes come back
  *   2. rail by rail: routes, rules that lead to them, a default route; then what leads to another table than the rail's
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
@@ -618,8 +619,14 @@ static void collect_garbage(Work *work)
 
 static void return_to_main(const Work *work)
 {
-    for (guint i = 0; i < work->todos->len; i++)
-        ibh_emit_return(work->plan, work->rails, g_array_index(work->todos, Todo, i).nic, FALSE);
+    const GArray *saved = work->rails->snapshot->state->routes;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+
+        if (find_todo(work, ibh_rails_nic(work->rails, one->ifindex)))
+            ibh_emit_return(work->plan, work->rails, one, FALSE);
+    }
 }
 
 static void remove_from_main(const Work *work)
@@ -662,9 +669,11 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
         subtract_routes(&work, (IbhRouteKind)kind);
     select_work(&work);
 
-    ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
+    ibh_emit_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
     return_to_main(&work);
+    if (!only)
+        ibh_emit_spread_first(work.plan, rails);
     program_rails(&work);
     set_arp_sysctls(&work);
     announce(&work);

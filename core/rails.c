@@ -223,6 +223,18 @@ static gboolean is_builtin_table(guint32 table)
     return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
 }
 
+/* main=remove took its connected route to this subnet out of main. */
+static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < snapshot->state->routes->len; i++) {
+        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
+
+        if (saved->ifindex == nic->link->ifindex && ibh_prefix_equal(&saved->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Its connected route lies only in a table that is neither main nor T (NetworkManager's route-table). */
 static char *why_routed_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address)
 {
@@ -239,7 +251,7 @@ static char *why_routed_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic
             return NULL;
         elsewhere = route->table;
     }
-    if (!elsewhere || is_builtin_table(elsewhere))
+    if (!elsewhere || is_builtin_table(elsewhere) || was_in_main(snapshot, nic, &address->subnet))
         return NULL;
     return g_strdup_printf("its connected route to %s is in table %u", ibh_prefix_format(&address->subnet, subnet),
                            elsewhere);

@@ -1,6 +1,8 @@
 #include "spread.h"
 
 #include "emit.h"
+#include "remove.h"
+#include "want.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -30,7 +32,7 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
 {
     const IbhAddress *address = first_primary(rails->snapshot, nic->link);
 
-    return nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
+    return ibh_is_programmed(rails, nic) && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
            !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet);
 }
 
@@ -79,7 +81,7 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
 /* What main reaches by a longer prefix inside of them (a bridge) is looked up there. */
 static void want_throws(const IbhRails *rails, const GArray *spread, GArray *routes)
 {
-    const GArray *others = rails->snapshot->routes;
+    g_autoptr(GArray) others = ibh_routes_to_be(rails);
 
     for (guint i = 0; i < others->len; i++) {
         const IbhRoute *other = &g_array_index(others, IbhRoute, i);
@@ -254,15 +256,20 @@ static void put_rule(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *
     emit_rule(plan, IBH_OP_RULE_ADD, rule, g_strdup("unbound traffic to the rails' subnets is spread"));
 }
 
+static gboolean is_before_ours(const IbhRails *rails, const IbhRule *rule)
+{
+    return rails && rule->priority < rails->priority + 3 * IBH_PRIORITY_STEP - 1;
+}
+
 /* From the last: what leads to the rails goes before what keeps bridges from them. `keep`: two rules, or NULL. */
-static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *keep)
+static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails, const IbhRule *keep)
 {
     gboolean kept[2] = {FALSE, FALSE};
 
     for (guint i = snapshot->rules->len; i-- > 0;) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
-        if (!ibh_rule_is_spread(rule))
+        if (!ibh_rule_is_spread(rule) || is_before_ours(rails, rule))
             continue;
         if (keep && !kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
             kept[0] = TRUE;
@@ -286,7 +293,20 @@ static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray
     }
 }
 
-/* Routes, then the rule that leads to them; the other way round when they go. */
+/* Rules of a lower priority would come before the rails' new ones: until those are there, main serves. */
+void ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
+{
+    const GArray *rules = rails->snapshot->rules;
+
+    for (guint i = rules->len; i-- > 0;) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (ibh_rule_is_spread(rule) && is_before_ours(rails, rule))
+            emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it would come before the rails' own"));
+    }
+}
+
+/* Routes, without what is not spread any more, then the rules that lead to them; the other way round when all go. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) wanted = ibh_want_spread(rails);
@@ -295,10 +315,12 @@ void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails 
     if (wanted->len) {
         want_rules(rails, wanted, rules);
         put_routes(plan, snapshot, wanted);
+        drop_routes(plan, snapshot, wanted, FALSE);
         put_rule(plan, snapshot, &rules[0]);
         put_rule(plan, snapshot, &rules[1]);
     }
-    drop_rules(plan, snapshot, wanted->len ? rules : NULL);
-    drop_routes(plan, snapshot, wanted, FALSE);
+    drop_rules(plan, snapshot, rails, wanted->len ? rules : NULL);
+    if (!wanted->len)
+        drop_routes(plan, snapshot, wanted, FALSE);
     drop_routes(plan, snapshot, wanted, TRUE);
 }

@@ -62,17 +62,19 @@ static GHashTable *find_owners(const IbhRails *rails)
             g_hash_table_add(owners, nic);
     }
     for (guint i = 0; i < snapshot->state->routes->len; i++) {
-        int ifindex = g_array_index(snapshot->state->routes, IbhSavedRoute, i).ifindex;
+        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
 
-        g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, ifindex));
+        if (ibh_can_return(rails, saved))
+            g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, saved->ifindex));
     }
     return owners;
 }
 
-/* The NIC by which main reaches this address' subnet: longest prefix, lowest metric, first. */
+/* The NIC by which main reaches this address' subnet, or will: longest prefix, lowest metric, first. */
 static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
 {
     const GArray *routes = undo->rails->snapshot->routes;
+    const IbhSavedRoute *back = ibh_find_returning(undo->rails, undo->undone, &address->local);
     const IbhRoute *best = NULL;
 
     for (guint i = 0; i < routes->len; i++) {
@@ -84,8 +86,10 @@ static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
              (route->dst.length == best->dst.length && route->metric < best->metric)))
             best = route;
     }
-    return best ? ibh_rails_nic(undo->rails, best->ifindex)
-                : ibh_find_returning_nic(undo->rails, undo->undone, &address->local);
+    if (back && (!best || back->dst.length > best->dst.length ||
+                 (back->dst.length == best->dst.length && back->metric < best->metric)))
+        return ibh_rails_nic(undo->rails, back->ifindex);
+    return best ? ibh_rails_nic(undo->rails, best->ifindex) : NULL;
 }
 
 static gboolean is_mains_nic(const Undo *undo, const IbhNic *nic)
@@ -285,13 +289,17 @@ static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
     }
 }
 
+/* In the order in which main had them. */
 static void return_to_main(const Undo *undo)
 {
-    for (guint i = 0; i < undo->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+    const GArray *saved = undo->rails->snapshot->state->routes;
 
-        if (is_undone(undo, nic))
-            ibh_emit_return(undo->plan, undo->rails, nic, TRUE);
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        const IbhNic *nic = ibh_rails_nic(undo->rails, one->ifindex);
+
+        if (nic && is_undone(undo, nic))
+            ibh_emit_return(undo->plan, undo->rails, one, TRUE);
     }
 }
 
@@ -324,7 +332,6 @@ static void undo_clear(Undo *undo)
 
 static void emit_undo(const Undo *undo)
 {
-    return_to_main(undo);
     restore_announce(undo);
     delete_routes(undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
     delete_rules(undo);
@@ -344,19 +351,23 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
 
     if (after)
         adapt_rails_that_stay(plan, after);
+    if (after)
+        ibh_emit_spread_first(plan, after);
     if (after || !only) /* unbound traffic leaves these rails first */
         ibh_emit_spread(plan, rails->snapshot, after);
     restore_rp_filters(&undo, TRUE);
+    return_to_main(&undo);
     emit_undo(&undo);
     undo_clear(&undo);
     return plan;
 }
 
-void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
+void ibh_emit_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
 {
     Undo undo = undo_init(plan, rails, only, FALSE);
 
     restore_rp_filters(&undo, TRUE);
+    return_to_main(&undo);
     undo_clear(&undo);
 }
 

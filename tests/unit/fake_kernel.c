@@ -978,6 +978,11 @@ static GPtrArray *sorted_rules(const FakeKernel *kernel, FakeScope scope)
     return sorted;
 }
 
+static gint compare_whole_routes(gconstpointer left, gconstpointer right)
+{
+    return ibh_route_compare(*(const IbhRoute *const *)left, *(const IbhRoute *const *)right);
+}
+
 static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
 {
     GPtrArray *sorted = g_ptr_array_new();
@@ -988,6 +993,8 @@ static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
         if (scope != FAKE_FOREIGN || !fake_is_our_route(route))
             g_ptr_array_add(sorted, route);
     }
+    if (scope == FAKE_UNORDERED)
+        g_ptr_array_sort(sorted, compare_whole_routes);
     return sorted;
 }
 
@@ -1209,6 +1216,15 @@ static gboolean read_link(FakeKernel *kernel, Words *words, GError **error)
     return link_add(kernel, &link, error);
 }
 
+/* Without carrier, routes stay. */
+static void link_set(FakeKernel *kernel, IbhLink *link, const char *what)
+{
+    if (strcmp(what, "up") == 0 || strcmp(what, "down") == 0)
+        link_set_up(kernel, link, strcmp(what, "up") == 0);
+    else if (link->flags & IFF_UP)
+        link->carrier = strcmp(what, "carrier") == 0;
+}
+
 static gboolean do_link(FakeKernel *kernel, Words *words, GError **error)
 {
     const char *verb = need(words), *name;
@@ -1222,7 +1238,7 @@ static gboolean do_link(FakeKernel *kernel, Words *words, GError **error)
     if (strcmp(verb, "del") == 0)
         link_del(kernel, ifindex);
     else if (strcmp(verb, "set") == 0)
-        link_set_up(kernel, find_link(kernel, ifindex), strcmp(need(words), "up") == 0);
+        link_set(kernel, find_link(kernel, ifindex), need(words));
     else
         nonsense(words, verb);
     return TRUE;
@@ -1337,22 +1353,18 @@ static void complete_route(IbhRoute *route, gboolean scope_given)
         route->scope = RT_SCOPE_LINK;
 }
 
-/* "nexthop dev ib0 [dead]" */
+/* "nexthop dev ib0": dead where the link is down, or has lost its last address. */
 static gboolean read_nexthop(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
 {
     g_autofree char *hops = NULL;
-    gboolean dead;
     int ifindex;
 
     if (strcmp(need(words), "dev") != 0)
         nonsense(words, "dev is needed");
     if (!device(kernel, need(words), &ifindex, error))
         return FALSE;
-    dead = words->rest && g_str_has_prefix(words->rest, "dead");
-    if (dead)
-        next(words);
     hops = g_strdup_printf("%s%s%d%s", route->hops ? route->hops : "", route->hops ? " " : "", ifindex,
-                           dead ? "!" : "");
+                           is_up(kernel, ifindex) && has_any_address4(kernel, ifindex) ? "" : "!");
     route->hops = g_intern_string(hops);
     if (!route->nexthops++)
         route->ifindex = ifindex;
@@ -1418,9 +1430,10 @@ static gboolean do_route(FakeKernel *kernel, Words *words, GError **error)
         if (!route_is_valid(kernel, &route, error))
             return FALSE;
     } else if (strcmp(verb, "was") == 0) {
-        if (route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))
+        if (route.hops ? has_no_hop_alive(kernel, &route, NULL)
+                       : route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))
             return refuse(error, ENETDOWN, NULL);
-        if (route.family == AF_INET && route.ifindex && !has_any_address4(kernel, route.ifindex))
+        if (route.family == AF_INET && route.ifindex && !route.hops && !has_any_address4(kernel, route.ifindex))
             return refuse(error, EADDRNOTAVAIL, NULL); /* it went with the last address */
         if (fake_is_our_route(&route) && find_place(kernel, &route) >= 0)
             return refuse(error, EEXIST, NULL); /* ours are never appended */
@@ -1625,8 +1638,7 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     print_number(text, "protocol", route->protocol);
     n = route->hops ? fib_hops(route, hops) : 0;
     for (guint i = 0; i < n; i++)
-        g_string_append_printf(text, " nexthop dev %s%s", link_name(world, hops[i].ifindex),
-                               hops[i].dead ? " dead" : "");
+        g_string_append_printf(text, " nexthop dev %s", link_name(world, hops[i].ifindex));
     return g_string_free(text, FALSE);
 }
 

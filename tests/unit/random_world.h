@@ -3,6 +3,7 @@
  *
  *   config [interface ib0] table=941       one setting
  *   apply                                  what an earlier run made of the world so far, with the configuration so far
+ *   undo ib0                               what --undo of one NIC made of it
  *
  * A line that the kernel refuses does nothing, so any selection of a world's lines is a world: that is what makes
  * shrinking easy.
