@@ -264,12 +264,23 @@ static gboolean route_add(FakeKernel *kernel, const IbhRoute *route, GError **er
     return TRUE;
 }
 
-/* What comes back to main stands behind other NICs' routes to the same subnet. */
+static gboolean has_route(const FakeKernel *kernel, const IbhRoute *route)
+{
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        if (ibh_route_compare(&g_array_index(kernel->now->routes, IbhRoute, i), route) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What comes back to main stands behind other NICs' routes to the same subnet; if the very same is there already, that
+ * is no error to the program. */
 static gboolean route_add_behind(FakeKernel *kernel, const IbhRoute *route, GError **error)
 {
     if (!route_is_valid(kernel, route, error))
         return FALSE;
-    route_append(kernel, route);
+    if (!has_route(kernel, route))
+        route_append(kernel, route);
     return TRUE;
 }
 
@@ -424,15 +435,6 @@ static IbhRoute own_route6(const IbhAddress *address, guint8 type, const IbhPref
     route.metric = metric;
     route.src.family = AF_UNSPEC;
     return route;
-}
-
-static gboolean has_route(const FakeKernel *kernel, const IbhRoute *route)
-{
-    for (guint i = 0; i < kernel->now->routes->len; i++) {
-        if (ibh_route_compare(&g_array_index(kernel->now->routes, IbhRoute, i), route) == 0)
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* The connected route is there at once, also of a /128; the local one when nobody else has the address. */
@@ -1429,6 +1431,8 @@ static gboolean do_route(FakeKernel *kernel, Words *words, GError **error)
     if (strcmp(verb, "append") == 0) {
         if (!route_is_valid(kernel, &route, error))
             return FALSE;
+        if (has_route(kernel, &route))
+            return refuse(error, EEXIST, NULL);
     } else if (strcmp(verb, "was") == 0) {
         if (route.hops ? has_no_hop_alive(kernel, &route, NULL)
                        : route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))

@@ -786,7 +786,7 @@ typedef struct {
     const FakeKernel *start;
     const Ways *before, *after;
     gboolean may_stray;    /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
-    gboolean spread_moves; /* to another priority: the same for what is sent from no rail's address */
+    gboolean spread_moves; /* to another priority: the same for what was spread */
 } Journey;
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -794,12 +794,13 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
 {
     const Target *target = &c->reach.targets[j];
     Way now = find_way(kernel->now, &c->reach.sources[i], target);
-    const char *wrong = whats_wrong(&journey->before->of[i][j], &journey->after->of[i][j], &now);
+    const Way *before = &journey->before->of[i][j];
+    const char *wrong = whats_wrong(before, &journey->after->of[i][j], &now);
     g_autofree char *command = NULL, *when = NULL;
 
     /* While main=remove takes route by route, others of the same wire serve: it counts only what goes nowhere. */
     if (!wrong || (journey->may_stray && now.by) ||
-        (journey->spread_moves && now.fate != LOST && !ibh_rails_owner(journey->planned->rails, &c->reach.sources[i])) ||
+        (journey->spread_moves && now.fate != LOST && before->route && before->route->table == IBH_TABLE_SPREAD) ||
         (is_route_op(op) && op->route.table == IBH_TABLE_MAIN && now.fate != LOST) ||
         is_copied_over(kernel->now, now.route, &target->ip))
         return TRUE;
