@@ -256,24 +256,37 @@ static void put_rule(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *
     emit_rule(plan, IBH_OP_RULE_ADD, rule, g_strdup("unbound traffic to the rails' subnets is spread"));
 }
 
-static gboolean is_before_ours(const IbhRails *rails, const IbhRule *rule)
+static void put_rules(IbhPlan *plan, const IbhRails *rails, const GArray *wanted)
 {
-    return rails && rule->priority < rails->priority + 3 * IBH_PRIORITY_STEP - 1;
+    IbhRule rules[2];
+
+    want_rules(rails, wanted, rules);
+    put_rule(plan, rails->snapshot, &rules[0]);
+    put_rule(plan, rails->snapshot, &rules[1]);
 }
 
-/* From the last: what leads to the rails goes before what keeps bridges from them. `keep`: two rules, or NULL. */
-static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails, const IbhRule *keep)
+/* A rule of ours from when the priority was lower would come before the rails' new ones. */
+static gboolean is_before_rails(const IbhRails *rails, const IbhRule *rule)
 {
-    gboolean kept[2] = {FALSE, FALSE};
+    return ibh_rule_is_spread(rule) && rule->priority <= rails->priority + 2 * IBH_PRIORITY_STEP;
+}
 
+/* From the last: what leads to the rails goes before what keeps bridges from them. */
+static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails, const GArray *wanted)
+{
+    gboolean kept[2] = {!wanted->len, !wanted->len};
+    IbhRule keep[2] = {{0}};
+
+    if (wanted->len)
+        want_rules(rails, wanted, keep);
     for (guint i = snapshot->rules->len; i-- > 0;) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
-        if (!ibh_rule_is_spread(rule) || is_before_ours(rails, rule))
+        if (!ibh_rule_is_spread(rule) || (rails && is_before_rails(rails, rule)))
             continue;
-        if (keep && !kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
+        if (!kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
             kept[0] = TRUE;
-        else if (keep && !kept[1] && ibh_rule_compare(rule, &keep[1]) == 0)
+        else if (!kept[1] && ibh_rule_compare(rule, &keep[1]) == 0)
             kept[1] = TRUE;
         else
             emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
@@ -293,15 +306,26 @@ static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray
     }
 }
 
-/* Rules of a lower priority would come before the rails' new ones: until those are there, main serves. */
+static gboolean moves_back(const IbhRails *rails)
+{
+    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
+        if (is_before_rails(rails, &g_array_index(rails->snapshot->rules, IbhRule, i)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 void ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
 {
+    g_autoptr(GArray) wanted = moves_back(rails) ? ibh_want_spread(rails) : NULL;
     const GArray *rules = rails->snapshot->rules;
 
-    for (guint i = rules->len; i-- > 0;) {
+    if (wanted && wanted->len)
+        put_rules(plan, rails, wanted);
+    for (guint i = rules->len; wanted && i-- > 0;) {
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
 
-        if (ibh_rule_is_spread(rule) && is_before_ours(rails, rule))
+        if (is_before_rails(rails, rule))
             emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it would come before the rails' own"));
     }
 }
@@ -310,16 +334,14 @@ void ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) wanted = ibh_want_spread(rails);
-    IbhRule rules[2];
 
     if (wanted->len) {
-        want_rules(rails, wanted, rules);
         put_routes(plan, snapshot, wanted);
         drop_routes(plan, snapshot, wanted, FALSE);
-        put_rule(plan, snapshot, &rules[0]);
-        put_rule(plan, snapshot, &rules[1]);
+        if (!moves_back(rails))
+            put_rules(plan, rails, wanted);
     }
-    drop_rules(plan, snapshot, rails, wanted->len ? rules : NULL);
+    drop_rules(plan, snapshot, rails, wanted);
     if (!wanted->len)
         drop_routes(plan, snapshot, wanted, FALSE);
     drop_routes(plan, snapshot, wanted, TRUE);

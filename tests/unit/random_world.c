@@ -725,12 +725,12 @@ guint world_run(FakeKernel *kernel, const Planned *planned)
 
 /* ---- lines ---- */
 
-char *lines_print(const GPtrArray *lines)
+char *lines_print(const GPtrArray *lines, const char *indent)
 {
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < lines->len; i++)
-        g_string_append_printf(text, "    %s\n", (const char *)g_ptr_array_index(lines, i));
+        g_string_append_printf(text, "%s%s\n", indent, (const char *)g_ptr_array_index(lines, i));
     return g_string_free(text, FALSE);
 }
 

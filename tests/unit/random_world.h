@@ -54,7 +54,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Planned, planned_free)
 guint world_run(FakeKernel *kernel, const Planned *planned);
 
 /* The lines for people, numbered by nothing, one per line. */
-char *lines_print(const GPtrArray *lines);
+char *lines_print(const GPtrArray *lines, const char *indent);
 GPtrArray *lines_copy(const GPtrArray *lines);
 
 /* Leaves out line after line as long as `fails` still holds; what is left is a small case of the same failure. */

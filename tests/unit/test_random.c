@@ -1,8 +1,8 @@
 /*
- * What must hold in every world, tried in many made by chance.
+ * What must hold in every world, tried in many made by chance; and in those of random/, which failed once.
  *
- * IBH_CASES: how many (20000); IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
- * gets; `IBH_SEED=… IBH_CASES=1` tries that one again.
+ * IBH_CASES: how many worlds; IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
+ * gets, and keeps it as a file; `IBH_WORLD=FILE` tries that one again.
  */
 #include "apply.h"
 #include "fib.h"
@@ -18,7 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -58,6 +61,7 @@ typedef struct {
 typedef struct {
     guint64 seed;
     const GPtrArray *lines;
+    gboolean thorough; /* all properties, not only those that are due */
     World *world;      /* before */
     Planned *planned;  /* to apply */
     FakeKernel *after; /* applied */
@@ -768,25 +772,11 @@ static gboolean is_copied_over(const IbhSnapshot *world, const IbhRoute *route, 
     return FALSE;
 }
 
-static gboolean spread_moves(const Planned *planned)
-{
-    gboolean goes = FALSE, comes = FALSE;
-
-    for (guint i = 0; i < n_ops(planned); i++) {
-        const IbhOp *op = op_at(planned, i);
-
-        goes |= op->type == IBH_OP_RULE_DEL && op->rule.table == IBH_TABLE_SPREAD;
-        comes |= op->type == IBH_OP_RULE_ADD && op->rule.table == IBH_TABLE_SPREAD;
-    }
-    return goes && comes;
-}
-
 typedef struct {
     const Planned *planned;
     const FakeKernel *start;
     const Ways *before, *after;
-    gboolean may_stray;    /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
-    gboolean spread_moves; /* to another priority: the same for what was spread */
+    gboolean may_stray; /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
 } Journey;
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -800,7 +790,6 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
 
     /* While main=remove takes route by route, others of the same wire serve: it counts only what goes nowhere. */
     if (!wrong || (journey->may_stray && now.by) ||
-        (journey->spread_moves && now.fate != LOST && before->route && before->route->table == IBH_TABLE_SPREAD) ||
         (is_route_op(op) && op->route.table == IBH_TABLE_MAIN && now.fate != LOST) ||
         is_copied_over(kernel->now, now.route, &target->ip))
         return TRUE;
@@ -831,7 +820,6 @@ static gboolean every_step_keeps(Case *c, Journey *journey)
 {
     g_autoptr(FakeKernel) kernel = fake_kernel_clone(journey->start);
 
-    journey->spread_moves = spread_moves(journey->planned);
     journey->may_stray = moves_in_circle(journey->planned) || any_blocked(journey->planned->rails);
     for (guint i = 0; i < n_ops(journey->planned); i++) {
         const IbhOp *op = op_at(journey->planned, i);
@@ -859,6 +847,17 @@ static gboolean nothing_is_lost_undoing(Case *c)
 
 /* ---- (f) what it is for ---- */
 
+static gboolean has_source(const IbhSnapshot *world, int ifindex, const IbhIp *source)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && ibh_ip_equal(&address->local, source))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* What an earlier run took out of main, and could be there. */
 static void put_back(FakeKernel *kernel)
 {
@@ -872,7 +871,8 @@ static void put_back(FakeKernel *kernel)
                                                 ibh_ip_format(&one->src, src), one->metric);
         g_autoptr(GError) error = NULL;
 
-        fake_try(kernel, line, &error);
+        if (has_source(kernel->now, one->ifindex, &one->src))
+            fake_try(kernel, line, &error);
     }
 }
 
@@ -1144,7 +1144,7 @@ static char *lines_missing(GPtrArray *a, GPtrArray *b)
         if (!g_ptr_array_find_with_equal_func(b, g_ptr_array_index(a, i), g_str_equal, NULL))
             g_ptr_array_add(missing, g_ptr_array_index(a, i));
     }
-    return missing->len ? lines_print(missing) : NULL;
+    return missing->len ? lines_print(missing, "    ") : NULL;
 }
 
 /* An address, a route or a child of the link that this piece is about. */
@@ -1291,7 +1291,7 @@ static gboolean order_does_not_matter(Case *c)
     more = lines_missing(b, a);
     if (!missing && !more)
         return nothing_left(c, found->config, found->kernel, WORLD_APPLY, "in another order of arrivals, the second plan");
-    text = lines_print(shuffled);
+    text = lines_print(shuffled, "    ");
     return broken(c, "in this order\n%s  there is not\n%s  but there is\n%s", text, missing ? missing : "",
                   more ? more : "");
 }
@@ -1329,8 +1329,8 @@ static gboolean wrong_order(const Case *c, const Planned *planned, const IbhOp *
         return early->ifindex == late->ifindex && early->route.table == late->rule.table &&
                early->route.family == late->rule.family && is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
     if (early->type == IBH_OP_RULE_ADD && (late->type == IBH_OP_ROUTE_ADD || late->type == IBH_OP_ROUTE_REPLACE))
-        return early->rule.table == late->route.table && early->rule.family == late->route.family &&
-               !is_default(&late->route);
+        return early->rule.table == late->route.table && early->rule.table != IBH_TABLE_SPREAD &&
+               early->rule.family == late->route.family && !is_default(&late->route);
     /* A default route is gained after the rules that keep bridges from it, and lost before. */
     if (early->type == IBH_OP_RULE_DEL && late->type == IBH_OP_ROUTE_DEL && fake_is_our_route(&late->route))
         return early->ifindex == late->ifindex && early->rule.table == late->route.table &&
@@ -2115,17 +2115,6 @@ static gboolean has_gateway(const IbhRails *rails, const IbhSnapshot *world, con
     return FALSE;
 }
 
-static gboolean has_source(const IbhSnapshot *world, int ifindex, const IbhIp *source)
-{
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
-        if (address->ifindex == ifindex && ibh_ip_equal(&address->local, source))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* main=remove takes this route out of main. */
 static gboolean must_leave(const IbhRails *rails, const IbhSnapshot *world, const IbhRoute *route)
 {
@@ -2280,7 +2269,7 @@ static gboolean is_known(const Case *c)
 static gboolean case_holds(Case *c, const char *only)
 {
     for (guint i = 0; i < G_N_ELEMENTS(properties); i++) {
-        if (only ? strcmp(only, properties[i].name) != 0 : c->seed % properties[i].every != 0)
+        if (only ? strcmp(only, properties[i].name) != 0 : !c->thorough && c->seed % properties[i].every != 0)
             continue;
         c->property = properties[i].name;
         if (!properties[i].holds(c))
@@ -2297,6 +2286,10 @@ static gboolean still_fails(const GPtrArray *lines, gpointer data)
     return case_init(&c) && !is_known(&c) && !case_holds(&c, failed->property);
 }
 
+/* ---- a failure: shrunk, printed, and kept as a file ---- */
+
+static const char *directory; /* of this program */
+
 static void print_plan(const Planned *planned, const char *title)
 {
     fprintf(stderr, "  %s:\n", title);
@@ -2307,22 +2300,105 @@ static void print_plan(const Planned *planned, const char *title)
     }
 }
 
+/* In the form of tests/unit/random/: what is moved there is tried in each run from then on. */
+static void keep(const Case *small)
+{
+    g_autofree char *folder = g_build_filename(directory, "failed", NULL);
+    g_autofree char *name = g_strdup_printf("%" G_GUINT64_FORMAT ".world", small->seed);
+    g_autofree char *path = g_build_filename(folder, name, NULL), *lines = lines_print(small->lines, "");
+    g_autofree char *reason = g_strdelimit(g_strdup(small->reason), "\n", ' ');
+    g_autofree char *text = g_strdup_printf("# %s: %s\nseed %" G_GUINT64_FORMAT "\n%s", small->property, reason,
+                                            small->seed, lines);
+
+    if (g_mkdir_with_parents(folder, 0755) == 0 && g_file_set_contents(path, text, -1, NULL))
+        fprintf(stderr, "  kept as %s: IBH_WORLD=%s tries it again\n", path, path);
+}
+
 static void report(const Case *failed)
 {
     g_autoptr(GPtrArray) lines = lines_copy(failed->lines);
     g_auto(Case) small = {.seed = failed->seed, .lines = lines};
     Case shrinking = *failed;
-    g_autofree char *text = NULL, *world = NULL;
+    g_autofree char *text = NULL;
 
     lines_shrink(lines, still_fails, &shrinking);
     if (!case_init(&small) || case_holds(&small, failed->property))
         g_error("shrinking lost the failure");
-    text = lines_print(lines);
-    world = fake_print(small.world->kernel);
+    text = lines_print(lines, "    ");
     fprintf(stderr, "\nIBH_SEED=%" G_GUINT64_FORMAT ": \"%s\" does not hold:\n  %s\n  in this world:\n%s", failed->seed,
             failed->property, small.reason, text);
     print_plan(small.planned, "the plan to apply");
     print_plan(small.undo, "the plan to undo that");
+    keep(&small);
+}
+
+/* ---- worlds by chance ---- */
+
+/* What one process has done; the others see it. */
+typedef struct {
+    guint64 worlds, cases, refused, known, operations;
+    gboolean failed;
+} Tally;
+
+#define MAX_JOBS 2
+static Tally *tallies;
+
+static gboolean any_failed(void)
+{
+    for (guint i = 0; i < MAX_JOBS; i++) {
+        if (tallies[i].failed)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void try_world(guint64 seed, Tally *tally)
+{
+    g_autoptr(GPtrArray) lines = random_lines(seed);
+    g_auto(Case) c = {.seed = seed, .lines = lines};
+
+    if (!case_init(&c)) {
+        tally->refused++;
+    } else if (is_known(&c)) {
+        tally->known++;
+    } else {
+        tally->worlds++;
+        tally->operations += n_ops(c.planned);
+        /* Each plan, and each of its prefixes: the promises hold in every state it goes through. */
+        tally->cases += n_ops(c.planned) + 1 + n_ops(c.undo) + 1;
+        tally->failed = !case_holds(&c, NULL);
+        if (tally->failed)
+            report(&c);
+    }
+}
+
+static void try_share(guint job, guint jobs, guint64 first, guint64 count)
+{
+    for (guint64 seed = first + job; seed < first + count && !any_failed(); seed += jobs)
+        try_world(seed, &tallies[job]);
+}
+
+/* Each process takes every other seed. */
+static void try_all(guint jobs, guint64 first, guint64 count)
+{
+    pid_t children[MAX_JOBS] = {0};
+
+    fflush(NULL);
+    for (guint job = 1; job < jobs; job++) {
+        children[job] = fork();
+        if (children[job] == 0) {
+            try_share(job, jobs, first, count);
+            _exit(0);
+        }
+        assert_true(children[job] > 0);
+    }
+    try_share(0, jobs, first, count);
+    for (guint job = 1; job < jobs; job++) {
+        int status = -1;
+
+        assert_int_equal(waitpid(children[job], &status, 0), children[job]);
+        assert_int_equal(status, 0);
+    }
 }
 
 static guint64 number_from(const char *variable, guint64 otherwise)
@@ -2334,38 +2410,98 @@ static guint64 number_from(const char *variable, guint64 otherwise)
 
 static void test_worlds(void **state)
 {
-    guint64 first = number_from("IBH_SEED", 1), cases = number_from("IBH_CASES", 20000);
-    guint refused = 0, known = 0, operations = 0;
+    guint64 first = number_from("IBH_SEED", 1), count = number_from("IBH_CASES", 20000);
+    /* Under sanitizers and valgrind, where the worlds are few, all stays in one process. */
+    guint jobs = count < 5000 || sysconf(_SC_NPROCESSORS_ONLN) < 2 ? 1 : MAX_JOBS;
+    Tally sum = {0};
 
     (void)state;
-    print_message("IBH_SEED=%" G_GUINT64_FORMAT " IBH_CASES=%" G_GUINT64_FORMAT "\n", first, cases);
-    for (guint64 seed = first; seed < first + cases; seed++) {
-        g_autoptr(GPtrArray) lines = random_lines(seed);
-        g_auto(Case) c = {.seed = seed, .lines = lines};
-
-        if (!case_init(&c)) {
-            refused++;
-            continue;
-        }
-        if (is_known(&c)) {
-            known++;
-            continue;
-        }
-        operations += n_ops(c.planned);
-        if (!case_holds(&c, NULL)) {
-            report(&c);
-            fail();
-        }
+    tallies = mmap(NULL, MAX_JOBS * sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(tallies != MAP_FAILED);
+    try_all(jobs, first, count);
+    for (guint i = 0; i < MAX_JOBS; i++) {
+        sum.worlds += tallies[i].worlds;
+        sum.cases += tallies[i].cases;
+        sum.refused += tallies[i].refused;
+        sum.known += tallies[i].known;
+        sum.operations += tallies[i].operations;
+        sum.failed |= tallies[i].failed;
     }
-    if (cases >= 1000 && operations < 3 * cases)
-        fail_msg("only %u operations: these worlds have nothing to test", operations);
-    print_message("%u operations planned; %u worlds without a configuration that holds; %u with a known fault\n",
-                  operations, refused, known);
+    munmap(tallies, MAX_JOBS * sizeof(Tally));
+    assert_false(sum.failed);
+    print_message("%" G_GUINT64_FORMAT " worlds, %" G_GUINT64_FORMAT
+                  " cases (plans and prefixes), seed %" G_GUINT64_FORMAT " (besides: %" G_GUINT64_FORMAT
+                  " worlds whose configuration is refused, %" G_GUINT64_FORMAT " with a known fault)\n",
+                  sum.worlds, sum.cases, first, sum.refused, sum.known);
+    if (count >= 1000 && sum.operations < 3 * count)
+        fail_msg("only %" G_GUINT64_FORMAT " operations: these worlds have nothing to test", sum.operations);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_worlds)};
+/* ---- worlds that failed once ---- */
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+static GPtrArray *read_world(const char *path, guint64 *ret_seed)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) all = NULL;
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+
+    *ret_seed = 0;
+    if (!g_file_get_contents(path, &text, NULL, NULL))
+        fail_msg("%s cannot be read", path);
+    all = g_strsplit(text, "\n", -1);
+    for (char **line = all; *line; line++) {
+        if (g_str_has_prefix(*line, "seed "))
+            *ret_seed = g_ascii_strtoull(*line + strlen("seed "), NULL, 10);
+        else if (**line && **line != '#')
+            g_ptr_array_add(lines, g_strdup(*line));
+    }
+    return lines;
+}
+
+/* With its own seed, and others: it decides which NIC peers learned, the order of arrivals, where operations fail. */
+static void try_file(const char *path)
+{
+    guint64 own;
+    g_autoptr(GPtrArray) lines = read_world(path, &own);
+
+    for (guint i = 0; i < 12; i++) {
+        g_auto(Case) c = {.seed = i ? i : own, .lines = lines, .thorough = TRUE};
+
+        if (!case_init(&c))
+            fail_msg("%s: its configuration is refused", path);
+        if (!case_holds(&c, NULL)) {
+            report(&c);
+            fail_msg("%s", path);
+        }
+    }
+}
+
+static void test_kept_worlds(void **state)
+{
+    const char *only = g_getenv("IBH_WORLD"), *name;
+    g_autoptr(GDir) folder = g_dir_open(IBH_TESTS "/unit/random", 0, NULL);
+    guint count = 0;
+
+    (void)state;
+    if (only) {
+        try_file(only);
+        return;
+    }
+    while (folder && (name = g_dir_read_name(folder))) {
+        g_autofree char *path = g_build_filename(IBH_TESTS "/unit/random", name, NULL);
+
+        if (g_str_has_suffix(name, ".world"))
+            try_file(path), count++;
+    }
+    assert_true(count > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_worlds), cmocka_unit_test(test_worlds)};
+    g_autofree char *name = g_path_get_dirname(argv[0]);
+
+    (void)argc;
+    directory = name;
+    return _cmocka_run_group_tests("random", tests, g_getenv("IBH_WORLD") ? 1 : 2, NULL, NULL);
 }
