@@ -617,6 +617,7 @@ static void collect_garbage(Work *work)
 
 /* ---- main=remove ---- */
 
+/* Of rails, and of former ones. */
 static void return_to_main(const Work *work)
 {
     const GArray *saved = work->rails->snapshot->state->routes;
@@ -624,7 +625,7 @@ static void return_to_main(const Work *work)
     for (guint i = 0; i < saved->len; i++) {
         const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
 
-        if (find_todo(work, ibh_rails_nic(work->rails, one->ifindex)))
+        if (may_touch(work, ibh_rails_nic(work->rails, one->ifindex)))
             ibh_emit_return(work->plan, work->rails, one, FALSE);
     }
 }
@@ -669,7 +670,7 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
         subtract_routes(&work, (IbhRouteKind)kind);
     select_work(&work);
 
-    ibh_emit_first_of_former_rails(work.plan, rails, only);
+    ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
     return_to_main(&work);
     if (!only)

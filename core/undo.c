@@ -362,12 +362,11 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
     return plan;
 }
 
-void ibh_emit_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
+void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
 {
     Undo undo = undo_init(plan, rails, only, FALSE);
 
     restore_rp_filters(&undo, TRUE);
-    return_to_main(&undo);
     undo_clear(&undo);
 }
 
