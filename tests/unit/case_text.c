@@ -660,6 +660,35 @@ static void read_saved(Line *line)
     g_array_append_val(line->cas->snapshot->state->sysctls, saved);
 }
 
+static void read_away(Line *line)
+{
+    IbhSavedRoute away = {0};
+    const char *name = next(line);
+
+    away.ifindex = ifindex(line, name);
+    g_strlcpy(away.iface, name, sizeof away.iface);
+    away.dst = prefix_of(line, next(line));
+    while (peek(line)) {
+        const char *word = next(line);
+
+        if (is(word, "src"))
+            away.src = ip(line);
+        else if (is(word, "metric"))
+            away.metric = number(line, next(line), NULL);
+        else
+            fail(line, "“%s” says nothing about a route that is away", word);
+    }
+    g_array_append_val(line->cas->snapshot->state->routes, away);
+}
+
+static void write_away(GString *text, const IbhSavedRoute *away)
+{
+    char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
+
+    g_string_append_printf(text, "away %s %s src %s metric %u\n", away->iface, ibh_prefix_format(&away->dst, dst),
+                           ibh_ip_format(&away->src, src), away->metric);
+}
+
 static void write_saved(GString *text, const IbhSavedSysctl *saved)
 {
     g_string_append_printf(text, "saved %s %s old=%d set=%d ifindex=%d\n", saved->iface, ibh_sysctl_name(saved->key),
@@ -774,7 +803,7 @@ static const struct {
     void (*read)(Line *line);
 } statements[] = {
     {"link", read_link},   {"all", read_all},       {"addr", read_address},  {"neigh", read_neighbour},
-    {"route", read_route}, {"rule", read_rule},     {"kernel", read_kernel}, {"saved", read_saved},
+    {"route", read_route}, {"rule", read_rule},     {"kernel", read_kernel}, {"saved", read_saved},   {"away", read_away},
     {"hold", read_hold},   {"config", read_config}, {"do", read_do},         {"expect", read_expect},
 };
 
@@ -836,6 +865,8 @@ static void write_state(GString *text, const IbhCase *cas)
 
     for (guint i = 0; i < state->sysctls->len; i++)
         write_saved(text, &g_array_index(state->sysctls, IbhSavedSysctl, i));
+    for (guint i = 0; i < state->routes->len; i++)
+        write_away(text, &g_array_index(state->routes, IbhSavedRoute, i));
     for (guint i = 0; i < state->holds->len; i++)
         g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
     for (guint i = 0; lines[i] && lines[i + 1]; i++)

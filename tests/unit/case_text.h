@@ -17,6 +17,7 @@
  *   kernel routes                                         what the kernel itself made of the addresses so far
  *   neigh IFACE IP
  *   saved IFACE KEY old=N set=N [ifindex=N]               a sysctl's value before it was changed
+ *   away IFACE DST src IP [metric N]                      a route that main=remove took out of main
  *   hold IFACE
  *   config LINE                                           one line of the configuration
  *   do apply|undo [only IFACE…] [respect-holds]

@@ -234,6 +234,8 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
         "neigh lo",
         "saved lo rp_filter old=1",
         "saved lo forwarding old=1 set=2",
+        "away ib9 10.0.0.0/8",
+        "away lo 10.0.0.0/8 source 10.0.0.1",
         "do it",
         "do apply ib0",
         "expect success",
