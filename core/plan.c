@@ -393,13 +393,6 @@ static gboolean is_superseded(const Work *work, const Stale *stale, const Todo *
 /* The rail's table or priority changed: its old rules make room for the rail that follows it. */
 static void drop_superseded(Work *work, const Todo *todo)
 {
-    for (guint i = 0; i < work->routes->len; i++) { /* first: its rules keep bridges from a default route */
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (!stale->done && stale->owner == todo->nic && ibh_route_is_default(stale->route) &&
-            stale->route->table != todo->nic->table)
-            del_route(work, stale, why_superseded(work, todo));
-    }
     for (guint i = work->rules->len; i-- > 0;) { /* the tier of T's default route first */
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
@@ -445,6 +438,12 @@ static gboolean must_clear(const Work *work, const Stale *stale, const Todo *tod
     return is_in_the_way(stale, todo) && !is_pending(work, stale->owner) && may_touch(work, stale->owner);
 }
 
+/* In one step; but a default only where the rail's addresses are led to it already: it comes after new rules. */
+static gboolean is_replaced(const Work *work, const Todo *todo, const IbhRoute *route)
+{
+    return is_place_wanted(todo, route) && (!ibh_route_is_default(route) || is_in_use(work, todo, route->family));
+}
+
 /* What a NIC that is no rail (any more) or moved on left in this rail's table, or leads there, goes before the rail uses
  * it. */
 static void clear_table(Work *work, const Todo *todo)
@@ -452,7 +451,7 @@ static void clear_table(Work *work, const Todo *todo)
     for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route))
+        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route) && !is_replaced(work, todo, stale->route))
             del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
     for (guint i = work->rules->len; i-- > 0;) {
@@ -464,7 +463,7 @@ static void clear_table(Work *work, const Todo *todo)
     for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (must_clear(work, stale, todo))
+        if (must_clear(work, stale, todo) && !is_replaced(work, todo, stale->route))
             del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
 }
@@ -657,6 +656,7 @@ static void todo_clear(gpointer data)
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 {
     Work work = {.rails = rails, .only = only, .plan = ibh_plan_new()};
+    gboolean spread_is_done;
 
     work.makes_room = g_ptr_array_new();
     work.todos = g_array_new(FALSE, TRUE, sizeof(Todo));
@@ -673,12 +673,11 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
     return_to_main(&work);
-    if (!only)
-        ibh_emit_spread_first(work.plan, rails);
+    spread_is_done = only || ibh_emit_spread_first(work.plan, rails);
     program_rails(&work);
     set_arp_sysctls(&work);
     announce(&work);
-    if (!only)
+    if (!spread_is_done)
         ibh_emit_spread(work.plan, rails->snapshot, rails);
     set_rp_filters(&work, FALSE);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);

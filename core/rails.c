@@ -197,22 +197,26 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-static void find_engaged(const IbhRails *rails)
+/* Its addresses are its own: a rule for one of them makes no rail of another NIC that has it, too. */
+static void claim_addresses(const IbhRails *rails, const IbhNic *nic)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
+    for (guint i = 0; i < addresses->len; i++) {
+        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address))
+            g_hash_table_add(rails->by.engaged, &address->local);
+    }
+}
+
+static void find_engaged(const IbhRails *rails)
+{
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
-        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
-            nic->why = why_engaged(rails, nic);
-    }
-    for (guint i = 0; i < addresses->len; i++) {
-        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
-
-        if (nic && nic->rank && nic->why && ibh_nic_serves(nic, address))
-            g_hash_table_add(rails->by.engaged, &address->local);
+        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO && (nic->why = why_engaged(rails, nic)))
+            claim_addresses(rails, nic);
     }
 }
 
@@ -549,6 +553,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
 
         if (nic->rank)
             judge(rails, nic, holds);
+        if (nic->status == IBH_NIC_RAIL)
+            claim_addresses(rails, nic); /* before those of higher rank are judged */
     }
     index_addresses(rails, rails->by.owners, TRUE);
     return g_steal_pointer(&rails);

@@ -315,21 +315,6 @@ static gboolean moves_back(const IbhRails *rails)
     return FALSE;
 }
 
-void ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
-{
-    g_autoptr(GArray) wanted = moves_back(rails) ? ibh_want_spread(rails) : NULL;
-    const GArray *rules = rails->snapshot->rules;
-
-    if (wanted && wanted->len)
-        put_rules(plan, rails, wanted);
-    for (guint i = rules->len; wanted && i-- > 0;) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-
-        if (is_before_rails(rails, rule))
-            emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it would come before the rails' own"));
-    }
-}
-
 /* Routes, without what is not spread any more, then the rules that lead to them; the other way round when all go. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
@@ -345,4 +330,60 @@ void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails 
     if (!wanted->len)
         drop_routes(plan, snapshot, wanted, FALSE);
     drop_routes(plan, snapshot, wanted, TRUE);
+}
+
+static gboolean is_hop(const IbhRoute *route, const IbhNic *nic)
+{
+    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : "", " ", -1);
+    gboolean found = FALSE;
+
+    for (char **word = words; *word; word++)
+        found |= atoi(*word) == nic->link->ifindex;
+    return found;
+}
+
+static gboolean has_part(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (ibh_route_is_spread(route) && is_hop(route, nic))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A NIC that is no rail any more has part in it: when its own rules have gone, what it sends would follow the spread. */
+static gboolean loses_member(const IbhRails *rails)
+{
+    const IbhSnapshot *snapshot = rails->snapshot;
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+        const IbhNic *nic =
+            ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
+
+        if (nic && nic->status != IBH_NIC_RAIL && has_part(snapshot, nic))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
+{
+    g_autoptr(GArray) wanted = moves_back(rails) ? ibh_want_spread(rails) : NULL;
+    const GArray *rules = rails->snapshot->rules;
+    gboolean all = loses_member(rails);
+
+    if (all)
+        ibh_emit_spread(plan, rails->snapshot, rails);
+    if (wanted && wanted->len)
+        put_rules(plan, rails, wanted);
+    for (guint i = rules->len; wanted && i-- > 0;) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (is_before_rails(rails, rule))
+            emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it would come before the rails' own"));
+    }
+    return all;
 }

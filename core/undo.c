@@ -351,9 +351,7 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
 
     if (after)
         adapt_rails_that_stay(plan, after);
-    if (after)
-        ibh_emit_spread_first(plan, after);
-    if (after || !only) /* unbound traffic leaves these rails first */
+    if (only ? after && !ibh_emit_spread_first(plan, after) : TRUE) /* unbound traffic leaves these rails first */
         ibh_emit_spread(plan, rails->snapshot, after);
     restore_rp_filters(&undo, TRUE);
     return_to_main(&undo);

@@ -3,6 +3,7 @@
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -382,6 +383,36 @@ static void write_neighbour(GString *text, const IbhSnapshot *snapshot, const Ib
 
 /* ---- routes ------------------------------------------------------------------------------------------ */
 
+/* "ib0,ib1!": dead ones with ! */
+static void read_hops(Line *line, const char *text, IbhRoute *route)
+{
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    g_autoptr(GString) hops = g_string_new(NULL);
+
+    route->nexthops = 0;
+    for (char **word = words; *word; word++) {
+        gboolean dead = g_str_has_suffix(*word, "!");
+        int index;
+
+        if (dead)
+            (*word)[strlen(*word) - 1] = '\0';
+        index = ifindex(line, *word);
+        if (!route->nexthops++)
+            route->ifindex = index;
+        g_string_append_printf(hops, "%s%d%s", hops->len ? " " : "", index, dead ? "!" : "");
+    }
+    route->hops = g_intern_string(hops->str);
+}
+
+static void write_hops(GString *text, const IbhSnapshot *snapshot, const char *hops)
+{
+    g_auto(GStrv) words = g_strsplit(hops, " ", -1);
+
+    for (char **word = words; *word; word++)
+        g_string_append_printf(text, "%s%s%s", word == words ? " hops " : ",", name_of(snapshot, atoi(*word)),
+                               g_str_has_suffix(*word, "!") ? "!" : "");
+}
+
 static void read_route_word(Line *line, const char *word, IbhRoute *route)
 {
     if (is(word, "via"))
@@ -396,6 +427,8 @@ static void read_route_word(Line *line, const char *word, IbhRoute *route)
         route->src = ip(line);
     else if (is(word, "metric"))
         route->metric = number(line, next(line), marks);
+    else if (is(word, "hops"))
+        read_hops(line, next(line), route);
     else if (is(word, "nexthops"))
         route->nexthops = number(line, next(line), NULL);
     else
@@ -431,7 +464,9 @@ static void write_route_target(GString *text, const IbhSnapshot *snapshot, const
     g_string_append_printf(text, " %s", ibh_prefix_format(&route->dst, buffer));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
-    if (route->ifindex)
+    if (route->hops)
+        write_hops(text, snapshot, route->hops);
+    else if (route->ifindex)
         g_string_append_printf(text, " dev %s", name_of(snapshot, route->ifindex));
 }
 
@@ -449,7 +484,7 @@ static void write_route(GString *text, const IbhSnapshot *snapshot, const IbhRou
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
     if (route->metric)
         append_word(text, "metric ", marks, route->metric);
-    if (route->nexthops != (route->ifindex ? 1 : 0))
+    if (!route->hops && route->nexthops != (route->ifindex ? 1 : 0))
         g_string_append_printf(text, " nexthops %u", route->nexthops);
     g_string_append_c(text, '\n');
 }

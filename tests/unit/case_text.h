@@ -9,7 +9,7 @@
  *   addr IFACE LOCAL/LEN | LOCAL peer PEER/LEN [scope host|link|site|N] [secondary] [noprefixroute]
  *        [tentative]                                      not (yet) proved to be ours alone; failed, too
  *   route TABLE [local|broadcast|throw|unreachable|…] DST [via GW] [dev IFACE] [proto P] [scope S] [src IP]
- *        [metric N|mark] [nexthops N]
+ *        [metric N|mark] [nexthops N | hops IFACE[!],…]   a multipath route, dead nexthops with !
  *   rule PRIORITY [not] from PREFIX|all [to] [iif] [oif] [fwmark] [tos] [uid] [port] [other]
  *        lookup TABLE|l3mdev|goto|nop|blackhole|unreachable|prohibit [suppress_prefixlength N]
  *        [suppress_ifgroup N|mark] [proto P]              other selectors stand without their values

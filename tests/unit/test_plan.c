@@ -228,6 +228,7 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
         "route main 10.0.0.0/8 dev ib9",
         "route main 10.0.0.0/8 via gateway",
         "route nowhere 10.0.0.0/8",
+        "route 940 10.0.0.0/8 hops lo,ib9",
         "rule 1941 from 10.0.0.1 lookup nowhere",
         "rule 1941 from 10.0.0.1 fwmark 1",
         "kernel links",
