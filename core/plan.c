@@ -682,6 +682,8 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     set_rp_filters(&work, FALSE);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
     collect_garbage(&work);
+    if (!only)
+        ibh_emit_spread_last(work.plan, rails->snapshot, rails);
     remove_from_main(&work);
     join_units(&work, work.rules);
     join_units(&work, work.routes);

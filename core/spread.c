@@ -329,6 +329,13 @@ void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails 
     drop_rules(plan, snapshot, rails, wanted);
     if (!wanted->len)
         drop_routes(plan, snapshot, wanted, FALSE);
+}
+
+/* A throw outlasts those of the rails' own tables, from which a look-up comes here. */
+void ibh_emit_spread_last(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
+{
+    g_autoptr(GArray) wanted = ibh_want_spread(rails);
+
     drop_routes(plan, snapshot, wanted, TRUE);
 }
 

@@ -14,3 +14,5 @@ GArray *ibh_want_spread(const IbhRails *rails); /* IbhRoute */
 gboolean ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails);
 /* The rest of the difference, as one unit of its own. `rails` NULL: all of it goes. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails);
+/* What goes when all else has gone. */
+void ibh_emit_spread_last(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails);

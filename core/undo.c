@@ -348,14 +348,19 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
 {
     IbhPlan *plan = ibh_plan_new();
     Undo undo = undo_init(plan, rails, only, TRUE);
+    gboolean is_spread_known = after || !only, is_spread_done = !is_spread_known;
 
-    if (after)
+    if (after) {
         adapt_rails_that_stay(plan, after);
-    if (only ? after && !ibh_emit_spread_first(plan, after) : TRUE) /* unbound traffic leaves these rails first */
+        is_spread_done = ibh_emit_spread_first(plan, after);
+    }
+    if (!is_spread_done) /* unbound traffic leaves these rails first */
         ibh_emit_spread(plan, rails->snapshot, after);
     restore_rp_filters(&undo, TRUE);
     return_to_main(&undo);
     emit_undo(&undo);
+    if (is_spread_known)
+        ibh_emit_spread_last(plan, rails->snapshot, after);
     undo_clear(&undo);
     return plan;
 }
