@@ -44,7 +44,11 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
 
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
 {
-    return ibh_ip_compare(a, b) == 0;
+    if (a->family != b->family)
+        return FALSE;
+    return a->family == AF_INET    ? memcmp(a->bytes, b->bytes, 4) == 0
+           : a->family == AF_INET6 ? memcmp(a->bytes, b->bytes, 16) == 0
+                                   : TRUE;
 }
 
 gboolean ibh_ip_is_link_local(const IbhIp *ip)
@@ -107,7 +111,7 @@ int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
 
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
 {
-    return ibh_prefix_compare(a, b) == 0;
+    return a->length == b->length && ibh_ip_equal(&a->ip, &b->ip);
 }
 
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)

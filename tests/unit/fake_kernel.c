@@ -811,10 +811,11 @@ void fake_fail_at(FakeKernel *kernel, guint k, int fail_errno)
 gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
 {
     FakeKernel *kernel = data;
-    IbhOp logged = *op;
 
-    logged.why = NULL;
-    g_array_append_val(kernel->log, logged);
+    if (kernel->log) {
+        g_array_append_vals(kernel->log, op, 1);
+        g_array_index(kernel->log, IbhOp, kernel->log->len - 1).why = NULL;
+    }
     if (++kernel->executed == kernel->fail_at)
         return refuse(error, kernel->fail_errno, NULL);
     switch (op->type) {
@@ -880,7 +881,6 @@ FakeKernel *fake_kernel_clone(const FakeKernel *kernel)
 
     clone->now = ibh_snapshot_new();
     clone->learned = g_array_new(FALSE, TRUE, sizeof(FakeLearned));
-    clone->log = g_array_new(FALSE, TRUE, sizeof(IbhOp));
     copy_without_routes(clone->now, kernel->now);
     copy_array(clone->now->routes, kernel->now->routes);
     copy_array(clone->learned, kernel->learned);
@@ -893,7 +893,8 @@ void fake_kernel_free(FakeKernel *kernel)
         return;
     ibh_snapshot_free(kernel->now);
     g_array_unref(kernel->learned);
-    g_array_unref(kernel->log);
+    if (kernel->log)
+        g_array_unref(kernel->log);
     g_free(kernel);
 }
 

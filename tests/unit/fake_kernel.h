@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     IbhSnapshot *now; /* rules and routes in the order that fib.h asks for */
     GArray *learned;  /* FakeLearned: at which NIC peers look for an address */
-    GArray *log;      /* IbhOp, without `why`: everything that was asked for */
+    GArray *log;      /* IbhOp, without `why`: everything that was asked for; NULL: nobody reads it */
     guint executed;   /* how many operations were asked for since fake_fail_at() */
     guint fail_at;    /* this one fails; from 1, 0: none */
     int fail_errno;
