@@ -168,14 +168,15 @@ static gboolean write_new_file(const char *file, const GString *text, GError **e
 gboolean ibh_capture(const char *sysfs, const char *file, IbhCaptured *ret_captured, GError **error)
 {
     g_auto(IbhTree) tree = {0};
+    g_autoptr(IbhFabric) fabric = NULL;
     g_autoptr(GString) archive = g_string_new(NULL);
 
     *ret_captured = (IbhCaptured){.directory = directory_of(file)};
     ibh_tree_open(&tree, sysfs);
     ibh_tree_start_recording(&tree);
     add_mark(&tree);
-    ibh_fabric_free(ibh_fabric_read_captured(&tree)); /* what it reads is on record */
-    return add_all(archive, &tree, ret_captured, error) && write_new_file(file, archive, error);
+    fabric = ibh_fabric_read_captured(&tree, error);
+    return fabric && add_all(archive, &tree, ret_captured, error) && write_new_file(file, archive, error);
 }
 
 void ibh_captured_clear(IbhCaptured *captured)

@@ -347,14 +347,15 @@ static void for_each_line(const char *text, void (*take)(IbhFabric *fabric, cons
     }
 }
 
-IbhFabric *ibh_fabric_read_captured(IbhTree *tree)
+IbhFabric *ibh_fabric_read_captured(IbhTree *tree, GError **error)
 {
     g_autoptr(GArray) links = read_links(tree);
     g_autofree char *routes = ibh_tree_text(tree, ROUTES_MAX, "proc/net/route");
     g_autofree char *addresses = ibh_tree_text(tree, ROUTES_MAX, "proc/net/if_inet6");
     IbhFabric *fabric;
 
-    ibh_sysfs_find_rdma_in(tree, links);
+    if (!ibh_sysfs_find_rdma_in(tree, links, error))
+        return NULL;
     fabric = ibh_fabric_read(tree, links);
     for_each_line(routes, read_route, fabric);
     for_each_line(addresses, read_address6, fabric);

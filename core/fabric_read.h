@@ -11,4 +11,4 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links);
 
 /* Of a captured tree, which has no netlink: its netdevs are those of class/net, and their subnets those of
  * proc/net/route and proc/net/if_inet6. */
-IbhFabric *ibh_fabric_read_captured(IbhTree *tree);
+IbhFabric *ibh_fabric_read_captured(IbhTree *tree, GError **error);

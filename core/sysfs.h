@@ -7,5 +7,5 @@
 #include "tree.h"
 
 /* Fills in `rdma` and `vf` of the links. `sysfs` stands for /sys. No such tree: no RDMA, no error. */
-void ibh_sysfs_find_rdma(const char *sysfs, GArray *links);
-void ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links);
+gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error);
+gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error);

@@ -2,6 +2,8 @@
 
 #include "rails.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,6 +88,13 @@ static void note(IbhTree *tree, const char *path, const char *text, gsize length
 
 /* ---- looking ---- */
 
+/* A NIC whose device is not seen for a moment would be no rail any more: only what is not there is absent. */
+static void note_problem(IbhTree *tree, int problem)
+{
+    if (!tree->problem && (problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == EINTR))
+        tree->problem = problem;
+}
+
 /* Up to `limit` bytes; -1: no such file, or none that gives its text at once. */
 static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit)
 {
@@ -93,8 +102,12 @@ static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit
     int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     gssize length = 0, n = fd < 0 ? -1 : 0;
 
+    if (fd < 0)
+        note_problem(tree, errno);
     while (fd >= 0 && (gsize)length < limit && (n = read(fd, text + length, limit - (gsize)length)) > 0)
         length += n;
+    if (fd >= 0 && n < 0)
+        note_problem(tree, errno);
     if (fd >= 0)
         close(fd);
     if (n < 0 && !length)
@@ -156,19 +169,27 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *path = NULL, *full = NULL;
-    g_autoptr(GDir) dir = NULL;
-    const char *name;
+    const struct dirent *entry;
+    DIR *dir;
     va_list args;
 
     va_start(args, format);
     path = g_strdup_vprintf(format, args);
     va_end(args);
     full = locate(tree, path);
-    dir = g_dir_open(full, 0, NULL);
-    if (dir)
-        note(tree, path, NULL, 0);
-    while (dir && names->len < N_NAMES && (name = g_dir_read_name(dir)))
-        g_ptr_array_add(names, g_strdup(name));
+    dir = opendir(full);
+    if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
+        tree->problem = errno;
+    if (!dir)
+        return names;
+    note(tree, path, NULL, 0);
+    while (names->len < N_NAMES && (errno = 0, entry = readdir(dir))) {
+        if (entry->d_name[0] != '.')
+            g_ptr_array_add(names, g_strdup(entry->d_name));
+    }
+    if (errno)
+        tree->problem = errno; /* there are more, and nobody knows which */
+    closedir(dir);
     g_ptr_array_sort(names, compare_names);
     return names;
 }

@@ -20,6 +20,7 @@ typedef struct {
     char *proc;
     gboolean captured; /* another host's, or this one's at another time: nothing else here belongs to it */
     gboolean complete; /* /sys itself, or captured: what is missing does not exist */
+    int problem;       /* errno of what could not be read, though it may be there; 0: nothing */
     GPtrArray *record; /* IbhTreeEntry *: everything that was there and looked at; NULL: not recorded */
 } IbhTree;
 

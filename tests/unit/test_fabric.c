@@ -113,7 +113,7 @@ static GPtrArray *judge(const char *const *only, GPtrArray *good)
     g_auto(IbhTree) tree = {0};
 
     ibh_tree_open(&tree, root);
-    fabric = ibh_fabric_read_captured(&tree);
+    fabric = ibh_fabric_read_captured(&tree, NULL);
     ibh_fabric_judge(fabric, only, findings, good);
     return findings;
 }
@@ -496,7 +496,7 @@ static void test_reads_are_bounded(void **state)
     }
     ibh_tree_open(&tree, root);
     ibh_tree_start_recording(&tree);
-    fabric = ibh_fabric_read_captured(&tree);
+    fabric = ibh_fabric_read_captured(&tree, NULL);
     assert_in_range(tree.record->len, 50, 150);
 }
 
