@@ -452,20 +452,37 @@ static void judge_carrier(Judge *judge, const IbhPort *port, const IbhPortNic *n
                             : "the link is administratively down");
 }
 
-/* The first rail that this one shares a subnet with; NULL: it is the first itself. */
-static const IbhPortNic *find_model(const IbhFabric *fabric, const IbhPortNic *nic, const IbhPrefix **ret_subnet)
+static gboolean has_other_mode(const IbhPortNic *nic, const IbhPortNic *model)
 {
-    for (guint i = 0; i < fabric->nics->len && nic_at(fabric, i) != nic; i++) {
-        const IbhPortNic *other = nic_at(fabric, i);
-
-        if (other->rail && other->type == nic->type && (*ret_subnet = shared_subnet(nic, other)))
-            return other;
-    }
-    return NULL;
+    return model->mode[0] && nic->mode[0] && !g_str_equal(model->mode, nic->mode);
 }
 
-static char *fix_mode_mtu(const IbhPortNic *nic, const IbhPortNic *model, gboolean mode, gboolean mtu)
+static gboolean has_other_mtu(const IbhPortNic *nic, const IbhPortNic *model)
 {
+    return model->mtu != IBH_UNKNOWN && nic->mtu != IBH_UNKNOWN && model->mtu != nic->mtu;
+}
+
+/* Of the rails before this one that share a subnet with it, the first that is not like it, or else the first; NULL:
+ * there is none. */
+static const IbhPortNic *find_model(const IbhFabric *fabric, const IbhPortNic *nic)
+{
+    const IbhPortNic *like = NULL;
+
+    for (guint i = 0; nic->rail && i < fabric->nics->len && nic_at(fabric, i) != nic; i++) {
+        const IbhPortNic *other = nic_at(fabric, i);
+
+        if (!other->rail || other->type != nic->type || !shared_subnet(nic, other))
+            continue;
+        if (has_other_mode(nic, other) || has_other_mtu(nic, other))
+            return other;
+        like = like ? like : other;
+    }
+    return like;
+}
+
+static char *fix_mode_mtu(const IbhPortNic *nic, const IbhPortNic *model)
+{
+    gboolean mode = has_other_mode(nic, model), mtu = has_other_mtu(nic, model);
     g_autofree char *word = ibh_shell_word(nic->iface);
     g_autofree char *first = mode ? g_strdup_printf("echo %s >/sys/class/net/%s/mode", model->mode, word) : NULL;
     g_autofree char *second = mtu ? g_strdup_printf("ip link set %s mtu %d", word, model->mtu) : NULL;
@@ -482,25 +499,19 @@ static char *describe(const IbhPortNic *nic)
 
 static void judge_mode_mtu(Judge *judge, const IbhPortNic *nic)
 {
-    const IbhPrefix *subnet = NULL;
-    const IbhPortNic *model = nic->rail ? find_model(judge->fabric, nic, &subnet) : NULL;
-    gboolean mode = model && model->mode[0] && nic->mode[0] && !g_str_equal(model->mode, nic->mode);
-    gboolean mtu = model && model->mtu != IBH_UNKNOWN && nic->mtu != IBH_UNKNOWN && model->mtu != nic->mtu;
-    g_autofree char *own = describe(nic);
+    const IbhPortNic *model = find_model(judge->fabric, nic);
+    g_autofree char *own = describe(nic), *other = model ? describe(model) : NULL;
     char text[IBH_PREFIX_STRLEN];
 
-    if (mode || mtu) {
-        g_autofree char *other = describe(model);
-
+    if (model && (has_other_mode(nic, model) || has_other_mtu(nic, model)))
         ibh_finding_add(
-            judge->findings, nic->iface, IBH_WARNING, "mode-mtu", fix_mode_mtu(nic, model, mode, mtu),
+            judge->findings, nic->iface, IBH_WARNING, "mode-mtu", fix_mode_mtu(nic, model),
             "%s, expected %s as %s, in the same subnet %s: a peer that sends to both loses the packets that "
             "are too large for one of them",
-            own, other, model->iface, ibh_prefix_format(subnet, text));
-    } else {
+            own, other, model->iface, ibh_prefix_format(shared_subnet(nic, model), text));
+    else
         say(judge, "%s: %s%s%s", nic->iface, own[0] ? own : "MTU not known", own[0] && model ? ", as " : "",
             own[0] && model ? model->iface : "");
-    }
 }
 
 static void judge_nic(Judge *judge, const IbhPortNic *nic)

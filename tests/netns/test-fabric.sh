@@ -99,6 +99,33 @@ foreign_mtus() { # those of NICs of the same name, in another network namespace
 }
 finds "the MTU of another namespace's ib1" "" foreign_mtus
 
+# A NIC that is no rail has an MTU of its own: neither the first of the subnet …
+add_nic B ib2 2 172.16.34.3/16
+rdma B ib0 ib1 ib2
+wait_until 5 settled B
+mtus_of() { # NIC MTU NIC MTU …
+    while [ $# -gt 0 ]; do
+        mkdir -p $sys/class/net/"$1"
+        echo "$2" >$sys/class/net/"$1"/mtu
+        shift 2
+    done
+}
+mtus_of ib0 9000 ib1 1500 ib2 1500
+printf '[interface ib0]\nmanage=no\n' >$work/first.conf
+expect_hook 0 B --apply --config $work/first.conf
+hook B --check --json --config $work/first.conf >$work/json || true
+expect_equal "ib1 and ib2 are rails" "ib1 ib2" "$(jq -r '[.rails[].iface] | join(" ")' <$work/json)"
+expect_equal "no rail's MTU is nobody's model" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
+# … nor the last.
+mtus_of ib0 1500 ib2 9000
+printf '[interface ib2]\nmanage=no\n' >$work/last.conf
+expect_hook 0 B --apply --config $work/last.conf
+hook B --check --json --config $work/last.conf >$work/json || true
+expect_equal "nor is it compared" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
+remove_nic B ib2
+rdma B ib0 ib1
+expect_hook 0 B --apply
+
 # ---- the host: modules and memory stand beside ----
 
 modules() {
