@@ -122,6 +122,21 @@ printf '[interface ib2]\nmanage=no\n' >$work/last.conf
 expect_hook 0 B --apply --config $work/last.conf
 hook B --check --json --config $work/last.conf >$work/json || true
 expect_equal "nor is it compared" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
+
+# A port whose interface has no address but a link-local one may be meant to be free.
+hook B --undo >/dev/null
+ip -n B -4 address flush dev ib2
+rdma B ib0 ib1 ib2
+port 2 link_layer InfiniBand
+port 2 state "1: DOWN"
+port 2 phys_state "2: Polling"
+expect_hook 0 B --apply
+expect_hook 0 B --check --json
+expect_equal "an unused port" "port-not-active info" \
+    "$(json '.findings[] | select(.iface == "ib2" and .code != "no-address") | "\(.code) \(.severity)"')"
+expect_hook 1 B --check --json --iface ib2
+expect_equal "asked for by name" "port-not-active error" \
+    "$(json '.findings[] | select(.code == "port-not-active") | "\(.code) \(.severity)"')"
 remove_nic B ib2
 rdma B ib0 ib1
 expect_hook 0 B --apply
