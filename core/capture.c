@@ -176,6 +176,11 @@ gboolean ibh_capture(const char *sysfs, const char *file, IbhCaptured *ret_captu
     ibh_tree_start_recording(&tree);
     add_mark(&tree);
     fabric = ibh_fabric_read_captured(&tree, error);
+    if (fabric && tree.problem) {
+        g_set_error(error, IBH_CAPTURE_ERROR, 0, "--capture: %s cannot be read completely: %s; nothing was written",
+                    tree.sys, g_strerror(tree.problem));
+        return FALSE;
+    }
     return fabric && add_all(archive, &tree, ret_captured, error) && write_new_file(file, archive, error);
 }
 

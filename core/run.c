@@ -542,12 +542,24 @@ static gboolean ask_kernel(Run *run, GArray *questions, GError **error)
     return TRUE;
 }
 
+static void warn_of_problem(Run *run, const IbhTree *tree)
+{
+    g_autofree char *text = NULL;
+
+    if (!tree->problem)
+        return;
+    text = g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree->sys,
+                           g_strerror(tree->problem));
+    warn(run, text);
+}
+
 static void look_at_fabric(Run *run)
 {
     g_auto(IbhTree) tree = {0};
 
     ibh_tree_open(&tree, run->options->sysfs);
     run->fabric = ibh_fabric_read(&tree, run->snapshot->links);
+    warn_of_problem(run, &tree);
     ibh_fabric_use_rails(run->fabric, run->rails);
     run->snapshot->fabric = run->fabric;
 }
@@ -626,6 +638,7 @@ static int run_captured(Run *run, IbhTree *tree)
     run->fabric = ibh_fabric_read_captured(tree, &error);
     if (!run->fabric)
         return fail(run, IBH_EXIT_SYSTEM, error);
+    warn_of_problem(run, tree);
     if (!check_captured_names(run, &error))
         return fail(run, IBH_EXIT_USAGE, error);
     run->config = ibh_config_new();

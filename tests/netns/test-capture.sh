@@ -97,6 +97,28 @@ run 0 --capture again.tar --sysfs node
 tar xf again.tar
 expect_equal "captured again: the same" "" "$(diff -r node again)"
 
+# ---- what cannot be read ----
+
+# without_descriptor FILE STATUS ARGUMENT…: there is none when it opens this file
+without_descriptor() {
+    local n
+    strace -o trace -e trace=openat -- "$IB_HOOK" "${@:3}" >/dev/null 2>&1 || true
+    n=$(grep openat trace | grep -nF "/$1\"" | head -n 1 | cut -d: -f1)
+    rm -f cut.tar
+    status=0
+    strace -o /dev/null -e trace=openat -e inject=openat:error=EMFILE:when="$n" -- "$IB_HOOK" "${@:3}" \
+        >out 2>err || status=$?
+    [ $status = "$2" ] || fail "without a descriptor for $1: expected exit status $2, got $status" "$(<out)$(<err)"
+    ok "without a descriptor for $1: ib-hook ${*:3} exits $2"
+    expect_contains "and says why" "Too many open files" "$(<err)"
+}
+without_descriptor mlx5_0/ports/1/gids/0 3 --check --sysfs again
+without_descriptor mlx5_0/ports/1/state 1 --check --sysfs again
+without_descriptor mlx5_0/ports/1/gids/0 3 --capture cut.tar --sysfs again
+without_descriptor mlx5_0/ports/1/state 3 --capture cut.tar --sysfs again
+[ ! -e cut.tar ] || fail "half a capture is none" "$(tar tf cut.tar)"
+ok "half a capture is none"
+
 # ---- another host's tree is no ground to change this one ----
 
 for action in --apply --undo --plan "--apply --hook" "--apply --install"; do
