@@ -718,15 +718,18 @@ static void judge_carrier(Check *check, const IbhNic *nic)
 
     if (nic->link->flags & IFF_UP)
         find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", word),
-             "the link has no carrier (cable, switch port, subnet manager): nothing can leave or arrive by it");
+             "the link has no carrier (cable, switch port, subnet manager), expected up with carrier: nothing can "
+             "leave or arrive by it");
     else
         find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link set %s up", word),
-             "the link is administratively down: nothing can leave or arrive by it");
+             "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
 }
 
 static void judge_rail(Check *check, const IbhNic *nic)
 {
-    if (!is_usable(nic) && !ibh_fabric_explains(check->findings, nic->link->name))
+    const IbhFabric *fabric = check->rails->snapshot->fabric;
+
+    if (!is_usable(nic) && !(fabric && ibh_fabric_explains(fabric, nic->link->name)))
         judge_carrier(check, nic);
     if (is_asked_about(check->rails, AF_INET))
         judge_sysctls(check, nic);

@@ -157,7 +157,7 @@ G_GNUC_PRINTF(2, 3) static void say(Judge *judge, const char *format, ...)
     va_end(args);
 }
 
-/* A command whose one %s is a word of the shell. */
+/* A command with a name in it that may hold anything. */
 static char *command(const char *before, const char *word, const char *after)
 {
     g_autofree char *quoted = ibh_shell_word(word);
@@ -182,7 +182,7 @@ static void miss(Judge *judge, IbhModule module)
 {
     ibh_finding_add(judge->findings, "", module == IBH_MODULE_IPOIB ? IBH_ERROR : IBH_INFO, "module-missing",
                     g_strdup_printf("modprobe %s", ibh_module_name(module)),
-                    "the module %s is not loaded, expected: %s", ibh_module_name(module), matters(module));
+                    "the module %s is not loaded, but expected: %s", ibh_module_name(module), matters(module));
 }
 
 static gboolean has_layer(const IbhFabric *fabric, IbhLayer layer)
@@ -348,6 +348,11 @@ static gboolean lacks_sm(const IbhPort *port)
     return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state >= IBH_PORT_INIT;
 }
 
+static gboolean is_wrong(const IbhPort *port)
+{
+    return port->state != IBH_UNKNOWN && (!is_active(port) || lacks_sm(port));
+}
+
 static void say_port(Judge *judge, const IbhPort *port, const IbhPortNic *nic, Usage usage)
 {
     static const char *const layers[] = {"unknown link layer", "InfiniBand", "Ethernet"};
@@ -361,6 +366,15 @@ static void say_port(Judge *judge, const IbhPort *port, const IbhPortNic *nic, U
         state_name(port->state), phys_name(port->phys_state), more);
 }
 
+static void find_port(Judge *judge, const IbhPort *port, const IbhPortNic *nic, Usage usage)
+{
+    if (lacks_sm(port))
+        find_no_sm(judge, port, nic);
+    else
+        find_not_active(judge, port, nic, usage);
+}
+
+/* Every rail on it is wrong, and one interface speaks for it where there is no rail. */
 static void judge_port(Judge *judge, const IbhPort *port)
 {
     const IbhPortNic *nic = nic_of_port(judge, port);
@@ -368,14 +382,19 @@ static void judge_port(Judge *judge, const IbhPort *port)
 
     if (judge->only && (!nic || !is_asked(judge, nic->iface)))
         return;
-    if (port->state == IBH_UNKNOWN)
+    if (port->state == IBH_UNKNOWN) {
         say(judge, "%s: state not known", port->name);
-    else if (usage != PORT_LEFT_ALONE && lacks_sm(port))
-        find_no_sm(judge, port, nic);
-    else if (usage != PORT_LEFT_ALONE && !is_active(port))
-        find_not_active(judge, port, nic, usage);
-    else
+    } else if (usage == PORT_LEFT_ALONE || !is_wrong(port)) {
         say_port(judge, port, nic, usage);
+    } else {
+        find_port(judge, port, nic, usage);
+        for (guint i = 0; i < judge->fabric->nics->len; i++) {
+            const IbhPortNic *other = nic_at(judge->fabric, i);
+
+            if (other != nic && other->rail && g_str_equal(other->rdma, port->name) && is_asked(judge, other->iface))
+                find_port(judge, port, other, usage);
+        }
+    }
 }
 
 /* ---- P_Keys ---- */
@@ -436,14 +455,20 @@ static const IbhPort *port_of_nic(const IbhFabric *fabric, const IbhPortNic *nic
     return NULL;
 }
 
+gboolean ibh_fabric_explains(const IbhFabric *fabric, const char *iface)
+{
+    const IbhPortNic *nic = ibh_fabric_nic(fabric, iface);
+    const IbhPort *port = nic ? port_of_nic(fabric, nic) : NULL;
+
+    return port && port->layer == IBH_LAYER_INFINIBAND && is_wrong(port);
+}
+
 /* ---- netdevs ---- */
 
 /* Of this host, check.c speaks of the carrier: netlink knows more. */
-static void judge_carrier(Judge *judge, const IbhPort *port, const IbhPortNic *nic)
+static void judge_carrier(Judge *judge, const IbhPortNic *nic)
 {
-    if (!judge->fabric->captured || !nic->rail || nic->usable)
-        return;
-    if (port && port->layer == IBH_LAYER_INFINIBAND && (!is_active(port) || lacks_sm(port)))
+    if (!judge->fabric->captured || !nic->rail || nic->usable || ibh_fabric_explains(judge->fabric, nic->iface))
         return;
     ibh_finding_add(judge->findings, nic->iface, IBH_ERROR, "carrier-down",
                     nic->up ? command("ip link show ", nic->iface, "") : command("ip link set ", nic->iface, " up"),
@@ -520,7 +545,7 @@ static void judge_nic(Judge *judge, const IbhPortNic *nic)
 
     if (!is_asked(judge, nic->iface))
         return;
-    judge_carrier(judge, port, nic);
+    judge_carrier(judge, nic);
     judge_mode_mtu(judge, nic);
     if (port && nic->pkey != IBH_UNKNOWN && is_active(port))
         judge_pkey(judge, port, nic);
@@ -621,16 +646,4 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         judge_nic(&judge, nic_at(fabric, i));
     judge_roce(&judge);
     judge_memlock(&judge);
-}
-
-gboolean ibh_fabric_explains(const GPtrArray *findings, const char *iface)
-{
-    for (guint i = 0; i < findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(findings, i);
-
-        if (g_str_equal(finding->iface, iface) && finding->severity == IBH_ERROR &&
-            (g_str_equal(finding->code, "port-not-active") || g_str_equal(finding->code, "sm-missing")))
-            return TRUE;
-    }
-    return FALSE;
 }

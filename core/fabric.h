@@ -84,5 +84,5 @@ void ibh_fabric_use_subnets(IbhFabric *fabric);
 /* Appends to `findings` (IbhFinding *); `good` (char *) gets a line for everything that was looked at and is right, or
  * could not be looked at; it may be NULL. */
 void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings, GPtrArray *good);
-/* That its port is the cause of an interface's missing carrier has been found. */
-gboolean ibh_fabric_explains(const GPtrArray *findings, const char *iface);
+/* The port is the cause, should the interface have no carrier. */
+gboolean ibh_fabric_explains(const IbhFabric *fabric, const char *iface);

@@ -77,6 +77,7 @@ static void read_pkeys(IbhTree *tree, IbhPort *port)
 {
     for (int i = 0; i < N_PKEYS; i++) {
         char line[64];
+        guint16 pkey;
         int value;
 
         ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/ports/%d/pkeys/%d", port->device, port->number,
@@ -86,11 +87,8 @@ static void read_pkeys(IbhTree *tree, IbhPort *port)
             port->has_all_pkeys = i > 0;
             return;
         }
-        if (value & 0x7fff) { /* the others are free places */
-            guint16 pkey = (guint16)value;
-
-            g_array_append_val(port->pkeys, pkey);
-        }
+        pkey = (guint16)value; /* 0: a free place */
+        g_array_append_val(port->pkeys, pkey);
     }
 }
 
