@@ -312,11 +312,11 @@ static void add_subnet(IbhFabric *fabric, const char *iface, const IbhIp *ip, gu
 static void read_route(IbhFabric *fabric, const char *line)
 {
     char iface[IFNAMSIZ];
-    guint dst, gateway, flags, mask;
+    guint dst, flags, mask;
     IbhIp ip = {.family = AF_INET};
 
-    if (sscanf(line, "%15s %8x %8x %4x %*s %*s %*s %8x", iface, &dst, &gateway, &flags, &mask) != 5 || gateway ||
-        !mask || (flags & (RTF_GATEWAY | RTF_REJECT)) || mask == G_MAXUINT32)
+    if (sscanf(line, "%15s %8x %*s %4x %*s %*s %*s %8x", iface, &dst, &flags, &mask) != 4 || !mask ||
+        (flags & (RTF_GATEWAY | RTF_REJECT)) || mask == G_MAXUINT32)
         return;
     memcpy(ip.bytes, &dst, sizeof dst);
     add_subnet(fabric, iface, &ip, (guint)__builtin_popcount(mask));
