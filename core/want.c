@@ -133,7 +133,8 @@ static gboolean is_inside(const GArray *reached, guint first, guint end, const I
     for (guint i = first; i < end; i++) {
         const IbhRoute *route = &g_array_index(reached, IbhRoute, i);
 
-        if (route->dst.length > 0 && route->dst.length < prefix->length && ibh_prefix_contains(&route->dst, &prefix->ip))
+        if (route->dst.length > 0 && route->dst.length < prefix->length &&
+            ibh_prefix_contains(&route->dst, &prefix->ip))
             return TRUE;
     }
     return FALSE;
