@@ -811,6 +811,13 @@ static gboolean is_of_changing_main(const Journey *journey, const IbhOp *op, con
             (journey->planned->rails->main == IBH_MAIN_REMOVE && now->route && now->route->table == IBH_TABLE_MAIN));
 }
 
+/* A rail's address that followed what is spread, because its own rules were missing, was wrong before. */
+static gboolean was_astray(const Case *c, const Way *before, const Way *now, guint i)
+{
+    return now->fate != LOST && before->route && before->route->table == IBH_TABLE_SPREAD &&
+           ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
+}
+
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
                              guint j)
 {
