@@ -828,7 +828,7 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     g_autofree char *command = NULL, *when = NULL;
 
     if (!wrong || (journey->may_stray && now.by) || is_of_changing_main(journey, op, &now) ||
-        is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
+        was_astray(c, before, &now, i) || is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);
     when = g_strdup_printf("after %s", command);
