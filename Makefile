@@ -130,8 +130,8 @@ check-lab:
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch])
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/*/run tests/lab/image tests/lab/init) $(PACKAGING_SHELL)
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/lab/ipoib/*.c)
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
