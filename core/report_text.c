@@ -10,25 +10,9 @@
 #define YELLOW "33"
 #define BOLD "1"
 
-/* ---- text that is safe to print ---- */
-
-/* Names of interfaces may hold anything but blanks and slashes: no terminal sees what is not printable in them. */
-static char *clean(const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    GString *out = g_string_new(NULL);
-
-    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
-        gunichar c = g_utf8_get_char(at);
-
-        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
-    }
-    return g_string_free(out, FALSE);
-}
-
 static void put(GString *out, const IbhStyle *style, const char *color, const char *text)
 {
-    g_autofree char *safe = clean(text);
+    g_autofree char *safe = ibh_report_clean(text);
 
     if (style->color && color)
         g_string_append_printf(out, "\033[%sm%s\033[0m", color, safe);
@@ -64,6 +48,7 @@ enum {
     COLUMN_RULES,
     COLUMN_ARP,
     COLUMN_MAIN,
+    COLUMN_MANAGER,
     COLUMN_VERDICT,
     COLUMN_ADDRESSES,
     N_COLUMNS
@@ -115,6 +100,16 @@ static char *describe_sysctls(const IbhNic *nic)
                            value[IBH_SYSCTL_ARP_ANNOUNCE], value[IBH_SYSCTL_ARP_IGNORE]);
 }
 
+static char *describe_manager(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(snapshot, nic->link->ifindex);
+    g_autofree char *connection = manager && manager->connection ? ibh_report_clean(manager->connection) : NULL;
+
+    if (!connection)
+        return g_strdup(manager ? manager->name : "-");
+    return g_strdup_printf("%s (%s)", manager->name, connection);
+}
+
 static char *join_addresses(const IbhRails *rails, const IbhNic *nic)
 {
     g_autoptr(GPtrArray) addresses = ibh_report_addresses(rails, nic);
@@ -161,8 +156,8 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
 {
     gboolean rail = nic->status == IBH_NIC_RAIL;
     Row row = {.cells = {
-                   [COLUMN_IFACE] = clean(nic->link->name),
-                   [COLUMN_RDMA] = clean(nic->link->rdma[0] ? nic->link->rdma : "-"),
+                   [COLUMN_IFACE] = ibh_report_clean(nic->link->name),
+                   [COLUMN_RDMA] = ibh_report_clean(nic->link->rdma[0] ? nic->link->rdma : "-"),
                    [COLUMN_LINK] = g_strdup(link_state(nic->link)),
                    [COLUMN_TABLE] = rail ? g_strdup_printf("%u", nic->table) : g_strdup("-"),
                    [COLUMN_RULES] = rail ? count_rules(report->rails, nic) : g_strdup("-"),
@@ -170,6 +165,7 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
                    [COLUMN_MAIN] = g_strdup(!rail                                ? "-"
                                             : ibh_spread_has(report->rails, nic) ? "spread"
                                                                                  : "keep"),
+                   [COLUMN_MANAGER] = describe_manager(report->rails->snapshot, nic),
                    [COLUMN_ADDRESSES] = join_addresses(report->rails, nic),
                }};
 
@@ -194,7 +190,8 @@ static void put_table(GString *out, const IbhReport *report, const IbhStyle *sty
     const Row heading = {.cells = {(char *)(guintptr) "INTERFACE", (char *)(guintptr) "RDMA", (char *)(guintptr) "LINK",
                                    (char *)(guintptr) "TABLE", (char *)(guintptr) "RULES",
                                    (char *)(guintptr) "RP/FILTER/ANNOUNCE/IGNORE", (char *)(guintptr) "MAIN",
-                                   (char *)(guintptr) "VERDICT", (char *)(guintptr) "ADDRESSES"}};
+                                   (char *)(guintptr) "MANAGER", (char *)(guintptr) "VERDICT",
+                                   (char *)(guintptr) "ADDRESSES"}};
     g_autoptr(GArray) rows = g_array_new(FALSE, TRUE, sizeof(Row));
     int widths[N_COLUMNS];
 
@@ -399,7 +396,7 @@ static char *error(int status, const char *message)
 
     (void)status;
     for (char **line = lines; *line; line++) {
-        g_autofree char *text = clean(*line);
+        g_autofree char *text = ibh_report_clean(*line);
 
         g_string_append_printf(out, "ib-hook: %s\n", text);
     }

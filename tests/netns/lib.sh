@@ -17,7 +17,9 @@ tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$tests/../.." && pwd)
 IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
 FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
-export IB_HOOK FLOW LC_ALL=C
+HOOKS=$(dirname "$IB_HOOK")/hooks
+LISTEN=$(dirname "$FLOW")/listen
+export IB_HOOK FLOW HOOKS LC_ALL=C
 export PATH="$PATH:/usr/sbin:/sbin"
 
 MARK=1768056939 # "ibhk": metric of our routes, suppress_ifgroup of our rules
@@ -251,6 +253,81 @@ json() { # EXPRESSION: of the last output
     jq -r "$1" <<<"$out"
 }
 
+# ---- the hooks, --watch, and what they say ----------------------------------------------------------
+
+# From now on the journal is a file; `journal` prints its lines as "PRIORITY MESSAGE".
+journal_start() {
+    mkdir -p /run/systemd/journal
+    "$LISTEN" /run/systemd/journal/socket >$work/journal &
+    wait_until 5 test -S /run/systemd/journal/socket
+}
+
+journal() { # FROM: its lines, from this number on
+    sed -n "$1,\$p" $work/journal | sed -n 's/.*PRIORITY=\([0-9]\).*SYSLOG_IDENTIFIER=ib-hook.*\tMESSAGE=/\1 /p'
+}
+
+journal_lines() {
+    wc -l <$work/journal
+}
+
+# system_config TEXT: as the system's own configuration
+system_config() {
+    if ! mountpoint -q /etc; then # a private one: the machine's has no /etc/ib-hook, or its own
+        mkdir -p /run/etc/upper/ib-hook /run/etc/work
+        mount -t overlay -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work overlay /etc 2>/dev/null ||
+            mount -t overlay -o userxattr,lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work overlay /etc ||
+            skip "no overlay over /etc"
+    fi
+    printf '%s\n' "$1" >/etc/ib-hook/ib-hook.conf
+    chmod 0644 /etc/ib-hook/ib-hook.conf
+}
+
+# with_sys HOST COMMAND…: in HOST, with /sys as it is there
+# shellcheck disable=SC2016 # for the inner shell
+with_sys() {
+    on "$1" unshare --mount sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh "/run/sys/$1" "${@:2}"
+}
+
+# A hook as its manager calls it, with nothing but the environment given.
+# manager_calls HOST [VARIABLE=VALUE]… PROGRAM ARGUMENT…: exits 0 and says nothing, or fails the test
+manager_calls() {
+    local host=$1 status=0 output
+    shift
+    output=$(with_sys "$host" env -i "$@" </dev/null 2>&1) || status=$?
+    [ $status = 0 ] || fail "hook on $host: ${*##*/}" "expected exit status 0, got $status: $output"
+    [ -z "$output" ] || fail "hook on $host: ${*##*/}" "expected no output, got: $output"
+    ok "hook on $host: ${*##*/}"
+}
+
+# Context switches of --watch so far; and whether it has had none for a moment.
+switches() {
+    awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$watch/status"
+}
+
+calm() {
+    local before
+    before=$(switches)
+    sleep 0.3
+    [ "$(switches)" = "$before" ]
+}
+
+# watch_start HOST [ARGUMENT]…: returns once it is ready; its process id is in $watch
+watch=
+watch_start() {
+    [ -S $work/notify ] || { "$LISTEN" $work/notify >$work/notified & }
+    wait_until 5 test -S $work/notify
+    : >$work/notified
+    NOTIFY_SOCKET=$work/notify nsenter --net="/run/netns/$1" "$IB_HOOK" --sysfs "/run/sys/$1" --watch "${@:2}" >$work/watch.out 2>&1 &
+    watch=$!
+    wait_until 5 grep -q READY=1 $work/notified
+}
+
+watch_stop() {
+    kill -TERM "$watch"
+    wait "$watch" || fail "--watch ends with 0 on SIGTERM" "got $?: $(<$work/watch.out)"
+    expect_equal "--watch writes nothing to its output" "" "$(<$work/watch.out)"
+}
+
 # config TEXT: writes a configuration file, prints its name
 config() {
     printf '%s\n' "$1" >$work/ib-hook.conf
@@ -444,7 +521,7 @@ expect_matrix_wrong() { # WHAT
     ok "$1: only $(grep -c ' right: ' <<<"$got" || true) of ten pairs are right"
 }
 
-# traffic_start: 500 packets/s from each of A's addresses to each of B's, and one TCP connection to each of B's, until
+# traffic_start [RATE]: so many packets/s (500) from each of A's addresses to each of B's, and one TCP connection to each of B's, until
 # traffic_stop. Returns once all have had a reply.
 traffic=()
 traffic_start() {
@@ -452,7 +529,7 @@ traffic_start() {
     rm -f $work/stop $work/started.* $work/stream.* $work/tcp.*
     for j in 1 2; do
         for i in 1 2; do
-            flow_on A --from 172.16.16.$i --to 172.16.34.$j --expect-server "ib$((j - 1))" --rate 500 \
+            flow_on A --from 172.16.16.$i --to 172.16.34.$j --expect-server "ib$((j - 1))" --rate "${1:-500}" \
                 --started $work/started.$i.$j --stop-file $work/stop >$work/stream.$i.$j &
             traffic+=($!)
         done
