@@ -303,14 +303,14 @@ static gboolean gains_rule(const Todo *todo, int family)
     return FALSE;
 }
 
-/* A rule of the rail's or of somebody else's leads there; one of a rail that moved out does not count. */
+/* A rule for an address of the rail, or somebody else's, leads there; of a rail that moved out none does any more. */
 static gboolean is_in_use(const Work *work, const Todo *todo, int family)
 {
     for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
 
         if (rule->table == todo->nic->table && rule->family == family &&
-            (!ibh_rule_is_ours(rule) || ibh_rule_owner(work->rails, rule) == todo->nic))
+            (!ibh_rule_is_ours(rule) || ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic))
             return TRUE;
     }
     return FALSE;
