@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 #define LOCK_SECONDS 10
-#define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
+#define PEERS_SWITCH_WITHIN 50000 /* microseconds, after an announcement */
+#define LOCK_SECONDS_OF_A_HOOK 8  /* its caller waits for it */
 
 typedef struct {
     const IbhOptions *options;
@@ -34,10 +35,12 @@ typedef struct {
     IbhConfig *config;
     gboolean bad_config; /* and the defaults stand in for it */
     IbhNetlink *netlink;
-    IbhStore *store; /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhState *on_file; /* what is remembered, before anything of it was forgotten */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     IbhAnnouncer announcer;
+    gboolean announced; /* just now: peers may still send to the other NIC */
 } Run;
 
 static void warn(Run *run, const char *message)
@@ -84,6 +87,13 @@ static gboolean open_store(Run *run, GError **error)
            ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
 }
 
+static IbhState *copy_state(const IbhState *state)
+{
+    g_autofree char *text = ibh_state_format(state);
+
+    return ibh_state_parse(text, strlen(text));
+}
+
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
@@ -110,6 +120,7 @@ static gboolean look(Run *run, GError **error)
 
     if (!state)
         return FALSE;
+    run->on_file = copy_state(state);
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
     if (!run->snapshot)
         return FALSE;
@@ -239,25 +250,29 @@ static gboolean announce(Run *run, const IbhOp *op)
     return TRUE;
 }
 
+/* What peers sent before they took notice is on its way: a strict rp_filter would drop it. */
+static void let_peers_switch(Run *run, const IbhOp *op)
+{
+    if (run->announced && op->key == IBH_SYSCTL_RP_FILTER && op->to == 1) {
+        g_usleep(PEERS_SWITCH_WITHIN);
+        run->announced = FALSE;
+    }
+}
+
 static gboolean execute(gpointer data, const IbhOp *op, GError **error)
 {
     Run *run = data;
 
     switch (op->type) {
     case IBH_OP_SYSCTL_SET:
+        let_peers_switch(run, op);
         return ibh_sysctl_write(op->iface, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
+        run->announced = TRUE;
         return announce(run, op);
     default:
         return ibh_netlink_execute(run->netlink, op, error);
     }
-}
-
-static IbhState *copy_state(const IbhState *state)
-{
-    g_autofree char *text = ibh_state_format(state);
-
-    return ibh_state_parse(text, strlen(text));
 }
 
 /* Returns what is on file then. */
@@ -322,8 +337,8 @@ static void block_signals(const Run *run, sigset_t *ret_before)
 /* Old values are on file before the first change, so that a crash loses none. */
 static IbhOutcome *change(Run *run, const IbhPlan *plan)
 {
-    const IbhState *on_file = run->snapshot->state;
-    g_autoptr(IbhState) ahead = copy_state(on_file), after = copy_state(on_file);
+    const IbhState *before = run->snapshot->state, *on_file = run->on_file;
+    g_autoptr(IbhState) ahead = copy_state(before), after = copy_state(before);
     IbhOutcome *outcome;
     sigset_t signals;
 
@@ -433,7 +448,7 @@ static int hold_back(Run *run, const char *names)
         if (nic->status == IBH_NIC_RAIL)
             ibh_state_hold(after, nic->link->name);
     }
-    (void)save(run, run->snapshot->state, after);
+    (void)save(run, run->on_file, after);
     text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
                            "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
                            "ib-hook --apply. Until then, or a reboot, all rails are left alone",
@@ -614,6 +629,7 @@ static int run_all(Run *run)
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
+    ibh_state_free(run->on_file);
     ibh_store_close(run->store);
     ibh_netlink_close(run->netlink);
     ibh_config_free(run->config);

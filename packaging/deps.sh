@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint|lab ...
+# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint|lab|packages ...
 # deps.sh unpack DIR PACKAGE ...: into DIR only, for what would start by itself where it is installed (apt only).
 set -eu
 
@@ -7,17 +7,21 @@ packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
         apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping libcap2-bin hyperfine ;;
+        apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
         apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
+        apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
         dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
+        dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
+        dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
         dnf/lab)
             echo "deps.sh: the lab's virtual machines are made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;
         *)
-            echo "deps.sh: $2: build, tests, lint or lab" >&2
+            echo "deps.sh: $2: build, tests, lint, lab or packages" >&2
             exit 2
             ;;
     esac

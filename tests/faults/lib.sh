@@ -13,7 +13,7 @@ declare -A ERRORS=(
     [openat]="EMFILE ENFILE ENOMEM EINTR" [read]="EIO EINTR" [write]="ENOSPC EINVAL EIO EPERM" [pwrite64]="ENOSPC EIO"
     [getdents64]="EIO" [mkdir]="ENOSPC EROFS" [fchmod]="EPERM" [flock]="EINTR ENOLCK EBADF"
     [renameat]="ENOSPC EIO" [unlinkat]="EROFS" [fsync]="EIO" [mmap]="ENOMEM" [capget]="EPERM" [capset]="EPERM"
-    [prctl]="EINVAL" [ioctl]="ENOTTY" [poll]="EINTR ENOMEM" [signalfd4]="EMFILE" [rt_sigprocmask]="EINVAL" [alarm]=""
+    [prctl]="EINVAL" [ioctl]="ENOTTY" [poll]="EINTR ENOMEM" [signalfd4]="EMFILE" [alarm]=""
 )
 
 # calls TRACE → one line "NAME N" per call after the loader, where N counts the calls of that name from the first
@@ -21,6 +21,13 @@ calls() {
     sed 's/^[0-9]* *//' "$1" | sed -n 's/^\([a-z0-9_]*\)(.*/\1/p' |
         awk -v known=" ${!ERRORS[*]} " '{ n[$1]++ } $1 == "prlimit64" { loaded = 1 }
             loaded && index(known, " " $1 " ") { print $1, n[$1] }'
+}
+
+# spread N: of each name at most N lines, evenly spread
+spread() {
+    awk -v max="$1" '{ line[NR] = $0; name[NR] = $1; total[$1]++ }
+        END { for (i = 1; i <= NR; i++) { k = seen[name[i]]++; t = total[name[i]]
+            if (t <= max || int(k * max / t) != int((k - 1) * max / t) || k == 0) print line[i] } }'
 }
 
 # error_for NAME N: one of its errors

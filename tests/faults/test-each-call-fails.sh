@@ -54,7 +54,7 @@ $said"
 
 # each PROGRAM FROM TO COMMAND…: from one state to the other
 each() {
-    local program=$1 state_from=$2 state_to=$3 name n rails_from rails_to count=0
+    local program=$1 state_from=$2 name n rails_from rails_to count=0
     shift 3
     what="$program"
     back_to "$state_from"

@@ -130,7 +130,7 @@ vm_start() { # NAME NICS [OPTION]…
     setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -nographic -no-reboot \
         -accel tcg,thread=multi -cpu max -smp 1 -m "$memory" \
         -kernel "$lab/vmlinuz" -initrd "$work/$name/initrd" \
-        -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off random.trust_cpu=on $append" \
+        -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off no_timer_check random.trust_cpu=on $append" \
         -serial "file:$consoles/$name.log" -device virtio-rng-pci \
         -device virtio-serial -chardev "pipe,id=control,path=$work/$name/control" \
         -device virtserialport,chardev=control,name=control \
@@ -149,7 +149,7 @@ vm_start() { # NAME NICS [OPTION]…
 # In the guests /bin, /sbin and /lib are links into /usr, which must not be overwritten by directories.
 vm_file() { # NAME SOURCE:PLACE
     local source=${2%%:*} place=${2##*:} library root=$work/$1/root
-    for library in "$source:$place" $(ldd "$source" 2>/dev/null | sed -n 's/.*[[:blank:]]\(\/[^ ]*\) .*/\1:\1/p'); do
+    for library in "$source:$place" $({ ldd "$source" 2>/dev/null || true; } | sed -n 's/.*[[:blank:]]\(\/[^ ]*\) .*/\1:\1/p'); do
         source=${library%%:*} place=${library##*:}
         case $place in
             /bin/* | /sbin/* | /lib/* | /lib64/*) place=/usr$place ;;
