@@ -82,6 +82,17 @@ rdma B ib0 ib1
 expect_hook 0 B --apply
 wait_until 5 settled B
 
+# A port without an interface: in /sys, whose interfaces are all there, it is a container's; of a copy nobody knows.
+rdma B ib0 ib1 pod0
+rm -r $sys/class/infiniband/mlx5_2/device
+port 2 state "1: DOWN"
+port 2 phys_state "2: Polling"
+expect_hook 1 B --check --json
+expect_equal "in a copy" "error port-not-active " "$(codes)"
+out=$(with_sys B "$IB_HOOK" --check --json) || fail "in /sys" "$out"
+expect_equal "in /sys" "" "$(json '.findings[].code | select(. == "port-not-active")')"
+rdma B ib0 ib1
+
 # ---- MTU ----
 
 mtus() {
