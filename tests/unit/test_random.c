@@ -2092,11 +2092,12 @@ static gboolean unbound_goes_right(Case *c, guint j)
     const IbhIp *to = &c->reach.targets[j].ip;
     const Way *without = &c->without.of[0][j], *then = &c->then.of[0][j];
     const IbhPrefix *spread = find_spread(rails, c->after->now, to);
+    const IbhRoute *in_main = find_in_main(c->plain->now, to);
     guint64 expected = without->devices;
 
     if (without->led || then->led || then->fate == FOREIGN || is_foreign_in_table(c->after->now, IBH_TABLE_SPREAD, to))
         return TRUE;
-    if (then->route && then->route->type != RTN_UNICAST) /* an error route of main, which is obeyed */
+    if (in_main && in_main->type != RTN_UNICAST) /* somebody's throw or error route in main is obeyed */
         return TRUE;
     if (spread && (!without->route || without->route->dst.length <= spread->length ||
                    (is_unseen(rails, without->route) && then->devices != expected)))
