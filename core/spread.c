@@ -365,15 +365,16 @@ static gboolean has_part(const IbhSnapshot *snapshot, const IbhNic *nic)
 static gboolean loses_member(const IbhRails *rails)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
+    gboolean leads = FALSE, loses = FALSE;
 
     for (guint i = 0; i < snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
         const IbhNic *nic = ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
 
-        if (nic && nic->status != IBH_NIC_RAIL && has_part(snapshot, nic))
-            return TRUE;
+        leads |= ibh_rule_is_spread(rule) && rule->table == IBH_TABLE_SPREAD;
+        loses |= nic && nic->status != IBH_NIC_RAIL && has_part(snapshot, nic);
     }
-    return FALSE;
+    return leads && loses;
 }
 
 gboolean ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
