@@ -311,8 +311,8 @@ static gboolean is_in_use(const Work *work, const Todo *todo, const IbhRoute *ro
         const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
 
         if (rule->table == todo->nic->table && rule->family == route->family &&
-            rule->suppress_prefixlength < (gint64)route->dst.length &&
-            (!ibh_rule_is_ours(rule) || ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic))
+            rule->suppress_prefixlength < (gint64)route->dst.length && ibh_rule_is_ours(rule) &&
+            ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
             return TRUE;
     }
     return FALSE;

@@ -370,9 +370,10 @@ static gboolean loses_member(const IbhRails *rails)
     for (guint i = 0; i < snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
         const IbhNic *nic = ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
+        const IbhNic *next = ibh_rails_nic_by_table(rails, rule->table);
 
         leads |= ibh_rule_is_spread(rule) && rule->table == IBH_TABLE_SPREAD;
-        loses |= nic && nic->status != IBH_NIC_RAIL && has_part(snapshot, nic);
+        loses |= nic && nic->status != IBH_NIC_RAIL && next && next->status == IBH_NIC_RAIL && has_part(snapshot, nic);
     }
     return leads && loses;
 }
