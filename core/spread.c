@@ -360,8 +360,8 @@ static gboolean has_part(const IbhSnapshot *snapshot, const IbhNic *nic)
     return FALSE;
 }
 
-/* A NIC that is no rail any more has part in it: when its own rules have gone, what it sends would follow the spread.
- */
+/* A NIC that is no rail any more has part in it, and a rail needs its table: when its own rules have gone for that,
+ * what it sends would follow the spread. */
 static gboolean loses_member(const IbhRails *rails)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
