@@ -303,8 +303,7 @@ static gboolean gains_rule(const Todo *todo, int family)
     return FALSE;
 }
 
-/* A rule for an address of the rail, or somebody else's, leads to this route of its table; of a rail that moved out
- * none does any more. */
+/* An address of the rail is led to this route of its table already. */
 static gboolean is_in_use(const Work *work, const Todo *todo, const IbhRoute *route)
 {
     for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
