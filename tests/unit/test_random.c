@@ -811,11 +811,37 @@ static gboolean is_of_changing_main(const Journey *journey, const IbhOp *op, con
             (journey->planned->rails->main == IBH_MAIN_REMOVE && now->route && now->route->table == IBH_TABLE_MAIN));
 }
 
-/* A rail's address that followed what is spread, because its own rules were missing, was wrong before. */
-static gboolean was_astray(const Case *c, const Way *before, const Way *now, guint i)
+/* What another NIC left in a rail's own table serves the rail by chance, and goes before the rail's own is there. */
+static gboolean was_by_chance(const IbhNic *nic, const Way *before)
 {
-    return now->fate != LOST && before->route && before->route->table == IBH_TABLE_SPREAD &&
-           ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
+    return before->route && fake_is_our_route(before->route) && before->route->table == nic->table &&
+           before->route->ifindex != nic->link->ifindex;
+}
+
+/* A hole in the rail's table that nobody needs any more is collected after the spread, to which it leads meanwhile. */
+static gboolean falls_through_hole(const IbhSnapshot *world, const IbhNic *nic, const Way *now, const IbhIp *to)
+{
+    guint first, end;
+
+    fib_table(world, nic->table, &first, &end);
+    for (; now->route && now->route->table == IBH_TABLE_SPREAD && first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (fake_is_our_route(route) && route->type == RTN_THROW && ibh_prefix_contains(&route->dst, to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rail's address that followed what is spread, because its own rules were missing, was wrong before. */
+static gboolean is_excused(const Case *c, const FakeKernel *kernel, const Way *before, const Way *now, guint i, guint j)
+{
+    const IbhNic *nic = ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
+
+    if (!nic || was_by_chance(nic, before))
+        return nic != NULL;
+    return now->fate != LOST && ((before->route && before->route->table == IBH_TABLE_SPREAD) ||
+                                 falls_through_hole(kernel->now, nic, now, &c->reach.targets[j].ip));
 }
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -828,7 +854,8 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     g_autofree char *command = NULL, *when = NULL;
 
     if (!wrong || (journey->may_stray && now.by) || is_of_changing_main(journey, op, &now) ||
-        was_astray(c, before, &now, i) || is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
+        is_excused(c, kernel, before, &now, i, j) ||
+        is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);
     when = g_strdup_printf("after %s", command);
