@@ -1378,14 +1378,14 @@ static gboolean is_default(const IbhRoute *route)
     return route->dst.length == 0 && route->type == RTN_UNICAST;
 }
 
-/* After this operation, a rule of ours still leads to the default route. */
+/* After this operation, a rule of ours still leads the same address to the default route. */
 static gboolean leads_still(const Planned *planned, const IbhOp *early, const IbhRoute *route)
 {
     for (guint i = n_ops(planned); i > 0 && op_at(planned, i - 1) != early; i--) {
         const IbhOp *op = op_at(planned, i - 1);
 
         if (op->type == IBH_OP_RULE_DEL && op->rule.suppress_prefixlength < 0 && op->rule.table == route->table &&
-            op->rule.family == route->family)
+            ibh_prefix_equal(&op->rule.from, &early->rule.from))
             return TRUE;
     }
     return FALSE;
