@@ -15,7 +15,8 @@
 static const uint8_t *input;
 static size_t input_size;
 
-/* In the place of core/netlink.c: every request is answered with all of the input, as far as libnl would pass it on. */
+/* In the place of core/netlink.c: every request is answered with all of the input, as far as libnl would pass it on.
+ * Each message has memory of its own: a byte read behind it is seen. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error)
 {
@@ -27,7 +28,9 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     (void)message;
     memcpy(copy, input, input_size);
     for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
-        if (each && !each(header, data)) {
+        g_autofree struct nlmsghdr *one = g_memdup(header, header->nlmsg_len);
+
+        if (each && !each(one, data)) {
             g_set_error_literal(error, IBH_NETLINK_ERROR, 0, "unreadable");
             return FALSE;
         }
