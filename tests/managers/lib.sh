@@ -1,0 +1,224 @@
+# shellcheck shell=bash
+# What every test here starts with: `. "$(dirname "$0")/lib.sh"`. It runs beside a booted system (see boot), which is host B of
+# ../netns/lib.sh: all of that is offered, too. In addition
+#
+#   the system    host COMMAND…, ib0 and ib1 (172.16.34.1 and .2 /16, the rails), eth0 (10.9.0.34/24, nobody's business)
+#   its manager   restart, ready, readdress NIC ADDRESS…, down NIC, up NIC, dhcp: from manager-*.sh
+#   what happens  event COMMAND…; then expect_rails_right, or expect_only_watch_repairs where no hook is called for it
+#   its journal   own_journal, expect_quiet_journal
+#
+# Environment, set by boot: SYSTEM, MODE (before, hooks, watch), ROOT (its files).
+managers=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/netns/lib.sh
+declare -F learned_mac >/dev/null || . "$managers/../netns/lib.sh"
+
+# shellcheck disable=SC1090 # one of those beside this file
+case $SYSTEM in
+    ifupdown*) . "$managers/manager-ifupdown.sh" ;;
+    *) . "$managers/manager-${SYSTEM%-*}.sh" ;;
+esac
+
+RAILS="ib0:941:172.16.34.1 ib1:942:172.16.34.2"
+CONTROL="from 198.51.100.7 lookup main proto static"
+
+# only PATTERN… or only_mode MODE…: leaves the test where it is not for this system, or for this mode
+only() {
+    local pattern
+    # shellcheck disable=SC2053 # a pattern
+    for pattern in "$@"; do [[ $SYSTEM != $pattern ]] || return 0; done
+    n_fail=1
+    exit 78
+}
+
+not_before() { # most tests need the package
+    [ "$MODE" != before ] || only none
+}
+
+# ---- the system ------------------------------------------------------------------------------------
+
+host() { # COMMAND…: in the booted system
+    nsenter -t "$(<$work/leader)" -m -u -i -n -p -C -- "$@"
+}
+
+carrier() { # NIC on|off: at the other end of its cable
+    local port=B.${1#ib}
+    if [ "$2" = on ]; then ip -n wire link set "$port" up; else ip -n wire link set "$port" down; fi
+}
+
+has_address() { # NIC ADDRESS
+    [[ $(ip -n B -4 -o address show dev "$1") == *" $2/"* ]]
+}
+
+# serve_dhcp ADDRESS ADDRESS: what ib0 and ib1 get from now on. Asked for again every 3 s; leases of before are unknown.
+serve_dhcp() {
+    local i
+    dhcp_stop
+    : >$work/dhcp.hosts
+    for i in 0 1; do echo "$(mac B $i),${*:i+1:1},120" >>$work/dhcp.hosts; done
+    nsenter --net=/run/netns/A dnsmasq --conf-file=/dev/null --no-daemon --user=root --port=0 --interface=ib0 --bind-interfaces --dhcp-authoritative \
+        --dhcp-range=172.16.0.0,static,255.255.0.0,120 --dhcp-hostsfile=$work/dhcp.hosts --dhcp-leasefile=$work/dhcp.leases \
+        --dhcp-option=3 --dhcp-option=6 --dhcp-option-force=58,3 --dhcp-option-force=59,5 --no-ping \
+        </dev/null >>$work/dhcp.log 2>&1 &
+    echo $! >$work/dhcp.pid
+}
+
+dhcp_stop() {
+    [ ! -e $work/dhcp.pid ] || { kill "$(<$work/dhcp.pid)" && wait "$(<$work/dhcp.pid)" 2>/dev/null; } || true
+    rm -f $work/dhcp.pid $work/dhcp.leases
+}
+
+# ---- what stands there -------------------------------------------------------------------------------
+
+our_state() {
+    our_rules B
+    our_routes B
+}
+
+wanted() { # "NIC:TABLE:ADDRESS…": what our_state says when exactly these are rails
+    local one nic table address rules="" routes=""
+    for one in $1; do
+        IFS=: read -r nic table address <<<"$one"
+        rules+=$(rule_line "$address" "$table")$'\n'
+        routes+=$(route_line 172.16.0.0/16 "$nic" "$table" "$address")$'\n'
+    done
+    printf %s "$rules" | sort
+    printf %s "$routes" | sort
+}
+
+foreign_routing() { # all rules and routes but ours; temporary ones of IPv6 come and go
+    { ip -n B -d rule && ip -n B route show table all && ip -n B -6 -d rule && ip -n B -6 route show table all; } |
+        { grep -vw -e "suppress_ifgroup $MARK" -e "metric $MARK" || true; } | sed 's/ expires [0-9]*sec//' | tidy
+}
+
+# settle "NIC:TABLE:ADDRESS…" [SECONDS]: waits until exactly these are rails, and stay it for half a second: what a
+# manager does last may come a little after it says that it is ready.
+settle() {
+    local wanted got since now limit=$((${EPOCHREALTIME/[.,]/} + ${2:-10} * 1000000))
+    wanted=$(wanted "$1") since=
+    while :; do
+        got=$(our_state) now=${EPOCHREALTIME/[.,]/}
+        if [ "$got" != "$wanted" ]; then
+            [ "$now" -lt $limit ] || fail "the rails in the end" "$(diff <(echo "$wanted") <(echo "$got"))"
+            since=
+        elif [ $((now - ${since:=$now})) -ge 500000 ]; then
+            return 0
+        fi
+        sleep 0.02
+    done
+}
+
+expect_rails_right() { # WHAT ["NIC:TABLE:ADDRESS…"]: in the end, and the traffic, and the check says so
+    local rails=${2:-$RAILS} one nic address
+    settle "$rails"
+    ok "$1: $rails"
+    for one in $rails; do
+        nic=${one%%:*} address=${one##*:}
+        expect_sysctls B "$nic" arp_ignore=1 arp_announce=2
+        expect_peer_uses "$nic" "$address"
+    done
+    expect_check "$rails"
+}
+
+expect_peer_uses() { # NIC ADDRESS: only this NIC answers for it, its hardware address is learned, and traffic takes it
+    local pid
+    forget A
+    expect_equal "who answers for $2" "$1" "$(arp_answers A ib0 172.16.16.1 B "$2")"
+    nsenter --net=/run/netns/B "$FLOW" serve >/dev/null &
+    pid=$!
+    wait_until 5 served "$2"
+    expect_equal "$2 from the peer: by $1, of 5" 5 \
+        "$(flow_on A --from 172.16.16.1 --to "$2" --expect-server "$1" --expect-iface ib0 --count 5 | jq .right)"
+    kill $pid && wait $pid || true
+    expect_equal "learned for $2" "$(mac B "${1#ib}")" "$(learned_mac A "$2" | sort -u)"
+}
+
+served() { # ADDRESS
+    [ "$(flow_on A --from 172.16.16.1 --to "$1" --expect-server any --expect-iface any --count 1 | jq .received)" = 1 ]
+}
+
+expect_check() { # "NIC:TABLE:ADDRESS…": exit status 0, and exactly these
+    local status=0
+    host /usr/sbin/ib-hook --check --json >$work/check.json || status=$?
+    expect_equal "ib-hook --check" "0 $1" "$status $(checked_rails $work/check.json)"
+}
+
+checked_rails() { # FILE → NIC:TABLE:ADDRESS… of the rails that are ok
+    jq -r '[.rails[] | select(.ok) | .iface as $i | .table as $t | .addresses[] | split("/")[0] | select(test(":") | not) |
+        "\($i):\($t):\(.)"] | join(" ")' "$1"
+}
+
+# ---- what happens ------------------------------------------------------------------------------------
+
+# event COMMAND…: something happens to the system; returns when its manager is done with it. In the meantime stands a rule as an
+# administrator's script would add it, and a listener that knows what was lost on the way.
+event() {
+    remember_journal
+    # shellcheck disable=SC2086 # a list of words
+    ip -n B rule show | grep -q "$CONTROL" || ip -n B rule add priority 30001 $CONTROL
+    ip -n B monitor route >$work/lost &
+    echo $! >$work/monitor
+    "$@" >$work/event.log 2>&1 || fail "$*" "$(<$work/event.log)"
+    wait_until 20 ready
+}
+
+event_over() {
+    kill "$(<$work/monitor)" 2>/dev/null || true
+    control_after=$(ip -n B rule show | grep -q "$CONTROL" && echo kept || echo gone)
+    ip -n B rule delete priority 30001 2>/dev/null || true
+}
+
+expect_control() { # gone | kept
+    event_over
+    expect_equal "the rule with protocol static" "$1" "$control_after"
+}
+
+# For what no hook is called: with --watch it is repaired; without, it is not, until somebody looks.
+expect_only_watch_repairs() { # WHAT ["NIC:TABLE:ADDRESS…"]
+    if [ "$MODE" = watch ]; then
+        expect_rails_right "$1" "${2:-}"
+        return
+    fi
+    stays_wrong "$(wanted "${2:-$RAILS}")"
+    ok "$1: not repaired by hooks, none is called"
+    host /usr/sbin/ib-hook --apply >/dev/null
+    expect_rails_right "$1, after --apply" "${2:-}"
+}
+
+stays_wrong() { # WANTED: for a second
+    local end=$((${EPOCHREALTIME/[.,]/} + 1000000))
+    while [ "${EPOCHREALTIME/[.,]/}" -lt $end ]; do
+        [ "$(our_state)" != "$1" ] || fail "it is repaired though no hook is called for it: a test of more than ib-hook --watch"
+        sleep 0.05
+    done
+}
+
+# ---- its journal -------------------------------------------------------------------------------------
+
+own_journal() { # PRIORITY MESSAGE, since the last remember_journal
+    host journalctl --sync
+    host journalctl -b -t ib-hook -o json | jq -r '"\(.PRIORITY) \(.MESSAGE)"' | tail -n +"$(($(<$work/seen) + 1))"
+}
+
+echo 0 >$work/seen
+remember_journal() {
+    echo 0 >$work/seen
+    own_journal | wc -l >$work/seen.new
+    mv $work/seen.new $work/seen
+}
+
+expect_quiet_journal() { # no warning of ours
+    expect_equal "warnings of ours in the journal" "" "$(own_journal | grep '^[0-4] ' || true)"
+}
+
+# The state of a system that failed a test.
+describe() {
+    echo "--- the last lines of ours in the journal"
+    host journalctl -b -t ib-hook --no-pager -n 25 -o short-monotonic
+    echo "--- the last lines of all"
+    host journalctl -b --no-pager -n 25 -o short-monotonic
+    echo "--- addresses, rules, tables"
+    ip -n B -br address
+    ip -n B rule
+    ip -n B route show table all | grep -v 'table local'
+    ip -n B -6 rule
+}
