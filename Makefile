@@ -21,13 +21,22 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
-PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply arp options check json report report_text report_json)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm)
+PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check json \
+                         report report_text report_json report_log)
+EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm \
+                           journal hook events notify watch)
 COMMAND := core/main
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 
-all: $(BUILD)/ib-hook
+# The thin programs in the hook directories: each is one main.c.
+HOOKS := nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg
+
+all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%)
+
+$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
@@ -48,9 +57,26 @@ $(BUILD)/%.o: %.c
 SBINDIR ?= $(PREFIX)/sbin
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
 
-install: $(BUILD)/ib-hook
+LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
+SYSCONFDIR ?= /etc
+
+NM_LINKS := dispatcher.d dispatcher.d/pre-up.d
+NETWORKD_LINKS := routable.d configured.d degraded.d no-carrier.d off.d
+IFUPDOWN_LINKS := if-up.d if-post-down.d
+
+install: all
 	install -D -m 0755 $(BUILD)/ib-hook $(DESTDIR)$(SBINDIR)/ib-hook
 	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+	install -d -m 0755 $(DESTDIR)$(LIBEXECDIR)
+	install -m 0755 $(addprefix $(BUILD)/hooks/,nm-dispatcher networkd-dispatcher ifupdown) $(DESTDIR)$(LIBEXECDIR)
+	install -m 0755 $(BUILD)/hooks/rhel-ifcfg $(DESTDIR)$(LIBEXECDIR)/ifup-local
+	ln -sf ifup-local $(DESTDIR)$(LIBEXECDIR)/ifdown-local
+	install -d -m 0755 $(addprefix $(DESTDIR)$(SYSCONFDIR)/NetworkManager/,$(NM_LINKS)) \
+	    $(addprefix $(DESTDIR)$(SYSCONFDIR)/networkd-dispatcher/,$(NETWORKD_LINKS)) \
+	    $(addprefix $(DESTDIR)$(SYSCONFDIR)/network/,$(IFUPDOWN_LINKS))
+	for d in $(NM_LINKS); do ln -sf $(LIBEXECDIR)/nm-dispatcher $(DESTDIR)$(SYSCONFDIR)/NetworkManager/$$d/50-ib-hook; done
+	for d in $(NETWORKD_LINKS); do ln -sf $(LIBEXECDIR)/networkd-dispatcher $(DESTDIR)$(SYSCONFDIR)/networkd-dispatcher/$$d/50-ib-hook; done
+	for d in $(IFUPDOWN_LINKS); do ln -sf $(LIBEXECDIR)/ifupdown $(DESTDIR)$(SYSCONFDIR)/network/$$d/ib-hook; done
 
 # ---- set-up and demonstration --------------------------------------------------------------------
 
@@ -102,12 +128,12 @@ check-netns: all tools
 # Exactly these files, and a program that says its version.
 check-install: all
 	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR=$(CURDIR)/$(BUILD)/root PREFIX=/usr
-	@cd $(BUILD)/root && find . -type f | sort | diff $(CURDIR)/tests/installed-files -
+	@cd $(BUILD)/root && find . ! -type d | sort | diff $(CURDIR)/tests/installed-files -
 	@$(BUILD)/root/usr/sbin/ib-hook --version
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] tests/unit/*.[ch] tests/tools/*.[ch])
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch])
 SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run
 
 lint:

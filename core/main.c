@@ -1,8 +1,9 @@
 /* The ib-hook command. */
+#include "hook.h"
 #include "report.h"
 #include "run.h"
+#include "watch.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -41,25 +42,13 @@ static int run(const IbhOptions *options)
     return status;
 }
 
-/* Where a caller closed 0, 1 or 2, nothing that is opened later may take their place. */
-static void open_standard_descriptors(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 int main(int argc, char **argv)
 {
     g_auto(IbhOptions) options = {0};
     g_autoptr(GError) error = NULL;
     int status = IBH_EXIT_OK;
 
-    open_standard_descriptors();
+    ibh_open_standard_descriptors();
 
     if (!ibh_options_parse(argc, argv, &options, &error))
         status = fail(&options, IBH_EXIT_USAGE, error->message);
@@ -67,6 +56,10 @@ int main(int argc, char **argv)
         fputs(ibh_options_help, stdout);
     else if (options.action == IBH_ACTION_VERSION)
         puts("ib-hook " IBH_VERSION);
+    else if (options.hook)
+        return ibh_hook(&(IbhTrigger){.wanted = TRUE}, options.config, options.sysfs);
+    else if (options.action == IBH_ACTION_WATCH)
+        status = ibh_watch(options.config, options.sysfs);
     else
         status = run(&options);
     if (fflush(stdout) != 0) {

@@ -76,6 +76,11 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
     return cookie;
 }
 
+guint32 ibh_netlink_port(IbhNetlink *netlink)
+{
+    return nl_socket_get_local_port(netlink->socket);
+}
+
 /* ---- an exchange ---- */
 
 static int on_valid(struct nl_msg *message, void *data)

@@ -20,6 +20,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 /* Identifies this network namespace for as long as the machine runs; 0: the kernel (before 5.14) cannot say. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 
+/* The kernel names it in what it tells others of our changes. */
+guint32 ibh_netlink_port(IbhNetlink *netlink);
+
 /* ---- reading: each appends to an array ---- */
 
 typedef struct {

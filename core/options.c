@@ -20,6 +20,7 @@ const char ibh_options_help[] =
     "  --apply          does it\n"
     "  --confirm        keeps what --apply --confirm SECONDS did\n"
     "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
+    "  --watch          stays, and repairs what changes\n"
     "  --version, --help\n"
     "\n"
     "options\n"
@@ -27,6 +28,8 @@ const char ibh_options_help[] =
     "  --json           one JSON object on standard output (the same as --format json)\n"
     "  --format FORMAT  text or json\n"
     "  --confirm SECONDS  with --apply: undone again, unless ib-hook --confirm comes in time\n"
+    "  --hook           with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0\n"
+    "  --install        with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier\n"
     "  --config FILE    instead of /etc/ib-hook\n"
     "  --sysfs DIR      instead of /sys\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
@@ -47,6 +50,8 @@ enum {
     OPTION_COLOR,
     OPTION_FAMILY,
     OPTION_CONFIRM,
+    OPTION_HOOK,
+    OPTION_INSTALL,
     OPTION_LATER
 };
 
@@ -70,7 +75,9 @@ static const struct option options_table[] = {
     {"confirm", optional_argument, NULL, OPTION_CONFIRM},
     {"probe", optional_argument, NULL, OPTION_LATER},
     {"render", optional_argument, NULL, OPTION_LATER},
-    {"watch", optional_argument, NULL, OPTION_LATER},
+    {"watch", no_argument, NULL, IBH_ACTION_WATCH + 1},
+    {"hook", no_argument, NULL, OPTION_HOOK},
+    {"install", no_argument, NULL, OPTION_INSTALL},
     {"family", required_argument, NULL, OPTION_FAMILY},
     {NULL, 0, NULL, 0},
 };
@@ -191,6 +198,12 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return TRUE;
     case OPTION_COLOR:
         return set_color(options, optarg, error);
+    case OPTION_HOOK:
+        options->hook = TRUE;
+        return TRUE;
+    case OPTION_INSTALL:
+        options->install = TRUE;
+        return TRUE;
     case OPTION_FAMILY:
         return set_family(options, optarg, error);
     case OPTION_LATER:
@@ -260,6 +273,14 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
         return refuse(error, "--family looks at one family; --apply and --undo do both");
     if (options->confirm && options->action != IBH_ACTION_APPLY)
         return refuse(error, "--confirm SECONDS goes with --apply");
+    if ((options->hook || options->install) && options->action != IBH_ACTION_APPLY)
+        return refuse(error, "--hook and --install go with --apply");
+    if (options->hook && (options->install || options->confirm || options->ifaces->len || options->json))
+        return refuse(error,
+                      "--hook is about all interfaces, and speaks to the journal: --config and --sysfs go with it");
+    if (options->action == IBH_ACTION_WATCH && (options->ifaces->len || options->json))
+        return refuse(error,
+                      "--watch is about all interfaces, and speaks to the journal: --config and --sysfs go with it");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     return TRUE;

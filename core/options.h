@@ -14,6 +14,7 @@ typedef enum {
     IBH_ACTION_APPLY,
     IBH_ACTION_UNDO,
     IBH_ACTION_CONFIRM,
+    IBH_ACTION_WATCH,
     IBH_ACTION_VERSION,
     IBH_ACTION_HELP
 } IbhAction;
@@ -29,9 +30,11 @@ typedef struct {
     gboolean verbose;
     gboolean quiet;
     IbhColor color;
-    int confirm; /* seconds after which --apply is undone, 0: never */
-    char *token; /* of the --apply that waits for a confirmation (run.c); NULL: none does */
-    int family;  /* AF_INET, AF_INET6, 0: both */
+    int confirm;      /* seconds after which --apply is undone, 0: never */
+    char *token;      /* of the --apply that waits for a confirmation (run.c); NULL: none does */
+    gboolean hook;    /* --apply as the hooks do it */
+    gboolean install; /* --apply for a first installation */
+    int family;       /* AF_INET, AF_INET6, 0: both */
 } IbhOptions;
 
 /* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */

@@ -5,6 +5,21 @@
 
 #include <linux/if_arp.h>
 
+/* Names of interfaces may hold anything but blanks and slashes: no terminal and no journal sees what is not printable
+ * in them. */
+char *ibh_report_clean(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *out = g_string_new(NULL);
+
+    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar c = g_utf8_get_char(at);
+
+        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
+    }
+    return g_string_free(out, FALSE);
+}
+
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose)
 {
     if (report->only)

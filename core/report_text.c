@@ -10,25 +10,9 @@
 #define YELLOW "33"
 #define BOLD "1"
 
-/* ---- text that is safe to print ---- */
-
-/* Names of interfaces may hold anything but blanks and slashes: no terminal sees what is not printable in them. */
-static char *clean(const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    GString *out = g_string_new(NULL);
-
-    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
-        gunichar c = g_utf8_get_char(at);
-
-        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
-    }
-    return g_string_free(out, FALSE);
-}
-
 static void put(GString *out, const IbhStyle *style, const char *color, const char *text)
 {
-    g_autofree char *safe = clean(text);
+    g_autofree char *safe = ibh_report_clean(text);
 
     if (style->color && color)
         g_string_append_printf(out, "\033[%sm%s\033[0m", color, safe);
@@ -161,8 +145,8 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
 {
     gboolean rail = nic->status == IBH_NIC_RAIL;
     Row row = {.cells = {
-                   [COLUMN_IFACE] = clean(nic->link->name),
-                   [COLUMN_RDMA] = clean(nic->link->rdma[0] ? nic->link->rdma : "-"),
+                   [COLUMN_IFACE] = ibh_report_clean(nic->link->name),
+                   [COLUMN_RDMA] = ibh_report_clean(nic->link->rdma[0] ? nic->link->rdma : "-"),
                    [COLUMN_LINK] = g_strdup(link_state(nic->link)),
                    [COLUMN_TABLE] = rail ? g_strdup_printf("%u", nic->table) : g_strdup("-"),
                    [COLUMN_RULES] = rail ? count_rules(report->rails, nic) : g_strdup("-"),
@@ -399,7 +383,7 @@ static char *error(int status, const char *message)
 
     (void)status;
     for (char **line = lines; *line; line++) {
-        g_autofree char *text = clean(*line);
+        g_autofree char *text = ibh_report_clean(*line);
 
         g_string_append_printf(out, "ib-hook: %s\n", text);
     }

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #define LOCK_SECONDS 10
-
-#define IBH_RUN_ERROR (g_quark_from_static_string("ibh-run-error"))
+#define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
 
 typedef struct {
     const IbhOptions *options;
+    IbhReconcile *how; /* NULL: somebody asked for it on the command line */
     const char *const *only;
     const IbhWriter *writer;
     IbhStyle style;
@@ -40,7 +40,7 @@ typedef struct {
 
 static void warn(Run *run, const char *message)
 {
-    g_autofree char *text = ibh_text_writer.error(0, message);
+    g_autofree char *text = (run->how ? &ibh_log_writer : &ibh_text_writer)->error(0, message);
 
     g_string_append(run->warnings, text);
 }
@@ -78,7 +78,8 @@ static gboolean open_store(Run *run, GError **error)
 
         warn(run, text);
     }
-    return !run->store || !writes(run) || ibh_store_lock(run->store, LOCK_SECONDS, error);
+    return !run->store || !writes(run) ||
+           ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
 }
 
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
@@ -127,7 +128,8 @@ static gboolean check_names(const Run *run, GError **error)
 /* --plan is what --apply would do, and that lifts holds. */
 static gboolean find_rails(Run *run, GError **error)
 {
-    gboolean respect_holds = run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
+    gboolean respect_holds =
+        run->how || run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
     g_autoptr(GError) local = NULL;
 
     run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, &local);
@@ -293,7 +295,7 @@ static void update_holds(const Run *run, const IbhPlan *plan, IbhState *state)
 
 /* Whoever ends it - a terminal that is closed, a service that stops - does so before or after the few milliseconds in
  * which things change. */
-static void block_signals(sigset_t *ret_before)
+static void block_signals(const Run *run, sigset_t *ret_before)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
     sigset_t set;
@@ -301,6 +303,8 @@ static void block_signals(sigset_t *ret_before)
     sigemptyset(&set);
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         sigaddset(&set, numbers[i]);
+    if (run->how)
+        sigdelset(&set, SIGALRM); /* a hook's own: its caller waits for no more than that */
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
@@ -312,12 +316,13 @@ static IbhOutcome *change(Run *run, const IbhPlan *plan)
     IbhOutcome *outcome;
     sigset_t signals;
 
-    block_signals(&signals);
+    block_signals(run, &signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
     save(run, before, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    update_holds(run, plan, after);
+    if (!run->how)
+        update_holds(run, plan, after);
     save(run, ahead, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
@@ -359,15 +364,71 @@ static IbhPlan *plan_apply(Run *run)
     return plan;
 }
 
+static void restrain(Run *run, IbhPlan *plan)
+{
+    IbhReconcile *how = run->how;
+
+    how->spared = ibh_restrain(plan, run->rails, &how->restraint);
+    how->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    how->port = ibh_netlink_port(run->netlink);
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->rank)
+            g_array_append_val(how->candidates, nic->link->ifindex);
+    }
+}
+
 static IbhPlan *make_plan(Run *run)
 {
     g_autoptr(IbhRails) after = NULL;
 
-    if (run->options->action != IBH_ACTION_UNDO)
-        return plan_apply(run);
+    if (run->options->action != IBH_ACTION_UNDO) {
+        IbhPlan *plan = plan_apply(run);
+
+        if (run->how)
+            restrain(run, plan);
+        return plan;
+    }
     if (run->only && !run->bad_config) /* else nobody knows how the others are wanted: they stand as they are */
         after = ibh_rails_without(run->config, run->snapshot, run->only);
     return ibh_plan_undo(run->rails, after, run->only);
+}
+
+/* ---- a first installation ---- */
+
+/* Somebody's ssh session may run over the address of a NIC without carrier, answered by another NIC. */
+static char *list_rails_without_carrier(const Run *run)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && !(nic->link->carrier && nic->link->flags & IFF_UP))
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "", nic->link->name);
+    }
+    return names->len ? g_string_free(g_steal_pointer(&names), FALSE) : NULL;
+}
+
+static int hold_back(Run *run, const char *names)
+{
+    g_autoptr(IbhState) after = copy_state(run->snapshot->state);
+    g_autofree char *text = NULL;
+
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL)
+            ibh_state_hold(after, nic->link->name);
+    }
+    save(run, run->snapshot->state, after);
+    text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
+                           "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
+                           "ib-hook --apply. Until then, or a reboot, all rails are left alone",
+                           names);
+    warn(run, text);
+    return IBH_EXIT_OK;
 }
 
 static void say_confirm(Run *run)
@@ -391,6 +452,8 @@ static int run_change(Run *run)
     outcome = change(run, plan);
     if (undo && run->store && !outcome->errors->len && (!run->only || run->options->token))
         (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
+    for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
+        run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
     report.done = outcome->done;
     report.errors = outcome->errors;
     text = run->writer->change(&report, &run->style);
@@ -473,6 +536,10 @@ static int run_check(Run *run)
 
 static int run_action(Run *run)
 {
+    g_autofree char *without = run->options->install ? list_rails_without_carrier(run) : NULL;
+
+    if (without)
+        return hold_back(run, without);
     switch (run->options->action) {
     case IBH_ACTION_APPLY:
     case IBH_ACTION_UNDO:
@@ -525,6 +592,21 @@ static int pipeline(Run *run)
     return run_action(run);
 }
 
+static int run_all(Run *run)
+{
+    int status;
+
+    run->announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
+    status = pipeline(run);
+    ibh_announcer_clear(&run->announcer);
+    ibh_rails_free(run->rails);
+    ibh_snapshot_free(run->snapshot);
+    ibh_store_close(run->store);
+    ibh_netlink_close(run->netlink);
+    ibh_config_free(run->config);
+    return status;
+}
+
 int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
 {
     Run run = {.options = options,
@@ -532,15 +614,25 @@ int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *wa
                .writer = options->json ? &ibh_json_writer : &ibh_text_writer,
                .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
                .out = out,
-               .warnings = warnings,
-               .announcer = IBH_ANNOUNCER_INIT};
-    int status = pipeline(&run);
+               .warnings = warnings};
 
-    ibh_announcer_clear(&run.announcer);
-    ibh_rails_free(run.rails);
-    ibh_snapshot_free(run.snapshot);
-    ibh_store_close(run.store);
-    ibh_netlink_close(run.netlink);
-    ibh_config_free(run.config);
-    return status;
+    return run_all(&run);
+}
+
+void ibh_reconcile_clear(IbhReconcile *how)
+{
+    g_clear_pointer(&how->spared, g_array_unref);
+    g_clear_pointer(&how->candidates, g_array_unref);
+    how->port = 0;
+}
+
+int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+{
+    const IbhOptions options = {.action = IBH_ACTION_APPLY,
+                                .config = (char *)(guintptr)how->config,
+                                .sysfs = (char *)(guintptr)(how->sysfs ? how->sysfs : "/sys")};
+    Run run = {.options = &options, .how = how, .writer = &ibh_log_writer, .out = out, .warnings = warnings};
+
+    ibh_reconcile_clear(how);
+    return run_all(&run);
 }

@@ -17,6 +17,8 @@ tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$tests/../.." && pwd)
 IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
 FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
+HOOKS=$(dirname "$IB_HOOK")/hooks
+LISTEN=$(dirname "$FLOW")/listen
 export IB_HOOK FLOW LC_ALL=C
 export PATH="$PATH:/usr/sbin:/sbin"
 
@@ -251,6 +253,64 @@ $err"
 
 json() { # EXPRESSION: of the last output
     jq -r "$1" <<<"$out"
+}
+
+# ---- the hooks, --watch, and what they say ----------------------------------------------------------
+
+# From now on the journal is a file; `journal` prints its lines as "PRIORITY MESSAGE".
+journal_start() {
+    mkdir -p /run/systemd/journal
+    "$LISTEN" /run/systemd/journal/socket >$work/journal &
+    wait_until 5 test -S /run/systemd/journal/socket
+}
+
+journal() { # [FROM]: its lines, from this number on
+    sed -n "${1:-1},\$p" $work/journal | sed -n 's/.*PRIORITY=\([0-9]\).*SYSLOG_IDENTIFIER=ib-hook.*\tMESSAGE=/\1 /p'
+}
+
+journal_lines() {
+    wc -l <$work/journal
+}
+
+# system_config TEXT: as the system's own configuration
+system_config() {
+    if ! mountpoint -q /etc; then # a private one: the machine's has no /etc/ib-hook, or its own
+        mkdir -p /run/etc/upper/ib-hook /run/etc/work
+        mount -t overlay -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work overlay /etc 2>/dev/null ||
+            mount -t overlay -o userxattr,lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work overlay /etc ||
+            skip "no overlay over /etc"
+    fi
+    printf '%s\n' "$1" >/etc/ib-hook/ib-hook.conf
+    chmod 0644 /etc/ib-hook/ib-hook.conf
+}
+
+# A hook as its manager calls it: in HOST, with nothing but the environment given (env -i), /sys as it is there.
+# manager_calls HOST [VARIABLE=VALUE]… PROGRAM ARGUMENT…: exits 0 and says nothing, or fails the test
+manager_calls() {
+    local host=$1 status=0 output
+    shift
+    output=$(on "$host" unshare --mount sh -c 'mount --bind "$1" /sys && shift && exec env -i "$@"' sh \
+        "/run/sys/$host" "$@" </dev/null 2>&1) || status=$?
+    [ $status = 0 ] || fail "hook on $host: $*" "expected exit status 0, got $status: $output"
+    [ -z "$output" ] || fail "hook on $host: $*" "expected no output, got: $output"
+    ok "hook on $host: $*"
+}
+
+# watch_start HOST [ARGUMENT]…: returns once it is ready; its process id is in $watch
+watch=
+watch_start() {
+    [ -S $work/notify ] || { "$LISTEN" $work/notify >$work/notified & }
+    wait_until 5 test -S $work/notify
+    : >$work/notified
+    NOTIFY_SOCKET=$work/notify nsenter --net="/run/netns/$1" "$IB_HOOK" --sysfs "/run/sys/$1" --watch "${@:2}" >$work/watch.out 2>&1 &
+    watch=$!
+    wait_until 5 grep -q READY=1 $work/notified
+}
+
+watch_stop() {
+    kill -TERM "$watch"
+    wait "$watch" || fail "--watch ends with 0 on SIGTERM" "got $?: $(<$work/watch.out)"
+    expect_equal "--watch writes nothing to its output" "" "$(<$work/watch.out)"
 }
 
 # config TEXT: writes a configuration file, prints its name

@@ -263,7 +263,7 @@ static void test_contradictions(void **state)
 
 static void test_later_versions(void **state)
 {
-    static const char *const LATER[] = {"probe", "render", "watch"};
+    static const char *const LATER[] = {"probe", "render"};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(LATER); i++) {
@@ -276,6 +276,31 @@ static void test_later_versions(void **state)
             REFUSED(words, LATER[i], "version");
         }
     }
+}
+
+static void test_events(void **state)
+{
+    static const char *const GOOD[] = {"--apply --hook", "--hook --apply --sysfs /x --config /y", "--apply --install",
+                                       "--watch", "--watch --config /y --sysfs /x"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(GOOD); i++) {
+        g_auto(Line) line = parse(GOOD[i]);
+
+        assert_true(line.parsed);
+        assert_int_equal(line.options.action, strstr(GOOD[i], "watch") ? IBH_ACTION_WATCH : IBH_ACTION_APPLY);
+        assert_int_equal(line.options.hook, strstr(GOOD[i], "hook") != NULL);
+        assert_int_equal(line.options.install, strstr(GOOD[i], "install") != NULL);
+    }
+    REFUSED("--hook", "--apply");
+    REFUSED("--check --hook", "--apply");
+    REFUSED("--undo --install", "--apply");
+    REFUSED("--apply --hook --iface ib0", "--hook", "all interfaces");
+    REFUSED("--apply --hook --install", "--hook");
+    REFUSED("--apply --hook --confirm 5", "--hook");
+    REFUSED("--watch --iface ib0", "--watch", "all interfaces");
+    REFUSED("--watch=5", "--watch=5");
+    REFUSED("--watch --apply", "two actions");
 }
 
 static void test_family(void **state)
@@ -350,7 +375,7 @@ static void check_clean(const char *words)
 static void test_hostile_words(void **state)
 {
     static const char HOSTILE[] = "\033[31m\n\a\xff\xc2\x9b\"\\%s%n";
-    static const char *const BEFORE[] = {"", "--", "-", "--iface ", "--format=", "--color ", "--check=", "--watch="};
+    static const char *const BEFORE[] = {"", "--", "-", "--iface ", "--format=", "--color ", "--check=", "--render="};
     g_autofree char *filler = g_strnfill(100000, 'x');
 
     (void)state;
@@ -367,21 +392,10 @@ static void test_hostile_words(void **state)
 static void test_json_of_errors(void **state)
 {
     static const char *const YES[] = {
-        "--json --bogus",
-        "--bogus --json",
-        "--bogus --format=json",
-        "--bogus --format json",
-        "ib0 --json",
-        "--format json --bogus",
-        "--format json --iface",
-        "--apply --undo --json",
-        "--json --watch",
-        "--watch --json",
-        "--format xml --json",
-        "--form json -x",
-        "--quiet --verbose --json",
-        "--format=json --color x",
-        "--iface a/b --json",
+        "--json --bogus", "--bogus --json",           "--bogus --format=json",   "--bogus --format json",
+        "ib0 --json",     "--format json --bogus",    "--format json --iface",   "--apply --undo --json",
+        "--json --watch", "--watch --json",           "--apply --hook --json",   "--format xml --json",
+        "--form json -x", "--quiet --verbose --json", "--format=json --color x", "--iface a/b --json",
     };
     static const char *const NO[] = {"--bogus", "--bogus --format text", "--format xml", "--format text --bogus",
                                      "json"};
@@ -437,16 +451,17 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_ifaces),           cmocka_unit_test(test_json),
-        cmocka_unit_test(test_values),           cmocka_unit_test(test_abbreviations),
-        cmocka_unit_test(test_unknown),          cmocka_unit_test(test_words),
-        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_missing_arguments),
-        cmocka_unit_test(test_wrong_values),     cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_family),           cmocka_unit_test(test_later_versions),
-        cmocka_unit_test(test_impossible_names), cmocka_unit_test(test_unusual_names),
-        cmocka_unit_test(test_hostile_words),    cmocka_unit_test(test_json_of_errors),
-        cmocka_unit_test(test_no_words_at_all),  cmocka_unit_test(test_help),
+        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_ifaces),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_wrong_values),   cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_family),         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_later_versions), cmocka_unit_test(test_impossible_names),
+        cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
+        cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
+        cmocka_unit_test(test_help),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));

@@ -1,0 +1,21 @@
+/*
+ * What the kernel tells without being asked: the sockets of --watch.
+ */
+#pragma once
+
+#include <glib.h>
+
+typedef struct {
+    int netlink;  /* links, addresses, rules, routes, netconf */
+    int uevents;  /* RDMA devices that come and go; -1: cannot be had here */
+    char who[80]; /* the process that took away something of ours, in what was drained last; "": none did */
+} IbhEvents;
+
+gboolean ibh_events_open(IbhEvents *events, GError **error);
+void ibh_events_close(IbhEvents *events);
+
+/* Other people's routes matter by these NICs (int) alone: the kernel does not even wake us for the others. */
+void ibh_events_focus(IbhEvents *events, const GArray *ifindexes);
+
+/* Takes all that is there. TRUE: something happened that may concern us; `own` is the port of our own changes. */
+gboolean ibh_events_drain(IbhEvents *events, guint32 own);

@@ -1,0 +1,11 @@
+/* In ifupdown's if-up.d and if-post-down.d (classic, -ng and 2): no arguments, all in the environment. */
+#include "hook.h"
+
+#include <unistd.h>
+
+int main(void)
+{
+    const IbhTrigger trigger = ibh_trigger_ifupdown(environ);
+
+    return ibh_hook(&trigger, NULL, NULL);
+}

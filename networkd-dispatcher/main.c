@@ -1,0 +1,11 @@
+/* In networkd-dispatcher's STATE.d: no arguments, all in the environment. */
+#include "hook.h"
+
+#include <unistd.h>
+
+int main(void)
+{
+    const IbhTrigger trigger = ibh_trigger_networkd(environ);
+
+    return ibh_hook(&trigger, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+#!/bin/bash
+# Each hook, called as its network manager calls it: what it does, that it says one line per interface that changed, and
+# that nothing in its arguments or environment does harm.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2 B
+journal_start
+state_before=$(state B | tidy)
+MANAGER=(PATH=/usr/bin)
+
+gone() { # takes back what the hook did, and the hold that this leaves
+    expect_hook 0 B --undo
+    rm -rf /run/ib-hook
+    expect_equal "as before" "$state_before" "$(state B | tidy)"
+}
+
+called() { # NAME ENVIRONMENT-AND-PROGRAM…: routes both rails, with a line for each, then is silent
+    local from
+    from=$(($(journal_lines) + 1))
+    manager_calls B "${MANAGER[@]}" "${@:2}"
+    expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    expect_equal "$1: one line per interface" "\
+6 ib0: added rule from 172.16.34.1 to table 941; added route 172.16.0.0/16 in table 941; set arp_announce=2, arp_ignore=1; announced 172.16.34.1
+6 ib1: added rule from 172.16.34.2 to table 942; added route 172.16.0.0/16 in table 942; set arp_announce=2, arp_ignore=1; announced 172.16.34.2" \
+        "$(journal "$from")"
+    from=$(($(journal_lines) + 1))
+    manager_calls B "${MANAGER[@]}" "${@:2}"
+    expect_equal "$1: silence when nothing changed" "" "$(journal "$from")"
+}
+
+called NetworkManager "$HOOKS/nm-dispatcher" ib1 up
+gone
+called "NetworkManager, before it is announced" "$HOOKS/nm-dispatcher" ib1 pre-up
+gone
+called networkd-dispatcher IFACE=ib1 OperationalState=routable AdministrativeState=configured "$HOOKS/networkd-dispatcher"
+gone
+called ifupdown IFACE=ib1 MODE=start PHASE=post-up "$HOOKS/ifupdown"
+gone
+called "ifupdown, all" IFACE=--all MODE=start "$HOOKS/ifupdown"
+gone
+ln -s "$HOOKS/rhel-ifcfg" $work/ifup-local
+ln -s "$HOOKS/rhel-ifcfg" $work/ifdown-local
+called network-scripts $work/ifup-local ib1
+gone
+
+# What is no event for us.
+from=$(($(journal_lines) + 1))
+for event in "none hostname" " connectivity-change" "ib1 pre-down" "ib1 vpn-up" "ib1" "" "lo up"; do
+    # shellcheck disable=SC2086 # words
+    manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" ${event%% *} ${event#* }
+done
+manager_calls B IFACE=lo "$HOOKS/networkd-dispatcher"
+manager_calls B IFACE=lo MODE=start "$HOOKS/ifupdown"
+expect_equal "nothing happened" "$state_before" "$(state B | tidy)"
+expect_equal "and nothing was said" "" "$(journal "$from")"
+
+# Whatever the name is, the hook looks at what is there.
+long=$(head -c 100000 /dev/zero | tr '\0' x)
+for name in ib0:1 gone0 ../../etc/passwd '$(reboot)' "$long" "" %n%n%n; do
+    manager_calls B "HUGE=$long" "IFACE=$name" MODE=stop "$HOOKS/ifupdown"
+    expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    gone
+done
+
+# Without a journal: standard error, for whoever called.
+rm /run/systemd/journal/socket
+if [ ! -e /dev/log ]; then
+    output=$(on B unshare --mount sh -c 'mount --bind /run/sys/B /sys && exec "$@"' sh "$HOOKS/nm-dispatcher" ib1 up 2>&1)
+    expect_contains "standard error without a journal" "ib-hook: ib1: added rule from 172.16.34.2" "$output"
+fi

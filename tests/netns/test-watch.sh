@@ -1,0 +1,85 @@
+#!/bin/bash
+# --watch repairs what no manager announces, in milliseconds, and then sleeps.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2 B
+journal_start
+watch_start B
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+applied=$(state B | tidy)
+as_applied() { [ "$(state B | tidy)" = "$applied" ]; }
+repaired() { wait_until 5 as_applied && ok "repaired: $1"; }
+
+ip -n B link set ib1 down
+ip -n B link set ib1 up
+repaired "a link that went down and up"
+
+ip -n B rule flush
+ip -n B rule add lookup main priority 32766 protocol kernel
+ip -n B rule add lookup default priority 32767 protocol kernel
+repaired "rules that somebody flushed"
+
+ip -n B route flush table 942
+repaired "a table that somebody flushed"
+
+sysctl_set B ib0 rp_filter 1
+loose() { [ "$(sysctl_get B ib0 rp_filter)" = 2 ]; }
+wait_until 5 loose
+ok "a strict rp_filter that somebody set is loosened"
+applied=$(state B | tidy)
+
+# An address that comes, and goes: its rule goes after a second, not at once.
+ip -n B address add 172.16.34.7/32 dev ib1
+vip() { our_rules B | grep -q "from 172.16.34.7 "; }
+wait_until 5 vip
+ok "a VIP gets its rule"
+ip -n B address del 172.16.34.7/32 dev ib1
+wait_until 5 as_applied
+ok "and it goes with it"
+
+gone() { ! our_rules B | grep -q "from 172.16.34.2 "; }
+start=${EPOCHREALTIME/[.,]/}
+ip -n B address del 172.16.34.2/16 dev ib1
+wait_until 5 gone
+took=$((${EPOCHREALTIME/[.,]/} - start))
+expect_at_least "the last address of a NIC may come back for a second" 1000000 $took
+expect_sysctls B ib1 arp_ignore=0 arp_announce=0
+ip -n B address add 172.16.34.2/16 dev ib1
+repaired "an address that came back"
+
+# A NIC that goes and comes back as another.
+remove_nic B ib1
+wait_until 5 gone
+add_nic B ib1 1 172.16.34.2/16
+repaired "a NIC that came back with another index"
+
+# What --undo leaves alone stays alone; other interfaces do not.
+expect_hook 0 B --undo --iface ib1
+ip -n B rule add from 9.9.9.9 lookup 99 # something happens
+ip -n B rule del from 9.9.9.9 lookup 99
+ip -n B route flush table 941
+route_of_ib0() { [ -n "$(ip -n B route show table 941)" ]; }
+wait_until 5 route_of_ib0
+expect_rules B "$(rule_line 172.16.34.1 941)"
+expect_hook 0 B --apply
+repaired "held no more"
+
+# Idle: not one system call.
+settle() { # its last look is over
+    local last
+    last=$(grep -c STATUS $work/notified)
+    [ "$last" = "${seen:-}" ] || { seen=$last && return 1; }
+}
+wait_until 5 settle
+switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$watch/status"; }
+calm() { local a; a=$(switches) && sleep 0.3 && [ "$(switches)" = "$a" ]; }
+wait_until 5 calm
+ok "it sleeps"
+peak=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$watch/status")
+[ "$peak" -lt 6144 ] || fail "peak memory" "expected less than 6 MiB, got $peak KiB"
+ok "peak memory is $peak KiB"
+
+watch_stop
+expect_equal "what it did stays when it ends" "$applied" "$(state B | tidy)"
+expect_contains "systemd is told" "STOPPING=1" "$(<$work/notified)"
+expect_lacks "no warning" "4 " "$(journal)"

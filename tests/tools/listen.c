@@ -1,0 +1,63 @@
+/*
+ * Stands for the journal, or for systemd's notify socket: listen PATH
+ *
+ * Prints each datagram as one line; fields that are told by length (the journal's protocol) as NAME=value, too. Runs
+ * until it is killed.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void print_value(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        putchar(text[i] == '\n' ? '|' : text[i]);
+}
+
+static void print(const char *text, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const char *end = memchr(text + at, '\n', length - at);
+        size_t line = end ? (size_t)(end - text) - at : length - at;
+        uint64_t size;
+
+        if (at)
+            putchar('\t');
+        print_value(text + at, line);
+        at += line + 1;
+        if (memchr(text + at - line - 1, '=', line) || at + sizeof size > length)
+            continue;
+        memcpy(&size, text + at, sizeof size); /* little-endian, as this machine is */
+        at += sizeof size;
+        putchar('=');
+        print_value(text + at, at + size <= length ? size : length - at);
+        at += size + 1;
+    }
+    putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+    static char buffer[65536];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    ssize_t length;
+
+    if (argc != 2 || strlen(argv[1]) >= sizeof address.sun_path) {
+        fputs("usage: listen PATH\n", stderr);
+        return 2;
+    }
+    strcpy(address.sun_path, argv[1]);
+    (void)unlink(argv[1]);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        perror(argv[1]);
+        return 1;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    while ((length = recv(fd, buffer, sizeof buffer, 0)) >= 0)
+        print(buffer, (size_t)length);
+    return 1;
+}

@@ -1,0 +1,111 @@
+/* A fight is noticed, costs only its own unit, and is tried again: later and later. */
+#include "backoff.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SECOND ((gint64)G_USEC_PER_SEC)
+
+static IbhOp set(int unit, int to)
+{
+    return (IbhOp){.type = IBH_OP_SYSCTL_SET, .unit = unit, .iface = "ib0", .key = IBH_SYSCTL_ARP_IGNORE, .to = to};
+}
+
+static int note(IbhBackoff *backoff, int unit, int to, gint64 now)
+{
+    const IbhOp op = set(unit, to);
+
+    return ibh_backoff_note(backoff, &op, now);
+}
+
+static gboolean is_left(IbhBackoff *backoff, int unit, gint64 now)
+{
+    g_autoptr(GArray) units = ibh_backoff_units(backoff, now);
+
+    for (guint i = 0; i < units->len; i++) {
+        if (g_array_index(units, int, i) == unit)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Four times nothing, the fifth time it is a fight. Returns the pause. */
+static int fight(IbhBackoff *backoff, int unit, gint64 now)
+{
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(note(backoff, unit, 1, now + i * SECOND / 10), 0);
+    return note(backoff, unit, 1, now + SECOND / 2);
+}
+
+static void test_fight(void **state)
+{
+    IbhBackoff *backoff = ibh_backoff_new();
+
+    (void)state;
+    assert_int_equal(ibh_backoff_next(backoff, 0), -1);
+    assert_int_equal(fight(backoff, 3, SECOND), 10);
+    assert_true(is_left(backoff, 3, 2 * SECOND));
+    assert_false(is_left(backoff, 4, 2 * SECOND));
+    assert_int_equal(ibh_backoff_next(backoff, 2 * SECOND), SECOND + SECOND / 2 + 10 * SECOND);
+    assert_false(is_left(backoff, 3, 12 * SECOND));
+    assert_int_equal(ibh_backoff_next(backoff, 12 * SECOND), -1);
+    ibh_backoff_free(backoff);
+}
+
+static void test_longer_and_longer(void **state)
+{
+    static const int PAUSES[] = {10, 20, 40, 80, 160, 320, 600, 600};
+    IbhBackoff *backoff = ibh_backoff_new();
+    gint64 now = SECOND;
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(PAUSES); i++) {
+        assert_int_equal(fight(backoff, 3, now), PAUSES[i]);
+        now += (PAUSES[i] + 2) * SECOND;
+    }
+    assert_int_equal(fight(backoff, 3, now + 3600 * SECOND), 10); /* peace for long: forgotten */
+    ibh_backoff_free(backoff);
+}
+
+/* Once in a while, or another change each time, is no fight. */
+static void test_no_fight(void **state)
+{
+    IbhBackoff *backoff = ibh_backoff_new();
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(note(backoff, 3, 1, (i + 1) * 4 * SECOND), 0);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(note(backoff, 3, i, 1000 * SECOND + i), 0);
+    ibh_backoff_free(backoff);
+}
+
+/* Announcements repeat what is right; what belongs to nobody cannot be left alone. */
+static void test_what_does_not_count(void **state)
+{
+    IbhBackoff *backoff = ibh_backoff_new();
+    IbhOp announce = {.type = IBH_OP_ANNOUNCE, .unit = 3, .ip = {.family = 2}};
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(ibh_backoff_note(backoff, &announce, SECOND), 0);
+        assert_int_equal(note(backoff, 0, 1, SECOND), 0);
+    }
+    ibh_backoff_free(backoff);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fight),
+        cmocka_unit_test(test_longer_and_longer),
+        cmocka_unit_test(test_no_fight),
+        cmocka_unit_test(test_what_does_not_count),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* What a run on an event leaves alone, and what it says to the journal. */
+#include "case_text.h"
+#include "emit.h"
+#include "report.h"
+#include "restraint.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Two rails as they were programmed; what `change` says has happened since. */
+static const char BEFORE[] =
+    "link 2 ib0 infiniband up carrier rdma=mlx5_0/1 arp_ignore=1 arp_announce=2\n"
+    "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_ignore=1 arp_announce=2\n"
+    "addr ib0 172.16.34.1/16\n"
+    "kernel rules\n"
+    "rule 1941 from 172.16.34.1/32 lookup 941 suppress_prefixlength 0 suppress_ifgroup mark proto kernel\n"
+    "rule 1941 from 172.16.34.2/32 lookup 942 suppress_prefixlength 0 suppress_ifgroup mark proto kernel\n"
+    "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
+    "saved ib0 arp_ignore old=0 set=1\nsaved ib0 arp_announce old=0 set=2\n"
+    "saved ib1 arp_ignore old=0 set=1\nsaved ib1 arp_announce old=0 set=2\n";
+
+typedef struct {
+    IbhCase *cas;
+    IbhConfig *config;
+    IbhRails *rails;
+    IbhPlan *plan;
+    GArray *spared;
+} World;
+
+static World restrain(const char *change, const IbhRestraint *restraint)
+{
+    g_autofree char *text = g_strconcat(BEFORE, change, "kernel routes\ndo apply\n", NULL);
+    g_autoptr(GError) error = NULL;
+    World world = {.cas = ibh_case_parse("test", text, &error)};
+
+    if (!world.cas)
+        fail_msg("%s", error->message);
+    world.config = ibh_config_new();
+    world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, NULL);
+    world.plan = ibh_plan_apply(world.rails, NULL);
+    world.spared = ibh_restrain(world.plan, world.rails, restraint);
+    return world;
+}
+
+static void end(World *world)
+{
+    g_array_unref(world->spared);
+    ibh_plan_free(world->plan);
+    ibh_rails_free(world->rails);
+    ibh_config_free(world->config);
+    ibh_case_free(world->cas);
+}
+
+static guint count(const World *world, IbhOpType type, const char *iface)
+{
+    guint n = 0;
+
+    for (guint i = 0; i < world->plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(world->plan->ops, i);
+
+        n += op->type == type && g_str_equal(op->iface, iface);
+    }
+    return n;
+}
+
+static void test_an_address_that_may_come_back(void **state)
+{
+    const IbhRestraint restraint = {.down = "ib0"};
+    World world = restrain("", &restraint);
+
+    (void)state;
+    assert_int_equal(world.plan->ops->len, 0);
+    assert_int_equal(world.spared->len, 1);
+    assert_int_equal(g_array_index(world.spared, int, 0), 3);
+    end(&world);
+}
+
+static void test_down_on_purpose(void **state)
+{
+    const IbhRestraint restraint = {.down = "ib1"};
+    World world = restrain("", &restraint);
+
+    (void)state;
+    assert_int_equal(world.spared->len, 0);
+    assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 1);
+    assert_int_equal(count(&world, IBH_OP_SYSCTL_SET, "ib1"), 2);
+    end(&world);
+}
+
+static void test_given_up(void **state)
+{
+    g_autoptr(GArray) given_up = g_array_new(FALSE, FALSE, sizeof(int));
+    const IbhRestraint restraint = {.given_up = given_up};
+    const int ib1 = 3;
+    World world;
+
+    (void)state;
+    g_array_append_val(given_up, ib1);
+    world = restrain("", &restraint);
+    assert_int_equal(world.spared->len, 0);
+    assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 1);
+    end(&world);
+}
+
+/* Renumbered: with another address there, the old one will not come back. */
+static void test_another_address(void **state)
+{
+    const IbhRestraint restraint = {.down = NULL};
+    World world = restrain("addr ib1 172.16.34.7/16\n", &restraint);
+
+    (void)state;
+    assert_int_equal(world.spared->len, 0);
+    assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 1);
+    assert_int_equal(count(&world, IBH_OP_RULE_ADD, "ib1"), 1);
+    end(&world);
+}
+
+/* An address that is still being checked, or of the link alone, is none. */
+static void test_no_usable_address(void **state)
+{
+    const IbhRestraint restraint = {.down = NULL};
+    World world = restrain("addr ib1 fe80::1/64\naddr ib1 2001:db8::1/64 tentative\n", &restraint);
+
+    (void)state;
+    assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 0);
+    end(&world);
+}
+
+static void test_a_nic_that_is_gone(void **state)
+{
+    const IbhRestraint restraint = {.down = NULL};
+    World world = restrain(
+        "rule 1941 from 172.16.34.9/32 lookup 949 suppress_prefixlength 0 suppress_ifgroup mark proto kernel\n",
+        &restraint);
+
+    (void)state;
+    assert_int_equal(count(&world, IBH_OP_RULE_DEL, ""), 1);
+    end(&world);
+}
+
+static void test_backed_off(void **state)
+{
+    g_autoptr(GArray) units = g_array_new(FALSE, FALSE, sizeof(int));
+    const IbhRestraint restraint = {.down = "ib1", .backed_off = units};
+    const int ib1 = 3;
+    World world;
+
+    (void)state;
+    g_array_append_val(units, ib1);
+    world = restrain("addr ib1 172.16.34.2/16\n", &restraint); /* its route is missing */
+    assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), 0);
+    end(&world);
+    g_array_set_size(units, 0);
+    world = restrain("addr ib1 172.16.34.2/16\n", &restraint);
+    assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), 1);
+    end(&world);
+}
+
+/* ---- the journal ---- */
+
+static char *log_of(const World *world)
+{
+    g_autoptr(GPtrArray) errors = g_ptr_array_new();
+    const IbhReport report = {.rails = world->rails, .done = world->plan->ops, .errors = errors};
+
+    return ibh_log_writer.change(&report, NULL);
+}
+
+static void test_a_line_per_interface(void **state)
+{
+    const IbhRestraint restraint = {.down = "ib1"};
+    World world = restrain("", &restraint);
+    g_autofree char *text = log_of(&world);
+
+    (void)state;
+    assert_string_equal(text, "ib1: removed rule from 172.16.34.2 to table 942; set arp_announce=0, arp_ignore=0\n");
+    end(&world);
+}
+
+static void test_silence(void **state)
+{
+    const IbhRestraint restraint = {.down = NULL};
+    World world = restrain("", &restraint);
+    g_autofree char *text = log_of(&world);
+
+    (void)state;
+    assert_string_equal(text, "");
+    end(&world);
+}
+
+/* Whatever a name holds, it is one line. */
+static void test_hostile_names_in_the_journal(void **state)
+{
+    g_autoptr(IbhPlan) plan = ibh_plan_new();
+    g_autoptr(GPtrArray) errors = g_ptr_array_new();
+    const IbhReport report = {.done = plan->ops, .errors = errors};
+    g_autofree char *text = NULL, *error = ibh_log_writer.error(0, "a\nb\033[31m");
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        IbhOp *op = g_new0(IbhOp, 1);
+
+        op->type = IBH_OP_SYSCTL_SET;
+        g_strlcpy(op->iface, "x\n\033]0;\a", sizeof op->iface);
+        g_ptr_array_add(plan->ops, op);
+    }
+    text = ibh_log_writer.change(&report, NULL);
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_null(strchr(text, '\033'));
+    assert_non_null(strstr(text, " and 28 more"));
+    assert_string_equal(error, "a?b?[31m\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_address_that_may_come_back),
+        cmocka_unit_test(test_down_on_purpose),
+        cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_another_address),
+        cmocka_unit_test(test_no_usable_address),
+        cmocka_unit_test(test_a_nic_that_is_gone),
+        cmocka_unit_test(test_backed_off),
+        cmocka_unit_test(test_a_line_per_interface),
+        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_hostile_names_in_the_journal),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
