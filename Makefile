@@ -1,6 +1,7 @@
 # ib-hook: every NIC its own rail.
 #   make demo    set-up, build, and a look at it working        make check    set-up, build, all tests
 #   make         build        make install DESTDIR=… PREFIX=/usr        make deps    what build and tests need
+#   make deb     a package    make rpm                                   make check-packages
 
 PREFIX ?= /usr
 BUILD ?= build
@@ -52,31 +53,7 @@ $(BUILD)/%.o: %.c
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
-# ---- installing ----------------------------------------------------------------------------------
-
-SBINDIR ?= $(PREFIX)/sbin
-DOCDIR ?= $(PREFIX)/share/doc/ib-hook
-
-LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
-SYSCONFDIR ?= /etc
-
-NM_LINKS := dispatcher.d dispatcher.d/pre-up.d
-NETWORKD_LINKS := routable.d configured.d degraded.d no-carrier.d off.d
-IFUPDOWN_LINKS := if-up.d if-post-down.d
-
-install: all
-	install -D -m 0755 $(BUILD)/ib-hook $(DESTDIR)$(SBINDIR)/ib-hook
-	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
-	install -d -m 0755 $(DESTDIR)$(LIBEXECDIR)
-	install -m 0755 $(addprefix $(BUILD)/hooks/,nm-dispatcher networkd-dispatcher ifupdown) $(DESTDIR)$(LIBEXECDIR)
-	install -m 0755 $(BUILD)/hooks/rhel-ifcfg $(DESTDIR)$(LIBEXECDIR)/ifup-local
-	ln -sf ifup-local $(DESTDIR)$(LIBEXECDIR)/ifdown-local
-	install -d -m 0755 $(addprefix $(DESTDIR)$(SYSCONFDIR)/NetworkManager/,$(NM_LINKS)) \
-	    $(addprefix $(DESTDIR)$(SYSCONFDIR)/networkd-dispatcher/,$(NETWORKD_LINKS)) \
-	    $(addprefix $(DESTDIR)$(SYSCONFDIR)/network/,$(IFUPDOWN_LINKS))
-	for d in $(NM_LINKS); do ln -sf $(LIBEXECDIR)/nm-dispatcher $(DESTDIR)$(SYSCONFDIR)/NetworkManager/$$d/50-ib-hook; done
-	for d in $(NETWORKD_LINKS); do ln -sf $(LIBEXECDIR)/networkd-dispatcher $(DESTDIR)$(SYSCONFDIR)/networkd-dispatcher/$$d/50-ib-hook; done
-	for d in $(IFUPDOWN_LINKS); do ln -sf $(LIBEXECDIR)/ifupdown $(DESTDIR)$(SYSCONFDIR)/network/$$d/ib-hook; done
+include packaging/packages.mk
 
 # ---- set-up and demonstration --------------------------------------------------------------------
 
@@ -125,16 +102,10 @@ check-valgrind: unit-tests
 check-netns: all tools
 	@tests/netns/run
 
-# Exactly these files, and a program that says its version.
-check-install: all
-	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR=$(CURDIR)/$(BUILD)/root PREFIX=/usr
-	@cd $(BUILD)/root && find . ! -type d | sort | diff $(CURDIR)/tests/installed-files -
-	@$(BUILD)/root/usr/sbin/ib-hook --version
-
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch])
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/netns/*.sh) tests/netns/run $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -149,6 +120,6 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-install lint \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns lint \
         unit-tests tools clean
 .SECONDARY:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint ...
+# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint|packages ...
 set -eu
 
 packages() { # MANAGER GROUP
@@ -7,11 +7,13 @@ packages() { # MANAGER GROUP
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev iproute2 util-linux procps ;;
         apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping libcap2-bin hyperfine ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
+        apt/packages) echo debhelper dpkg-dev lintian rpm rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel iproute util-linux procps-ng ;;
         dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
+        dnf/packages) echo rpm-build rpmlint mandoc man-db zsh bash-completion ;;
         *)
-            echo "deps.sh: $2: build, tests or lint" >&2
+            echo "deps.sh: $2: build, tests, lint or packages" >&2
             exit 2
             ;;
     esac
