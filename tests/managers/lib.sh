@@ -4,7 +4,7 @@
 #
 #   the system    host COMMAND…, ib0 and ib1 (172.16.34.1 and .2 /16, the rails), eth0 (10.9.0.34/24, nobody's business)
 #   its manager   restart, ready, readdress NIC ADDRESS…, down NIC, up NIC, dhcp: from manager-*.sh
-#   what happens  event COMMAND…; then expect_rails_right, or expect_only_watch_repairs where no hook is called for it
+#   what happens  event COMMAND… (happens COMMAND… where a NIC stays down); then expect_repaired
 #   its journal   own_journal, expect_quiet_journal
 #
 # Environment, set by boot: SYSTEM, MODE (before, hooks, watch), ROOT (its files).
@@ -21,17 +21,12 @@ esac
 RAILS="ib0:941:172.16.34.1 ib1:942:172.16.34.2"
 CONTROL="from 198.51.100.7 lookup main proto static"
 
-# only PATTERN… or only_mode MODE…: leaves the test where it is not for this system, or for this mode
-only() {
+only() { # SYSTEM…: ends a test that is for other systems than these (patterns)
     local pattern
     # shellcheck disable=SC2053 # a pattern
     for pattern in "$@"; do [[ $SYSTEM != $pattern ]] || return 0; done
     n_fail=1
     exit 78
-}
-
-not_before() { # most tests need the package
-    [ "$MODE" != before ] || only none
 }
 
 # ---- the system ------------------------------------------------------------------------------------
@@ -69,9 +64,9 @@ dhcp_stop() {
 
 # ---- what stands there -------------------------------------------------------------------------------
 
-our_state() {
+our_state() { # of IPv4
     our_rules B
-    our_routes B
+    our_routes B | { grep -v ' pref ' || true; }
 }
 
 wanted() { # "NIC:TABLE:ADDRESS…": what our_state says when exactly these are rails
@@ -149,39 +144,51 @@ checked_rails() { # FILE → NIC:TABLE:ADDRESS… of the rails that are ok
 
 # ---- what happens ------------------------------------------------------------------------------------
 
-# event COMMAND…: something happens to the system; returns when its manager is done with it. In the meantime stands a rule as an
-# administrator's script would add it, and a listener that knows what was lost on the way.
-event() {
+control_stands() {
+    [[ $(ip -n B rule show) == *"$CONTROL"* ]]
+}
+
+# happens COMMAND…: something happens to the system, beside a rule as an administrator's script would have added it.
+happens() {
     remember_journal
     # shellcheck disable=SC2086 # a list of words
-    ip -n B rule show | grep -q "$CONTROL" || ip -n B rule add priority 30001 $CONTROL
-    ip -n B monitor route >$work/lost &
-    echo $! >$work/monitor
+    control_stands || ip -n B rule add priority 30001 $CONTROL
     "$@" >$work/event.log 2>&1 || fail "$*" "$(<$work/event.log)"
+}
+
+event() { # COMMAND…: returns when the manager is done with it, and all NICs are up
+    happens "$@"
     wait_until 20 ready
 }
 
 event_over() {
-    kill "$(<$work/monitor)" 2>/dev/null || true
-    control_after=$(ip -n B rule show | grep -q "$CONTROL" && echo kept || echo gone)
+    control_after=$(control_stands && echo kept || echo gone)
     ip -n B rule delete priority 30001 2>/dev/null || true
 }
 
-expect_control() { # gone | kept
+# expect_control gone|kept: whether what happened was something in which other people's rules are lost. By default, what
+# this manager does to them whenever it configures a link.
+expect_control() {
     event_over
+    set -- "${1:-$FOREIGN_RULES}"
     expect_equal "the rule with protocol static" "$1" "$control_after"
 }
 
-# For what no hook is called: with --watch it is repaired; without, it is not, until somebody looks.
-expect_only_watch_repairs() { # WHAT ["NIC:TABLE:ADDRESS…"]
-    if [ "$MODE" = watch ]; then
-        expect_rails_right "$1" "${2:-}"
-        return
-    fi
-    stays_wrong "$(wanted "${2:-$RAILS}")"
-    ok "$1: not repaired by hooks, none is called"
-    host /usr/sbin/ib-hook --apply >/dev/null
-    expect_rails_right "$1, after --apply" "${2:-}"
+# expect_repaired WHAT "NIC:TABLE:ADDRESS…" [SYSTEM…]: in the end these are rails. On the systems named (patterns) no hook is
+# called for what happened: there, only ib-hook --watch repairs it, and without it all stays as it is until somebody looks.
+expect_repaired() {
+    local what=$1 rails=$2 pattern
+    for pattern in "${@:3}"; do
+        # shellcheck disable=SC2053 # a pattern
+        [[ $MODE = hooks && $SYSTEM == $pattern ]] || continue
+        stays_wrong "$(wanted "$rails")"
+        ok "$what: not repaired, as no hook is called"
+        host /usr/sbin/ib-hook --apply >/dev/null
+        what="$what, after --apply"
+        break
+    done
+    expect_rails_right "$what" "$rails"
+    expect_quiet_journal
 }
 
 stays_wrong() { # WANTED: for a second
@@ -216,6 +223,9 @@ describe() {
     host journalctl -b -t ib-hook --no-pager -n 25 -o short-monotonic
     echo "--- the last lines of all"
     host journalctl -b --no-pager -n 25 -o short-monotonic
+    echo "--- ib-hook --show and --plan"
+    host ib-hook --show
+    host ib-hook --plan
     echo "--- addresses, rules, tables"
     ip -n B -br address
     ip -n B rule

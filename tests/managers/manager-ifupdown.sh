@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # ifupdown, ifupdown-ng and ifupdown2: /etc/network/interfaces, kept in parts (they include files in different ways).
 CONFIGURED_IN=(etc/network/interfaces etc/network/parts)
+FOREIGN_RULES=kept # when it configures a link
 
 configure() {
     mkdir -p $ROOT/etc/network/parts
@@ -21,6 +22,10 @@ static() { # NIC ADDRESS [LINE…]
 
 ready() { # its commands return when all is done
     host systemctl -q is-active networking
+}
+
+sees_no_carrier() { # ib1: it does not look
+    [[ $(ip -n B link show ib1) == *NO-CARRIER* ]]
 }
 
 restore() {

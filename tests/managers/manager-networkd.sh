@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # systemd-networkd: one .network file per NIC.
 CONFIGURED_IN=(etc/systemd/network)
+FOREIGN_RULES=gone # when it configures a link
 
 configure() {
     network ib0 Address=172.16.34.1/16
@@ -15,6 +16,10 @@ network() { # NIC LINE…
 
 ready() {
     [ "$(host networkctl --no-legend --no-pager list ib0 ib1 eth0 | grep -c ' routable *configured')" = 3 ]
+}
+
+sees_no_carrier() { # ib1
+    [[ $(host networkctl --no-legend --no-pager list ib1) == *no-carrier* ]]
 }
 
 restore() {

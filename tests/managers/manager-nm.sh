@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # NetworkManager: one profile per NIC, named like it.
 CONFIGURED_IN=(etc/NetworkManager/system-connections)
-SETS_CONTROL=kept
+FOREIGN_RULES=kept # when it configures a link
 
 configure() {
     profile ib0 172.16.34.1/16
@@ -15,12 +15,16 @@ configure() {
 profile() { # NIC ADDRESS
     local file=$ROOT/etc/NetworkManager/system-connections/$1.nmconnection
     printf '%s\n' "[connection]" "id=$1" "type=ethernet" "interface-name=$1" \
-        "[ipv4]" "method=manual" "address1=$2" "[ipv6]" "method=link-local" >"$file"
+        "[ipv4]" "method=manual" "address1=$2" "[ipv6]" "method=disabled" >"$file"
     chmod 0600 "$file"
 }
 
 ready() {
     [ "$(host nmcli -t -f DEVICE,STATE device | grep -c -E '^(ib0|ib1|eth0):connected$')" = 3 ]
+}
+
+sees_no_carrier() { # ib1: after 6 s
+    [ "$(host nmcli -g GENERAL.STATE device show ib1)" != "100 (connected)" ]
 }
 
 restore() {
@@ -49,7 +53,7 @@ up() { # NIC
 dhcp() { # ib0 and ib1
     local nic
     for nic in ib0 ib1; do
-        host nmcli connection modify $nic ipv4.method auto ipv4.addresses "" ipv6.method disabled
+        host nmcli connection modify $nic ipv4.method auto ipv4.addresses ""
         host nmcli connection up $nic
     done
 }
