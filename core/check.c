@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "emit.h"
+#include "legacy.h"
 #include "want.h"
 
 #include <errno.h>
@@ -497,6 +498,41 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
     }
 }
 
+/* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
+static void judge_manager(Check *check, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
+    static const int families[] = {AF_INET, AF_INET6};
+
+    for (guint i = 0; manager && manager->connection && i < G_N_ELEMENTS(families); i++) {
+        gboolean six = families[i] == AF_INET6;
+        g_autofree char *connection = ibh_shell_word(manager->connection);
+
+        if ((six ? manager->prunes6 : manager->prunes4) && is_asked_about(check->rails, families[i]) &&
+            ibh_serves_family(check->rails, nic, families[i]))
+            find(check, nic->link->name, IBH_WARNING, "manager-removes-foreign",
+                 g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
+                 "this %s removes the routes of table %u each time it configures the NIC, because its connection sets "
+                 "ipv%d.route-table (from 1.36 on it does not)",
+                 manager->name, nic->table, six ? 6 : 4);
+    }
+}
+
+static void judge_scripts(Check *check, const IbhNic *nic)
+{
+    const GPtrArray *scripts = check->rails->snapshot->scripts;
+
+    for (guint i = 0; i < scripts->len; i++) {
+        const IbhScript *script = g_ptr_array_index(scripts, i);
+        g_autofree char *command = ibh_legacy_command(script, check->rails, nic);
+
+        if (command)
+            find(check, nic->link->name, IBH_WARNING, "legacy-script",
+                 ibh_legacy_fix(script, check->rails, nic, command), "%s routes it, too (%s): one of the two is enough",
+                 script->path, command);
+    }
+}
+
 static void judge_duplicates(Check *check, const IbhNic *nic)
 {
     const GArray *addresses = check->rails->snapshot->addresses;
@@ -565,12 +601,32 @@ static gboolean is_on_wire_of(const Check *check, const IbhNic *nic, const IbhNi
     return FALSE;
 }
 
+/* A port of a bond or bridge has no IP of its own. In a VRF a NIC has, and answers for the addresses outside of it as
+ * long as the local table is asked before the VRF's. */
+static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
+    guint32 local = G_MAXUINT32, vrf = G_MAXUINT32;
+
+    if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
+        return link->master != 0;
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (rule->family == AF_INET && rule->l3mdev)
+            vrf = MIN(vrf, rule->priority);
+        else if (rule->family == AF_INET && rule->table == IBH_TABLE_LOCAL)
+            local = MIN(local, rule->priority);
+    }
+    return vrf < local;
+}
+
 static gboolean answers_for_all(const Check *check, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const int *own = nic->link->sysctl, *all = snapshot->all;
 
-    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !nic->link->master &&
+    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !has_no_ip(snapshot, nic->link) &&
            !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(snapshot, nic->link) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
@@ -604,6 +660,8 @@ static void judge_rail(Check *check, const IbhNic *nic)
     if (is_asked_about(check->rails, AF_INET))
         judge_sysctls(check, nic);
     judge_errors_in_main(check, nic);
+    judge_manager(check, nic);
+    judge_scripts(check, nic);
     judge_duplicates(check, nic);
     judge_foreign_rules(check, nic);
     judge_foreign_routes(check, nic);

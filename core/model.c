@@ -292,6 +292,18 @@ gboolean ibh_state_is_held(const IbhState *state, const char *iface)
     return g_ptr_array_find_with_equal_func(state->holds, iface, g_str_equal, NULL);
 }
 
+static void manager_clear(gpointer data)
+{
+    g_free(((IbhManager *)data)->connection);
+}
+
+void ibh_script_free(IbhScript *script)
+{
+    g_free(script->path);
+    g_free(script->text);
+    g_free(script);
+}
+
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
@@ -301,6 +313,9 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+    snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
+    g_array_set_clear_func(snapshot->managers, manager_clear);
+    snapshot->scripts = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_script_free);
     snapshot->state = ibh_state_new();
     return snapshot;
 }
@@ -314,6 +329,8 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->rules);
     g_array_unref(snapshot->routes);
     g_array_unref(snapshot->neighbours);
+    g_array_unref(snapshot->managers);
+    g_ptr_array_unref(snapshot->scripts);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
 }
@@ -336,6 +353,17 @@ const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char
 
         if (g_str_equal(link->name, name))
             return link;
+    }
+    return NULL;
+}
+
+const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
+{
+    for (guint i = 0; i < snapshot->managers->len; i++) {
+        const IbhManager *manager = &g_array_index(snapshot->managers, IbhManager, i);
+
+        if (manager->ifindex == ifindex && manager->name)
+            return manager;
     }
     return NULL;
 }

@@ -185,6 +185,34 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
+/* Of an IPoIB child that was moved here, the kernel does not say that its parent's index is one of another namespace:
+ * here it may be that of any other NIC. A child has the GUID of its port, and no children. */
+static gboolean is_port_of(const GArray *links, const IbhLink *child)
+{
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *port = &g_array_index(links, IbhLink, i);
+
+        if (port->ifindex == child->parent)
+            return port->type == ARPHRD_INFINIBAND && !port->parent && port->lladdr_len == 20 &&
+                   child->lladdr_len == 20 && memcmp(port->lladdr + 12, child->lladdr + 12, 8) == 0;
+    }
+    return FALSE;
+}
+
+static void forget_parents_elsewhere(GArray *links)
+{
+    g_autoptr(GArray) orphans = g_array_new(FALSE, FALSE, sizeof(guint));
+
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (link->type == ARPHRD_INFINIBAND && link->parent && !is_port_of(links, link))
+            g_array_append_val(orphans, i);
+    }
+    for (guint i = 0; i < orphans->len; i++)
+        g_array_index(links, IbhLink, g_array_index(orphans, guint, i)).parent = 0;
+}
+
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
 {
     struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC};
@@ -192,7 +220,10 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 
     if (message)
         nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    return dump(netlink, message, on_link, links, links, "the interfaces", error);
+    if (!dump(netlink, message, on_link, links, links, "the interfaces", error))
+        return FALSE;
+    forget_parents_elsewhere(links);
+    return TRUE;
 }
 
 /* ---- addresses ---- */

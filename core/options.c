@@ -31,7 +31,7 @@ const char ibh_options_help[] =
     "  --hook           with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0\n"
     "  --install        with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier\n"
     "  --config FILE    instead of /etc/ib-hook\n"
-    "  --sysfs DIR      instead of /sys\n"
+    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc come from beside it\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"

@@ -48,6 +48,7 @@ enum {
     COLUMN_RULES,
     COLUMN_ARP,
     COLUMN_MAIN,
+    COLUMN_MANAGER,
     COLUMN_VERDICT,
     COLUMN_ADDRESSES,
     N_COLUMNS
@@ -97,6 +98,16 @@ static char *describe_sysctls(const IbhNic *nic)
 
     return g_strdup_printf("%d/%d/%d/%d", value[IBH_SYSCTL_RP_FILTER], value[IBH_SYSCTL_ARP_FILTER],
                            value[IBH_SYSCTL_ARP_ANNOUNCE], value[IBH_SYSCTL_ARP_IGNORE]);
+}
+
+static char *describe_manager(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(snapshot, nic->link->ifindex);
+    g_autofree char *connection = manager && manager->connection ? ibh_report_clean(manager->connection) : NULL;
+
+    if (!connection)
+        return g_strdup(manager ? manager->name : "-");
+    return g_strdup_printf("%s (%s)", manager->name, connection);
 }
 
 static char *join_addresses(const IbhRails *rails, const IbhNic *nic)
@@ -154,6 +165,7 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
                    [COLUMN_MAIN] = g_strdup(!rail                                ? "-"
                                             : ibh_spread_has(report->rails, nic) ? "spread"
                                                                                  : "keep"),
+                   [COLUMN_MANAGER] = describe_manager(report->rails->snapshot, nic),
                    [COLUMN_ADDRESSES] = join_addresses(report->rails, nic),
                }};
 
@@ -178,7 +190,8 @@ static void put_table(GString *out, const IbhReport *report, const IbhStyle *sty
     const Row heading = {.cells = {(char *)(guintptr) "INTERFACE", (char *)(guintptr) "RDMA", (char *)(guintptr) "LINK",
                                    (char *)(guintptr) "TABLE", (char *)(guintptr) "RULES",
                                    (char *)(guintptr) "RP/FILTER/ANNOUNCE/IGNORE", (char *)(guintptr) "MAIN",
-                                   (char *)(guintptr) "VERDICT", (char *)(guintptr) "ADDRESSES"}};
+                                   (char *)(guintptr) "MANAGER", (char *)(guintptr) "VERDICT",
+                                   (char *)(guintptr) "ADDRESSES"}};
     g_autoptr(GArray) rows = g_array_new(FALSE, TRUE, sizeof(Row));
     int widths[N_COLUMNS];
 

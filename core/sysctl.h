@@ -5,7 +5,7 @@
 
 #include "model.h"
 
-/* net.ipv4.conf.all; a value that cannot be read counts as 0. */
-void ibh_sysctl_read_all(int values[IBH_N_SYSCTLS]);
+/* net.ipv4.conf.all; a value that is not there counts as 0. */
+gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
 int ibh_sysctl_read_hash_policy(void);
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);

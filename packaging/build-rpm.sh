@@ -6,6 +6,7 @@ here=$(dirname "$0")
 top=$(realpath -m "$1")
 rm -rf "$top"
 version=$(sed -n 's/^Version: *//p' "$here/rpm/ib-hook.spec")
+maintainer=$(sed -n 's/^Maintainer: *//p' "$here/debian/control")
 date=$(sed -n '/^ -- /{s/.*>  //p;q}' "$here/debian/changelog")
 SOURCE_DATE_EPOCH=$(date -d "$date" +%s)
 export SOURCE_DATE_EPOCH
@@ -18,7 +19,7 @@ rm -r "$top/ib-hook-$version"
 
 # --nodeps: Debian's rpm knows nothing of the packages that dpkg has installed. The rest makes equal bytes of equal trees.
 rpmbuild -bb --nodeps --define "_topdir $top" --define '_buildhost localhost' \
-    --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
+    --define "packager $maintainer" --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
     "$here/rpm/ib-hook.spec" >"$top/log" 2>&1 || {
     cat "$top/log" >&2
     exit 1

@@ -2,8 +2,9 @@
 
 SBINDIR ?= $(PREFIX)/sbin
 LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
-PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
 MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
@@ -30,6 +31,7 @@ install-files: all
 	for unit in $(UNITS); do \
 	    $(RELOCATE) packaging/systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && chmod 0644 $(DESTDIR)$(UNITDIR)/$$unit || exit; \
 	done
+	install -D -m 0644 packaging/systemd/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/ib-hook.conf
 	install -D -m 0644 packaging/man/ib-hook.8 $(DESTDIR)$(MANDIR)/man8/ib-hook.8
 	install -D -m 0644 packaging/man/ib-hook.conf.5 $(DESTDIR)$(MANDIR)/man5/ib-hook.conf.5
 	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
@@ -49,7 +51,7 @@ rpm:
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* tests/packages/*.sh)
+PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot
 
 # Exactly these files, and a program that says its version.
 check-install: all
@@ -58,6 +60,7 @@ check-install: all
 	@$(BUILD)/root/usr/sbin/ib-hook --version
 
 check-packages: all deb rpm
-	@LIMIT=120 tests/packages/run
+	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
+	@TESTS=tests/packages LIMIT=150 tests/netns/run
 
 .PHONY: install install-files deb rpm check-install check-packages

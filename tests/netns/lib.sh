@@ -19,7 +19,7 @@ IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
 FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
 HOOKS=$(dirname "$IB_HOOK")/hooks
 LISTEN=$(dirname "$FLOW")/listen
-export IB_HOOK FLOW LC_ALL=C
+export IB_HOOK FLOW HOOKS LC_ALL=C
 export PATH="$PATH:/usr/sbin:/sbin"
 
 MARK=1768056939 # "ibhk": metric of our routes, suppress_ifgroup of our rules
@@ -264,8 +264,8 @@ journal_start() {
     wait_until 5 test -S /run/systemd/journal/socket
 }
 
-journal() { # [FROM]: its lines, from this number on
-    sed -n "${1:-1},\$p" $work/journal | sed -n 's/.*PRIORITY=\([0-9]\).*SYSLOG_IDENTIFIER=ib-hook.*\tMESSAGE=/\1 /p'
+journal() { # FROM: its lines, from this number on
+    sed -n "$1,\$p" $work/journal | sed -n 's/.*PRIORITY=\([0-9]\).*SYSLOG_IDENTIFIER=ib-hook.*\tMESSAGE=/\1 /p'
 }
 
 journal_lines() {
@@ -284,16 +284,33 @@ system_config() {
     chmod 0644 /etc/ib-hook/ib-hook.conf
 }
 
-# A hook as its manager calls it: in HOST, with nothing but the environment given (env -i), /sys as it is there.
+# with_sys HOST COMMAND…: in HOST, with /sys as it is there
+# shellcheck disable=SC2016 # for the inner shell
+with_sys() {
+    on "$1" unshare --mount sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh "/run/sys/$1" "${@:2}"
+}
+
+# A hook as its manager calls it, with nothing but the environment given.
 # manager_calls HOST [VARIABLE=VALUE]… PROGRAM ARGUMENT…: exits 0 and says nothing, or fails the test
 manager_calls() {
     local host=$1 status=0 output
     shift
-    output=$(on "$host" unshare --mount sh -c 'mount --bind "$1" /sys && shift && exec env -i "$@"' sh \
-        "/run/sys/$host" "$@" </dev/null 2>&1) || status=$?
-    [ $status = 0 ] || fail "hook on $host: $*" "expected exit status 0, got $status: $output"
-    [ -z "$output" ] || fail "hook on $host: $*" "expected no output, got: $output"
-    ok "hook on $host: $*"
+    output=$(with_sys "$host" env -i "$@" </dev/null 2>&1) || status=$?
+    [ $status = 0 ] || fail "hook on $host: ${*##*/}" "expected exit status 0, got $status: $output"
+    [ -z "$output" ] || fail "hook on $host: ${*##*/}" "expected no output, got: $output"
+    ok "hook on $host: ${*##*/}"
+}
+
+# Context switches of --watch so far; and whether it has had none for a moment.
+switches() {
+    awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$watch/status"
+}
+
+calm() {
+    local before
+    before=$(switches)
+    sleep 0.3
+    [ "$(switches)" = "$before" ]
 }
 
 # watch_start HOST [ARGUMENT]…: returns once it is ready; its process id is in $watch

@@ -6,7 +6,6 @@
 make_hosts 2 B
 journal_start
 up() { manager_calls B "$HOOKS/nm-dispatcher" "${1:-ib1}" up; }
-state_before=$(state B | tidy)
 up
 applied=$(state B | tidy)
 

@@ -8,8 +8,6 @@ ip -n B link add other type ifb
 ip -n B address add 10.9.0.1/24 dev other
 ip -n B link set other up
 watch_start B
-switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$watch/status"; }
-calm() { local a; a=$(switches) && sleep 0.3 && [ "$(switches)" = "$a" ]; }
 wait_until 5 calm
 quiet=$(switches)
 for i in $(seq 0 255); do
