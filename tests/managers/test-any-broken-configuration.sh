@@ -19,11 +19,11 @@ up_again() {
 echo "mangae=yes" >>$ROOT/etc/ib-hook/ib-hook.conf
 happens down ib1
 wait_until 5 lacks_address
+wait_until 5 is_named
 event up ib1
 wait_until 10 has_address ib1 172.16.34.2
 expect_contains "the other rail stands" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
 expect_contains "and its table" "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)" "$(our_routes B)"
-wait_until 5 is_named
 
 printf '[interface ib*]\nmanage=yes\n' >$ROOT/etc/ib-hook/ib-hook.conf
 event up_again
