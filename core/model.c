@@ -44,7 +44,11 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
 
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
 {
-    return ibh_ip_compare(a, b) == 0;
+    if (a->family != b->family)
+        return FALSE;
+    return a->family == AF_INET    ? memcmp(a->bytes, b->bytes, 4) == 0
+           : a->family == AF_INET6 ? memcmp(a->bytes, b->bytes, 16) == 0
+                                   : TRUE;
 }
 
 gboolean ibh_ip_is_link_local(const IbhIp *ip)
@@ -58,8 +62,8 @@ IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
 
-    for (guint bit = prefix.length; bit < ibh_ip_bits(ip); bit++)
-        prefix.ip.bytes[bit / 8] &= (guint8) ~(0x80u >> (bit % 8));
+    for (guint byte = prefix.length / 8; byte < ibh_ip_bits(ip) / 8; byte++)
+        prefix.ip.bytes[byte] &= byte == prefix.length / 8 ? (guint8) ~(0xffu >> (prefix.length % 8)) : 0;
     return prefix;
 }
 
@@ -107,17 +111,15 @@ int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
 
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
 {
-    return ibh_prefix_compare(a, b) == 0;
+    return a->length == b->length && ibh_ip_equal(&a->ip, &b->ip);
 }
 
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
 {
-    IbhPrefix cut;
+    guint whole = outer->length / 8, rest = outer->length % 8;
 
-    if (outer->ip.family != ip->family)
-        return FALSE;
-    cut = ibh_prefix(ip, outer->length);
-    return ibh_ip_equal(&cut.ip, &outer->ip);
+    return outer->ip.family == ip->family && memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
+           (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
 }
 
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)

@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 #define LOCK_SECONDS 10
-#define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
+#define PEERS_SWITCH_WITHIN 50000 /* microseconds, after an announcement */
+#define LOCK_SECONDS_OF_A_HOOK 8  /* its caller waits for it */
 
 typedef struct {
     const IbhOptions *options;
@@ -40,6 +41,7 @@ typedef struct {
     IbhSnapshot *snapshot;
     IbhRails *rails;
     IbhAnnouncer announcer;
+    gboolean announced; /* just now: peers may still send to the other NIC */
 } Run;
 
 static void warn(Run *run, const char *message)
@@ -249,14 +251,25 @@ static gboolean announce(Run *run, const IbhOp *op)
     return TRUE;
 }
 
+/* What peers sent before they took notice is on its way: a strict rp_filter would drop it. */
+static void let_peers_switch(Run *run, const IbhOp *op)
+{
+    if (run->announced && op->key == IBH_SYSCTL_RP_FILTER && op->to == 1) {
+        g_usleep(PEERS_SWITCH_WITHIN);
+        run->announced = FALSE;
+    }
+}
+
 static gboolean execute(gpointer data, const IbhOp *op, GError **error)
 {
     Run *run = data;
 
     switch (op->type) {
     case IBH_OP_SYSCTL_SET:
+        let_peers_switch(run, op);
         return ibh_sysctl_write(op->iface, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
+        run->announced = TRUE;
         return announce(run, op);
     default:
         return ibh_netlink_execute(run->netlink, op, error);

@@ -14,4 +14,4 @@ files() { # without git: a released tree, in which only build/ is made
 }
 
 mkdir -p "$target"
-files | while read -r file; do [ ! -e "$file" ] || echo "$file"; done | tar -c -T - | tar -x -C "$target"
+files | while read -r file; do [ ! -e "$file" ] || echo "$file"; done | xargs -d '\n' cp -a --parents -t "$target"

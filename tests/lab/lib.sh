@@ -322,8 +322,7 @@ forget() { # HOST…: their neighbours
 
 # arp_answers NIC TARGET: the NICs of B that answer when A's NIC number NIC asks for B's address number TARGET
 arp_answers() {
-    vm A "arping -q -c 1 -w 1 -I ib$1 -s $(address A "$1") $(address B "$2") || true
-        arping -c 2 -w 2 -I ib$1 -s $(address A "$1") $(address B "$2") || true" |
+    vm A "arping -c 2 -w 2 -I ib$1 -s $(address A "$1") $(address B "$2") || true" |
         sed -n 's/.*\[02:00:00:00:22:0\([0-9a-f]\)\].*/ib\1/p' | sort -u | xargs
 }
 
@@ -334,7 +333,7 @@ learned() {
     forget A B
     for ((i = 0; i < rails; i++)); do
         for ((j = 0; j < rails; j++)); do
-            script+="ping -c 1 -W 1 -I $(address A $i) $(address B $j) & "
+            script+="ping -c 1 -W 2 -I $(address A $i) $(address B $j) & "
         done
     done
     vm A "$script wait" >"$work/pings"
@@ -409,7 +408,7 @@ rdma_ping() {
     said=$(vm A "ping -q -c 1 -W 1 $bind $(address B "$2") >/dev/null
         $counters_script
         for i in $(seq -s ' ' "$times"); do
-            timeout ${RPING_SECONDS:-5} rping -c $bind -a $(address B "$2") -p 9401 -C 10 -v || true
+            timeout ${RPING_SECONDS:-10} rping -c $bind -a $(address B "$2") -p 9401 -C 10 -v || true
         done
         $counters_script")
     b+=$'\n'$(counters B)

@@ -13,7 +13,7 @@ rping_serve 2
 rdma_ping 0 0
 expect_equal "before: RDMA to B's first address comes through" "1 ib0>ib0" "$done $way"
 for attempt in 1 2; do
-    rdma_ping 0 1
+    RPING_SECONDS=4 rdma_ping 0 1
     expect_equal "before: RDMA to B's second address fails (attempt $attempt: $cause)" 0 "$done"
 done
 for host in A B; do sysctl_set $host ib0 ib1 arp_filter=0; done

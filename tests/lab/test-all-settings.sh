@@ -86,7 +86,7 @@ plain
 }
 
 # ---- ib-hook ------------------------------------------------------------------------------------------
-RPING_SECONDS=10
+unset RPING_SECONDS
 for arp in auto strict; do
     for main in keep spread remove; do
         for host in A B; do config $host "[defaults]" "arp=$arp" "main=$main"; done
