@@ -7,10 +7,13 @@
 #   what happens  event COMMAND… (happens COMMAND… where a NIC stays down); then expect_repaired
 #   its journal   own_journal, expect_quiet_journal
 #
-# Environment, set by boot: SYSTEM, MODE (before, hooks, watch), ROOT (its files).
+# Environment, set by boot: SYSTEM, MODE (before, hooks, watch). Its files are in $ROOT.
 managers=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=tests/netns/lib.sh
-declare -F learned_mac >/dev/null || . "$managers/../netns/lib.sh"
+if ! declare -F learned_mac >/dev/null; then
+    # shellcheck source=tests/netns/lib.sh
+    . "$managers/../netns/lib.sh"
+fi
+work=/run/test ROOT=/run/root
 
 # shellcheck disable=SC1090 # one of those beside this file
 case $SYSTEM in
@@ -48,18 +51,18 @@ has_address() { # NIC ADDRESS
 serve_dhcp() {
     local i
     dhcp_stop
-    : >$work/dhcp.hosts
-    for i in 0 1; do echo "$(mac B $i),${*:i+1:1},120" >>$work/dhcp.hosts; done
+    : >"$work/dhcp.hosts"
+    for i in 0 1; do echo "$(mac B $i),${*:i+1:1},120" >>"$work/dhcp.hosts"; done
     nsenter --net=/run/netns/A dnsmasq --conf-file=/dev/null --no-daemon --user=root --port=0 --interface=ib0 --bind-interfaces --dhcp-authoritative \
-        --dhcp-range=172.16.0.0,static,255.255.0.0,120 --dhcp-hostsfile=$work/dhcp.hosts --dhcp-leasefile=$work/dhcp.leases \
+        --dhcp-range=172.16.0.0,static,255.255.0.0,120 --dhcp-hostsfile="$work/dhcp.hosts" --dhcp-leasefile="$work/dhcp.leases" \
         --dhcp-option=3 --dhcp-option=6 --dhcp-option-force=58,3 --dhcp-option-force=59,5 --no-ping \
-        </dev/null >>$work/dhcp.log 2>&1 &
-    echo $! >$work/dhcp.pid
+        </dev/null >>"$work/dhcp.log" 2>&1 &
+    echo $! >"$work/dhcp.pid"
 }
 
 dhcp_stop() {
-    [ ! -e $work/dhcp.pid ] || { kill "$(<$work/dhcp.pid)" && wait "$(<$work/dhcp.pid)" 2>/dev/null; } || true
-    rm -f $work/dhcp.pid $work/dhcp.leases
+    [ ! -e "$work/dhcp.pid" ] || { kill "$(<$work/dhcp.pid)" && wait "$(<$work/dhcp.pid)" 2>/dev/null; } || true
+    rm -f "$work/dhcp.pid" "$work/dhcp.leases"
 }
 
 # ---- what stands there -------------------------------------------------------------------------------
@@ -123,7 +126,8 @@ expect_peer_uses() { # NIC ADDRESS: only this NIC answers for it, its hardware a
     wait_until 5 served "$2"
     expect_equal "$2 from the peer: by $1, of 5" 5 \
         "$(flow_on A --from 172.16.16.1 --to "$2" --expect-server "$1" --expect-iface ib0 --count 5 | jq .right)"
-    kill $pid && wait $pid || true
+    kill $pid
+    wait $pid || true
     expect_equal "learned for $2" "$(mac B "${1#ib}")" "$(learned_mac A "$2" | sort -u)"
 }
 
@@ -133,7 +137,7 @@ served() { # ADDRESS
 
 expect_check() { # "NIC:TABLE:ADDRESS…": exit status 0, and exactly these
     local status=0
-    host /usr/sbin/ib-hook --check --json >$work/check.json || status=$?
+    host /usr/sbin/ib-hook --check --json >"$work/check.json" || status=$?
     expect_equal "ib-hook --check" "0 $1" "$status $(checked_rails $work/check.json)"
 }
 
@@ -153,7 +157,7 @@ happens() {
     remember_journal
     # shellcheck disable=SC2086 # a list of words
     control_stands || ip -n B rule add priority 30001 $CONTROL
-    "$@" >$work/event.log 2>&1 || fail "$*" "$(<$work/event.log)"
+    "$@" >"$work/event.log" 2>&1 || fail "$*" "$(<$work/event.log)"
 }
 
 event() { # COMMAND…: returns when the manager is done with it, and all NICs are up
@@ -212,11 +216,11 @@ own_journal() { # PRIORITY MESSAGE, since the last remember_journal
     host journalctl -b -t ib-hook -o json | jq -r '"\(.PRIORITY) \(.MESSAGE)"' | tail -n +"$(($(<$work/seen) + 1))"
 }
 
-echo 0 >$work/seen
+echo 0 >"$work/seen"
 remember_journal() {
-    echo 0 >$work/seen
-    own_journal | wc -l >$work/seen.new
-    mv $work/seen.new $work/seen
+    echo 0 >"$work/seen"
+    own_journal | wc -l >"$work/seen.new"
+    mv "$work/seen.new" "$work/seen"
 }
 
 expect_quiet_journal() { # no warning of ours

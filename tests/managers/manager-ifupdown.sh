@@ -1,10 +1,12 @@
 # shellcheck shell=bash
 # ifupdown, ifupdown-ng and ifupdown2: /etc/network/interfaces, kept in parts (they include files in different ways).
+# shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/network/interfaces etc/network/parts)
+# shellcheck disable=SC2034 # for lib.sh
 FOREIGN_RULES=kept # when it configures a link
 
 configure() {
-    mkdir -p $ROOT/etc/network/parts
+    mkdir -p "$ROOT/etc/network/parts"
     stanza lo "iface lo inet loopback"
     static eth0 10.9.0.34/24
     static ib0 172.16.34.1/16
@@ -13,7 +15,7 @@ configure() {
 
 stanza() { # NIC LINE…
     printf '%s\n' "auto $1" "${@:2}" >"$ROOT/etc/network/parts/$1"
-    cat $ROOT/etc/network/parts/* >$ROOT/etc/network/interfaces
+    cat "$ROOT/etc/network/parts"/* >"$ROOT/etc/network/interfaces"
 }
 
 static() { # NIC ADDRESS [LINE…]

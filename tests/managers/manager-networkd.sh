@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 # systemd-networkd: one .network file per NIC.
+# shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/systemd/network)
+# shellcheck disable=SC2034 # for lib.sh
 FOREIGN_RULES=gone # when it configures a link
 
 configure() {
     network ib0 Address=172.16.34.1/16
     network ib1 Address=172.16.34.2/16
     network eth0 Address=10.9.0.34/24
-    chroot $ROOT systemctl --quiet enable systemd-networkd
+    chroot "$ROOT" systemctl --quiet enable systemd-networkd
 }
 
 network() { # NIC LINE…

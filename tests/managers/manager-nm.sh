@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # NetworkManager: one profile per NIC, named like it.
+# shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/NetworkManager/system-connections)
+# shellcheck disable=SC2034 # for lib.sh
 FOREIGN_RULES=kept # when it configures a link
 
 configure() {
@@ -8,12 +10,12 @@ configure() {
     profile ib1 172.16.34.2/16
     profile eth0 10.9.0.34/24
     # A veth with such a name would be left alone.
-    mkdir -p $ROOT/etc/udev/rules.d
-    ln -sf /dev/null $ROOT/etc/udev/rules.d/85-nm-unmanaged.rules
+    mkdir -p "$ROOT/etc/udev/rules.d"
+    ln -sf /dev/null "$ROOT/etc/udev/rules.d/85-nm-unmanaged.rules"
 }
 
 profile() { # NIC ADDRESS
-    local file=$ROOT/etc/NetworkManager/system-connections/$1.nmconnection
+    local file="$ROOT/etc/NetworkManager/system-connections/$1.nmconnection"
     printf '%s\n' "[connection]" "id=$1" "type=ethernet" "interface-name=$1" \
         "[ipv4]" "method=manual" "address1=$2" "[ipv6]" "method=disabled" >"$file"
     chmod 0600 "$file"

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 only nm-1.42
 
+# shellcheck disable=SC2016 # for the inner shell
 printf '#!/bin/sh\n[ "$IFACE" != ib1 ] || echo "$METHOD" >>/run/if-up.d\n' >$ROOT/etc/network/if-up.d/witness
 chmod 0755 $ROOT/etc/network/if-up.d/witness
 happens down ib1
