@@ -118,21 +118,18 @@ expect_rails_right() { # WHAT ["NIC:TABLE:ADDRESS…"]: in the end, and the traf
 }
 
 expect_peer_uses() { # NIC ADDRESS: only this NIC answers for it, its hardware address is learned, and traffic takes it
-    local pid
     forget A
     expect_equal "who answers for $2" "$1" "$(arp_answers A ib0 172.16.16.1 B "$2")"
-    nsenter --net=/run/netns/B "$FLOW" serve >/dev/null &
-    pid=$!
-    wait_until 5 served "$2"
+    serve B
     expect_equal "$2 from the peer: by $1, of 5" 5 \
         "$(flow_on A --from 172.16.16.1 --to "$2" --expect-server "$1" --expect-iface ib0 --count 5 | jq .right)"
-    kill $pid
-    wait $pid || true
+    serve_no_more
     expect_equal "learned for $2" "$(mac B "${1#ib}")" "$(learned_mac A "$2" | sort -u)"
 }
 
-served() { # ADDRESS
-    [ "$(flow_on A --from 172.16.16.1 --to "$1" --expect-server any --expect-iface any --count 1 | jq .received)" = 1 ]
+serve_no_more() {
+    kill "$(<"$work/server.B")"
+    wait_until 5 eval "! kill -0 $(<"$work/server.B") 2>/dev/null"
 }
 
 expect_check() { # "NIC:TABLE:ADDRESS…": exit status 0, and exactly these
