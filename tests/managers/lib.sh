@@ -47,6 +47,17 @@ has_address() { # NIC ADDRESS
     [[ $(ip -n B -4 -o address show dev "$1") == *" $2/"* ]]
 }
 
+# traffic_from_peer: traffic_start between hosts that know each other: nothing is lost for a neighbour that has to be found
+# first.
+traffic_from_peer() {
+    local i j
+    serve B
+    for i in 1 2; do
+        for j in 1 2; do on A ping -q -n -c 1 -W 2 -I 172.16.16.$i 172.16.34.$j >/dev/null; done
+    done
+    traffic_start
+}
+
 # serve_dhcp ADDRESS ADDRESS: what ib0 and ib1 get from now on. Asked for again every 3 s; leases of before are unknown.
 serve_dhcp() {
     local i

@@ -4,9 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 only nm-1.42 networkd-252 ifupdown
 
-serve B
-# shellcheck disable=SC2119 # it has none
-traffic_start
+traffic_from_peer
 host dpkg -i /root/ib-hook.deb
 settle "$RAILS"
 traffic_stop

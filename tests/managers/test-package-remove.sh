@@ -7,9 +7,7 @@ before=$(state B)
 host dpkg -i /root/ib-hook.deb
 settle "$RAILS"
 
-serve B
-# shellcheck disable=SC2119 # it has none
-traffic_start
+traffic_from_peer
 for i in 1 2; do # not bound to an address, too
     flow_on A --to 172.16.34.$i --expect-server any --expect-iface any --rate 500 --started "$work/unbound.$i" \
         --stop-file "$work/stop" >"$work/stream.unbound.$i" &

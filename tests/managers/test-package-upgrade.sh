@@ -18,9 +18,7 @@ rm "$ROOT/etc/networkd-dispatcher/off.d/50-ib-hook"
 ln -sf /dev/null "$ROOT/etc/networkd-dispatcher/degraded.d/50-ib-hook"
 watched=$(host systemctl is-active ib-hook-watch || true)
 
-serve B
-# shellcheck disable=SC2119 # it has none
-traffic_start
+traffic_from_peer
 ip -n B monitor rule route >"$work/monitor" &
 monitor=$!
 host dpkg -i /root/newer.deb
