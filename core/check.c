@@ -52,6 +52,11 @@ static void find(Check *check, const char *iface, IbhSeverity severity, const ch
     g_ptr_array_add(check->findings, finding);
 }
 
+static char version(int family) /* ip -4, ip -6 */
+{
+    return family == AF_INET6 ? '6' : '4';
+}
+
 gboolean ibh_check_is_ok(const GPtrArray *findings, const char *iface)
 {
     for (guint i = 0; i < findings->len; i++) {
@@ -372,7 +377,8 @@ static void judge_answer(Check *check, const IbhQuestion *question)
         find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
              "the kernel drops what %s sends to %s by %s (rp_filter, own or of all)", from, to, iface);
     } else if (question->kind == IBH_ASK_LOCAL && (answer->error || answer->type != RTN_LOCAL)) {
-        find(check, iface, IBH_ERROR, "local-rule-late", g_strdup("ip rule add priority 0 from all lookup local"),
+        find(check, iface, IBH_ERROR, "local-rule-late",
+             g_strdup_printf("ip -%c rule add priority 0 from all lookup local", version(answer->from.family)),
              "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
              "too "
              "late",
@@ -421,7 +427,7 @@ static void judge_foreign_rules(Check *check, const IbhNic *nic)
 
         if (can_match(check, rule, nic))
             find(check, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
-                 g_strdup_printf("ip rule show priority %u", rule->priority),
+                 g_strdup_printf("ip -%c rule show priority %u", version(rule->family), rule->priority),
                  "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic",
                  rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
                  rule->selectors ? " …" : "", rule->table);
@@ -491,11 +497,31 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
             if (!is_asked_about(check->rails, route->family) || has_better_default(routes, route))
                 continue;
             find(check, nic->link->name, IBH_ERROR, "main-error-route",
-                 g_strdup_printf("ip -%c route show table main exact default", route->family == AF_INET6 ? '6' : '4'),
+                 g_strdup_printf("ip -%c route show table main exact default", version(route->family)),
                  "main has a default route that is an error, and it comes before the gateway in table %u", nic->table);
             return;
         }
     }
+}
+
+/* gateway=ADDRESS that the rail cannot reach gives it no default route. */
+static void judge_gateway(Check *check, const IbhNic *nic)
+{
+    const IbhIp *gateway = &nic->settings.gateway_ip;
+    g_autoptr(GArray) wanted = NULL;
+    char text[IBH_IP_STRLEN];
+
+    if (nic->settings.gateway != IBH_GATEWAY_ADDRESS || !is_asked_about(check->rails, gateway->family))
+        return;
+    wanted = ibh_want_routes(check->rails, nic);
+    for (guint i = 0; i < wanted->len; i++) {
+        if (ibh_ip_equal(&g_array_index(wanted, IbhRoute, i).gateway, gateway))
+            return;
+    }
+    find(
+        check, nic->link->name, IBH_ERROR, "route-missing", command_for("ip address show", nic->link->name),
+        "gateway=%s is in no subnet of this NIC, so table %u has no default route: choose one that is, or gateway=auto",
+        ibh_ip_format(gateway, text), nic->table);
 }
 
 /* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
@@ -660,6 +686,7 @@ static void judge_rail(Check *check, const IbhNic *nic)
     if (is_asked_about(check->rails, AF_INET))
         judge_sysctls(check, nic);
     judge_errors_in_main(check, nic);
+    judge_gateway(check, nic);
     judge_manager(check, nic);
     judge_scripts(check, nic);
     judge_duplicates(check, nic);
@@ -682,7 +709,8 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
     case IBH_NIC_BLOCKED:
         find(check, iface, IBH_ERROR, nic->code,
              g_str_equal(nic->code, "table-clash") ? g_strdup("choose a table= outside of 941 and on")
-                                                   : g_strdup("ip rule add priority 0 from all lookup local"),
+                                                   : g_strdup("ip -4 rule add priority 0 from all lookup local; "
+                                                              "ip -6 rule add priority 0 from all lookup local"),
              "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:

@@ -25,7 +25,7 @@ for arp in auto strict; do
 arp=$arp
 main=$main")
         peer_holds_wrong_mac
-        traffic_start $RATE
+        traffic_start "$RATE"
         peer_holds_wrong_mac
         hook B --config "$file" --apply >/dev/null
         wait_until 2 both_learned_right

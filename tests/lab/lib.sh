@@ -130,7 +130,7 @@ vm_start() { # NAME NICS [OPTION]…
     setpriv --pdeathsig KILL qemu-system-x86_64 -nodefaults -no-user-config -nographic -no-reboot \
         -accel tcg,thread=multi -cpu max -smp 1 -m "$memory" \
         -kernel "$lab/vmlinuz" -initrd "$work/$name/initrd" \
-        -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off random.trust_cpu=on $append" \
+        -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off no_timer_check random.trust_cpu=on $append" \
         -serial "file:$consoles/$name.log" -device virtio-rng-pci \
         -device virtio-serial -chardev "pipe,id=control,path=$work/$name/control" \
         -device virtserialport,chardev=control,name=control \

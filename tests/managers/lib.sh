@@ -55,6 +55,7 @@ traffic_from_peer() {
     for i in 1 2; do
         for j in 1 2; do on A ping -q -n -c 1 -W 2 -I 172.16.16.$i 172.16.34.$j >/dev/null; done
     done
+    # shellcheck disable=SC2119 # none of its arguments are ours
     traffic_start
 }
 
