@@ -152,10 +152,22 @@ check-lab:
 	@$(MAKE) -s -j2 all
 	@tests/lab/run
 
+# The .deb in real network managers: systems of Debian packages, booted by systemd-nspawn. Root only.
+check-managers:
+	@packaging/deps.sh build managers
+	@$(MAKE) -s -j2 all tools
+	@$(MAKE) -s deb
+	@tests/managers/run
+
 # ---- static checks -------------------------------------------------------------------------------
 
+<<<<<<< HEAD
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/lab/ipoib/*.c)
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/managers/images tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
+=======
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
+>>>>>>> main
 
 lint:
 	@packaging/deps.sh lint
@@ -171,6 +183,10 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
+<<<<<<< HEAD
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab lint \
+=======
 .PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-lab lint fuzz fuzzers coverage \
+>>>>>>> main
         unit-tests tools clean
 .SECONDARY:

@@ -34,6 +34,7 @@ typedef struct {
 
     IbhConfig *config;
     gboolean bad_config; /* and the defaults stand in for it */
+    gboolean refused;    /* by the kernel: some operation */
     IbhNetlink *netlink;
     IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
     IbhState *on_file; /* what is remembered, before anything of it was forgotten */
@@ -480,6 +481,7 @@ static int run_change(Run *run)
         (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
     for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
         run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
+    run->refused = outcome->errors->len > 0;
     report.done = outcome->done;
     report.errors = outcome->errors;
     text = run->writer->change(&report, &run->style);
@@ -655,13 +657,30 @@ void ibh_reconcile_clear(IbhReconcile *how)
     how->port = 0;
 }
 
-int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+static int reconcile(IbhReconcile *how, GString *out, GString *warnings, gboolean *refused)
 {
     const IbhOptions options = {.action = IBH_ACTION_APPLY,
                                 .config = (char *)(guintptr)how->config,
                                 .sysfs = (char *)(guintptr)(how->sysfs ? how->sysfs : "/sys")};
     Run run = {.options = &options, .how = how, .writer = &ibh_log_writer, .out = out, .warnings = warnings};
+    int status;
 
     ibh_reconcile_clear(how);
-    return run_all(&run);
+    status = run_all(&run);
+    *refused = run.refused;
+    return status;
+}
+
+/* An address that its manager takes away while a plan runs makes the kernel refuse a route: whether it is an error, a
+ * second look says. */
+int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+{
+    const gsize before = warnings->len;
+    gboolean refused = FALSE;
+    int status = reconcile(how, out, warnings, &refused);
+
+    if (!refused)
+        return status;
+    g_string_truncate(warnings, before);
+    return reconcile(how, out, warnings, &refused);
 }
