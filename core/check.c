@@ -25,7 +25,7 @@ const char *ibh_severity_name(IbhSeverity severity)
     return names[severity];
 }
 
-static void finding_free(gpointer data)
+void ibh_finding_free(gpointer data)
 {
     IbhFinding *finding = data;
 
@@ -650,7 +650,7 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
 {
     Check check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
 
-    check.findings = g_ptr_array_new_with_free_func(finding_free);
+    check.findings = g_ptr_array_new_with_free_func(ibh_finding_free);
     for (guint i = 0; i < plan->ops->len; i++)
         judge_op(&check, g_ptr_array_index(plan->ops, i));
     for (guint i = 0; i < questions->len; i++)

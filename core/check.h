@@ -18,6 +18,8 @@ typedef struct {
     char *fix; /* a command, or what to do */
 } IbhFinding;
 
+void ibh_finding_free(gpointer finding);
+
 typedef enum {
     IBH_ASK_LEAVES,  /* what the rail's address sends to a neighbour leaves by the rail */
     IBH_ASK_ARRIVES, /* what a neighbour sends to it by the rail is accepted */

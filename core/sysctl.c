@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define CONF "/proc/sys/net/ipv4/conf"
@@ -39,6 +40,12 @@ void ibh_sysctl_read_all(int values[IBH_N_SYSCTLS])
 int ibh_sysctl_read_hash_policy(void)
 {
     return read_number("/proc/sys/net/ipv4/fib_multipath_hash_policy");
+}
+
+int ibh_sysctl_read_neighbour_limit(int family)
+{
+    return read_number(family == AF_INET6 ? "/proc/sys/net/ipv6/neigh/default/gc_thresh3"
+                                          : "/proc/sys/net/ipv4/neigh/default/gc_thresh3");
 }
 
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error)
