@@ -382,12 +382,17 @@ static gboolean take_delivered(Prober *prober, const Socket *sock, int family)
     return TRUE;
 }
 
+static gsize get16(const guint8 *at)
+{
+    return (gsize)at[0] << 8 | at[1];
+}
+
 static gboolean take_seen(Prober *prober, int fd, int family)
 {
     gboolean six = family == AF_INET6;
     Packet packet;
     IbhProbeReply reply = {.id = prober->probe->id};
-    gsize offset = 40;
+    gsize offset = 40, total;
 
     if (!receive(fd, &packet))
         return FALSE;
@@ -397,8 +402,11 @@ static gboolean take_seen(Prober *prober, int fd, int family)
     reply.from = to_ip(family, packet.bytes + (six ? 8 : 12));
     reply.to = to_ip(family, packet.bytes + (six ? 24 : 16));
     reply.ifindex = packet.from.link.sll_ifindex;
+    total = six ? 40 + get16(packet.bytes + 4) : get16(packet.bytes + 2);
+    if (total < offset || total > packet.length) /* less: behind it is what fills up a short frame */
+        return TRUE;
     reply.icmp = packet.bytes + offset;
-    reply.length = MIN(packet.length, offset + IBH_PROBE_PACKET) - offset; /* behind it, what fills up a short frame */
+    reply.length = total - offset;
     reply.sender = packet.from.room + offsetof(struct sockaddr_ll, sll_addr);
     reply.sender_len = MIN(packet.from.link.sll_halen, IBH_LLADDR_MAX);
     ibh_probe_seen(prober->probe, &reply);

@@ -563,10 +563,10 @@ static void put_list(GString *out, const IbhProbe *probe, const IbhStyle *style)
         if (!pair->faults && !style->verbose)
             continue;
         text = describe_pair(probe, pair);
+        if (before)
+            g_string_append_c(out, before->peer == pair->peer ? ',' : '\n');
         if (!before || before->peer != pair->peer)
-            putf(out, style, NULL, "%s%s:", before ? "\n" : "", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
-        else
-            g_string_append_c(out, ',');
+            putf(out, style, NULL, "%s:", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
         putf(out, style, NULL, " %s ", ibh_probe_source(probe, pair)->nic->link->name);
         put(out, style, fault_color(pair), text);
         before = pair;

@@ -521,6 +521,23 @@ expect_matrix_wrong() { # WHAT
     ok "$1: only $(grep -c ' right: ' <<<"$got" || true) of ten pairs are right"
 }
 
+# capture_echoes HOST NUMBER COMMAND…: the echo requests that leave HOST while it runs, so many: $work/echoes, a line
+# each: time NIC source peer
+capture_echoes() {
+    nsenter --net="/run/netns/$1" tcpdump -n -l -i any -tt -B 8192 --immediate-mode 'icmp[0] == 8' >$work/captured 2>$work/tcpdump &
+    local dump=$!
+    wait_until 5 grep -q "listening on" $work/tcpdump
+    "${@:3}"
+    wait_until 5 echoes_are "$2"
+    kill $dump
+    wait $dump || true
+}
+
+echoes_are() {
+    sed -n 's/^\([0-9.]*\) \([^ ]*\) *Out *IP \([0-9.]*\) > \([0-9.]*\): ICMP echo request.*/\1 \2 \3 \4/p' $work/captured >$work/echoes
+    [ "$(wc -l <$work/echoes)" -ge "$1" ]
+}
+
 # traffic_start: 500 packets/s from each of A's addresses to each of B's, and one TCP connection to each of B's, until
 # traffic_stop. Returns once all have had a reply.
 traffic=()
