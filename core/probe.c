@@ -10,13 +10,19 @@
 
 /* ---- who is asked, from where ---- */
 
-static gboolean contains(const GArray *ips, const IbhIp *ip)
+static guint hash_ip(gconstpointer data)
 {
-    for (guint i = 0; i < ips->len; i++) {
-        if (ibh_ip_equal(&g_array_index(ips, IbhIp, i), ip))
-            return TRUE;
-    }
-    return FALSE;
+    const IbhIp *ip = data;
+    guint hash = (guint)ip->family;
+
+    for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
+        hash = hash * 31 + ip->bytes[i];
+    return hash;
+}
+
+static gboolean equal_ips(gconstpointer a, gconstpointer b)
+{
+    return ibh_ip_equal(a, b);
 }
 
 /* One list for all hosts of a fabric names this one, too. */
@@ -26,8 +32,10 @@ static void take_peers(IbhProbe *probe, const GArray *peers)
         const IbhIp *ip = &g_array_index(peers, IbhIp, i);
         GArray *list = ibh_rails_holder(probe->rails, ip) ? probe->own : probe->peers;
 
-        if ((!probe->rails->family || probe->rails->family == ip->family) && !contains(list, ip))
-            g_array_append_val(list, *ip);
+        if ((probe->rails->family && probe->rails->family != ip->family) || g_hash_table_contains(probe->numbers, ip))
+            continue;
+        g_array_append_val(list, *ip);
+        g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(list->len - 1));
     }
 }
 
@@ -114,6 +122,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError
     probe->peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->own = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
+    probe->numbers = g_hash_table_new_full(hash_ip, equal_ips, g_free, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->count = options->count;
     probe->interval = options->interval;
@@ -146,6 +155,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->own);
     g_array_unref(probe->sources);
     g_array_unref(probe->pairs);
+    g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     g_free(probe->echoes);
     g_free(probe);
@@ -171,7 +181,7 @@ static const IbhLink *link_of(const IbhProbe *probe, const IbhProbePair *pair)
     return ibh_probe_source(probe, pair)->nic->link;
 }
 
-const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer)
+static IbhProbePair *find_pair(const IbhProbe *probe, int ifindex, guint peer)
 {
     guint low = 0, high = probe->pairs->len;
 
@@ -184,10 +194,15 @@ const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, gui
             high = middle;
     }
     for (; low < probe->pairs->len && pair_at(probe, low)->peer == peer; low++) {
-        if (ibh_probe_source(probe, pair_at(probe, low))->nic == nic)
+        if (link_of(probe, pair_at(probe, low))->ifindex == ifindex)
             return pair_at(probe, low);
     }
     return NULL;
+}
+
+const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer)
+{
+    return find_pair(probe, nic->link->ifindex, peer);
 }
 
 /* ---- the schedule ---- */
@@ -354,6 +369,32 @@ void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply)
 
 /* ---- neighbours ---- */
 
+static gboolean has_answer(const IbhProbePair *pair, const IbhArpReply *reply)
+{
+    for (guint i = 0; i < pair->answers; i++) {
+        if (memcmp(pair->answer[i], reply->lladdr, reply->lladdr_len) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    gpointer number;
+    IbhProbePair *pair;
+
+    if (!g_hash_table_lookup_extended(probe->numbers, &reply->from, NULL, &number) ||
+        ibh_rails_holder(probe->rails, &reply->from))
+        return;
+    pair = find_pair(probe, ifindex, GPOINTER_TO_UINT(number));
+    if (!pair || !ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to) ||
+        reply->lladdr_len != link_of(probe, pair)->lladdr_len || has_answer(pair, reply) ||
+        pair->answers == G_N_ELEMENTS(pair->answer))
+        return;
+    pair->answer_len = reply->lladdr_len;
+    memcpy(pair->answer[pair->answers++], reply->lladdr, reply->lladdr_len);
+}
+
 static int compare_neighbours(gconstpointer a, gconstpointer b)
 {
     const IbhNeighbour *one = a, *other = b;
@@ -446,6 +487,8 @@ static void judge_flux(const IbhProbe *probe)
     for (guint i = 0; i < probe->pairs->len; i++) {
         IbhProbePair *pair = pair_at(probe, i);
 
+        if (pair->answers > 1)
+            blame(pair, IBH_PROBE_FLUX);
         if (pair->on_link && pair->lladdr_len && ibh_probe_peer(probe, pair)->family == AF_INET)
             g_ptr_array_add(known, pair);
     }
@@ -500,6 +543,10 @@ static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeF
             return g_strdup_printf("%s (%s)", ip, g_strerror(pair->route.error));
         link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
         return g_strdup_printf("%s (%s)", ip, link ? link->name : "another interface");
+    case IBH_PROBE_FLUX:
+        if (pair->answers > 1)
+            return g_strdup_printf("%s (several)", ip);
+        return g_strdup(ip);
     default:
         return g_strdup(ip);
     }
@@ -542,8 +589,8 @@ static const char *const meanings[IBH_PROBE_N_FAULTS] = {
     [IBH_PROBE_LOST] = "no reply: the peer is down, on another wire, or drops it",
     [IBH_PROBE_ROUTE] = "the echo was sent by this NIC, but what this address sends by itself leaves by the one named",
     [IBH_PROBE_REPLY] = "the reply came in by the NIC named: the peer holds its hardware address for this one's",
-    [IBH_PROBE_FLUX] = "ARP flux on the peer's side: these addresses answer with one hardware address, so only one of "
-                       "the peer's NICs is used (or they all belong to one NIC of it)",
+    [IBH_PROBE_FLUX] = "ARP flux on the peer's side: several hardware addresses answer for one address, or one answers "
+                       "for several, so peers use the wrong NIC (unless those addresses are all of one NIC)",
     [IBH_PROBE_PEER_SENDER] =
         "the peer replies by another NIC than the one that has the address: its own routing mixes "
         "its rails",

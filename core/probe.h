@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "arp.h"
 #include "check.h"
 #include "options.h"
 
@@ -25,7 +26,7 @@ typedef enum {
     IBH_PROBE_LOST,        /* no reply to some or all */
     IBH_PROBE_ROUTE,       /* without a device named, this host sends it by another NIC */
     IBH_PROBE_REPLY,       /* the reply came in by another NIC */
-    IBH_PROBE_FLUX,        /* another peer has the same hardware address here */
+    IBH_PROBE_FLUX,        /* two hardware addresses answer for it, or another peer has the same one */
     IBH_PROBE_PEER_SENDER, /* the reply came from another hardware address than the request went to */
     IBH_PROBE_N_FAULTS
 } IbhProbeFault;
@@ -51,6 +52,9 @@ typedef struct {
     guint lladdr_len;
     guint8 sender[IBH_LLADDR_MAX]; /* from which the last reply came */
     guint sender_len;
+    guint8 answer[2][IBH_LLADDR_MAX]; /* to ARP: the first two different ones */
+    guint answer_len;                 /* of each; 0: none */
+    guint answers;
     guint faults; /* bits: 1 << IbhProbeFault */
 } IbhProbePair;
 
@@ -66,6 +70,7 @@ typedef struct {
     GArray *own;          /* IbhIp: peers that are this host's addresses, left out */
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, by peer */
+    GHashTable *numbers;  /* IbhIp → index into peers */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
     gint64 interval, timeout; /* µs */
@@ -111,6 +116,8 @@ typedef struct {
 gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now);
 /* One that came in, whatever became of it. */
 void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply);
+/* An answer to ARP, which came in there. */
+void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
 /* What the neighbour table holds: IbhNeighbour. */
 void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbours);
 

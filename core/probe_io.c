@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
@@ -20,6 +21,7 @@
 
 #define READ_MAX 64      /* packets of one socket at a time: a flood does not keep us from sending, nor from ending */
 #define RECEIVE_SIZE 256 /* longer than any reply of ours: what is cut short is none */
+#define ARP_TIMEOUT (G_USEC_PER_SEC / 4)
 #define CONTROL_SIZE 128 /* may hold more than we asked for */
 #define PROGRESS_EVERY (G_USEC_PER_SEC / 5)
 
@@ -36,6 +38,7 @@ typedef struct {
     IbhNetlink *netlink;
     gboolean progress;
     Socket *sockets; /* one per source */
+    int arp;         /* a packet socket of ARP; -1: not allowed, or not needed */
     int seen[2];     /* packet sockets, IPv4 and IPv6: what comes in, even if it is dropped then; -1: not allowed */
     gint64 last_sent;
     gint64 told;
@@ -190,16 +193,30 @@ static gboolean open_socket(Prober *prober, Socket *sock, const IbhProbeSource *
     return TRUE;
 }
 
-/* Replies that rp_filter or a firewall drops are seen here and nowhere else. Without: they count as lost. */
-static int open_packet_socket(const IbhProbe *probe, int family)
+static void filter_arp(int fd)
 {
-    int protocol = family == AF_INET6 ? ETH_P_IPV6 : ETH_P_IP;
+    const struct sock_filter steps[] = {
+        LOAD(BPF_H, BPF_ABS, 6),
+        UNLESS(ARPOP_REPLY, 1),
+        BPF_STMT(BPF_RET | BPF_K, TAKE),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+
+    attach(fd, steps, G_N_ELEMENTS(steps));
+}
+
+/* Replies that rp_filter or a firewall drops are seen here and nowhere else (without: they count as lost), and so is
+ * who answers ARP beside the one that the kernel believes. */
+static int open_packet_socket(const IbhProbe *probe, int protocol)
+{
     struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons((guint16)protocol)};
     int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* nothing comes before it is bound */
 
     if (fd < 0)
         return -1;
-    if (family == AF_INET6)
+    if (protocol == ETH_P_ARP)
+        filter_arp(fd);
+    else if (protocol == ETH_P_IPV6)
         filter6(probe, fd, 40);
     else
         filter4(probe, fd);
@@ -226,12 +243,12 @@ static gboolean open_all(Prober *prober, GError **error)
         if (!open_socket(prober, &prober->sockets[i], &g_array_index(probe->sources, IbhProbeSource, i), error))
             return FALSE;
     }
-    for (int six = 0; six <= 1; six++) {
-        int family = six ? AF_INET6 : AF_INET;
-
-        if (uses_family(probe, family))
-            prober->seen[six] = open_packet_socket(probe, family);
+    if (uses_family(probe, AF_INET)) {
+        prober->seen[0] = open_packet_socket(probe, ETH_P_IP);
+        prober->arp = open_packet_socket(probe, ETH_P_ARP);
     }
+    if (uses_family(probe, AF_INET6))
+        prober->seen[1] = open_packet_socket(probe, ETH_P_IPV6);
     return TRUE;
 }
 
@@ -245,6 +262,8 @@ static void close_all(Prober *prober)
         if (prober->seen[i] >= 0)
             close(prober->seen[i]);
     }
+    if (prober->arp >= 0)
+        close(prober->arp);
     g_free(prober->sockets);
 }
 
@@ -292,6 +311,25 @@ static void send_echo(Prober *prober, guint i, guint number)
         prober->sent++;
     }
     prober->last_sent = before;
+}
+
+/* Address is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */
+static void send_arp(Prober *prober, guint i)
+{
+    const IbhProbePair *pair = &g_array_index(prober->probe->pairs, IbhProbePair, i);
+    const IbhProbeSource *source = ibh_probe_source(prober->probe, pair);
+    const IbhLink *link = source->nic->link;
+    guint8 frame[IBH_ARP_MAX];
+    gsize length = ibh_arp_request(link, &source->ip, ibh_probe_peer(prober->probe, pair), frame);
+    Address to = {.link = {.sll_family = AF_PACKET,
+                           .sll_protocol = htons(ETH_P_ARP),
+                           .sll_ifindex = link->ifindex,
+                           .sll_halen = (guint8)link->lladdr_len}};
+
+    memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
+    if (length)
+        (void)sendto(prober->arp, frame, length, 0, &to.generic, sizeof to); /* a NIC that is down is told of anyway */
+    prober->last_sent = now();
 }
 
 /* ---- receiving ---- */
@@ -413,9 +451,24 @@ static gboolean take_seen(Prober *prober, int fd, int family)
     return TRUE;
 }
 
+static gboolean take_arp(Prober *prober)
+{
+    Packet packet;
+    IbhArpReply reply;
+
+    if (!receive(prober->arp, &packet))
+        return FALSE;
+    if (packet.length <= sizeof packet.bytes && packet.from.link.sll_pkttype == PACKET_HOST &&
+        ibh_arp_parse_reply(packet.bytes, packet.length, &reply))
+        ibh_probe_answered(prober->probe, packet.from.link.sll_ifindex, &reply);
+    return TRUE;
+}
+
 /* What came in is read before what was delivered: so whatever was not delivered by then was dropped. */
 static void take_all(Prober *prober)
 {
+    for (int n = 0; prober->arp >= 0 && n < READ_MAX && take_arp(prober);)
+        n++;
     for (int six = 0; six <= 1; six++) {
         int n = 0;
 
@@ -434,15 +487,15 @@ static void take_all(Prober *prober)
 static void wait_for(Prober *prober, gint64 until)
 {
     guint n = prober->probe->sources->len;
-    g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 2);
+    g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 3);
     gint64 left = MAX(until - now(), 0);
     struct timespec limit = {.tv_sec = left / G_USEC_PER_SEC, .tv_nsec = left % G_USEC_PER_SEC * 1000};
 
-    for (guint i = 0; i < n + 2; i++) {
-        fds[i].fd = i < n ? prober->sockets[i].fd : prober->seen[i - n];
+    for (guint i = 0; i < n + 3; i++) {
+        fds[i].fd = i < n ? prober->sockets[i].fd : i < n + 2 ? prober->seen[i - n] : prober->arp;
         fds[i].events = POLLIN;
     }
-    (void)ppoll(fds, n + 2, &limit, NULL);
+    (void)ppoll(fds, n + 3, &limit, NULL);
 }
 
 /* ---- progress ---- */
@@ -510,14 +563,31 @@ static void ask_wave(Prober *prober, guint first, guint pairs)
     take_all(prober); /* both of a reply: as it came in, and as it was delivered */
 }
 
-/* Until the kernel may collect what the wave before left in its neighbour table. */
-static void pause_until(Prober *prober, gint64 until)
+static void pass(Prober *prober, gint64 until, const char *doing)
 {
     while (now() < until) {
         wait_for(prober, MIN(until, now() + PROGRESS_EVERY));
         take_all(prober);
-        tell(prober, ", waiting for room in the neighbour table");
+        tell(prober, doing);
     }
+}
+
+/* The kernel believes the first that answers, and asks again only when its entry is old. With ARP flux several answer:
+ * so all are asked, and all that answer are heard. */
+static void ask_arp(Prober *prober, guint first, guint pairs)
+{
+    const IbhProbe *probe = prober->probe;
+
+    for (guint i = first; prober->arp >= 0 && i < first + pairs; i++) {
+        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
+
+        if (!pair->on_link || ibh_probe_peer(probe, pair)->family != AF_INET)
+            continue;
+        pass(prober, prober->last_sent + IBH_PROBE_SPACING, ", asking who answers ARP");
+        send_arp(prober, i);
+    }
+    if (prober->arp >= 0)
+        pass(prober, prober->last_sent + MIN(probe->timeout, ARP_TIMEOUT), ", asking who answers ARP");
 }
 
 static gboolean ask_all(Prober *prober, GError **error)
@@ -530,7 +600,7 @@ static gboolean ask_all(Prober *prober, GError **error)
     for (guint first = 0; first < probe->pairs->len; first += pairs) {
         g_array_set_size(neighbours, 0);
         if (before)
-            pause_until(prober, before + IBH_PROBE_PAUSE);
+            pass(prober, before + IBH_PROBE_PAUSE, ", waiting for room in the neighbour table");
         else if (!read_neighbours(prober, neighbours, used, error))
             return FALSE;
         pairs = ibh_probe_wave(probe, first, used);
@@ -540,6 +610,7 @@ static gboolean ask_all(Prober *prober, GError **error)
         if (!read_neighbours(prober, neighbours, (guint[2]){0}, error))
             return FALSE;
         ibh_probe_learn(probe, first, pairs, neighbours);
+        ask_arp(prober, first, pairs);
     }
     return TRUE;
 }
@@ -556,7 +627,7 @@ static gboolean ask_routes(Prober *prober, GError **error)
 
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, gboolean progress, GError **error)
 {
-    Prober prober = {.probe = probe, .netlink = netlink, .progress = progress, .seen = {-1, -1}};
+    Prober prober = {.probe = probe, .netlink = netlink, .progress = progress, .arp = -1, .seen = {-1, -1}};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
     gboolean done;
 
