@@ -25,6 +25,16 @@ expect_equal "ARP is right, the peer's routing is not" "$(mac B 1) $(mac B 0)" \
     "$(json '[.pairs[] | "\(.peer_lladdr) \(.reply_lladdr)"] | unique | join(" ")')"
 expect_equal "found" "peer-replies-other-nic" "$(json '[.pairs[].problems[]] | unique | join(" ")')"
 
+# Rules, but ARP as the kernel has it: whoever answers first wins. Here the right one did, but the other one answers, too.
+rails_by_hand B 2
+for nic in ib0 ib1; do
+    sysctl_set B $nic arp_ignore 0
+    for i in 1 2; do ip -n A neigh replace 172.16.34.$i lladdr "$(mac B $((i - 1)))" dev $nic nud reachable; done
+done
+expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
+expect_equal "nothing is wrong yet, but with ARP" "peer-flux" "$(json '[.pairs[].problems[]] | unique | join(" ")')"
+expect_contains "which is said" "172.16.34.2 (several)" "$(json '.findings[0].message')"
+
 expect_hook 0 B --apply
 forget A B
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --json
