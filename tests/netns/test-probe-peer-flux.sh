@@ -26,7 +26,7 @@ expect_equal "ARP is right, the peer's routing is not" "$(mac B 1) $(mac B 0)" \
 expect_equal "found" "peer-replies-other-nic" "$(json '[.pairs[].problems[]] | unique | join(" ")')"
 
 # Rules, but ARP as the kernel has it: whoever answers first wins. Here the right one did, but the other one answers, too.
-rails_by_hand B 2
+for i in 0 1; do ip -n B rule add from 172.16.34.$((i + 1)) lookup $((941 + i)) priority 1941; done
 for nic in ib0 ib1; do
     sysctl_set B $nic arp_ignore 0
     for i in 1 2; do ip -n A neigh replace 172.16.34.$i lladdr "$(mac B $((i - 1)))" dev $nic nud reachable; done
