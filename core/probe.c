@@ -56,7 +56,7 @@ static gboolean can_be_source(const IbhProbe *probe, const IbhNic *nic, const Ib
 {
     const IbhNic *owner = ibh_rails_owner(probe->rails, &address->local);
 
-    return ibh_nic_serves(nic, address) && !address->tentative && (!owner || owner == nic);
+    return ibh_nic_serves(nic, address) && (!owner || owner == nic);
 }
 
 /* The NIC's address in the peer's subnet; with `any`, if there is none, its first in a subnet, or its first. */
@@ -361,7 +361,8 @@ void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply)
     pair = pair_at(probe, i);
     note_way(probe, pair, reply);
     echo_at(probe, i, number)->seen = TRUE;
-    if (reply->ifindex == link_of(probe, pair)->ifindex && reply->sender_len <= sizeof pair->sender) {
+    if (reply->ifindex == link_of(probe, pair)->ifindex && reply->sender_len &&
+        reply->sender_len <= sizeof pair->sender) {
         memcpy(pair->sender, reply->sender, reply->sender_len);
         pair->sender_len = reply->sender_len;
     }
