@@ -524,7 +524,7 @@ expect_matrix_wrong() { # WHAT
 # capture_echoes HOST NUMBER COMMAND…: the echo requests that leave HOST while it runs, so many: $work/echoes, a line
 # each: time NIC source peer
 capture_echoes() {
-    nsenter --net="/run/netns/$1" tcpdump -n -l -i any -tt -B 8192 --immediate-mode 'icmp[0] == 8' >$work/captured 2>$work/tcpdump &
+    nsenter --net="/run/netns/$1" tcpdump -n -l -i any -tt -B 8192 --immediate-mode 'icmp[0] == 8 or (ip6[6] == 58 and ip6[40] == 128)' >$work/captured 2>$work/tcpdump &
     local dump=$!
     wait_until 5 grep -q "listening on" $work/tcpdump
     "${@:3}"
@@ -534,7 +534,7 @@ capture_echoes() {
 }
 
 echoes_are() {
-    sed -n 's/^\([0-9.]*\) \([^ ]*\) *Out *IP \([0-9.]*\) > \([0-9.]*\): ICMP echo request.*/\1 \2 \3 \4/p' $work/captured >$work/echoes
+    sed -n 's/^\([0-9.]*\) \([^ ]*\) *Out *IP6* \([0-9a-f.:]*\) > \([0-9a-f.:]*\): ICMP6*,* echo request.*/\1 \2 \3 \4/p' $work/captured >$work/echoes
     [ "$(wc -l <$work/echoes)" -ge "$1" ]
 }
 

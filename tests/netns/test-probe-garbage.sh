@@ -13,9 +13,9 @@ on B sh -c 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_all'
 replier=
 replies() {
     [ -z "$replier" ] || kill "$replier"
-    nsenter --net=/run/netns/B "$REPLIER" "$1" >$work/replier.$1 &
+    nsenter --net=/run/netns/B "$REPLIER" "$1" >"$work/replier.$1" &
     replier=$!
-    wait_until 5 grep -q ready $work/replier.$1
+    wait_until 5 grep -q ready "$work/replier.$1"
 }
 
 replies garbage

@@ -1,6 +1,7 @@
 #!/bin/bash
 # --probe of IPv6, alone and together with IPv4.
 . "$(dirname "$0")/lib.sh"
+needs tcpdump
 [ -d /proc/sys/net/ipv6 ] || skip "no IPv6 here"
 
 make_hosts 2
@@ -28,6 +29,7 @@ expect_contains "a matrix" "fd00:16::34:1  fd00:16::34:2" "$out"
 # A peer without rules cannot be told by ICMPv6: the kernel answers by the NIC that was asked. Ourselves can.
 expect_hook 0 A --undo
 forget A B
-expect_hook 1 A --probe fd00:16::34:1 fd00:16::34:2 --json
+capture_echoes A 12 expect_hook 1 A --probe fd00:16::34:1 fd00:16::34:2 --json
+expect_equal "sent by the rail that was named" "ib0 fd00:16::16:1 ib1 fd00:16::16:2" "$(cut -d ' ' -f 2-3 $work/echoes | sort -u | xargs)"
 expect_equal "this host's routing is wrong for one rail" "routed-other-nic" "$(json '[.pairs[].problems[]] | unique | join(" ")')"
 expect_equal "by which NIC it would leave" 1 "$(json '[.pairs[].route_iface] | unique | length')"

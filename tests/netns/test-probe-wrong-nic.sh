@@ -2,10 +2,13 @@
 # Pings pass, or do not, and the reason is on this host: a rail without rules, replies that come in by the other NIC, and
 # replies that rp_filter drops there.
 . "$(dirname "$0")/lib.sh"
+needs tcpdump
 
 make_hosts 2
 expect_hook 0 B --apply
-expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
+capture_echoes A 12 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
+expect_equal "no rules: sent by the rail that was named" "ib0 172.16.16.1 ib1 172.16.16.2" \
+    "$(cut -d ' ' -f 2-3 $work/echoes | sort -u | xargs)"
 expect_equal "no rules: ib1's echoes were answered" "3 3" "$(json '[.pairs[] | select(.iface == "ib1") | .received] | join(" ")')"
 expect_equal "but its address leaves by ib0" "ib0 routed-other-nic" \
     "$(json '[.pairs[] | select(.iface == "ib1") | "\(.route_iface) \(.problems[])"] | unique | .[]')"
