@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "emit.h"
+#include "legacy.h"
 #include "want.h"
 
 #include <errno.h>
@@ -49,6 +50,11 @@ static void find(Check *check, const char *iface, IbhSeverity severity, const ch
     finding->message = g_strdup_vprintf(format, args);
     va_end(args);
     g_ptr_array_add(check->findings, finding);
+}
+
+static char version(int family) /* ip -4, ip -6 */
+{
+    return family == AF_INET6 ? '6' : '4';
 }
 
 gboolean ibh_check_is_ok(const GPtrArray *findings, const char *iface)
@@ -371,7 +377,8 @@ static void judge_answer(Check *check, const IbhQuestion *question)
         find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
              "the kernel drops what %s sends to %s by %s (rp_filter, own or of all)", from, to, iface);
     } else if (question->kind == IBH_ASK_LOCAL && (answer->error || answer->type != RTN_LOCAL)) {
-        find(check, iface, IBH_ERROR, "local-rule-late", g_strdup("ip rule add priority 0 from all lookup local"),
+        find(check, iface, IBH_ERROR, "local-rule-late",
+             g_strdup_printf("ip -%c rule add priority 0 from all lookup local", version(answer->from.family)),
              "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
              "too "
              "late",
@@ -420,7 +427,7 @@ static void judge_foreign_rules(Check *check, const IbhNic *nic)
 
         if (can_match(check, rule, nic))
             find(check, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
-                 g_strdup_printf("ip rule show priority %u", rule->priority),
+                 g_strdup_printf("ip -%c rule show priority %u", version(rule->family), rule->priority),
                  "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic",
                  rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
                  rule->selectors ? " …" : "", rule->table);
@@ -490,10 +497,65 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
             if (!is_asked_about(check->rails, route->family) || has_better_default(routes, route))
                 continue;
             find(check, nic->link->name, IBH_ERROR, "main-error-route",
-                 g_strdup_printf("ip -%c route show table main exact default", route->family == AF_INET6 ? '6' : '4'),
+                 g_strdup_printf("ip -%c route show table main exact default", version(route->family)),
                  "main has a default route that is an error, and it comes before the gateway in table %u", nic->table);
             return;
         }
+    }
+}
+
+/* gateway=ADDRESS that the rail cannot reach gives it no default route. */
+static void judge_gateway(Check *check, const IbhNic *nic)
+{
+    const IbhIp *gateway = &nic->settings.gateway_ip;
+    g_autoptr(GArray) wanted = NULL;
+    char text[IBH_IP_STRLEN];
+
+    if (nic->settings.gateway != IBH_GATEWAY_ADDRESS || !is_asked_about(check->rails, gateway->family))
+        return;
+    wanted = ibh_want_routes(check->rails, nic);
+    for (guint i = 0; i < wanted->len; i++) {
+        if (ibh_ip_equal(&g_array_index(wanted, IbhRoute, i).gateway, gateway))
+            return;
+    }
+    find(
+        check, nic->link->name, IBH_ERROR, "route-missing", command_for("ip address show", nic->link->name),
+        "gateway=%s is in no subnet of this NIC, so table %u has no default route: choose one that is, or gateway=auto",
+        ibh_ip_format(gateway, text), nic->table);
+}
+
+/* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
+static void judge_manager(Check *check, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
+    static const int families[] = {AF_INET, AF_INET6};
+
+    for (guint i = 0; manager && manager->connection && i < G_N_ELEMENTS(families); i++) {
+        gboolean six = families[i] == AF_INET6;
+        g_autofree char *connection = ibh_shell_word(manager->connection);
+
+        if ((six ? manager->prunes6 : manager->prunes4) && is_asked_about(check->rails, families[i]) &&
+            ibh_serves_family(check->rails, nic, families[i]))
+            find(check, nic->link->name, IBH_WARNING, "manager-removes-foreign",
+                 g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
+                 "this %s removes the routes of table %u each time it configures the NIC, because its connection sets "
+                 "ipv%d.route-table (from 1.36 on it does not)",
+                 manager->name, nic->table, six ? 6 : 4);
+    }
+}
+
+static void judge_scripts(Check *check, const IbhNic *nic)
+{
+    const GPtrArray *scripts = check->rails->snapshot->scripts;
+
+    for (guint i = 0; i < scripts->len; i++) {
+        const IbhScript *script = g_ptr_array_index(scripts, i);
+        g_autofree char *command = ibh_legacy_command(script, check->rails, nic);
+
+        if (command)
+            find(check, nic->link->name, IBH_WARNING, "legacy-script",
+                 ibh_legacy_fix(script, check->rails, nic, command), "%s routes it, too (%s): one of the two is enough",
+                 script->path, command);
     }
 }
 
@@ -565,12 +627,32 @@ static gboolean is_on_wire_of(const Check *check, const IbhNic *nic, const IbhNi
     return FALSE;
 }
 
+/* A port of a bond or bridge has no IP of its own. In a VRF a NIC has, and answers for the addresses outside of it as
+ * long as the local table is asked before the VRF's. */
+static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
+    guint32 local = G_MAXUINT32, vrf = G_MAXUINT32;
+
+    if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
+        return link->master != 0;
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (rule->family == AF_INET && rule->l3mdev)
+            vrf = MIN(vrf, rule->priority);
+        else if (rule->family == AF_INET && rule->table == IBH_TABLE_LOCAL)
+            local = MIN(local, rule->priority);
+    }
+    return vrf < local;
+}
+
 static gboolean answers_for_all(const Check *check, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const int *own = nic->link->sysctl, *all = snapshot->all;
 
-    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !nic->link->master &&
+    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !has_no_ip(snapshot, nic->link) &&
            !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(snapshot, nic->link) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
@@ -604,6 +686,9 @@ static void judge_rail(Check *check, const IbhNic *nic)
     if (is_asked_about(check->rails, AF_INET))
         judge_sysctls(check, nic);
     judge_errors_in_main(check, nic);
+    judge_gateway(check, nic);
+    judge_manager(check, nic);
+    judge_scripts(check, nic);
     judge_duplicates(check, nic);
     judge_foreign_rules(check, nic);
     judge_foreign_routes(check, nic);
@@ -624,7 +709,8 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
     case IBH_NIC_BLOCKED:
         find(check, iface, IBH_ERROR, nic->code,
              g_str_equal(nic->code, "table-clash") ? g_strdup("choose a table= outside of 941 and on")
-                                                   : g_strdup("ip rule add priority 0 from all lookup local"),
+                                                   : g_strdup("ip -4 rule add priority 0 from all lookup local; "
+                                                              "ip -6 rule add priority 0 from all lookup local"),
              "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:

@@ -5,6 +5,7 @@
 
 #include <fnmatch.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define LINE_MAX_BYTES 1024u
 #define SHOWN_MAX_BYTES 60u
@@ -257,13 +258,34 @@ static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_v
     return TRUE;
 }
 
-static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value,
-                             char **ret_reason G_GNUC_UNUSED)
+/* Of a host: not 0.0.0.0 or ::, not of this host alone, not of a group. */
+static gboolean is_of_a_host(const IbhIp *ip)
+{
+    const IbhPrefix none[] = {
+        {.ip = {.family = AF_INET}, .length = 8},
+        {.ip = {.family = AF_INET, .bytes = {127}}, .length = 8},
+        {.ip = {.family = AF_INET, .bytes = {224}}, .length = 3}, /* multicast, reserved, broadcast */
+        {.ip = {.family = AF_INET6}, .length = 127},
+        {.ip = {.family = AF_INET6, .bytes = {0xff}}, .length = 8},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(none); i++) {
+        if (ibh_prefix_contains(&none[i], ip))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value, char **ret_reason)
 {
     IbhIp ip;
 
     if (!ibh_ip_parse(text, &ip))
         return FALSE;
+    if (!is_of_a_host(&ip)) {
+        *ret_reason = g_strdup("no host can have this address");
+        return FALSE;
+    }
     *ret_value = IBH_GATEWAY_ADDRESS; /* which one is in the setting's text */
     return TRUE;
 }

@@ -33,5 +33,6 @@ void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, i
 /* An rp_filter that the administrator keeps is not loosened for a moment either. */
 gboolean ibh_may_loosen(const IbhNic *nic);
 
-/* Undoes what is ours on NICs that are no rail (any more). */
+/* Undoes what is ours on NICs that are no rail (any more): what is loosened, and all else. */
+void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);
 void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);

@@ -171,7 +171,7 @@ static void remember_who(IbhEvents *events, guint32 port)
     if (port <= G_MAXINT && g_file_get_contents(path, &name, NULL, NULL))
         g_snprintf(events->who, sizeof events->who, "process %u (%s)", port, g_strstrip(name));
     else
-        g_snprintf(events->who, sizeof events->who, "a process that has ended (netlink port %u)", port);
+        g_snprintf(events->who, sizeof events->who, "process %u (ended, or hidden from this one)", port);
 }
 
 /* Messages come from the kernel alone: the port of the sender is 0. */

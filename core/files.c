@@ -94,6 +94,21 @@ gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, g
     return TRUE;
 }
 
+char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    struct stat status;
+    gboolean ok;
+
+    if (fd < 0)
+        return NULL;
+    ok = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && read_all(fd, path, limit, text, NULL);
+    close(fd);
+    *ret_length = text->len;
+    return ok ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+}
+
 /* ---- directories --------------------------------------------------------------------------------- */
 
 static int compare_names(gconstpointer a, gconstpointer b)

@@ -11,5 +11,8 @@
  * and that nobody else can write. A missing file: FALSE with G_FILE_ERROR_NOENT. */
 gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, gsize *ret_length, GError **error);
 
+/* For people to look at: a regular file, no link, of at most `limit` bytes, whoever wrote it; NULL: there is none. */
+char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length);
+
 /* `file`: this file alone; NULL: IBH_CONFIG_DIR/ib-hook.conf and conf.d. No file at all: the defaults. */
 IbhConfig *ibh_config_load(const char *file, GError **error);

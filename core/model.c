@@ -44,7 +44,11 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
 
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
 {
-    return ibh_ip_compare(a, b) == 0;
+    if (a->family != b->family)
+        return FALSE;
+    return a->family == AF_INET    ? memcmp(a->bytes, b->bytes, 4) == 0
+           : a->family == AF_INET6 ? memcmp(a->bytes, b->bytes, 16) == 0
+                                   : TRUE;
 }
 
 gboolean ibh_ip_is_link_local(const IbhIp *ip)
@@ -58,8 +62,8 @@ IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
 
-    for (guint bit = prefix.length; bit < ibh_ip_bits(ip); bit++)
-        prefix.ip.bytes[bit / 8] &= (guint8) ~(0x80u >> (bit % 8));
+    for (guint byte = prefix.length / 8; byte < ibh_ip_bits(ip) / 8; byte++)
+        prefix.ip.bytes[byte] &= byte == prefix.length / 8 ? (guint8) ~(0xffu >> (prefix.length % 8)) : 0;
     return prefix;
 }
 
@@ -107,17 +111,15 @@ int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
 
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
 {
-    return ibh_prefix_compare(a, b) == 0;
+    return a->length == b->length && ibh_ip_equal(&a->ip, &b->ip);
 }
 
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
 {
-    IbhPrefix cut;
+    guint whole = outer->length / 8, rest = outer->length % 8;
 
-    if (outer->ip.family != ip->family)
-        return FALSE;
-    cut = ibh_prefix(ip, outer->length);
-    return ibh_ip_equal(&cut.ip, &outer->ip);
+    return outer->ip.family == ip->family && memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
+           (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
 }
 
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
@@ -292,6 +294,18 @@ gboolean ibh_state_is_held(const IbhState *state, const char *iface)
     return g_ptr_array_find_with_equal_func(state->holds, iface, g_str_equal, NULL);
 }
 
+static void manager_clear(gpointer data)
+{
+    g_free(((IbhManager *)data)->connection);
+}
+
+void ibh_script_free(IbhScript *script)
+{
+    g_free(script->path);
+    g_free(script->text);
+    g_free(script);
+}
+
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
@@ -301,6 +315,9 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+    snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
+    g_array_set_clear_func(snapshot->managers, manager_clear);
+    snapshot->scripts = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_script_free);
     snapshot->state = ibh_state_new();
     return snapshot;
 }
@@ -314,6 +331,8 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->rules);
     g_array_unref(snapshot->routes);
     g_array_unref(snapshot->neighbours);
+    g_array_unref(snapshot->managers);
+    g_ptr_array_unref(snapshot->scripts);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
 }
@@ -336,6 +355,17 @@ const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char
 
         if (g_str_equal(link->name, name))
             return link;
+    }
+    return NULL;
+}
+
+const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
+{
+    for (guint i = 0; i < snapshot->managers->len; i++) {
+        const IbhManager *manager = &g_array_index(snapshot->managers, IbhManager, i);
+
+        if (manager->ifindex == ifindex && manager->name)
+            return manager;
     }
     return NULL;
 }

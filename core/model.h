@@ -208,6 +208,32 @@ typedef struct {
     guint lladdr_len; /* 0: not (yet) known */
 } IbhNeighbour;
 
+/* Who configures a netdev, as far as its state files tell. */
+typedef struct {
+    int ifindex;
+    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nobody */
+    char *connection; /* what it calls the configuration of this netdev; NULL: unknown, or none */
+    gboolean prunes4; /* it deletes what routes by this netdev it did not make itself, in all tables */
+    gboolean prunes6;
+} IbhManager;
+
+/* What somebody wrote by hand that may program a rail, too. */
+typedef enum {
+    IBH_SCRIPT_SHELL,   /* a hook: whoever is rid of it is rid of what it does */
+    IBH_SCRIPT_STANZAS, /* /etc/network/interfaces: commands among other things */
+    IBH_SCRIPT_RULES,   /* rule-IFACE: what follows `ip rule add` */
+    IBH_SCRIPT_ROUTES,  /* route-IFACE: what follows `ip route add` */
+    IBH_SCRIPT_NETPLAN  /* from: ADDRESS, in a routing-policy: */
+} IbhScriptKind;
+
+typedef struct {
+    IbhScriptKind kind;
+    char *path;
+    char *text;
+} IbhScript;
+
+void ibh_script_free(IbhScript *script);
+
 typedef struct {
     GArray *links;          /* IbhLink */
     GArray *addresses;      /* IbhAddress, in the kernel's order */
@@ -215,6 +241,8 @@ typedef struct {
     GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
     GArray *neighbours;     /* IbhNeighbour: dynamic entries; read only for --undo */
+    GArray *managers;       /* IbhManager; read only for --show and --check */
+    GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;
@@ -233,4 +261,5 @@ IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
+const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: nobody */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

@@ -5,6 +5,7 @@
 #include <netlink/socket.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
@@ -36,6 +37,7 @@ IbhNetlink *ibh_netlink_open(GError **error)
 {
     IbhNetlink *netlink = g_new0(IbhNetlink, 1);
     const int on = 1;
+    const struct timeval patience = {.tv_sec = 1};
     int result = 0;
     struct nl_cb *callbacks =
         nl_cb_alloc(NL_CB_CUSTOM); /* of our own: the default set goes by the environment (NLCB) */
@@ -51,6 +53,8 @@ IbhNetlink *ibh_netlink_open(GError **error)
     nl_socket_disable_auto_ack(netlink->socket); /* a look-up has one answer; changes ask for their own */
     nl_socket_disable_msg_peek(netlink->socket);
     nl_socket_set_msg_buf_size(netlink->socket, RECEIVE_SIZE);
+    /* The kernel answers before a request is sent to its end: what is not there then never comes. */
+    (void)setsockopt(nl_socket_get_fd(netlink->socket), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     /* Both are missing in old kernels: then dumps come unfiltered (the readers filter again) and errors without words
      */
     (void)setsockopt(nl_socket_get_fd(netlink->socket), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);

@@ -185,6 +185,34 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
+/* Of an IPoIB child that was moved here, the kernel does not say that its parent's index is one of another namespace:
+ * here it may be that of any other NIC. A child has the GUID of its port, and no children. */
+static gboolean is_port_of(const GArray *links, const IbhLink *child)
+{
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *port = &g_array_index(links, IbhLink, i);
+
+        if (port->ifindex == child->parent)
+            return port->type == ARPHRD_INFINIBAND && !port->parent && port->lladdr_len == 20 &&
+                   child->lladdr_len == 20 && memcmp(port->lladdr + 12, child->lladdr + 12, 8) == 0;
+    }
+    return FALSE;
+}
+
+static void forget_parents_elsewhere(GArray *links)
+{
+    g_autoptr(GArray) orphans = g_array_new(FALSE, FALSE, sizeof(guint));
+
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (link->type == ARPHRD_INFINIBAND && link->parent && !is_port_of(links, link))
+            g_array_append_val(orphans, i);
+    }
+    for (guint i = 0; i < orphans->len; i++)
+        g_array_index(links, IbhLink, g_array_index(orphans, guint, i)).parent = 0;
+}
+
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
 {
     struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC};
@@ -192,7 +220,10 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 
     if (message)
         nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    return dump(netlink, message, on_link, links, links, "the interfaces", error);
+    if (!dump(netlink, message, on_link, links, links, "the interfaces", error))
+        return FALSE;
+    forget_parents_elsewhere(links);
+    return TRUE;
 }
 
 /* ---- addresses ---- */
@@ -319,8 +350,22 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **err
 
 /* ---- routes ---- */
 
-/* One with a gateway of its own is nobody's but the administrator's; it counts, and that is enough. */
-static void get_nexthops(struct nlattr *multipath, IbhRoute *route)
+/* Whoever asks what is reached by one device (`wanted`) gets, of a route over several gateways, the one by it. */
+static gboolean take_hop(const struct rtnexthop *hop, int wanted, IbhRoute *route)
+{
+    const int head = (int)sizeof *hop;
+    struct nlattr *gateway = nla_find((const void *)(hop + 1), hop->rtnh_len - head, RTA_GATEWAY);
+
+    if (hop->rtnh_ifindex != wanted || !gateway || hop->rtnh_flags & RTNH_F_DEAD)
+        return FALSE;
+    route->ifindex = wanted;
+    route->gateway = get_ip(gateway, route->family);
+    route->nexthops = 1;
+    return TRUE;
+}
+
+/* A multipath route over devices alone counts as it is. */
+static void get_nexthops(struct nlattr *multipath, int wanted, IbhRoute *route)
 {
     const struct rtnexthop *hop = nla_data(multipath);
     g_autoptr(GString) hops = g_string_new(NULL);
@@ -330,6 +375,8 @@ static void get_nexthops(struct nlattr *multipath, IbhRoute *route)
     while (left >= (int)sizeof *hop && hop->rtnh_len >= sizeof *hop && hop->rtnh_len <= left) {
         int step = (int)RTNH_ALIGN(hop->rtnh_len);
 
+        if (wanted && take_hop(hop, wanted, route))
+            return;
         if (!route->nexthops++)
             route->ifindex = hop->rtnh_ifindex;
         g_string_append_printf(hops, "%s%d%s", hops->len ? " " : "", hop->rtnh_ifindex,
@@ -342,7 +389,7 @@ static void get_nexthops(struct nlattr *multipath, IbhRoute *route)
     route->hops = g_intern_string(hops->str);
 }
 
-static gboolean read_route(struct nlmsghdr *header, IbhRoute *ret_route)
+static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_route)
 {
     struct nlattr *attributes[RTA_MAX + 1];
     const struct rtmsg *info = nlmsg_data(header);
@@ -362,7 +409,7 @@ static gboolean read_route(struct nlmsghdr *header, IbhRoute *ret_route)
     route.src = get_ip(attributes[RTA_PREFSRC], info->rtm_family);
     route.nexthops = route.ifindex ? 1 : 0;
     if (attributes[RTA_MULTIPATH])
-        get_nexthops(attributes[RTA_MULTIPATH], &route);
+        get_nexthops(attributes[RTA_MULTIPATH], route.table == IBH_TABLE_MAIN ? wanted : 0, &route);
     route.special = info->rtm_tos || info->rtm_src_len;
     if (route.type != RTN_UNICAST) { /* IPv6 reads a throw back as one of lo */
         route.ifindex = 0;
@@ -392,7 +439,7 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
 
     if (header->nlmsg_type != RTM_NEWROUTE)
         return TRUE;
-    if (!read_route(header, &route))
+    if (!read_route(header, routes->filter->ifindex, &route))
         return FALSE;
     if (passes(&route, routes->filter))
         g_array_append_val(routes->routes, route);
@@ -479,7 +526,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     IbhLookup *lookup = data;
     IbhRoute route;
 
-    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, &route))
+    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, 0, &route))
         return FALSE;
     lookup->type = route.type;
     lookup->oif = route.ifindex;

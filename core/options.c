@@ -35,7 +35,7 @@ const char ibh_options_help[] =
     "  --interval S     with --probe: seconds from one to the next (0.2); never more than 1000 packets/s together\n"
     "  --timeout S      with --probe: seconds to wait for the last replies (1)\n"
     "  --config FILE    instead of /etc/ib-hook\n"
-    "  --sysfs DIR      instead of /sys\n"
+    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc come from beside it\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"

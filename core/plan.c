@@ -1,8 +1,9 @@
 /*
  * The plan to apply: desired − actual, in an order in which what worked keeps working.
  *
- *   1. rp_filter loosened: a strict one would drop what still arrives on the wrong NIC
- *   2. rail by rail: routes, rules that lead to them, then what these supersede
+ *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC; with
+ *      main=remove no more, connected routes come back
+ *   2. rail by rail: routes, rules that lead to them, a default route; then what leads to another table than the rail's
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
@@ -111,11 +112,11 @@ static gboolean is_tentative(const Work *work, const IbhNic *nic, const IbhPrefi
     return FALSE;
 }
 
-/* What belongs to such an address is not taken away: it will be there in a moment. */
+/* What belongs to such an address is not taken away: it will be there in a moment, unless another rail has it. */
 static gboolean is_undecided_rule(const Work *work, const IbhNic *owner, const IbhRule *rule)
 {
     return owner && rule->family == AF_INET6 && (rule->table == owner->table || rule->table == IBH_TABLE_MAIN) &&
-           is_tentative(work, owner, &rule->from);
+           is_tentative(work, owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
 }
 
 /* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
@@ -126,7 +127,8 @@ static gboolean is_undecided_route(const Work *work, const IbhNic *owner, const 
         return FALSE;
     if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
         return is_tentative(work, owner, &route->dst);
-    return is_tentative(work, owner, NULL) && !ibh_serves_family(work->rails, owner, AF_INET6);
+    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(work, owner, NULL) &&
+           !ibh_serves_family(work->rails, owner, AF_INET6);
 }
 
 static gboolean is_place_wanted(const Todo *todo, const IbhRoute *route)
@@ -280,13 +282,58 @@ static void add_routes(Work *work, const Todo *todo, gboolean defaults)
     }
 }
 
+/* A default where there was none. */
+static gboolean gains_default(const Work *work, const Todo *todo, int family)
+{
+    for (guint i = 0; i < todo->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
+
+        if (route->family == family && ibh_route_is_default(route) && !find_in_place(work, route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean gains_rule(const Todo *todo, int family)
+{
+    for (guint i = 0; i < todo->rules->len; i++) {
+        if (g_array_index(todo->rules, IbhRule, i).family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rule of the rail's or of somebody else's leads there; one of a rail that moved out does not count. */
+static gboolean is_in_use(const Work *work, const Todo *todo, int family)
+{
+    for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
+
+        if (rule->table == todo->nic->table && rule->family == family &&
+            (!ibh_rule_is_ours(rule) || ibh_rule_owner(work->rails, rule) == todo->nic))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Who is led to this route goes on by it until the default is there, or until the rules have gone; and a throw outlasts
+ * what it is a hole in. */
+static gboolean is_still_needed(const Work *work, const Todo *todo, const IbhRoute *route)
+{
+    IbhRouteKind kind = ibh_route_kind(route);
+
+    return kind == IBH_ROUTE_DEFAULT || (kind != IBH_ROUTE_SUBNET && is_in_use(work, todo, route->family) &&
+                                         gains_default(work, todo, route->family));
+}
+
 /* A route of the rail's own that nothing needs: a new rule must not lead into it. */
 static void drop_unneeded_routes(Work *work, const Todo *todo)
 {
-    for (guint i = 0; todo->rules->len && i < work->routes->len; i++) {
+    for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (!stale->done && stale->owner == todo->nic && stale->route->table == todo->nic->table)
+        if (!stale->done && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
+            gains_rule(todo, stale->route->family) && !is_still_needed(work, todo, stale->route))
             del_route(work, stale, why_stale(work, stale));
     }
 }
@@ -304,40 +351,53 @@ static void add_rules(Work *work, const Todo *todo)
     }
 }
 
+static char *why_superseded(const Work *work, const Todo *todo)
+{
+    return g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name, todo->nic->table,
+                           work->rails->priority);
+}
+
+/* A last tier of another priority: a default that comes would be asked before main's longer prefixes. */
+static void drop_old_last_tier(Work *work, const Todo *todo)
+{
+    for (guint i = work->rules->len; i-- > 0;) {
+        Stale *stale = &g_array_index(work->rules, Stale, i);
+
+        if (!stale->done && stale->owner == todo->nic && stale->rule->table == todo->nic->table &&
+            stale->rule->suppress_prefixlength < 0 && gains_default(work, todo, stale->rule->family))
+            del_rule(work, stale, why_superseded(work, todo));
+    }
+}
+
+/* The second or the third, which are there where T has a default route. */
+static gboolean is_tier(const Work *work, guint32 priority)
+{
+    guint32 first = work->rails->priority;
+
+    return priority == first + IBH_PRIORITY_STEP || priority == first + 2 * IBH_PRIORITY_STEP;
+}
+
+/* Its new rules do what this one did. A tier of T's default route that is lost has nothing in its place: it goes last. */
 static gboolean is_superseded(const Work *work, const Stale *stale, const Todo *todo)
 {
     const IbhRule *rule = stale->rule;
+    gboolean elsewhere = rule->table != todo->nic->table && rule->table != IBH_TABLE_MAIN;
 
     if (stale->done || !may_touch(work, stale->owner))
         return FALSE;
-    return ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic ||
-           (stale->owner == todo->nic && rule->table != todo->nic->table && rule->table != IBH_TABLE_MAIN);
+    if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+        return elsewhere || !is_tier(work, rule->priority);
+    return elsewhere && stale->owner == todo->nic;
 }
 
-/* The rail's table or priority changed: its old rules and routes make room for the rail that follows it. */
+/* The rail's table or priority changed: its old rules make room for the rail that follows it. */
 static void drop_superseded(Work *work, const Todo *todo)
 {
-    for (guint i = 0; i < work->routes->len; i++) { /* first: its rules keep bridges from a default route */
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (!stale->done && stale->owner == todo->nic && ibh_route_is_default(stale->route))
-            del_route(work, stale, why_stale(work, stale));
-    }
     for (guint i = work->rules->len; i-- > 0;) { /* the tier of T's default route first */
         Stale *stale = &g_array_index(work->rules, Stale, i);
 
         if (is_superseded(work, stale, todo))
-            del_rule(work, stale,
-                     g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
-                                     todo->nic->table, work->rails->priority));
-    }
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (!stale->done && stale->route->ifindex == todo->nic->link->ifindex &&
-            stale->route->table != todo->nic->table)
-            del_route(work, stale,
-                      g_strdup_printf("superseded: %s has table %u", todo->nic->link->name, todo->nic->table));
+            del_rule(work, stale, why_superseded(work, todo));
     }
 }
 
@@ -375,16 +435,23 @@ static gboolean must_wait(const Work *work, const Todo *todo)
 
 static gboolean must_clear(const Work *work, const Stale *stale, const Todo *todo)
 {
-    return is_in_the_way(stale, todo) && stale->owner->status != IBH_NIC_RAIL && may_touch(work, stale->owner);
+    return is_in_the_way(stale, todo) && !is_pending(work, stale->owner) && may_touch(work, stale->owner);
 }
 
-/* What a NIC that is no rail (any more) left in this rail's table, or leads there, goes before the rail uses it. */
+/* In one step; but a default only where the rail's addresses are led to it already: it comes after new rules. */
+static gboolean is_replaced(const Work *work, const Todo *todo, const IbhRoute *route)
+{
+    return is_place_wanted(todo, route) && (!ibh_route_is_default(route) || is_in_use(work, todo, route->family));
+}
+
+/* What a NIC that is no rail (any more) or moved on left in this rail's table, or leads there, goes before the rail uses
+ * it. */
 static void clear_table(Work *work, const Todo *todo)
 {
     for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route))
+        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route) && !is_replaced(work, todo, stale->route))
             del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
     for (guint i = work->rules->len; i-- > 0;) {
@@ -396,7 +463,7 @@ static void clear_table(Work *work, const Todo *todo)
     for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (must_clear(work, stale, todo))
+        if (must_clear(work, stale, todo) && !is_replaced(work, todo, stale->route))
             del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
 }
@@ -446,6 +513,7 @@ static void program_rails(Work *work)
         add_routes(work, todo, FALSE);
         drop_unneeded_routes(work, todo);
         add_rules(work, todo);
+        drop_old_last_tier(work, todo);
         add_routes(work, todo, TRUE); /* when its rules are there: without them a bridge would be taken over */
         drop_superseded(work, todo);
         todo->done = TRUE;
@@ -548,10 +616,17 @@ static void collect_garbage(Work *work)
 
 /* ---- main=remove ---- */
 
+/* Of rails, and of former ones. */
 static void return_to_main(const Work *work)
 {
-    for (guint i = 0; i < work->todos->len; i++)
-        ibh_emit_return(work->plan, work->rails, g_array_index(work->todos, Todo, i).nic, FALSE);
+    const GArray *saved = work->rails->snapshot->state->routes;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+
+        if (may_touch(work, ibh_rails_nic(work->rails, one->ifindex)))
+            ibh_emit_return(work->plan, work->rails, one, FALSE);
+    }
 }
 
 static void remove_from_main(const Work *work)
@@ -581,6 +656,7 @@ static void todo_clear(gpointer data)
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 {
     Work work = {.rails = rails, .only = only, .plan = ibh_plan_new()};
+    gboolean spread_is_done;
 
     work.makes_room = g_ptr_array_new();
     work.todos = g_array_new(FALSE, TRUE, sizeof(Todo));
@@ -594,16 +670,20 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
         subtract_routes(&work, (IbhRouteKind)kind);
     select_work(&work);
 
+    ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
     return_to_main(&work);
+    spread_is_done = only || ibh_emit_spread_first(work.plan, rails);
     program_rails(&work);
     set_arp_sysctls(&work);
     announce(&work);
-    if (!only)
+    if (!spread_is_done)
         ibh_emit_spread(work.plan, rails->snapshot, rails);
     set_rp_filters(&work, FALSE);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
     collect_garbage(&work);
+    if (!only)
+        ibh_emit_spread_last(work.plan, rails->snapshot, rails);
     remove_from_main(&work);
     join_units(&work, work.rules);
     join_units(&work, work.routes);

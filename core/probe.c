@@ -423,19 +423,33 @@ void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbou
 
 /* ---- the verdict: what is wrong with each pair ---- */
 
+/* What each fault is called, and what it means. */
+static const struct {
+    IbhSeverity severity;
+    const char *code;
+    const char *meaning;
+} faults[IBH_PROBE_N_FAULTS] = {
+    [IBH_PROBE_UNSENT] = {IBH_ERROR, "probe-not-sent", "the kernel does not send the echo by this NIC"},
+    [IBH_PROBE_DROPPED] = {IBH_ERROR, "reply-dropped",
+                           "the reply came to this host by the NIC named, and this host dropped it: rp_filter or a "
+                           "firewall"},
+    [IBH_PROBE_LOST] = {IBH_ERROR, "probe-lost", "no reply: the peer is down, on another wire, or drops it"},
+    [IBH_PROBE_ROUTE] = {IBH_ERROR, "routed-other-nic",
+                         "the echo was sent by this NIC, but what this address sends by itself leaves by the one "
+                         "named"},
+    [IBH_PROBE_REPLY] = {IBH_ERROR, "reply-other-nic",
+                         "the reply came in by the NIC named: the peer holds its hardware address for this one's"},
+    [IBH_PROBE_FLUX] = {IBH_WARNING, "peer-flux",
+                        "ARP flux on the peer's side: several hardware addresses answer for one address, or one "
+                        "answers for several, so peers use the wrong NIC (unless those addresses are all of one NIC)"},
+    [IBH_PROBE_PEER_SENDER] = {IBH_WARNING, "peer-replies-other-nic",
+                               "the peer replies by another NIC than the one that has the address: its own routing "
+                               "mixes its rails"},
+};
+
 const char *ibh_probe_fault_name(IbhProbeFault fault)
 {
-    static const char *const names[IBH_PROBE_N_FAULTS] = {
-        [IBH_PROBE_UNSENT] = "probe-not-sent",
-        [IBH_PROBE_DROPPED] = "reply-dropped",
-        [IBH_PROBE_LOST] = "probe-lost",
-        [IBH_PROBE_ROUTE] = "routed-other-nic",
-        [IBH_PROBE_REPLY] = "reply-other-nic",
-        [IBH_PROBE_FLUX] = "peer-flux",
-        [IBH_PROBE_PEER_SENDER] = "peer-replies-other-nic",
-    };
-
-    return names[fault];
+    return faults[fault].code;
 }
 
 static void blame(IbhProbePair *pair, IbhProbeFault fault)
@@ -582,21 +596,6 @@ static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFaul
     return g_strdup_printf("%u of %u peers: %s", bad, all, text->str);
 }
 
-/* What it means, for each fault. */
-static const char *const meanings[IBH_PROBE_N_FAULTS] = {
-    [IBH_PROBE_UNSENT] = "the kernel does not send the echo by this NIC",
-    [IBH_PROBE_DROPPED] =
-        "the reply came to this host by the NIC named, and this host dropped it: rp_filter or a firewall",
-    [IBH_PROBE_LOST] = "no reply: the peer is down, on another wire, or drops it",
-    [IBH_PROBE_ROUTE] = "the echo was sent by this NIC, but what this address sends by itself leaves by the one named",
-    [IBH_PROBE_REPLY] = "the reply came in by the NIC named: the peer holds its hardware address for this one's",
-    [IBH_PROBE_FLUX] = "ARP flux on the peer's side: several hardware addresses answer for one address, or one answers "
-                       "for several, so peers use the wrong NIC (unless those addresses are all of one NIC)",
-    [IBH_PROBE_PEER_SENDER] =
-        "the peer replies by another NIC than the one that has the address: its own routing mixes "
-        "its rails",
-};
-
 static char *fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFault fault)
 {
     g_autofree char *iface = ibh_shell_word(link_of(probe, pair)->name);
@@ -628,9 +627,8 @@ static void find_faults(IbhProbe *probe, const IbhNic *nic)
         g_autofree char *peers = describe_all(probe, nic, (IbhProbeFault)fault, &first);
 
         if (peers)
-            find(probe, nic->link->name, fault >= IBH_PROBE_FLUX ? IBH_WARNING : IBH_ERROR,
-                 ibh_probe_fault_name((IbhProbeFault)fault), fix_for(probe, first, (IbhProbeFault)fault), "%s; %s",
-                 peers, meanings[fault]);
+            find(probe, nic->link->name, faults[fault].severity, faults[fault].code,
+                 fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
     }
 }
 

@@ -188,8 +188,8 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     for (guint i = 0; i < rules->len; i++) {
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
 
-        if (ibh_rule_is_ours(rule) && ibh_rails_has_address(rails, nic, &rule->from.ip) &&
-            ibh_rule_owner(rails, rule) == nic && (rule->family == AF_INET || nic->settings.ipv6) &&
+        if (ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && /* a second tier does not say whose it is */
+            ibh_rails_has_address(rails, nic, &rule->from.ip) && ibh_rule_owner(rails, rule) == nic && (rule->family == AF_INET || nic->settings.ipv6) &&
             (rule->table == nic->table || serves_address(rails, nic, &rule->from.ip)) &&
             !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
             return TRUE;
@@ -197,22 +197,26 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-static void find_engaged(const IbhRails *rails)
+/* Its addresses are its own: a rule for one of them makes no rail of another NIC that has it, too. */
+static void claim_addresses(const IbhRails *rails, const IbhNic *nic)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
+    for (guint i = 0; i < addresses->len; i++) {
+        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address))
+            g_hash_table_add(rails->by.engaged, &address->local);
+    }
+}
+
+static void find_engaged(const IbhRails *rails)
+{
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
-        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
-            nic->why = why_engaged(rails, nic);
-    }
-    for (guint i = 0; i < addresses->len; i++) {
-        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
-
-        if (nic && nic->rank && nic->why && ibh_nic_serves(nic, address))
-            g_hash_table_add(rails->by.engaged, &address->local);
+        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO && (nic->why = why_engaged(rails, nic)))
+            claim_addresses(rails, nic);
     }
 }
 
@@ -221,6 +225,18 @@ static void find_engaged(const IbhRails *rails)
 static gboolean is_builtin_table(guint32 table)
 {
     return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
+}
+
+/* main=remove took its connected route to this subnet out of main. */
+static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < snapshot->state->routes->len; i++) {
+        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
+
+        if (saved->ifindex == nic->link->ifindex && ibh_prefix_equal(&saved->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 /* Its connected route lies only in a table that is neither main nor T (NetworkManager's route-table). */
@@ -239,7 +255,7 @@ static char *why_routed_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic
             return NULL;
         elsewhere = route->table;
     }
-    if (!elsewhere || is_builtin_table(elsewhere))
+    if (!elsewhere || is_builtin_table(elsewhere) || was_in_main(snapshot, nic, &address->subnet))
         return NULL;
     return g_strdup_printf("its connected route to %s is in table %u", ibh_prefix_format(&address->subnet, subnet),
                            elsewhere);
@@ -537,6 +553,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
 
         if (nic->rank)
             judge(rails, nic, holds);
+        if (nic->status == IBH_NIC_RAIL)
+            claim_addresses(rails, nic); /* before those of higher rank are judged */
     }
     index_addresses(rails, rails->by.owners, TRUE);
     return g_steal_pointer(&rails);

@@ -5,11 +5,12 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+/* As the kernel or a manager makes it for an address. */
 static gboolean is_connected(const IbhRoute *route)
 {
     return route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
            route->protocol == RTPROT_KERNEL && route->gateway.family == AF_UNSPEC && route->nexthops == 1 &&
-           !ibh_route_is_ours(route);
+           route->src.family != AF_UNSPEC && !ibh_route_is_ours(route);
 }
 
 static gboolean has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
@@ -44,12 +45,20 @@ static gboolean may_leave(const IbhRails *rails, const IbhNic *nic, const IbhPre
            !has_gateway_in(rails, subnet);
 }
 
+/* What cannot come back stays: without its source the kernel would not take it. */
+static gboolean leaves(const IbhRails *rails, const IbhRoute *route)
+{
+    const IbhNic *nic = is_connected(route) ? ibh_rails_nic(rails, route->ifindex) : NULL;
+
+    return nic && may_leave(rails, nic, &route->dst) && ibh_rails_has_address(rails, nic, &route->src);
+}
+
 void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic)
 {
     for (guint i = 0; i < rails->snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
 
-        if (is_connected(route) && route->ifindex == nic->link->ifindex && may_leave(rails, nic, &route->dst))
+        if (route->ifindex == nic->link->ifindex && leaves(rails, route))
             ibh_emit_route(plan, rails, IBH_OP_ROUTE_DEL, nic, route, NULL,
                            g_strdup("main=remove: only what is bound to a rail uses it"));
     }
@@ -63,17 +72,18 @@ static gboolean is_in_main(const IbhSnapshot *snapshot, const IbhSavedRoute *sav
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
         if (is_connected(route) && route->ifindex == saved->ifindex && route->metric == saved->metric &&
-            ibh_prefix_equal(&route->dst, &saved->dst))
+            ibh_prefix_equal(&route->dst, &saved->dst) && (!saved->metric || ibh_ip_equal(&route->src, &saved->src)))
             return TRUE;
     }
     return FALSE;
 }
 
 /* The kernel takes it only while the link is up and has its source address. */
-static gboolean can_return(const IbhRails *rails, const IbhNic *nic, const IbhSavedRoute *saved)
+gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved)
 {
-    return saved->ifindex == nic->link->ifindex && (nic->link->flags & IFF_UP) &&
-           ibh_rails_has_address(rails, nic, &saved->src) && !is_in_main(rails->snapshot, saved);
+    const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
+
+    return nic && (nic->link->flags & IFF_UP) && ibh_rails_has_address(rails, nic, &saved->src) && !is_in_main(rails->snapshot, saved);
 }
 
 static IbhRoute connected_route(const IbhSavedRoute *saved)
@@ -90,20 +100,40 @@ static IbhRoute connected_route(const IbhSavedRoute *saved)
                       .nexthops = 1};
 }
 
-void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, gboolean undo)
+static gboolean returns(const IbhRails *rails, const IbhSavedRoute *saved)
 {
-    const GArray *saved = rails->snapshot->state->routes;
+    return ibh_can_return(rails, saved) && !may_leave(rails, ibh_rails_nic(rails, saved->ifindex), &saved->dst);
+}
 
+GArray *ibh_routes_to_be(const IbhRails *rails)
+{
+    const GArray *routes = rails->snapshot->routes, *saved = rails->snapshot->state->routes;
+    GArray *to_be = g_array_sized_new(FALSE, TRUE, sizeof(IbhRoute), routes->len);
+
+    for (guint i = 0; i < routes->len; i++) {
+        if (!leaves(rails, &g_array_index(routes, IbhRoute, i)))
+            g_array_append_val(to_be, g_array_index(routes, IbhRoute, i));
+    }
     for (guint i = 0; i < saved->len; i++) {
         const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
         IbhRoute route = connected_route(one);
 
-        if (can_return(rails, nic, one) && (undo || !may_leave(rails, nic, &one->dst)))
-            ibh_emit_route(plan, rails, IBH_OP_ROUTE_ADD, nic, &route, NULL, g_strdup("main has it again"));
+        if (returns(rails, one))
+            g_array_append_val(to_be, route);
     }
+    return to_be;
 }
 
-const IbhNic *ibh_find_returning_nic(const IbhRails *rails, GHashTable *nics, const IbhIp *address)
+void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhSavedRoute *saved, gboolean undo)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
+    IbhRoute route = connected_route(saved);
+
+    if (undo ? ibh_can_return(rails, saved) : returns(rails, saved))
+        ibh_emit_route(plan, rails, IBH_OP_ROUTE_ADD, nic, &route, NULL, g_strdup("main has it again"));
+}
+
+const IbhSavedRoute *ibh_find_returning(const IbhRails *rails, GHashTable *nics, const IbhIp *address)
 {
     const GArray *saved = rails->snapshot->state->routes;
     const IbhSavedRoute *best = NULL;
@@ -112,11 +142,11 @@ const IbhNic *ibh_find_returning_nic(const IbhRails *rails, GHashTable *nics, co
         const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
         const IbhNic *nic = ibh_rails_nic(rails, one->ifindex);
 
-        if (nic && g_hash_table_contains(nics, nic) && can_return(rails, nic, one) &&
+        if (nic && g_hash_table_contains(nics, nic) && ibh_can_return(rails, one) &&
             ibh_prefix_contains(&one->dst, address) &&
             (!best || one->dst.length > best->dst.length ||
              (one->dst.length == best->dst.length && one->metric < best->metric)))
             best = one;
     }
-    return best ? ibh_rails_nic(rails, best->ifindex) : NULL;
+    return best;
 }

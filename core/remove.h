@@ -5,9 +5,13 @@
 
 #include "plan.h"
 
+/* All routes as they will be when this is done. */
+GArray *ibh_routes_to_be(const IbhRails *rails);
 /* Last of all: what leaves main for this NIC. */
 void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic);
-/* First of all: what comes back for it. With `undo`, whatever the configuration says now. */
-void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, gboolean undo);
-/* The NIC, of these (a set), by which main will reach this address after that; NULL: by none. */
-const IbhNic *ibh_find_returning_nic(const IbhRails *rails, GHashTable *nics, const IbhIp *address);
+/* What the kernel would take now, and main has not. */
+gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved);
+/* First of all: what comes back for a NIC that is there. With `undo`, whatever the configuration says now. */
+void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhSavedRoute *saved, gboolean undo);
+/* Of what comes back for these NICs (a set), the route by which main will reach this address; NULL: none. */
+const IbhSavedRoute *ibh_find_returning(const IbhRails *rails, GHashTable *nics, const IbhIp *address);

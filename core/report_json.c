@@ -15,6 +15,8 @@ static void put_addresses(IbhJson *json, const IbhRails *rails, const IbhNic *ni
 
 static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
 {
+    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
+
     ibh_json_open(json, NULL, '{');
     ibh_json_string(json, "iface", nic->link->name);
     ibh_json_int(json, "ifindex", nic->link->ifindex);
@@ -25,8 +27,9 @@ static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
         ibh_json_int(json, "table", nic->table);
         ibh_json_int(json, "priority", report->rails->priority);
         ibh_json_string(json, "main", ibh_report_main(report->rails, nic));
-        ibh_json_string(json, "manager", NULL);
     }
+    ibh_json_string(json, "manager", manager ? manager->name : NULL);
+    ibh_json_string(json, "connection", manager ? manager->connection : NULL);
     ibh_json_bool(json, "engaged", nic->status == IBH_NIC_RAIL);
     ibh_json_string(json, "why", nic->why);
     ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, nic->link->name));

@@ -48,6 +48,7 @@ enum {
     COLUMN_RULES,
     COLUMN_ARP,
     COLUMN_MAIN,
+    COLUMN_MANAGER,
     COLUMN_VERDICT,
     COLUMN_ADDRESSES,
     N_COLUMNS
@@ -97,6 +98,16 @@ static char *describe_sysctls(const IbhNic *nic)
 
     return g_strdup_printf("%d/%d/%d/%d", value[IBH_SYSCTL_RP_FILTER], value[IBH_SYSCTL_ARP_FILTER],
                            value[IBH_SYSCTL_ARP_ANNOUNCE], value[IBH_SYSCTL_ARP_IGNORE]);
+}
+
+static char *describe_manager(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(snapshot, nic->link->ifindex);
+    g_autofree char *connection = manager && manager->connection ? ibh_report_clean(manager->connection) : NULL;
+
+    if (!connection)
+        return g_strdup(manager ? manager->name : "-");
+    return g_strdup_printf("%s (%s)", manager->name, connection);
 }
 
 static char *join_addresses(const IbhRails *rails, const IbhNic *nic)
@@ -154,6 +165,7 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
                    [COLUMN_MAIN] = g_strdup(!rail                                ? "-"
                                             : ibh_spread_has(report->rails, nic) ? "spread"
                                                                                  : "keep"),
+                   [COLUMN_MANAGER] = describe_manager(report->rails->snapshot, nic),
                    [COLUMN_ADDRESSES] = join_addresses(report->rails, nic),
                }};
 
@@ -178,7 +190,8 @@ static void put_table(GString *out, const IbhReport *report, const IbhStyle *sty
     const Row heading = {.cells = {(char *)(guintptr) "INTERFACE", (char *)(guintptr) "RDMA", (char *)(guintptr) "LINK",
                                    (char *)(guintptr) "TABLE", (char *)(guintptr) "RULES",
                                    (char *)(guintptr) "RP/FILTER/ANNOUNCE/IGNORE", (char *)(guintptr) "MAIN",
-                                   (char *)(guintptr) "VERDICT", (char *)(guintptr) "ADDRESSES"}};
+                                   (char *)(guintptr) "MANAGER", (char *)(guintptr) "VERDICT",
+                                   (char *)(guintptr) "ADDRESSES"}};
     g_autoptr(GArray) rows = g_array_new(FALSE, TRUE, sizeof(Row));
     int widths[N_COLUMNS];
 
@@ -516,12 +529,14 @@ static gboolean same_lladdr(const IbhProbePair *a, const IbhProbePair *b)
 /* "172.16.16.1 is 02:00:00:00:10:00", or by which rails it is which. */
 static void put_lladdrs(GString *out, const IbhProbe *probe, const IbhStyle *style, guint peer)
 {
-    const IbhProbePair *first = NULL, *last = NULL;
+    const IbhProbePair *last = NULL;
+    gboolean routed = FALSE;
 
     for (guint i = 0; i < probe->nics->len; i++) {
         const IbhProbePair *pair = ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer);
         g_autofree char *lladdr = pair ? ibh_report_lladdr(pair->lladdr, pair->lladdr_len) : NULL;
 
+        routed |= pair && !pair->on_link;
         if (!pair || !pair->lladdr_len)
             continue;
         if (last && !same_lladdr(last, pair))
@@ -529,11 +544,10 @@ static void put_lladdrs(GString *out, const IbhProbe *probe, const IbhStyle *sty
         if (!last || !same_lladdr(last, pair))
             putf(out, style, NULL, " %s by", lladdr);
         putf(out, style, NULL, " %s", ibh_probe_source(probe, pair)->nic->link->name);
-        first = first ? first : pair;
         last = pair;
     }
-    if (!first)
-        g_string_append(out, " no hardware address known");
+    if (!last)
+        put(out, style, NULL, routed ? " through a gateway" : " no hardware address known");
 }
 
 static void put_peers(GString *out, const IbhProbe *probe, const IbhStyle *style, gboolean numbered)

@@ -4,6 +4,8 @@
 #include "caps.h"
 #include "confirm.h"
 #include "files.h"
+#include "host.h"
+#include "manager.h"
 #include "probe_io.h"
 #include "report.h"
 #include "snapshot.h"
@@ -19,7 +21,8 @@
 #include <unistd.h>
 
 #define LOCK_SECONDS 10
-#define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
+#define PEERS_SWITCH_WITHIN 50000 /* microseconds, after an announcement */
+#define LOCK_SECONDS_OF_A_HOOK 8  /* its caller waits for it */
 
 typedef struct {
     const IbhOptions *options;
@@ -33,10 +36,12 @@ typedef struct {
     IbhConfig *config;
     gboolean bad_config; /* and the defaults stand in for it */
     IbhNetlink *netlink;
-    IbhStore *store; /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhState *on_file; /* what is remembered, before anything of it was forgotten */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     IbhAnnouncer announcer;
+    gboolean announced; /* just now: peers may still send to the other NIC */
 } Run;
 
 static void warn(Run *run, const char *message)
@@ -83,6 +88,13 @@ static gboolean open_store(Run *run, GError **error)
            ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
 }
 
+static IbhState *copy_state(const IbhState *state)
+{
+    g_autofree char *text = ibh_state_format(state);
+
+    return ibh_state_parse(text, strlen(text));
+}
+
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
@@ -105,8 +117,11 @@ static void forget_gone_links(IbhSnapshot *snapshot)
 
 static gboolean look(Run *run, GError **error)
 {
-    IbhState *state = run->store ? ibh_store_load(run->store) : ibh_state_new();
+    IbhState *state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
 
+    if (!state)
+        return FALSE;
+    run->on_file = copy_state(state);
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
     if (!run->snapshot)
         return FALSE;
@@ -236,33 +251,44 @@ static gboolean announce(Run *run, const IbhOp *op)
     return TRUE;
 }
 
+/* What peers sent before they took notice is on its way: a strict rp_filter would drop it. */
+static void let_peers_switch(Run *run, const IbhOp *op)
+{
+    if (run->announced && op->key == IBH_SYSCTL_RP_FILTER && op->to == 1) {
+        g_usleep(PEERS_SWITCH_WITHIN);
+        run->announced = FALSE;
+    }
+}
+
 static gboolean execute(gpointer data, const IbhOp *op, GError **error)
 {
     Run *run = data;
 
     switch (op->type) {
     case IBH_OP_SYSCTL_SET:
+        let_peers_switch(run, op);
         return ibh_sysctl_write(op->iface, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
+        run->announced = TRUE;
         return announce(run, op);
     default:
         return ibh_netlink_execute(run->netlink, op, error);
     }
 }
 
-static IbhState *copy_state(const IbhState *state)
-{
-    g_autofree char *text = ibh_state_format(state);
-
-    return ibh_state_parse(text, strlen(text));
-}
-
-static void save(Run *run, const IbhState *before, const IbhState *state)
+/* Returns what is on file then. */
+static const IbhState *save(Run *run, const IbhState *on_file, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
 
-    if (run->store && !ibh_state_equal(before, state) && !ibh_store_save(run->store, state, &error))
-        warn(run, error->message);
+    if (!run->store || ibh_state_equal(on_file, state))
+        return on_file;
+    if (ibh_store_save(run->store, state, &error))
+        return state;
+    text = g_strdup_printf("%s; old sysctl values and holds are not remembered", error->message);
+    warn(run, text);
+    return on_file;
 }
 
 /* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
@@ -312,19 +338,19 @@ static void block_signals(const Run *run, sigset_t *ret_before)
 /* Old values are on file before the first change, so that a crash loses none. */
 static IbhOutcome *change(Run *run, const IbhPlan *plan)
 {
-    const IbhState *before = run->snapshot->state;
+    const IbhState *before = run->snapshot->state, *on_file = run->on_file;
     g_autoptr(IbhState) ahead = copy_state(before), after = copy_state(before);
     IbhOutcome *outcome;
     sigset_t signals;
 
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
-    save(run, before, ahead);
+    on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
     if (!run->how)
         update_holds(run, plan, after);
-    save(run, ahead, after);
+    (void)save(run, on_file, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }
@@ -423,7 +449,7 @@ static int hold_back(Run *run, const char *names)
         if (nic->status == IBH_NIC_RAIL)
             ibh_state_hold(after, nic->link->name);
     }
-    save(run, run->snapshot->state, after);
+    (void)save(run, run->on_file, after);
     text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
                            "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
                            "ib-hook --apply. Until then, or a reboot, all rails are left alone",
@@ -527,6 +553,8 @@ static int run_check(Run *run)
     if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
         !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_host_read_scripts(run->options->sysfs, run->snapshot);
+    ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
     report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
     g_string_append(run->out, text);
@@ -624,6 +652,7 @@ static int run_all(Run *run)
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
+    ibh_state_free(run->on_file);
     ibh_store_close(run->store);
     ibh_netlink_close(run->netlink);
     ibh_config_free(run->config);

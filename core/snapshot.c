@@ -108,11 +108,10 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
         !ibh_netlink_read_rules(netlink, snapshot->rules, error) ||
         !read_kernel_routes(snapshot, netlink, AF_INET, error) ||
         !read_kernel_routes(snapshot, netlink, AF_INET6, error) ||
-        !read_tables_of_foreign_rules(snapshot, netlink, error))
+        !read_tables_of_foreign_rules(snapshot, netlink, error) || !ibh_sysctl_read_all(snapshot->all, error) ||
+        !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
         return NULL;
-    ibh_sysctl_read_all(snapshot->all);
     snapshot->hash_policy = ibh_sysctl_read_hash_policy();
-    ibh_sysfs_find_rdma(sysfs, snapshot->links);
     return g_steal_pointer(&snapshot);
 }
 

@@ -1,6 +1,8 @@
 #include "spread.h"
 
 #include "emit.h"
+#include "remove.h"
+#include "want.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -30,7 +32,7 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
 {
     const IbhAddress *address = first_primary(rails->snapshot, nic->link);
 
-    return nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
+    return ibh_is_programmed(rails, nic) && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
            !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet);
 }
 
@@ -79,7 +81,7 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
 /* What main reaches by a longer prefix inside of them (a bridge) is looked up there. */
 static void want_throws(const IbhRails *rails, const GArray *spread, GArray *routes)
 {
-    const GArray *others = rails->snapshot->routes;
+    g_autoptr(GArray) others = ibh_routes_to_be(rails);
 
     for (guint i = 0; i < others->len; i++) {
         const IbhRoute *other = &g_array_index(others, IbhRoute, i);
@@ -254,19 +256,37 @@ static void put_rule(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *
     emit_rule(plan, IBH_OP_RULE_ADD, rule, g_strdup("unbound traffic to the rails' subnets is spread"));
 }
 
-/* From the last: what leads to the rails goes before what keeps bridges from them. `keep`: two rules, or NULL. */
-static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *keep)
+static void put_rules(IbhPlan *plan, const IbhRails *rails, const GArray *wanted)
 {
-    gboolean kept[2] = {FALSE, FALSE};
+    IbhRule rules[2];
 
+    want_rules(rails, wanted, rules);
+    put_rule(plan, rails->snapshot, &rules[0]);
+    put_rule(plan, rails->snapshot, &rules[1]);
+}
+
+/* A rule of ours from when the priority was lower would come before the rails' new ones. */
+static gboolean is_before_rails(const IbhRails *rails, const IbhRule *rule)
+{
+    return ibh_rule_is_spread(rule) && rule->priority <= rails->priority + 2 * IBH_PRIORITY_STEP;
+}
+
+/* From the last: what leads to the rails goes before what keeps bridges from them. */
+static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails, const GArray *wanted)
+{
+    gboolean kept[2] = {!wanted->len, !wanted->len};
+    IbhRule keep[2] = {{0}};
+
+    if (wanted->len)
+        want_rules(rails, wanted, keep);
     for (guint i = snapshot->rules->len; i-- > 0;) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
-        if (!ibh_rule_is_spread(rule))
+        if (!ibh_rule_is_spread(rule) || (rails && is_before_rails(rails, rule)))
             continue;
-        if (keep && !kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
+        if (!kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
             kept[0] = TRUE;
-        else if (keep && !kept[1] && ibh_rule_compare(rule, &keep[1]) == 0)
+        else if (!kept[1] && ibh_rule_compare(rule, &keep[1]) == 0)
             kept[1] = TRUE;
         else
             emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
@@ -286,19 +306,91 @@ static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray
     }
 }
 
-/* Routes, then the rule that leads to them; the other way round when they go. */
+static gboolean moves_back(const IbhRails *rails)
+{
+    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
+        if (is_before_rails(rails, &g_array_index(rails->snapshot->rules, IbhRule, i)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Routes, without what is not spread any more, then the rules that lead to them; the other way round when all go. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) wanted = ibh_want_spread(rails);
-    IbhRule rules[2];
 
     if (wanted->len) {
-        want_rules(rails, wanted, rules);
         put_routes(plan, snapshot, wanted);
-        put_rule(plan, snapshot, &rules[0]);
-        put_rule(plan, snapshot, &rules[1]);
+        drop_routes(plan, snapshot, wanted, FALSE);
+        if (!moves_back(rails))
+            put_rules(plan, rails, wanted);
     }
-    drop_rules(plan, snapshot, wanted->len ? rules : NULL);
-    drop_routes(plan, snapshot, wanted, FALSE);
+    drop_rules(plan, snapshot, rails, wanted);
+    if (!wanted->len)
+        drop_routes(plan, snapshot, wanted, FALSE);
+}
+
+/* A throw outlasts those of the rails' own tables, from which a look-up comes here. */
+void ibh_emit_spread_last(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
+{
+    g_autoptr(GArray) wanted = ibh_want_spread(rails);
+
     drop_routes(plan, snapshot, wanted, TRUE);
+}
+
+static gboolean is_hop(const IbhRoute *route, const IbhNic *nic)
+{
+    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : "", " ", -1);
+    gboolean found = FALSE;
+
+    for (char **word = words; *word; word++)
+        found |= atoi(*word) == nic->link->ifindex;
+    return found;
+}
+
+static gboolean has_part(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (ibh_route_is_spread(route) && is_hop(route, nic))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A NIC that is no rail any more has part in it: when its own rules have gone, what it sends would follow the spread. */
+static gboolean loses_member(const IbhRails *rails)
+{
+    const IbhSnapshot *snapshot = rails->snapshot;
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+        const IbhNic *nic =
+            ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
+
+        if (nic && nic->status != IBH_NIC_RAIL && has_part(snapshot, nic))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
+{
+    g_autoptr(GArray) wanted = moves_back(rails) ? ibh_want_spread(rails) : NULL;
+    const GArray *rules = rails->snapshot->rules;
+    gboolean all = loses_member(rails);
+
+    if (all)
+        ibh_emit_spread(plan, rails->snapshot, rails);
+    if (wanted && wanted->len)
+        put_rules(plan, rails, wanted);
+    for (guint i = rules->len; wanted && i-- > 0;) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (is_before_rails(rails, rule))
+            emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it would come before the rails' own"));
+    }
+    return all;
 }

@@ -116,6 +116,13 @@ static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
     }
 }
 
+/* The kernel's own form (metric 0) has a new source after renumbering; managers give each source a route of its own. */
+static gboolean is_same_route(const IbhSavedRoute *a, const IbhSavedRoute *b)
+{
+    return a->ifindex == b->ifindex && a->metric == b->metric && ibh_prefix_equal(&a->dst, &b->dst) &&
+           (!a->metric || ibh_ip_equal(&a->src, &b->src));
+}
+
 /* One that went out of main is remembered, one that is back is not. Before it is done, both are. */
 static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
 {
@@ -128,12 +135,9 @@ static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
         return;
     g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
     for (guint i = state->routes->len; i-- > 0;) {
-        const IbhSavedRoute *other = &g_array_index(state->routes, IbhSavedRoute, i);
-
-        if (other->ifindex != saved.ifindex || other->metric != saved.metric ||
-            !ibh_prefix_equal(&other->dst, &saved.dst))
+        if (!is_same_route(&g_array_index(state->routes, IbhSavedRoute, i), &saved))
             continue;
-        if (gone) /* after renumbering, with another source */
+        if (gone)
             g_array_index(state->routes, IbhSavedRoute, i) = saved;
         known = gone;
         if (!gone && done)

@@ -53,6 +53,11 @@ static gboolean is_private(int fd, GError **error)
     return FALSE;
 }
 
+static int open_directory(void)
+{
+    return open(IBH_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
 {
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
@@ -60,15 +65,12 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
 
     store->lock = -1;
     store->key = cookie ? g_strdup_printf("n%" G_GINT64_MODIFIER "x", cookie) : fallback_key();
-    made = create && mkdir(IBH_RUN_DIR, 0755) == 0;
-    if (create && !made && errno != EEXIST) {
-        store->directory = -1;
-        fail("make", "", error);
-        return NULL;
-    }
-    store->directory = open(IBH_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    store->directory = open_directory();
+    made = store->directory < 0 && errno == ENOENT && create && mkdir(IBH_RUN_DIR, 0755) == 0;
+    if (made || (create && store->directory < 0 && errno == EEXIST)) /* another one was first */
+        store->directory = open_directory();
     if (store->directory < 0 && (create || errno != ENOENT)) {
-        fail("open", "", error);
+        fail("open or make", "", error);
         return NULL;
     }
     if (made)
@@ -142,34 +144,60 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* The whole of one of our files; NULL where there is none, or it cannot be trusted. */
-static char *read_file(IbhStore *store, const char *suffix, gsize *ret_length)
+static gboolean is_trusted(int fd, struct stat *ret_info)
+{
+    return fstat(fd, ret_info) == 0 && S_ISREG(ret_info->st_mode) &&
+           (ret_info->st_uid == 0 || ret_info->st_uid == geteuid()) && !(ret_info->st_mode & (S_IWGRP | S_IWOTH)) &&
+           ret_info->st_size <= STATE_MAX;
+}
+
+static char *read_whole(int fd, gsize size, gsize *ret_length)
+{
+    g_autofree char *text = g_malloc0(size + 1);
+    gssize n = 1;
+
+    for (*ret_length = 0; *ret_length < size && n > 0; *ret_length += (gsize)n) {
+        do
+            n = read(fd, text + *ret_length, size - *ret_length);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+            return NULL;
+    }
+    return g_steal_pointer(&text);
+}
+
+/* The whole of one of our files. NULL where there is none, or it cannot be trusted; or, with an error, not now. */
+static char *read_file(IbhStore *store, const char *suffix, gsize *ret_length, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.%s", store->key, suffix);
     char *text = NULL;
     struct stat info;
-    int fd = store->directory < 0 ? -1 : openat(store->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd;
 
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == 0 || info.st_uid == geteuid()) &&
-        !(info.st_mode & (S_IWGRP | S_IWOTH)) && info.st_size <= STATE_MAX) {
-        gssize n;
-
-        text = g_malloc0((gsize)info.st_size + 1);
-        n = read(fd, text, (gsize)info.st_size);
-        if (n < 0)
-            g_clear_pointer(&text, g_free);
-        *ret_length = n < 0 ? 0 : (gsize)n;
-    }
+    if (store->directory < 0)
+        return NULL;
+    do
+        fd = openat(store->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO))
+        fail("open", name, error);
+    if (fd >= 0 && is_trusted(fd, &info) && !(text = read_whole(fd, (gsize)info.st_size, ret_length)))
+        fail("read", name, error);
     if (fd >= 0)
         close(fd);
     return text;
 }
 
-IbhState *ibh_store_load(IbhStore *store)
+IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     gsize length = 0;
-    g_autofree char *text = read_file(store, "state", &length);
+    g_autoptr(GError) local = NULL;
+    g_autofree char *text = read_file(store, "state", &length, &local);
 
+    if (local) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return NULL;
+    }
     return text ? ibh_state_parse(text, length) : ibh_state_new();
 }
 
@@ -224,7 +252,7 @@ char *ibh_store_get_token(IbhStore *store)
 {
     gsize length = 0;
 
-    return read_file(store, "confirm", &length);
+    return read_file(store, "confirm", &length, NULL);
 }
 
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)

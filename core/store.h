@@ -22,5 +22,6 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 char *ibh_store_get_token(IbhStore *store);
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error);
 
-IbhState *ibh_store_load(IbhStore *store); /* empty, where there is none or it cannot be trusted */
+/* Empty, where there is none or it cannot be trusted; NULL where it is there and cannot be read. */
+IbhState *ibh_store_load(IbhStore *store, GError **error);
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);

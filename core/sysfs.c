@@ -1,5 +1,7 @@
 #include "sysfs.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/if_arp.h>
 #include <stdlib.h>
@@ -10,9 +12,14 @@
  * 1,024 entries) holds the same netdevs again, and VLANs, which are found by the link they are stacked on. */
 #define N_NDEVS 8
 
-/* One port of an RDMA device. */
 typedef struct {
     const char *root;
+    int problem; /* errno of what could not be read, though it may be there: 0, nothing */
+} Tree;
+
+/* One port of an RDMA device. */
+typedef struct {
+    Tree *tree;
     const char *device; /* "mlx5_1" */
     const char *port;   /* "1" */
     guint8 gid[16];     /* the first of its table */
@@ -20,19 +27,28 @@ typedef struct {
     GPtrArray *ndevs; /* char *: netdevs that its GID table names */
 } Port;
 
-/* The first line of a small file, without its newline; "" where there is none. */
-static void read_line(const char *path, char *line, gsize size)
+/* A NIC whose device is not seen for a moment would be no rail any more: only what is not there is absent. */
+static void note_problem(Tree *tree, int problem)
+{
+    if (!tree->problem && (problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == EINTR))
+        tree->problem = problem;
+}
+
+/* The first line of a small file, without its newline; "" where there is none, or the device has no answer. */
+static void read_line(Tree *tree, const char *path, char *line, gsize size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     gssize n = fd < 0 ? -1 : read(fd, line, size - 1);
 
+    if (n < 0)
+        note_problem(tree, errno);
     if (fd >= 0)
         close(fd);
     line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\n")] = '\0';
 }
 
-G_GNUC_PRINTF(3, 4) static void read_attribute(char *line, gsize size, const char *format, ...)
+G_GNUC_PRINTF(4, 5) static void read_attribute(Tree *tree, char *line, gsize size, const char *format, ...)
 {
     g_autofree char *path = NULL;
     va_list args;
@@ -40,33 +56,48 @@ G_GNUC_PRINTF(3, 4) static void read_attribute(char *line, gsize size, const cha
     va_start(args, format);
     path = g_strdup_vprintf(format, args);
     va_end(args);
-    read_line(path, line, size);
+    read_line(tree, path, line, size);
 }
 
-static GPtrArray *list_directory(const char *path)
+static GPtrArray *list_directory(Tree *tree, const char *path)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    GDir *dir = g_dir_open(path, 0, NULL);
-    const char *name;
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
 
-    while (dir && (name = g_dir_read_name(dir)))
-        g_ptr_array_add(names, g_strdup(name));
-    if (dir)
-        g_dir_close(dir);
+    if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
+        tree->problem = errno;
+    if (!dir)
+        return names;
+    while (errno = 0, (entry = readdir(dir))) {
+        if (entry->d_name[0] != '.')
+            g_ptr_array_add(names, g_strdup(entry->d_name));
+    }
+    if (errno)
+        tree->problem = errno; /* there are more, and nobody knows which */
+    closedir(dir);
     return names;
 }
 
 /* ---- what a port says ---- */
 
-static void read_gid(Port *port)
+static gboolean read_gid(const Port *port, int index, guint8 *gid)
 {
     char text[64];
     IbhIp ip;
 
-    read_attribute(text, sizeof text, "%s/class/infiniband/%s/ports/%s/gids/0", port->root, port->device, port->port);
-    port->has_gid = strchr(text, ':') && ibh_ip_parse(text, &ip); /* written like an IPv6 address */
-    if (port->has_gid)
-        memcpy(port->gid, ip.bytes, sizeof port->gid);
+    read_attribute(port->tree, text, sizeof text, "%s/class/infiniband/%s/ports/%s/gids/%d", port->tree->root,
+                   port->device, port->port, index);
+    if (!strchr(text, ':') || !ibh_ip_parse(text, &ip)) /* written like an IPv6 address */
+        return FALSE;
+    memcpy(gid, ip.bytes, sizeof port->gid);
+    return TRUE;
+}
+
+static void read_ndev(const Port *port, int index, char *name, gsize size)
+{
+    read_attribute(port->tree, name, size, "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->tree->root,
+                   port->device, port->port, index);
 }
 
 static void read_ndevs(Port *port)
@@ -74,8 +105,7 @@ static void read_ndevs(Port *port)
     for (int i = 0; i < N_NDEVS; i++) {
         char name[64];
 
-        read_attribute(name, sizeof name, "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->root,
-                       port->device, port->port, i);
+        read_ndev(port, i, name, sizeof name);
         if (name[0] && !g_ptr_array_find_with_equal_func(port->ndevs, name, g_str_equal, NULL))
             g_ptr_array_add(port->ndevs, g_strdup(name));
     }
@@ -85,7 +115,8 @@ static void read_ndevs(Port *port)
 
 static gboolean is_of_device(const Port *port, const char *iface)
 {
-    g_autofree char *path = g_strdup_printf("%s/class/infiniband/%s/device/net/%s", port->root, port->device, iface);
+    g_autofree char *path =
+        g_strdup_printf("%s/class/infiniband/%s/device/net/%s", port->tree->root, port->device, iface);
 
     return access(path, F_OK) == 0;
 }
@@ -95,19 +126,38 @@ static gboolean is_of_port(const Port *port, const char *iface)
 {
     char dev_port[16];
 
-    read_attribute(dev_port, sizeof dev_port, "%s/class/net/%s/dev_port", port->root, iface);
+    read_attribute(port->tree, dev_port, sizeof dev_port, "%s/class/net/%s/dev_port", port->tree->root, iface);
     return !dev_port[0] || atoi(dev_port) + 1 == atoi(port->port);
 }
 
 /* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. */
-static gboolean gid_has_mac(const Port *port, const IbhLink *link)
+static gboolean has_mac(const guint8 *gid, const IbhLink *link)
 {
     static const guint8 no_mac[6] = {0};
     const guint8 *mac = link->lladdr;
     const guint8 eui64[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 
-    return port->has_gid && link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
-           (memcmp(port->gid + 8, eui64, 8) == 0 || memcmp(port->gid, mac, 6) == 0);
+    return link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
+           (memcmp(gid + 8, eui64, 8) == 0 || memcmp(gid, mac, 6) == 0);
+}
+
+static gboolean gid_has_mac(const Port *port, const IbhLink *link)
+{
+    return port->has_gid && has_mac(port->gid, link);
+}
+
+/* A bond that fails over gives its port a new default GID, in another place than the first. */
+static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
+{
+    for (int i = 1; i < N_NDEVS; i++) {
+        char name[64];
+        guint8 gid[16];
+
+        read_ndev(port, i, name, sizeof name);
+        if (g_str_equal(name, link->name) && read_gid(port, i, gid) && has_mac(gid, link))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 /* The last 8 bytes of an IPoIB address are the port's GUID, as are those of its GID. Children share it. */
@@ -134,7 +184,8 @@ static gboolean belongs(const Port *port, const GArray *links, const IbhLink *li
         return gid_has_guid(port, link) ||
                (!port->has_gid && is_of_device(port, link->name) && is_of_port(port, link->name));
     if (g_ptr_array_find_with_equal_func(port->ndevs, link->name, g_str_equal, NULL))
-        return is_of_device(port, link->name) || gid_has_mac(port, link) || has_port_of_device(port, links, link);
+        return is_of_device(port, link->name) || gid_has_mac(port, link) || has_port_of_device(port, links, link) ||
+               later_gid_has_mac(port, link);
     return port->ndevs->len == 0 && ((is_of_device(port, link->name) && is_of_port(port, link->name)) ||
                                      gid_has_mac(port, link)); /* iWARP before 6.6 */
 }
@@ -162,27 +213,34 @@ static void find_virtual_functions(const char *root, GArray *links)
     }
 }
 
-static void find_links_of_device(const char *root, const char *device, GArray *links)
+static void find_links_of_device(Tree *tree, const char *device, GArray *links)
 {
-    g_autofree char *path = g_strdup_printf("%s/class/infiniband/%s/ports", root, device);
-    g_autoptr(GPtrArray) ports = list_directory(path);
+    g_autofree char *path = g_strdup_printf("%s/class/infiniband/%s/ports", tree->root, device);
+    g_autoptr(GPtrArray) ports = list_directory(tree, path);
 
     for (guint i = 0; i < ports->len; i++) {
         g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
-        Port port = {.root = root, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
+        Port port = {.tree = tree, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
 
-        read_gid(&port);
+        port.has_gid = read_gid(&port, 0, port.gid);
         read_ndevs(&port);
         find_links_of_port(&port, links);
     }
 }
 
-void ibh_sysfs_find_rdma(const char *root, GArray *links)
+gboolean ibh_sysfs_find_rdma(const char *root, GArray *links, GError **error)
 {
+    Tree tree = {.root = root};
     g_autofree char *path = g_strdup_printf("%s/class/infiniband", root);
-    g_autoptr(GPtrArray) devices = list_directory(path);
+    g_autoptr(GPtrArray) devices = list_directory(&tree, path);
 
     for (guint i = 0; i < devices->len; i++)
-        find_links_of_device(root, g_ptr_array_index(devices, i), links);
+        find_links_of_device(&tree, g_ptr_array_index(devices, i), links);
     find_virtual_functions(root, links);
+    if (!tree.problem)
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(tree.problem),
+                "%s cannot be read: %s; which NICs have RDMA is not known, so nothing was changed", path,
+                g_strerror(tree.problem));
+    return FALSE;
 }

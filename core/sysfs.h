@@ -6,4 +6,4 @@
 #include "model.h"
 
 /* Fills in `rdma` and `vf` of the links. `root` stands for /sys. No such tree: no RDMA, no error. */
-void ibh_sysfs_find_rdma(const char *root, GArray *links);
+gboolean ibh_sysfs_find_rdma(const char *root, GArray *links, GError **error);

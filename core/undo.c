@@ -62,17 +62,19 @@ static GHashTable *find_owners(const IbhRails *rails)
             g_hash_table_add(owners, nic);
     }
     for (guint i = 0; i < snapshot->state->routes->len; i++) {
-        int ifindex = g_array_index(snapshot->state->routes, IbhSavedRoute, i).ifindex;
+        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
 
-        g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, ifindex));
+        if (ibh_can_return(rails, saved))
+            g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, saved->ifindex));
     }
     return owners;
 }
 
-/* The NIC by which main reaches this address' subnet: longest prefix, lowest metric, first. */
+/* The NIC by which main reaches this address' subnet, or will: longest prefix, lowest metric, first. */
 static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
 {
     const GArray *routes = undo->rails->snapshot->routes;
+    const IbhSavedRoute *back = ibh_find_returning(undo->rails, undo->undone, &address->local);
     const IbhRoute *best = NULL;
 
     for (guint i = 0; i < routes->len; i++) {
@@ -84,8 +86,10 @@ static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
              (route->dst.length == best->dst.length && route->metric < best->metric)))
             best = route;
     }
-    return best ? ibh_rails_nic(undo->rails, best->ifindex)
-                : ibh_find_returning_nic(undo->rails, undo->undone, &address->local);
+    if (back && (!best || back->dst.length > best->dst.length ||
+                 (back->dst.length == best->dst.length && back->metric < best->metric)))
+        return ibh_rails_nic(undo->rails, back->ifindex);
+    return best ? ibh_rails_nic(undo->rails, best->ifindex) : NULL;
 }
 
 static gboolean is_mains_nic(const Undo *undo, const IbhNic *nic)
@@ -285,59 +289,94 @@ static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
     }
 }
 
+/* In the order in which main had them. */
 static void return_to_main(const Undo *undo)
 {
-    for (guint i = 0; i < undo->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+    const GArray *saved = undo->rails->snapshot->state->routes;
 
-        if (is_undone(undo, nic))
-            ibh_emit_return(undo->plan, undo->rails, nic, TRUE);
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        const IbhNic *nic = ibh_rails_nic(undo->rails, one->ifindex);
+
+        if (nic && is_undone(undo, nic))
+            ibh_emit_return(undo->plan, undo->rails, one, TRUE);
     }
 }
 
 /* `rails_too`: whatever is selected, not only what is no rail any more. */
-static void emit_undo(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
+static Undo undo_init(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
 {
-    g_autoptr(GHashTable) owners = find_owners(rails), undone = g_hash_table_new(NULL, NULL),
-                          mains_nics = g_hash_table_new(NULL, NULL);
-    Undo undo = {
-        .rails = rails, .undone = undone, .mains_nics = mains_nics, .orphans = rails_too && !only, .plan = plan};
+    g_autoptr(GHashTable) owners = find_owners(rails);
+    Undo undo = {.rails = rails,
+                 .undone = g_hash_table_new(NULL, NULL),
+                 .mains_nics = g_hash_table_new(NULL, NULL),
+                 .orphans = rails_too && !only,
+                 .plan = plan};
 
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
         if ((rails_too || nic->status != IBH_NIC_RAIL) && ibh_is_selected(nic, only) &&
             g_hash_table_contains(owners, nic))
-            g_hash_table_add(undone, nic);
+            g_hash_table_add(undo.undone, nic);
     }
     find_mains_nics(&undo);
-    restore_rp_filters(&undo, TRUE);
-    return_to_main(&undo);
-    restore_announce(&undo);
-    delete_routes(&undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
-    delete_rules(&undo);
+    return undo;
+}
+
+static void undo_clear(Undo *undo)
+{
+    g_hash_table_unref(undo->undone);
+    g_hash_table_unref(undo->mains_nics);
+}
+
+static void emit_undo(const Undo *undo)
+{
+    restore_announce(undo);
+    delete_routes(undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
+    delete_rules(undo);
     for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
-        delete_routes(&undo, (IbhRouteKind)kind);
-    restore_answers(&undo, TRUE);
-    delete_neighbours(&undo);
-    announce(&undo);
-    restore_rp_filters(&undo, FALSE);
-    restore_answers(&undo, FALSE);
+        delete_routes(undo, (IbhRouteKind)kind);
+    restore_answers(undo, TRUE);
+    delete_neighbours(undo);
+    announce(undo);
+    restore_rp_filters(undo, FALSE);
+    restore_answers(undo, FALSE);
 }
 
 IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
 {
     IbhPlan *plan = ibh_plan_new();
+    Undo undo = undo_init(plan, rails, only, TRUE);
+    gboolean is_spread_known = after || !only, is_spread_done = !is_spread_known;
 
-    if (after)
+    if (after) {
         adapt_rails_that_stay(plan, after);
-    if (after || !only) /* unbound traffic leaves these rails first */
+        is_spread_done = ibh_emit_spread_first(plan, after);
+    }
+    if (!is_spread_done) /* unbound traffic leaves these rails first */
         ibh_emit_spread(plan, rails->snapshot, after);
-    emit_undo(plan, rails, only, TRUE);
+    restore_rp_filters(&undo, TRUE);
+    return_to_main(&undo);
+    emit_undo(&undo);
+    if (is_spread_known)
+        ibh_emit_spread_last(plan, rails->snapshot, after);
+    undo_clear(&undo);
     return plan;
+}
+
+void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
+{
+    Undo undo = undo_init(plan, rails, only, FALSE);
+
+    restore_rp_filters(&undo, TRUE);
+    undo_clear(&undo);
 }
 
 void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
 {
-    emit_undo(plan, rails, only, FALSE);
+    Undo undo = undo_init(plan, rails, only, FALSE);
+
+    emit_undo(&undo);
+    undo_clear(&undo);
 }

@@ -1,5 +1,7 @@
 #include "want.h"
 
+#include "remove.h"
+
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -140,10 +142,8 @@ static gboolean is_inside(const GArray *reached, const IbhPrefix *prefix, gboole
 
 /* Main reaches it by this NIC, and by no other with a lower metric. Of the same metric the first one wins in main; T
  * leaves that to main, too. */
-static gboolean is_best_in_main(const IbhRails *rails, const IbhRoute *route)
+static gboolean is_best_in_main(const GArray *routes, const IbhRoute *route)
 {
-    const GArray *routes = rails->snapshot->routes;
-
     for (guint i = 0; i < routes->len; i++) {
         const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
 
@@ -156,7 +156,8 @@ static gboolean is_best_in_main(const IbhRails *rails, const IbhRoute *route)
 
 /* Inside a subnet of the rail, another interface's subnet must win as it does in main (a docker bridge in 172.16/16);
  * in what is reached by a gateway, another rail's as well. */
-static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArray *reached, const IbhRoute *route)
+static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArray *reached, const GArray *all,
+                           const IbhRoute *route)
 {
     const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
     gboolean in_subnet, in_copy;
@@ -170,14 +171,16 @@ static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArra
         return FALSE;
     if (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
         return FALSE;
-    return is_best_in_main(rails, route);
+    return is_best_in_main(all, route);
 }
 
 /* `throw` ends the look-up in T, and the next rules find it in main. */
 static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *reached, GArray *routes)
 {
-    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
-        const IbhRoute *other = &g_array_index(rails->snapshot->routes, IbhRoute, i);
+    g_autoptr(GArray) all = ibh_routes_to_be(rails);
+
+    for (guint i = 0; i < all->len; i++) {
+        const IbhRoute *other = &g_array_index(all, IbhRoute, i);
         const IbhRoute route = {.family = other->family,
                                 .table = nic->table,
                                 .dst = other->dst,
@@ -186,7 +189,7 @@ static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *
                                 .scope = RT_SCOPE_UNIVERSE,
                                 .metric = IBH_MARK};
 
-        if (must_throw(rails, nic, reached, other) && !have_prefix(routes, &other->dst))
+        if (must_throw(rails, nic, reached, all, other) && !have_prefix(routes, &other->dst))
             g_array_append_val(routes, route);
     }
 }

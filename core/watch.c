@@ -21,7 +21,7 @@
 #define QUIET G_USEC_PER_SEC
 
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
-#define RETRY G_USEC_PER_SEC /* after a failure, doubled up to … */
+#define RETRY G_USEC_PER_SEC /* after a failure (a bad configuration, too: somebody will mend it), doubled up to … */
 #define LAST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
 
@@ -110,7 +110,7 @@ static void plan_next_look(Watch *watch, int status, gint64 now)
 
     watch->due = next < 0 ? NEVER : next;
     remember_spared(watch, now);
-    watch->retry = status != IBH_EXIT_SYSTEM ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
+    watch->retry = status == IBH_EXIT_OK ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
         watch->due = MIN(watch->due, now + watch->retry);
 }

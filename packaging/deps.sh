@@ -1,17 +1,25 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint ...
+# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint|lab|packages ...
+# deps.sh unpack DIR PACKAGE ...: into DIR only, for what would start by itself where it is installed (apt only).
 set -eu
 
 packages() { # MANAGER GROUP
     case $1/$2 in
-        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev iproute2 util-linux procps ;;
+        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
         apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping libcap2-bin hyperfine ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
-        dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel iproute util-linux procps-ng ;;
+        apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
+        apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
+        dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
         dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
+        dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
+        dnf/lab)
+            echo "deps.sh: the lab's virtual machines are made of Debian packages: run it on Debian or Ubuntu" >&2
+            exit 1
+            ;;
         *)
-            echo "deps.sh: $2: build, tests or lint" >&2
+            echo "deps.sh: $2: build, tests, lint, lab or packages" >&2
             exit 2
             ;;
     esac
@@ -46,6 +54,27 @@ elif command -v dnf >/dev/null; then
 else
     echo "deps.sh: neither apt-get nor dnf: install a C compiler, make, pkg-config, GLib, libnl-route-3 and cmocka" >&2
     exit 1
+fi
+
+unpack() { # DIR PACKAGE...: with what they need; nothing of what is installed already
+    mkdir -p "$1/.archives/partial"
+    unpacked=$(cd "$1" && pwd)
+    shift
+    echo "unpacking: $*"
+    as_root apt-get update -qq
+    as_root apt-get install -y -qq --no-install-recommends --download-only \
+        -o Dir::Cache::archives="$unpacked/.archives" "$@" >/dev/null
+    for archive in "$unpacked"/.archives/*.deb; do
+        [ ! -e "$archive" ] || dpkg-deb -x "$archive" "$unpacked"
+    done
+    as_root rm -r "$unpacked/.archives"
+    touch "$unpacked/.complete"
+}
+
+if [ "${1:-}" = unpack ]; then
+    shift
+    [ -e "$1/.complete" ] || [ $manager != apt ] || unpack "$@"
+    exit 0
 fi
 
 wanted=

@@ -97,6 +97,19 @@ ip -n B route delete 10.99.0.0/24
 ip -n B -6 route delete fd00:99::/64
 routed "the longer prefix is gone" 172.16.0.1 fd00:16::1
 
+ip -n B route flush default
+ip -n B -6 route flush default
+ip -n B route add default nexthop via 172.16.0.2 dev ib0 nexthop via 172.16.0.2 dev ib1
+ip -n B -6 route add default nexthop via fd00:16::2 dev ib0 nexthop via fd00:16::2 dev ib1
+routed "one over both rails" 172.16.0.2 fd00:16::2
+answers "one over both rails"
+ip -n B route flush default
+ip -n B -6 route flush default
+ip -n B route add default nexthop via 10.20.0.1 dev eth0 nexthop via 172.16.0.1 dev ib1
+routed "one over a rail and another NIC" 172.16.0.1 -
+ip -n B route flush default
+ip -n B route add default via 172.16.0.1 dev ib0 metric 50
+
 ip -n B -6 route flush default
 ip -n B -6 route add default via fe80::1 dev ib0 metric 50
 expect_hook 0 B --apply

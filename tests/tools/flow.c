@@ -146,11 +146,20 @@ static void iface_with(int fd, const uint8_t mac[MAC_LEN], char ret_iface[IFNAMS
         if_freenameindex(all);
 }
 
+/* A process that has to wait for its turn on a busy machine loses none of what has arrived. */
+static void buffer_much(int fd)
+{
+    int size = 8 << 20;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+}
+
 static int udp_socket(const struct sockaddr_in *address, const char *device)
 {
     int on = 1, fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) < 0)
         die(3, "UDP socket");
+    buffer_much(fd);
     if (device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)) < 0)
         die(3, device);
     if (bind(fd, (const struct sockaddr *)address, sizeof *address) < 0)
@@ -218,6 +227,7 @@ static void tap_open(Tap *tap, uint16_t port)
     tap->fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (tap->fd < 0 || setsockopt(tap->fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) < 0)
         die(3, "packet socket");
+    buffer_much(tap->fd);
     struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
     if (bind(tap->fd, (struct sockaddr *)&all, sizeof all) < 0)
         die(3, "packet socket");

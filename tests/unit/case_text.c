@@ -3,6 +3,7 @@
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -382,6 +383,36 @@ static void write_neighbour(GString *text, const IbhSnapshot *snapshot, const Ib
 
 /* ---- routes ------------------------------------------------------------------------------------------ */
 
+/* "ib0,ib1!": dead ones with ! */
+static void read_hops(Line *line, const char *text, IbhRoute *route)
+{
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    g_autoptr(GString) hops = g_string_new(NULL);
+
+    route->nexthops = 0;
+    for (char **word = words; *word; word++) {
+        gboolean dead = g_str_has_suffix(*word, "!");
+        int index;
+
+        if (dead)
+            (*word)[strlen(*word) - 1] = '\0';
+        index = ifindex(line, *word);
+        if (!route->nexthops++)
+            route->ifindex = index;
+        g_string_append_printf(hops, "%s%d%s", hops->len ? " " : "", index, dead ? "!" : "");
+    }
+    route->hops = g_intern_string(hops->str);
+}
+
+static void write_hops(GString *text, const IbhSnapshot *snapshot, const char *hops)
+{
+    g_auto(GStrv) words = g_strsplit(hops, " ", -1);
+
+    for (char **word = words; *word; word++)
+        g_string_append_printf(text, "%s%s%s", word == words ? " hops " : ",", name_of(snapshot, atoi(*word)),
+                               g_str_has_suffix(*word, "!") ? "!" : "");
+}
+
 static void read_route_word(Line *line, const char *word, IbhRoute *route)
 {
     if (is(word, "via"))
@@ -396,6 +427,8 @@ static void read_route_word(Line *line, const char *word, IbhRoute *route)
         route->src = ip(line);
     else if (is(word, "metric"))
         route->metric = number(line, next(line), marks);
+    else if (is(word, "hops"))
+        read_hops(line, next(line), route);
     else if (is(word, "nexthops"))
         route->nexthops = number(line, next(line), NULL);
     else
@@ -431,7 +464,9 @@ static void write_route_target(GString *text, const IbhSnapshot *snapshot, const
     g_string_append_printf(text, " %s", ibh_prefix_format(&route->dst, buffer));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
-    if (route->ifindex)
+    if (route->hops)
+        write_hops(text, snapshot, route->hops);
+    else if (route->ifindex)
         g_string_append_printf(text, " dev %s", name_of(snapshot, route->ifindex));
 }
 
@@ -449,7 +484,7 @@ static void write_route(GString *text, const IbhSnapshot *snapshot, const IbhRou
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
     if (route->metric)
         append_word(text, "metric ", marks, route->metric);
-    if (route->nexthops != (route->ifindex ? 1 : 0))
+    if (!route->hops && route->nexthops != (route->ifindex ? 1 : 0))
         g_string_append_printf(text, " nexthops %u", route->nexthops);
     g_string_append_c(text, '\n');
 }
@@ -660,6 +695,35 @@ static void read_saved(Line *line)
     g_array_append_val(line->cas->snapshot->state->sysctls, saved);
 }
 
+static void read_away(Line *line)
+{
+    IbhSavedRoute away = {0};
+    const char *name = next(line);
+
+    away.ifindex = ifindex(line, name);
+    g_strlcpy(away.iface, name, sizeof away.iface);
+    away.dst = prefix_of(line, next(line));
+    while (peek(line)) {
+        const char *word = next(line);
+
+        if (is(word, "src"))
+            away.src = ip(line);
+        else if (is(word, "metric"))
+            away.metric = number(line, next(line), NULL);
+        else
+            fail(line, "“%s” says nothing about a route that is away", word);
+    }
+    g_array_append_val(line->cas->snapshot->state->routes, away);
+}
+
+static void write_away(GString *text, const IbhSavedRoute *away)
+{
+    char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
+
+    g_string_append_printf(text, "away %s %s src %s metric %u\n", away->iface, ibh_prefix_format(&away->dst, dst),
+                           ibh_ip_format(&away->src, src), away->metric);
+}
+
 static void write_saved(GString *text, const IbhSavedSysctl *saved)
 {
     g_string_append_printf(text, "saved %s %s old=%d set=%d ifindex=%d\n", saved->iface, ibh_sysctl_name(saved->key),
@@ -774,7 +838,7 @@ static const struct {
     void (*read)(Line *line);
 } statements[] = {
     {"link", read_link},   {"all", read_all},       {"addr", read_address},  {"neigh", read_neighbour},
-    {"route", read_route}, {"rule", read_rule},     {"kernel", read_kernel}, {"saved", read_saved},
+    {"route", read_route}, {"rule", read_rule},     {"kernel", read_kernel}, {"saved", read_saved},   {"away", read_away},
     {"hold", read_hold},   {"config", read_config}, {"do", read_do},         {"expect", read_expect},
 };
 
@@ -836,6 +900,8 @@ static void write_state(GString *text, const IbhCase *cas)
 
     for (guint i = 0; i < state->sysctls->len; i++)
         write_saved(text, &g_array_index(state->sysctls, IbhSavedSysctl, i));
+    for (guint i = 0; i < state->routes->len; i++)
+        write_away(text, &g_array_index(state->routes, IbhSavedRoute, i));
     for (guint i = 0; i < state->holds->len; i++)
         g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
     for (guint i = 0; lines[i] && lines[i + 1]; i++)

@@ -9,7 +9,7 @@
  *   addr IFACE LOCAL/LEN | LOCAL peer PEER/LEN [scope host|link|site|N] [secondary] [noprefixroute]
  *        [tentative]                                      not (yet) proved to be ours alone; failed, too
  *   route TABLE [local|broadcast|throw|unreachable|…] DST [via GW] [dev IFACE] [proto P] [scope S] [src IP]
- *        [metric N|mark] [nexthops N]
+ *        [metric N|mark] [nexthops N | hops IFACE[!],…]   a multipath route, dead nexthops with !
  *   rule PRIORITY [not] from PREFIX|all [to] [iif] [oif] [fwmark] [tos] [uid] [port] [other]
  *        lookup TABLE|l3mdev|goto|nop|blackhole|unreachable|prohibit [suppress_prefixlength N]
  *        [suppress_ifgroup N|mark] [proto P]              other selectors stand without their values
@@ -17,6 +17,7 @@
  *   kernel routes                                         what the kernel itself made of the addresses so far
  *   neigh IFACE IP
  *   saved IFACE KEY old=N set=N [ifindex=N]               a sysctl's value before it was changed
+ *   away IFACE DST src IP [metric N]                      a route that main=remove took out of main
  *   hold IFACE
  *   config LINE                                           one line of the configuration
  *   do apply|undo [only IFACE…] [respect-holds]

@@ -23,8 +23,10 @@ static gboolean refuse(GError **error, int code, const char *words)
 
 gboolean fake_is_our_rule(const IbhRule *rule)
 {
+    gboolean for_all = rule->from.length == 0 && rule->family == AF_INET && (rule->table == 940 || rule->table == 254);
+
     return rule->suppress_ifgroup == 0x6962686b && rule->action == FR_ACT_TO_TBL && rule->selectors == 0 &&
-           !rule->l3mdev && rule->from.length == ibh_ip_bits(&rule->from.ip) && rule->from.length > 0;
+           !rule->l3mdev && (for_all || (rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip)));
 }
 
 gboolean fake_is_our_route(const IbhRoute *route)
@@ -231,8 +233,14 @@ static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route,
 
 static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
 {
+    FibHop hops[FIB_HOPS_MAX];
+
     if (route->family == AF_INET6)
         return route6_is_valid(kernel, route, error);
+    for (guint i = fib_hops(route, hops); route->hops && i > 0; i--) {
+        if (!is_up(kernel, hops[i - 1].ifindex))
+            return refuse(error, ENETDOWN, "Device for nexthop is not up");
+    }
     if (route->ifindex && !find_link(kernel, route->ifindex))
         return refuse(error, ENODEV, NULL);
     if (route->ifindex && route->type == RTN_UNICAST && !is_up(kernel, route->ifindex))
@@ -256,6 +264,26 @@ static gboolean route_add(FakeKernel *kernel, const IbhRoute *route, GError **er
     return TRUE;
 }
 
+static gboolean has_route(const FakeKernel *kernel, const IbhRoute *route)
+{
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        if (ibh_route_compare(&g_array_index(kernel->now->routes, IbhRoute, i), route) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What comes back to main stands behind other NICs' routes to the same subnet; if the very same is there already, that
+ * is no error to the program. */
+static gboolean route_add_behind(FakeKernel *kernel, const IbhRoute *route, GError **error)
+{
+    if (!route_is_valid(kernel, route, error))
+        return FALSE;
+    if (!has_route(kernel, route))
+        route_append(kernel, route);
+    return TRUE;
+}
+
 /* Takes the place of the first that is there, whatever it is; adds where there is none. */
 static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const IbhRoute *replaced, GError **error)
 {
@@ -273,6 +301,21 @@ static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const I
     return TRUE;
 }
 
+/* Dead or alive; which names only one NIC does not match. */
+static gboolean same_hops(const IbhRoute *a, const IbhRoute *b)
+{
+    FibHop of_a[FIB_HOPS_MAX], of_b[FIB_HOPS_MAX];
+    guint n = fib_hops(a, of_a);
+
+    if (a->nexthops != b->nexthops || n != fib_hops(b, of_b))
+        return !a->ifindex;
+    for (guint i = 0; i < n; i++) {
+        if (of_a[i].ifindex != of_b[i].ifindex)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* Here too what is absent (metric 0, no source, protocol or type) matches anything. IPv6 does not even look at the type
  * and the source. */
 static gboolean route_delete_matches(const IbhRoute *wanted, const IbhRoute *route)
@@ -284,7 +327,7 @@ static gboolean route_delete_matches(const IbhRoute *wanted, const IbhRoute *rou
            (!wanted->metric || route->metric == wanted->metric) &&
            (!wanted->protocol || route->protocol == wanted->protocol) &&
            (!whole || wanted->scope == RT_SCOPE_NOWHERE || route->scope == wanted->scope) &&
-           (!wanted->ifindex || route->ifindex == wanted->ifindex) &&
+           (!wanted->ifindex || route->ifindex == wanted->ifindex) && same_hops(wanted, route) &&
            (wanted->gateway.family == AF_UNSPEC || ibh_ip_equal(&route->gateway, &wanted->gateway)) &&
            (!whole || wanted->src.family == AF_UNSPEC || ibh_ip_equal(&route->src, &wanted->src));
 }
@@ -312,6 +355,54 @@ static void routes_remove(FakeKernel *kernel, RouteTest test, gconstpointer data
         if (test(kernel, &g_array_index(kernel->now->routes, IbhRoute, i - 1), data))
             g_array_remove_index(kernel->now->routes, i - 1);
     }
+}
+
+/* A NIC that is deleted takes the whole of a multipath route with it. */
+static gboolean has_hop(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    const int *ifindex = data;
+    FibHop hops[FIB_HOPS_MAX];
+
+    (void)kernel;
+    for (guint i = route->hops ? fib_hops(route, hops) : 0; i > 0; i--) {
+        if (hops[i - 1].ifindex == *ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean has_no_hop_alive(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
+{
+    FibHop hops[FIB_HOPS_MAX];
+
+    (void)kernel;
+    (void)data;
+    for (guint i = route->hops ? fib_hops(route, hops) : 0; i > 0; i--) {
+        if (!hops[i - 1].dead)
+            return FALSE;
+    }
+    return route->hops != NULL;
+}
+
+/* Its nexthops die with the link or its last address, and live again; with all of them dead, the route goes. */
+static void mark_hops(FakeKernel *kernel, int ifindex, gboolean dead)
+{
+    for (guint i = 0; i < kernel->now->routes->len; i++) {
+        IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
+        g_autoptr(GString) text = NULL;
+        FibHop hops[FIB_HOPS_MAX];
+        guint n;
+
+        if (!has_hop(kernel, route, &ifindex))
+            continue;
+        n = fib_hops(route, hops);
+        text = g_string_new(NULL);
+        for (guint j = 0; j < n; j++)
+            g_string_append_printf(text, "%s%d%s", j ? " " : "", hops[j].ifindex,
+                                   (hops[j].ifindex == ifindex ? dead : hops[j].dead) ? "!" : "");
+        route->hops = g_intern_string(text->str);
+    }
+    routes_remove(kernel, has_no_hop_alive, NULL);
 }
 
 /* ---- addresses: what the kernel does by itself when they come and go ---- */
@@ -344,15 +435,6 @@ static IbhRoute own_route6(const IbhAddress *address, guint8 type, const IbhPref
     route.metric = metric;
     route.src.family = AF_UNSPEC;
     return route;
-}
-
-static gboolean has_route(const FakeKernel *kernel, const IbhRoute *route)
-{
-    for (guint i = 0; i < kernel->now->routes->len; i++) {
-        if (ibh_route_compare(&g_array_index(kernel->now->routes, IbhRoute, i), route) == 0)
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* The connected route is there at once, also of a /128; the local one when nobody else has the address. */
@@ -522,6 +604,8 @@ static gboolean address_add(FakeKernel *kernel, IbhAddress *address, guint32 met
     g_array_append_val(kernel->now->addresses, *address);
     add_local_route(kernel, address);
     add_connected_routes(kernel, address, metric);
+    if (is_up(kernel, address->ifindex))
+        mark_hops(kernel, address->ifindex, FALSE);
     return TRUE;
 }
 
@@ -535,12 +619,12 @@ static gboolean uses_device(const FakeKernel *kernel, const IbhRoute *route, gco
 
 static gboolean uses_device4(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
 {
-    return uses_device(kernel, route, data) && route->family == AF_INET;
+    return uses_device(kernel, route, data) && route->family == AF_INET && !route->hops;
 }
 
 static gboolean uses_device_beyond_host(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
 {
-    return uses_device(kernel, route, data) && (route->type != RTN_LOCAL || route->family == AF_INET6);
+    return uses_device(kernel, route, data) && !route->hops && (route->type != RTN_LOCAL || route->family == AF_INET6);
 }
 
 static gboolean has_address(const FakeKernel *kernel, int ifindex, const IbhIp *ip)
@@ -609,9 +693,10 @@ static gboolean address_del(FakeKernel *kernel, const IbhAddress *like, GError *
             return TRUE;
         }
         routes_remove(kernel, is_of_address, &address);
-        if (!has_any_address4(kernel, address.ifindex))
+        if (!has_any_address4(kernel, address.ifindex)) {
             routes_remove(kernel, uses_device4, &address.ifindex);
-        else if (!address.secondary)
+            mark_hops(kernel, address.ifindex, TRUE);
+        } else if (!address.secondary)
             promote(kernel, &address);
         return TRUE;
     }
@@ -627,10 +712,13 @@ static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
         link->carrier = FALSE;
         link_goes_down6(kernel, link);
         routes_remove(kernel, uses_device_beyond_host, &link->ifindex);
+        mark_hops(kernel, link->ifindex, TRUE);
         return;
     }
     link->flags |= IFF_UP;
     link->carrier = TRUE;
+    if (has_any_address4(kernel, link->ifindex))
+        mark_hops(kernel, link->ifindex, FALSE);
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
 
@@ -642,6 +730,7 @@ static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
 static void link_del(FakeKernel *kernel, int ifindex)
 {
     routes_remove(kernel, uses_device, &ifindex);
+    routes_remove(kernel, has_hop, &ifindex);
     for (guint i = kernel->now->addresses->len; i > 0; i--) {
         if (g_array_index(kernel->now->addresses, IbhAddress, i - 1).ifindex == ifindex)
             g_array_remove_index(kernel->now->addresses, i - 1);
@@ -722,10 +811,11 @@ void fake_fail_at(FakeKernel *kernel, guint k, int fail_errno)
 gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
 {
     FakeKernel *kernel = data;
-    IbhOp logged = *op;
 
-    logged.why = NULL;
-    g_array_append_val(kernel->log, logged);
+    if (kernel->log) {
+        g_array_append_vals(kernel->log, op, 1);
+        g_array_index(kernel->log, IbhOp, kernel->log->len - 1).why = NULL;
+    }
     if (++kernel->executed == kernel->fail_at)
         return refuse(error, kernel->fail_errno, NULL);
     switch (op->type) {
@@ -734,7 +824,7 @@ gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
     case IBH_OP_RULE_DEL:
         return rule_del(kernel, &op->rule, error);
     case IBH_OP_ROUTE_ADD:
-        return route_add(kernel, &op->route, error);
+        return (op->route.table == IBH_TABLE_MAIN ? route_add_behind : route_add)(kernel, &op->route, error);
     case IBH_OP_ROUTE_REPLACE:
         return route_replace(kernel, &op->route, &op->replaced, error);
     case IBH_OP_ROUTE_DEL:
@@ -780,6 +870,7 @@ static void copy_without_routes(IbhSnapshot *to, const IbhSnapshot *from)
     copy_array(to->neighbours, from->neighbours);
     memcpy(to->all, from->all, sizeof to->all);
     copy_array(to->state->sysctls, from->state->sysctls);
+    copy_array(to->state->routes, from->state->routes);
     for (guint i = 0; i < from->state->holds->len; i++)
         g_ptr_array_add(to->state->holds, g_strdup(g_ptr_array_index(from->state->holds, i)));
 }
@@ -790,7 +881,6 @@ FakeKernel *fake_kernel_clone(const FakeKernel *kernel)
 
     clone->now = ibh_snapshot_new();
     clone->learned = g_array_new(FALSE, TRUE, sizeof(FakeLearned));
-    clone->log = g_array_new(FALSE, TRUE, sizeof(IbhOp));
     copy_without_routes(clone->now, kernel->now);
     copy_array(clone->now->routes, kernel->now->routes);
     copy_array(clone->learned, kernel->learned);
@@ -803,7 +893,8 @@ void fake_kernel_free(FakeKernel *kernel)
         return;
     ibh_snapshot_free(kernel->now);
     g_array_unref(kernel->learned);
-    g_array_unref(kernel->log);
+    if (kernel->log)
+        g_array_unref(kernel->log);
     g_free(kernel);
 }
 
@@ -890,6 +981,11 @@ static GPtrArray *sorted_rules(const FakeKernel *kernel, FakeScope scope)
     return sorted;
 }
 
+static gint compare_whole_routes(gconstpointer left, gconstpointer right)
+{
+    return ibh_route_compare(*(const IbhRoute *const *)left, *(const IbhRoute *const *)right);
+}
+
 static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
 {
     GPtrArray *sorted = g_ptr_array_new();
@@ -900,6 +996,8 @@ static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
         if (scope != FAKE_FOREIGN || !fake_is_our_route(route))
             g_ptr_array_add(sorted, route);
     }
+    if (scope == FAKE_UNORDERED)
+        g_ptr_array_sort(sorted, compare_whole_routes);
     return sorted;
 }
 
@@ -1121,6 +1219,15 @@ static gboolean read_link(FakeKernel *kernel, Words *words, GError **error)
     return link_add(kernel, &link, error);
 }
 
+/* Without carrier, routes stay. */
+static void link_set(FakeKernel *kernel, IbhLink *link, const char *what)
+{
+    if (strcmp(what, "up") == 0 || strcmp(what, "down") == 0)
+        link_set_up(kernel, link, strcmp(what, "up") == 0);
+    else if (link->flags & IFF_UP)
+        link->carrier = strcmp(what, "carrier") == 0;
+}
+
 static gboolean do_link(FakeKernel *kernel, Words *words, GError **error)
 {
     const char *verb = need(words), *name;
@@ -1134,7 +1241,7 @@ static gboolean do_link(FakeKernel *kernel, Words *words, GError **error)
     if (strcmp(verb, "del") == 0)
         link_del(kernel, ifindex);
     else if (strcmp(verb, "set") == 0)
-        link_set_up(kernel, find_link(kernel, ifindex), strcmp(need(words), "up") == 0);
+        link_set(kernel, find_link(kernel, ifindex), need(words));
     else
         nonsense(words, verb);
     return TRUE;
@@ -1237,7 +1344,8 @@ static guint8 route_type(const char *word)
 static void complete_route(IbhRoute *route, gboolean scope_given)
 {
     route->family = route->dst.ip.family;
-    route->nexthops = route->ifindex ? 1 : 0;
+    if (!route->hops)
+        route->nexthops = route->ifindex ? 1 : 0;
     if (route->family == AF_INET6)
         route->scope = RT_SCOPE_UNIVERSE;
     if (scope_given || route->family == AF_INET6)
@@ -1246,6 +1354,24 @@ static void complete_route(IbhRoute *route, gboolean scope_given)
         route->scope = RT_SCOPE_HOST;
     else if (route->type == RTN_BROADCAST || (route->type == RTN_UNICAST && route->gateway.family == AF_UNSPEC))
         route->scope = RT_SCOPE_LINK;
+}
+
+/* "nexthop dev ib0": dead where the link is down, or has lost its last address. */
+static gboolean read_nexthop(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
+{
+    g_autofree char *hops = NULL;
+    int ifindex;
+
+    if (strcmp(need(words), "dev") != 0)
+        nonsense(words, "dev is needed");
+    if (!device(kernel, need(words), &ifindex, error))
+        return FALSE;
+    hops = g_strdup_printf("%s%s%d%s", route->hops ? route->hops : "", route->hops ? " " : "", ifindex,
+                           is_up(kernel, ifindex) && has_any_address4(kernel, ifindex) ? "" : "!");
+    route->hops = g_intern_string(hops);
+    if (!route->nexthops++)
+        route->ifindex = ifindex;
+    return TRUE;
 }
 
 static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
@@ -1273,6 +1399,9 @@ static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GE
         else if (strcmp(word, "scope") == 0) {
             route->scope = strcmp(need(words), "link") == 0 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
             scope_given = TRUE;
+        } else if (strcmp(word, "nexthop") == 0) {
+            if (!read_nexthop(kernel, words, route, error))
+                return FALSE;
         } else if (strcmp(word, "dev") != 0)
             nonsense(words, word);
         else if (!device(kernel, need(words), &route->ifindex, error))
@@ -1303,10 +1432,13 @@ static gboolean do_route(FakeKernel *kernel, Words *words, GError **error)
     if (strcmp(verb, "append") == 0) {
         if (!route_is_valid(kernel, &route, error))
             return FALSE;
+        if (has_route(kernel, &route))
+            return refuse(error, EEXIST, NULL);
     } else if (strcmp(verb, "was") == 0) {
-        if (route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))
+        if (route.hops ? has_no_hop_alive(kernel, &route, NULL)
+                       : route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))
             return refuse(error, ENETDOWN, NULL);
-        if (route.family == AF_INET && route.ifindex && !has_any_address4(kernel, route.ifindex))
+        if (route.family == AF_INET && route.ifindex && !route.hops && !has_any_address4(kernel, route.ifindex))
             return refuse(error, EADDRNOTAVAIL, NULL); /* it went with the last address */
         if (fake_is_our_route(&route) && find_place(kernel, &route) >= 0)
             return refuse(error, EEXIST, NULL); /* ours are never appended */
@@ -1491,6 +1623,8 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
 {
     GString *text = g_string_new("route was");
     char buffer[IBH_PREFIX_STRLEN];
+    FibHop hops[FIB_HOPS_MAX];
+    guint n;
 
     for (guint i = 1; i < G_N_ELEMENTS(route_types); i++) {
         if (route->type == route_types[i].type)
@@ -1499,7 +1633,7 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     g_string_append_printf(text, " %s", ibh_prefix_format(&route->dst, buffer));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
-    if (route->ifindex)
+    if (route->ifindex && !route->hops)
         g_string_append_printf(text, " dev %s", link_name(world, route->ifindex));
     if (route->src.family != AF_UNSPEC)
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
@@ -1507,6 +1641,9 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     if (route->metric)
         print_number(text, "metric", route->metric);
     print_number(text, "protocol", route->protocol);
+    n = route->hops ? fib_hops(route, hops) : 0;
+    for (guint i = 0; i < n; i++)
+        g_string_append_printf(text, " nexthop dev %s", link_name(world, hops[i].ifindex));
     return g_string_free(text, FALSE);
 }
 

@@ -4,7 +4,7 @@
  * Worlds are written as lines in ip's language; what a test prints can be pasted into another one:
  *
  *   link add ib0 type ib [rdma mlx5_0/1] [kind K] [parent L] [master L] [vf] [representor] [down] [no-carrier]
- *   link set ib0 up|down            link del ib0
+ *   link set ib0 up|down|carrier|no-carrier            link del ib0
  *   address add 172.16.34.1/16 [peer IP] dev ib0 [noprefixroute] [metric N] [scope link|host]      address del …
  *                                   IPv6: [tentative] [temporary] [deprecated]; address ready IP dev ib0: nobody has it
  *   rule add|del [from P] lookup T priority N [suppress_prefixlength N] [suppress_ifgroup N] [protocol P]
@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     IbhSnapshot *now; /* rules and routes in the order that fib.h asks for */
     GArray *learned;  /* FakeLearned: at which NIC peers look for an address */
-    GArray *log;      /* IbhOp, without `why`: everything that was asked for */
+    GArray *log;      /* IbhOp, without `why`: everything that was asked for; NULL: nobody reads it */
     guint executed;   /* how many operations were asked for since fake_fail_at() */
     guint fail_at;    /* this one fails; from 1, 0: none */
     int fail_errno;
@@ -64,6 +64,7 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route);
 
 typedef enum {
     FAKE_ALL,
+    FAKE_UNORDERED, /* routes of main to one prefix in any order */
     FAKE_FOREIGN /* only what is not ours; no sysctls */
 } FakeScope;
 

@@ -2,7 +2,33 @@
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+
+guint64 fib_bit(int ifindex)
+{
+    return G_GUINT64_CONSTANT(1) << (ifindex & 63);
+}
+
+guint fib_hops(const IbhRoute *route, FibHop hops[FIB_HOPS_MAX])
+{
+    const char *at = route->hops;
+    guint n = 0;
+
+    if (!at) {
+        hops[0] = (FibHop){.ifindex = route->ifindex};
+        return 1;
+    }
+    while (*at && n < FIB_HOPS_MAX) {
+        char *end;
+
+        hops[n].ifindex = (int)strtol(at, &end, 10);
+        hops[n++].dead = *end == '!';
+        at = end + (*end == '!');
+        at += *at == ' ';
+    }
+    return n;
+}
 
 gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from)
 {
@@ -38,7 +64,7 @@ static gboolean is_alive(const IbhSnapshot *world, const IbhRoute *route)
 {
     const IbhLink *link;
 
-    if (!route->ifindex || route->type == RTN_LOCAL)
+    if (!route->ifindex || route->type == RTN_LOCAL || route->hops) /* with all nexthops dead, it is gone */
         return TRUE;
     link = ibh_snapshot_link(world, route->ifindex);
     return link && (link->flags & IFF_UP);
@@ -76,7 +102,7 @@ static const IbhIp *first_address(const IbhSnapshot *world, int family, int ifin
 
 /* What the kernel puts in when neither the socket nor the route names a source: the device's first address, one
  * beside the gateway preferred; another device's where it has none. */
-static IbhIp choose_source(const IbhSnapshot *world, const IbhRoute *route)
+static IbhIp choose_source(const IbhSnapshot *world, const IbhRoute *route, int ifindex)
 {
     const IbhIp *found = NULL;
     int family = route->family;
@@ -84,9 +110,9 @@ static IbhIp choose_source(const IbhSnapshot *world, const IbhRoute *route)
     if (route->src.family != AF_UNSPEC)
         return route->src;
     if (route->gateway.family != AF_UNSPEC)
-        found = first_address(world, family, route->ifindex, &route->gateway);
+        found = first_address(world, family, ifindex, &route->gateway);
     if (!found)
-        found = first_address(world, family, route->ifindex, NULL);
+        found = first_address(world, family, ifindex, NULL);
     if (!found)
         found = first_address(world, family, 0, NULL);
     return found ? *found : (IbhIp){.family = AF_UNSPEC};
@@ -106,6 +132,18 @@ static FibKind kind_of(const IbhRoute *route)
     }
 }
 
+static void find_devices(const IbhRoute *route, FibAnswer *answer)
+{
+    FibHop hops[FIB_HOPS_MAX];
+
+    for (guint i = fib_hops(route, hops); i > 0; i--) {
+        if (hops[i - 1].dead)
+            continue;
+        answer->ifindex = hops[i - 1].ifindex;
+        answer->devices |= fib_bit(hops[i - 1].ifindex);
+    }
+}
+
 /* Looks into the rule's table; FALSE: go on with the next rule. */
 static gboolean ask_table(const IbhSnapshot *world, const IbhRule *rule, const IbhIp *to, FibAnswer *answer)
 {
@@ -121,7 +159,8 @@ static gboolean ask_table(const IbhSnapshot *world, const IbhRule *rule, const I
     /* suppress_ifgroup does nothing here: no link has the group of the mark. */
     answer->kind = kind;
     answer->route = route;
-    answer->ifindex = kind == FIB_UNREACHABLE ? 0 : route->ifindex;
+    if (kind != FIB_UNREACHABLE)
+        find_devices(route, answer);
     return TRUE;
 }
 
@@ -147,7 +186,7 @@ FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *t
     else if (answer.kind == FIB_LOCAL)
         answer.src = *to;
     else if (answer.kind != FIB_UNREACHABLE)
-        answer.src = choose_source(world, answer.route);
+        answer.src = choose_source(world, answer.route, answer.ifindex);
     return answer;
 }
 

@@ -13,11 +13,22 @@ typedef enum { FIB_UNREACHABLE, FIB_LOCAL, FIB_BROADCAST, FIB_DEVICE } FibKind;
 
 typedef struct {
     FibKind kind;
-    int ifindex;           /* of FIB_DEVICE: where it leaves */
+    int ifindex;           /* of FIB_DEVICE: where it leaves; of a multipath route: the first that is alive */
+    guint64 devices;       /* a bit per ifindex (fib_bit): all by which it may leave */
     IbhIp src;             /* the source the packet has, or gets where it was not bound */
     const IbhRule *rule;   /* what decided; NULL: no rule matched. Borrowed from the world */
     const IbhRoute *route; /* NULL: none */
 } FibAnswer;
+
+/* The nexthops of a multipath route ("2 3!"), or its one device. */
+#define FIB_HOPS_MAX 16
+typedef struct {
+    int ifindex;
+    gboolean dead;
+} FibHop;
+guint fib_hops(const IbhRoute *route, FibHop hops[FIB_HOPS_MAX]);
+
+guint64 fib_bit(int ifindex);
 
 /* `from` NULL: a socket that is not bound; rules with a source do not match it. */
 FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *to);

@@ -443,7 +443,13 @@ static void add_event(Gen *gen)
 {
     const char *nic = pick_nic(gen);
 
-    switch (roll(gen, 11)) {
+    switch (roll(gen, 13)) {
+    case 11:
+        line(gen, "link set %s %s", nic, chance(gen, 70) ? "no-carrier" : "carrier");
+        break;
+    case 12:
+        line(gen, "undo %s", nic);
+        break;
     case 0:
         line(gen, "link set %s down", nic);
         break;
@@ -477,6 +483,27 @@ static void add_event(Gen *gen)
         break;
     default:
         add_nic(gen, roll(gen, 12), TRUE);
+        break;
+    }
+}
+
+/* Of main=spread: left over. */
+static void add_stale_spread(Gen *gen)
+{
+    switch (roll(gen, 4)) {
+    case 0:
+        line(gen, "route was %s table 940 metric mark protocol kernel scope link nexthop dev %s nexthop dev %s",
+             pick_prefix(gen), pick_nic(gen), pick_nic(gen));
+        break;
+    case 1:
+        line(gen, "route was throw %s table 940 metric mark protocol kernel", pick_prefix(gen));
+        break;
+    case 2:
+        line(gen, "rule add lookup 940 priority %u suppress_ifgroup mark protocol kernel", chance(gen, 80) ? 4941 : 4000);
+        break;
+    default:
+        line(gen, "rule add lookup 254 priority 4940 suppress_prefixlength %u suppress_ifgroup mark protocol kernel",
+             chance(gen, 80) ? 16 : 24);
         break;
     }
 }
@@ -522,9 +549,29 @@ static void add_setting(Gen *gen)
         line(gen, "config [%s] %s", section, settings[roll(gen, G_N_ELEMENTS(settings))]);
 }
 
+static void add_main(Gen *gen)
+{
+    static const char *const mains[] = {"keep", "spread", "spread", "remove", "remove"};
+
+    if (chance(gen, 60))
+        line(gen, "config [defaults] main=%s", mains[roll(gen, G_N_ELEMENTS(mains))]);
+}
+
 static void add_settings(Gen *gen)
 {
     for (guint n = chance(gen, 50) ? 0 : 1 + roll(gen, 3); n > 0; n--)
+        add_setting(gen);
+}
+
+/* An earlier run, and what happened since. */
+static void add_history(Gen *gen)
+{
+    line(gen, "apply");
+    for (guint n = roll(gen, 4); n > 0; n--)
+        add_event(gen);
+    if (chance(gen, 10))
+        add_main(gen);
+    if (chance(gen, 20))
         add_setting(gen);
 }
 
@@ -542,6 +589,7 @@ GPtrArray *random_lines(guint64 seed)
     choose_wires6(&gen);
     add_others(&gen);
     add_nics(&gen);
+    add_main(&gen);
     add_settings(&gen);
     for (guint n = chance(&gen, 55) ? 0 : 1 + roll(&gen, 3); n > 0; n--)
         add_gateway(&gen);
@@ -553,14 +601,11 @@ GPtrArray *random_lines(guint64 seed)
         add_marked_foreign_rule(&gen);
     for (guint n = chance(&gen, 60) ? 0 : roll(&gen, 6); n > 0; n--)
         add_stale(&gen);
+    for (guint n = chance(&gen, 92) ? 0 : 1 + roll(&gen, 3); n > 0; n--)
+        add_stale_spread(&gen);
     add_state(&gen);
-    if (chance(&gen, 50)) {
-        g_ptr_array_add(gen.lines, g_strdup("apply"));
-        for (guint n = roll(&gen, 4); n > 0; n--)
-            add_event(&gen);
-        if (chance(&gen, 20))
-            add_setting(&gen);
-    }
+    if (chance(&gen, 50))
+        add_history(&gen);
     g_ptr_array_unref(gen.nics);
     g_ptr_array_unref(gen.others);
     g_ptr_array_unref(gen.addresses);
@@ -581,12 +626,23 @@ static gboolean add_config(IbhConfig *config, const char *text)
     return ibh_config_add(config, "random.conf", file, strlen(file), NULL, NULL, NULL);
 }
 
-static void apply_now(World *world)
+static void run_now(World *world, WorldAction action, const char *const *only)
 {
-    g_autoptr(Planned) planned = world_plan(world->config, world->kernel, WORLD_APPLY, NULL);
+    g_autoptr(Planned) planned = world_plan(world->config, world->kernel, action, only);
 
     if (planned)
         world_run(world->kernel, planned);
+}
+
+/* --undo of one NIC, which is held from now on. */
+static void undo_now(World *world, const char *name)
+{
+    const char *const only[] = {name, NULL};
+
+    if (!ibh_snapshot_link_by_name(world->kernel->now, name))
+        return;
+    run_now(world, WORLD_UNDO, only);
+    ibh_state_hold(world->kernel->now->state, name);
 }
 
 World *world_build(const GPtrArray *lines)
@@ -602,7 +658,9 @@ World *world_build(const GPtrArray *lines)
             if (!add_config(world->config, text + strlen("config ")))
                 return NULL;
         } else if (strcmp(text, "apply") == 0) {
-            apply_now(world);
+            run_now(world, WORLD_APPLY, NULL);
+        } else if (g_str_has_prefix(text, "undo ")) {
+            undo_now(world, text + strlen("undo "));
         } else {
             g_autoptr(GError) refused = NULL;
 
@@ -667,12 +725,12 @@ guint world_run(FakeKernel *kernel, const Planned *planned)
 
 /* ---- lines ---- */
 
-char *lines_print(const GPtrArray *lines)
+char *lines_print(const GPtrArray *lines, const char *indent)
 {
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < lines->len; i++)
-        g_string_append_printf(text, "    %s\n", (const char *)g_ptr_array_index(lines, i));
+        g_string_append_printf(text, "%s%s\n", indent, (const char *)g_ptr_array_index(lines, i));
     return g_string_free(text, FALSE);
 }
 

@@ -3,6 +3,7 @@
  *
  *   config [interface ib0] table=941       one setting
  *   apply                                  what an earlier run made of the world so far, with the configuration so far
+ *   undo ib0                               what --undo of one NIC made of it
  *
  * A line that the kernel refuses does nothing, so any selection of a world's lines is a world: that is what makes
  * shrinking easy.
@@ -53,7 +54,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Planned, planned_free)
 guint world_run(FakeKernel *kernel, const Planned *planned);
 
 /* The lines for people, numbered by nothing, one per line. */
-char *lines_print(const GPtrArray *lines);
+char *lines_print(const GPtrArray *lines, const char *indent);
 GPtrArray *lines_copy(const GPtrArray *lines);
 
 /* Leaves out line after line as long as `fails` still holds; what is left is a small case of the same failure. */

@@ -102,6 +102,8 @@ static World look(const char *text, Answer answer)
 #define TIERS(ip, table)                                                                                               \
     "rule 2941 from " ip " lookup main suppress_prefixlength 0 mark proto kernel\nrule 3941 from " ip " lookup " table \
     " mark proto kernel\n"
+#define VRF_NIC                                                                                                        \
+    "link 7 blue ether up carrier kind=vrf\nlink 8 ib4 infiniband up carrier master=blue\naddr ib4 172.16.34.5/16\n"
 #define ETH0 "link 9 eth0 ether up carrier\naddr eth0 192.168.1.5/24\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -291,6 +293,13 @@ static const Case CASES[] = {
      "link 8 ib4 infiniband up carrier rdma=mlx5_4/1 master=blue\n", NULL, "info vrf ib4"},
     {"in a VRF, its port unknown", RAILS "link 7 blue ether up carrier kind=vrf\n"
      "link 8 ib4 infiniband up carrier master=blue\n", NULL, "info vrf ib4"},
+    {"in a VRF, in the rails' subnet", RAILS VRF_NIC "rule 1000 from all l3mdev\n", NULL,
+     "info vrf ib4\nwarning foreign-nic-answers ib4"},
+    {"the same, VRFs are asked before the local table", LO IB0 IB1 ADDRESSES VRF_NIC
+     "rule 1000 from all l3mdev\nrule 1500 from all lookup 255\nrule 32766 from all lookup 254\nkernel routes\n"
+     RAIL0 RAIL1, NULL, "info vrf ib4"},
+    {"a port of a bond, in the rails' subnet", RAILS "link 7 bond0 ether up carrier kind=bond\n"
+     "link 8 ib4 infiniband up carrier master=bond0\naddr ib4 172.16.34.5/16\n", NULL, ""},
     {"a port of a bond", RAILS "link 7 bond0 ether up carrier kind=bond\n"
      "link 8 eth4 ether up carrier rdma=mlx5_4/1 master=bond0\n", NULL, ""},
     {"an Ethernet NIC in a VRF", RAILS "link 7 blue ether up carrier kind=vrf\n"
@@ -356,6 +365,11 @@ static const Case CASES[] = {
      "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, "error main-error-route ib0\nerror main-error-route ib1"},
     {"gateway: an error in main, and no default route", RAILS "route main unreachable default metric 9999\n", NULL, ""},
+    {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1]\nconfig gateway=10.0.0.1\n", NULL,
+     "error route-missing ib1"},
+    {"gateway: a configured one that is there", RAILS "config [interface ib1]\nconfig gateway=172.16.0.1\n"
+     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     TIERS("172.16.34.2", "942"), NULL, ""},
     {"gateway: an error in main of the other family", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
      "route main unreachable ::/0 metric 9999\n"
      "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
@@ -791,6 +805,45 @@ static void test_bridge_inside(void **state)
     check_world(TEXT);
 }
 
+/* Only what NetworkManager prunes of a family that the rail serves, and that is asked about, is worth a word. */
+static void test_manager_prunes(void **state)
+{
+    static const struct {
+        const char *world;
+        gboolean prunes4, prunes6;
+        int family;
+        const char *expected;
+    } cases[] = {
+        {RAILS, FALSE, FALSE, 0, ""},
+        {RAILS, TRUE, FALSE, 0, "warning manager-removes-foreign ib1"},
+        {RAILS, FALSE, TRUE, 0, ""},
+        {BOTH, TRUE, TRUE, 0, "warning manager-removes-foreign ib1\nwarning manager-removes-foreign ib1"},
+        {BOTH, TRUE, TRUE, AF_INET6, "warning manager-removes-foreign ib1"},
+        {BOTH, TRUE, FALSE, AF_INET6, ""},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(World) world = look(cases[i].world, NULL);
+        IbhManager manager = {.ifindex = 3,
+                              .name = "NetworkManager",
+                              .connection = g_strdup("rail 1"),
+                              .prunes4 = cases[i].prunes4,
+                              .prunes6 = cases[i].prunes6};
+        g_autofree char *found = NULL;
+
+        g_array_append_val(world.cas->snapshot->managers, manager);
+        world.rails->family = cases[i].family;
+        g_ptr_array_unref(world.findings);
+        world.findings = ibh_check_judge(world.rails, world.plan, world.questions, NULL);
+        found = write_findings(world.findings);
+        assert_string_equal(found, cases[i].expected);
+        if (found[0])
+            assert_true(g_str_has_prefix(((IbhFinding *)g_ptr_array_index(world.findings, 0))->fix,
+                                         "nmcli connection modify 'rail 1' ipv"));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
@@ -811,6 +864,7 @@ int main(void)
         cmocka_unit_test(test_ipv6_bridge_inside),
         cmocka_unit_test(test_random_worlds),
         cmocka_unit_test(test_large_subnets),
+        cmocka_unit_test(test_manager_prunes),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 

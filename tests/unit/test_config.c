@@ -14,6 +14,7 @@
 #define TABLE_ALLOWED "use auto, a number (1-252, 256-4294967295) or a name from rt_tables"
 #define NAME_ALLOWED                                                                                                   \
     "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of them with *, ? and [...]"
+#define NO_HOST "no host can have this address; use auto, none or an address"
 #define NO_GATEWAY "not allowed; use auto, none or an address"
 #define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
 #define NO_TABLE "neither a table's number nor a known name; " TABLE_ALLOWED
@@ -354,6 +355,13 @@ static const Bad BAD[] = {
     SET("gateway=172.16.0.1 172.16.0.2", NO_GATEWAY),
     SET("gateway=fe80::1%ib0", NO_GATEWAY),
     SET("gateway=fe80:::1", NO_GATEWAY),
+    SET("gateway=0.0.0.0", NO_HOST),
+    SET("gateway=::", NO_HOST),
+    SET("gateway=::1", NO_HOST),
+    SET("gateway=127.0.0.1", NO_HOST),
+    SET("gateway=224.0.0.1", NO_HOST),
+    SET("gateway=255.255.255.255", NO_HOST),
+    SET("gateway=ff02::1", NO_HOST),
     SET("gateway=[fe80::1]", NO_GATEWAY),
     SET("gateway=::1::", NO_GATEWAY),
     SET("gateway=Auto", NO_GATEWAY),

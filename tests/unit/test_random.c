@@ -1,8 +1,8 @@
 /*
- * What must hold in every world, tried in many made by chance.
+ * What must hold in every world, tried in many made by chance; and in those of random/, which failed once.
  *
- * IBH_CASES: how many (20000); IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
- * gets; `IBH_SEED=… IBH_CASES=1` tries that one again.
+ * IBH_CASES: how many worlds; IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
+ * gets, and keeps it as a file; `IBH_WORLD=FILE` tries that one again.
  */
 #include "apply.h"
 #include "fib.h"
@@ -18,19 +18,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#define MAX_SOURCES 12
+#define MAX_TARGETS 24
+
+typedef struct {
+    IbhIp ip;
+    gboolean local;
+    guint64 wire; /* where it may leave; 0: anywhere (outside) */
+} Target;
+
+/* Whether what is sent arrives; FOREIGN: somebody's own route in a rail's table decides, and is respected. */
+typedef enum { LOST, ARRIVES, FOREIGN } Fate;
+
+typedef struct {
+    Fate fate;
+    int by;          /* ifindex */
+    guint64 devices; /* all by which it may leave */
+    gboolean led; /* by somebody's own rule, into a table of their choice */
+    const IbhRoute *route;
+} Way;
+
+/* Who sends, and where to; a set of devices is a fib_bit() for each. */
+typedef struct {
+    guint64 wires[64]; /* by ifindex: with whom it is on one wire */
+    IbhIp sources[MAX_SOURCES]; /* AF_UNSPEC: unbound */
+    Target targets[MAX_TARGETS];
+    guint n_sources, n_targets;
+} Reach;
+
+typedef struct {
+    Way of[MAX_SOURCES][MAX_TARGETS];
+} Ways;
 
 /* One world with all that was computed of it; a property says FALSE and leaves its reason here. */
 typedef struct {
     guint64 seed;
     const GPtrArray *lines;
+    gboolean thorough; /* all properties, not only those that are due */
     World *world;      /* before */
     Planned *planned;  /* to apply */
     FakeKernel *after; /* applied */
     Planned *undo;     /* of `after` */
     FakeKernel *undone;
+    FakeKernel *plain; /* before, without anything of ours */
+    Reach reach;
+    Ways before, then, at_last, without; /* in `world`, `after`, `undone`, `plain` */
     const char *property;
     char *reason;
 } Case;
@@ -57,11 +96,26 @@ static guint n_ops(const Planned *planned)
     return planned->plan->ops->len;
 }
 
+/* What goes out of main and comes back stands behind what stayed: the same set. */
+static FakeScope all_of(const Case *c)
+{
+    return c->planned->rails->main == IBH_MAIN_REMOVE || c->world->kernel->now->state->routes->len ? FAKE_UNORDERED
+                                                                                                   : FAKE_ALL;
+}
+
 static gboolean same_world(Case *c, const FakeKernel *expected, const FakeKernel *found, const char *what)
 {
-    g_autofree char *difference = fake_difference(expected, found, FAKE_ALL);
+    g_autofree char *difference = fake_difference(expected, found, all_of(c));
 
     return !difference || broken(c, "%s:\n%s", what, difference);
+}
+
+/* As the kernel makes it for an address. */
+static gboolean is_connected(const IbhRoute *route)
+{
+    return route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+           route->protocol == RTPROT_KERNEL && route->gateway.family == AF_UNSPEC && !route->hops &&
+           !fake_is_our_route(route);
 }
 
 static gboolean is_local_address(const IbhSnapshot *world, const IbhIp *ip)
@@ -104,9 +158,10 @@ static gboolean any_blocked(const IbhRails *rails)
 
 /* ---- (a) what is planned is what is wanted ---- */
 
-static gboolean nothing_left(Case *c, const FakeKernel *kernel, WorldAction action, const char *what)
+static gboolean nothing_left(Case *c, const IbhConfig *config, const FakeKernel *kernel, WorldAction action,
+                             const char *what)
 {
-    g_autoptr(Planned) again = world_plan(c->world->config, kernel, action, NULL);
+    g_autoptr(Planned) again = world_plan(config, kernel, action, NULL);
     g_autofree char *command = NULL;
 
     if (!again || n_ops(again) == 0)
@@ -119,7 +174,7 @@ static gboolean second_plan_is_empty(Case *c)
 {
     if (c->after->inexact)
         return broken(c, "%u operations hit something else than they named", c->after->inexact);
-    return nothing_left(c, c->after, WORLD_APPLY, "the second plan");
+    return nothing_left(c, c->world->config, c->after, WORLD_APPLY, "the second plan");
 }
 
 /* The kernel refuses nothing of what is planned. */
@@ -167,10 +222,29 @@ static gboolean sysctls_stay(Case *c, const IbhNic *nic)
     return TRUE;
 }
 
+/* Without the connected routes of candidates, which come and go with main=remove. */
+static FakeKernel *without_connected(const FakeKernel *kernel, const IbhRails *rails)
+{
+    FakeKernel *rest = fake_kernel_clone(kernel);
+
+    for (guint i = rest->now->routes->len; i > 0; i--) {
+        const IbhRoute *route = &g_array_index(rest->now->routes, IbhRoute, i - 1);
+
+        if (is_connected(route) && ibh_rails_nic(rails, route->ifindex)->rank)
+            g_array_remove_index(rest->now->routes, i - 1);
+    }
+    return rest;
+}
+
 static gboolean foreign_things_stay(Case *c)
 {
-    g_autofree char *difference = fake_difference(c->world->kernel, c->after, FAKE_FOREIGN);
-    const GPtrArray *nics = c->planned->rails->nics;
+    const IbhRails *rails = c->planned->rails;
+    gboolean moves = all_of(c) == FAKE_UNORDERED;
+    g_autoptr(FakeKernel) before = moves ? without_connected(c->world->kernel, rails) : NULL,
+                          after = moves ? without_connected(c->after, rails) : NULL;
+    g_autofree char *difference = moves ? fake_difference(before, after, FAKE_FOREIGN)
+                                        : fake_difference(c->world->kernel, c->after, FAKE_FOREIGN);
+    const GPtrArray *nics = rails->nics;
 
     if (difference)
         return broken(c, "foreign rules or routes changed:\n%s", difference);
@@ -183,14 +257,16 @@ static gboolean foreign_things_stay(Case *c)
 
 /* ---- (c) all or nothing per unit ---- */
 
-/* A route whose source is gone stays in the kernel, but cannot be added again: no way back from its deletion. */
+/* A route whose source is gone, whose gateway has become an address of ours (IPv6), or with a dead nexthop, stays in the
+ * kernel, but cannot be added again: no way back from its deletion. */
 static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
 {
     const IbhRoute *gone = op->type == IBH_OP_ROUTE_DEL       ? &op->route
                            : op->type == IBH_OP_ROUTE_REPLACE ? &op->replaced
                                                               : NULL;
 
-    return gone && gone->src.family && !is_local_address(world, &gone->src);
+    return gone && ((gone->hops && strchr(gone->hops, '!')) || (gone->src.family && !is_local_address(world, &gone->src)) ||
+                    (gone->gateway.family == AF_INET6 && is_local_address(world, &gone->gateway)));
 }
 
 static gboolean unit_has_way_back(const Case *c, guint k)
@@ -323,41 +399,6 @@ static gboolean commands_can_be_pasted(Case *c)
 
 /* ---- (e) no packet is lost on the way ---- */
 
-#define MAX_SOURCES 12
-#define MAX_TARGETS 24
-
-typedef struct {
-    IbhIp ip;
-    gboolean local;
-    guint64 wire; /* bit per ifindex: where it may leave; 0: anywhere (outside) */
-} Target;
-
-/* Whether what is sent arrives; FOREIGN: somebody's own route in a rail's table decides, and is respected. */
-typedef enum { LOST, ARRIVES, FOREIGN } Fate;
-
-typedef struct {
-    Fate fate;
-    int by;       /* ifindex */
-    gboolean led; /* by somebody's own rule, into a table of their choice */
-    const IbhRoute *route;
-} Way;
-
-typedef struct {
-    gboolean may_stray; /* rails exchange tables, or one is left as it happens to be: then it counts only what goes
-                           nowhere */
-    gboolean has6;
-    IbhIp sources[MAX_SOURCES]; /* AF_UNSPEC: unbound */
-    Target targets[MAX_TARGETS];
-    guint n_sources, n_targets;
-    Way before[MAX_SOURCES][MAX_TARGETS];
-    Way after[MAX_SOURCES][MAX_TARGETS];
-} Reach;
-
-static guint64 bit(int ifindex)
-{
-    return G_GUINT64_CONSTANT(1) << (ifindex & 63);
-}
-
 /* An address that packets can be sent from as from any other: not of the link alone, not tentative. */
 static gboolean is_served(const IbhAddress *address)
 {
@@ -378,27 +419,39 @@ static gboolean is_candidate(const IbhRails *rails, int ifindex)
     return nic && nic->rank;
 }
 
-/* Candidates of overlapping subnets are on one wire: all that can be reached from those in `wire`. */
-static guint64 spread_wire(const IbhRails *rails, const IbhSnapshot *world, guint64 wire)
+static gboolean is_wired(const IbhRails *rails, const IbhSnapshot *world, const IbhAddress *address)
 {
-    guint64 old;
+    return is_address_up(world, address) && is_candidate(rails, address->ifindex);
+}
 
-    do {
-        old = wire;
-        for (guint i = 0; i < world->addresses->len; i++) {
-            const IbhAddress *a = &g_array_index(world->addresses, IbhAddress, i);
+/* Candidates of overlapping subnets are on one wire, and whoever is on a wire with them. */
+static void find_wires(const IbhRails *rails, const IbhSnapshot *world, guint64 wires[64])
+{
+    for (int i = 0; i < 64; i++)
+        wires[i] = fib_bit(i);
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *a = &g_array_index(world->addresses, IbhAddress, i);
 
-            if (!(wire & bit(a->ifindex)) || !is_address_up(world, a) || !is_candidate(rails, a->ifindex))
+        for (guint j = is_wired(rails, world, a) ? 0 : i; j < i; j++) {
+            const IbhAddress *b = &g_array_index(world->addresses, IbhAddress, j);
+            guint64 joined = wires[a->ifindex & 63] | wires[b->ifindex & 63];
+
+            if (!ibh_prefix_overlaps(&a->subnet, &b->subnet) || !is_wired(rails, world, b))
                 continue;
-            for (guint j = 0; j < world->addresses->len; j++) {
-                const IbhAddress *b = &g_array_index(world->addresses, IbhAddress, j);
-
-                if (is_address_up(world, b) && is_candidate(rails, b->ifindex) &&
-                    ibh_prefix_overlaps(&a->subnet, &b->subnet))
-                    wire |= bit(b->ifindex);
+            for (int k = 0; k < 64; k++) {
+                if (joined & fib_bit(k))
+                    wires[k] = joined;
             }
         }
-    } while (wire != old);
+    }
+}
+
+static guint64 spread_wire(const guint64 wires[64], guint64 wire)
+{
+    for (int i = 0; i < 64; i++) {
+        if (wire & fib_bit(i))
+            wire |= wires[i];
+    }
     return wire;
 }
 
@@ -412,7 +465,7 @@ static guint64 find_overlapping(const IbhRails *rails, const IbhSnapshot *world,
 
         if (is_address_up(world, address) && is_candidate(rails, address->ifindex) &&
             ibh_prefix_overlaps(&address->subnet, prefix))
-            wire |= bit(address->ifindex);
+            wire |= fib_bit(address->ifindex);
     }
     return wire;
 }
@@ -424,7 +477,7 @@ static gboolean is_announced(const IbhRoute *route)
 }
 
 /* The links whose subnet this is: of the longest prefix that has it. */
-static guint64 find_wire(const IbhRails *rails, const IbhSnapshot *world, const IbhIp *ip)
+static guint64 find_wire(const guint64 wires[64], const IbhRails *rails, const IbhSnapshot *world, const IbhIp *ip)
 {
     guint64 wire = 0;
     guint longest = 0;
@@ -438,7 +491,7 @@ static guint64 find_wire(const IbhRails *rails, const IbhSnapshot *world, const 
         if (address->subnet.length > longest)
             wire = 0;
         longest = address->subnet.length;
-        wire |= bit(address->ifindex);
+        wire |= fib_bit(address->ifindex);
     }
     for (guint i = 0; ip->family == AF_INET6 && i < world->routes->len; i++) {
         const IbhRoute *route = &g_array_index(world->routes, IbhRoute, i);
@@ -449,9 +502,9 @@ static guint64 find_wire(const IbhRails *rails, const IbhSnapshot *world, const 
         if (route->dst.length > longest)
             wire = 0;
         longest = route->dst.length;
-        wire |= bit(route->ifindex) | find_overlapping(rails, world, &route->dst);
+        wire |= fib_bit(route->ifindex) | find_overlapping(rails, world, &route->dst);
     }
-    return spread_wire(rails, world, wire);
+    return spread_wire(wires, wire);
 }
 
 /* A host of the subnet that is not ourselves, and not its first or last address; FALSE: none found. */
@@ -485,7 +538,7 @@ static void add_target(Reach *reach, const IbhRails *rails, const IbhSnapshot *w
     if (reach->n_targets == MAX_TARGETS)
         return;
     if (!local)
-        target.wire = find_wire(rails, world, ip);
+        target.wire = find_wire(reach->wires, rails, world, ip);
     reach->targets[reach->n_targets++] = target;
 }
 
@@ -514,10 +567,11 @@ static gboolean ours_before_local(const IbhSnapshot *world, int family)
 static void reach_init(Reach *reach, const IbhRails *rails, const IbhSnapshot *world)
 {
     IbhIp outside = {.family = AF_INET, .bytes = {8, 8, 8, 8}}, unbound = {.family = AF_UNSPEC}, neighbour;
+    gboolean has6 = FALSE;
     IbhIp outside6 = {.family = AF_INET6, .bytes = {0x20, 0x01, 0x48, 0x60, [15] = 0x88}};
 
     reach->n_sources = reach->n_targets = 0;
-    reach->has6 = FALSE;
+    find_wires(rails, world, reach->wires);
     add_source(reach, &unbound);
     for (guint i = 0; i < world->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
@@ -525,7 +579,7 @@ static void reach_init(Reach *reach, const IbhRails *rails, const IbhSnapshot *w
         if (!is_served(address))
             continue;
         add_source(reach, &address->local);
-        reach->has6 |= address->local.family == AF_INET6;
+        has6 |= address->local.family == AF_INET6;
         if (is_address_up(world, address) && find_neighbour(world, &address->subnet, &neighbour))
             add_target(reach, rails, world, &neighbour, FALSE);
     }
@@ -534,7 +588,7 @@ static void reach_init(Reach *reach, const IbhRails *rails, const IbhSnapshot *w
             add_target(reach, rails, world, &reach->sources[i], TRUE);
     }
     add_target(reach, rails, world, &outside, FALSE);
-    if (reach->has6)
+    if (has6)
         add_target(reach, rails, world, &outside6, FALSE);
 }
 
@@ -555,7 +609,7 @@ static Fate fate_of(const Target *target, const FibAnswer *answer)
         return FOREIGN;
     if (answer->kind != FIB_DEVICE)
         return LOST;
-    return !target->wire || (target->wire & bit(answer->ifindex)) ? ARRIVES : LOST;
+    return !target->wire || (answer->devices & ~target->wire) == 0 ? ARRIVES : LOST;
 }
 
 /* A rule of somebody else decides: neither ours nor one that the kernel starts with. */
@@ -573,14 +627,18 @@ static Way find_way(const IbhSnapshot *world, const IbhIp *source, const Target 
         return (Way){.fate = LOST};
     answer = fib_lookup(world, source->family ? source : NULL, &target->ip);
 
-    return (Way){.fate = fate_of(target, &answer), .by = answer.ifindex, .led = is_led(&answer), .route = answer.route};
+    return (Way){.fate = fate_of(target, &answer),
+                 .by = answer.ifindex,
+                 .devices = answer.devices,
+                 .led = is_led(&answer),
+                 .route = answer.route};
 }
 
-static void reach_ask(const Reach *reach, const IbhSnapshot *world, Way ways[MAX_SOURCES][MAX_TARGETS])
+static void reach_ask(const Reach *reach, const IbhSnapshot *world, Ways *ways)
 {
     for (guint i = 0; i < reach->n_sources; i++) {
         for (guint j = 0; j < reach->n_targets; j++)
-            ways[i][j] = find_way(world, &reach->sources[i], &reach->targets[j]);
+            ways->of[i][j] = find_way(world, &reach->sources[i], &reach->targets[j]);
     }
 }
 
@@ -610,9 +668,9 @@ static gboolean is_route_op(const IbhOp *op)
     return op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_DEL || op->type == IBH_OP_ROUTE_REPLACE;
 }
 
-static gboolean lost(Case *c, const FakeKernel *kernel, const Reach *reach, guint i, guint j, const char *what,
-                     const char *when)
+static gboolean lost(Case *c, const FakeKernel *kernel, guint i, guint j, const char *what, const char *when)
 {
+    const Reach *reach = &c->reach;
     FibAnswer answer =
         fib_lookup(kernel->now, reach->sources[i].family ? &reach->sources[i] : NULL, &reach->targets[j].ip);
     g_autofree char *text = fib_describe(kernel->now, &answer);
@@ -679,7 +737,7 @@ static const char *whats_wrong(const Way *before, const Way *after, const Way *n
         return "is lost";
     if (after->fate != ARRIVES || after->led)
         return NULL;
-    return before->by == after->by && now->by != after->by ? "strays" : NULL;
+    return before->devices == after->devices && now->devices != after->devices ? "strays" : NULL;
 }
 
 /* A route of ours that stands for a route of main, not for an address. */
@@ -714,62 +772,68 @@ static gboolean is_copied_over(const IbhSnapshot *world, const IbhRoute *route, 
     return FALSE;
 }
 
-static gboolean step_keeps(Case *c, const FakeKernel *kernel, const Reach *reach, const IbhOp *op)
+typedef struct {
+    const Planned *planned;
+    const FakeKernel *start;
+    const Ways *before, *after;
+    gboolean may_stray; /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
+} Journey;
+
+/* main=remove takes route by route, last of all: until then, another rail of the same wire may serve. It counts only what
+ * goes nowhere. */
+static gboolean is_of_changing_main(const Journey *journey, const IbhOp *op, const Way *now)
 {
-    for (guint i = 0; i < reach->n_sources; i++) {
+    return now->fate != LOST &&
+           ((is_route_op(op) && op->route.table == IBH_TABLE_MAIN) ||
+            (journey->planned->rails->main == IBH_MAIN_REMOVE && now->route && now->route->table == IBH_TABLE_MAIN));
+}
+
+static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
+                             guint j)
+{
+    const Target *target = &c->reach.targets[j];
+    Way now = find_way(kernel->now, &c->reach.sources[i], target);
+    const Way *before = &journey->before->of[i][j];
+    const char *wrong = whats_wrong(before, &journey->after->of[i][j], &now);
+    g_autofree char *command = NULL, *when = NULL;
+
+    if (!wrong || (journey->may_stray && now.by) ||
+        is_of_changing_main(journey, op, &now) ||
+        is_copied_over(kernel->now, now.route, &target->ip))
+        return TRUE;
+    command = ibh_op_command(op);
+    when = g_strdup_printf("after %s", command);
+    return lost(c, kernel, i, j, wrong, when);
+}
+
+static gboolean step_keeps(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op)
+{
+    for (guint i = 0; i < c->reach.n_sources; i++) {
         /* An address that two NICs have is an error already: nobody can say by which it should leave. */
-        if (count_holders(kernel->now, &reach->sources[i]) > 1 || !may_change(kernel->now, op, &reach->sources[i]))
+        if (count_holders(kernel->now, &c->reach.sources[i]) > 1 || !may_change(kernel->now, op, &c->reach.sources[i]))
             continue;
-        for (guint j = 0; j < reach->n_targets; j++) {
-            const Target *target = &reach->targets[j];
-            const char *wrong;
-            Way now;
+        for (guint j = 0; j < c->reach.n_targets; j++) {
+            const IbhIp *to = &c->reach.targets[j].ip;
 
-            if (ibh_op_family(op) != target->ip.family ||
-                (is_route_op(op) && !ibh_prefix_contains(&op->route.dst, &target->ip)))
-                continue;
-            now = find_way(kernel->now, &reach->sources[i], target);
-            wrong = whats_wrong(&reach->before[i][j], &reach->after[i][j], &now);
-            if (wrong && (!reach->may_stray || !now.by) && !is_copied_over(kernel->now, now.route, &target->ip)) {
-                g_autofree char *command = ibh_op_command(op), *when = g_strdup_printf("after %s", command);
-
-                return lost(c, kernel, reach, i, j, wrong, when);
-            }
+            if (journey->before->of[i][j].fate == ARRIVES && ibh_op_family(op) == to->family &&
+                (is_rule_op(op) || ibh_prefix_contains(&op->route.dst, to)) &&
+                !pair_is_kept(c, journey, kernel, op, i, j))
+                return FALSE;
         }
     }
     return TRUE;
 }
 
-/* Known: what main does not reach by a gateway any more goes before the default
- * that replaces it is there. */
-static gboolean drops_early(const Planned *planned)
+static gboolean every_step_keeps(Case *c, Journey *journey)
 {
-    for (guint i = 0; i < n_ops(planned); i++) {
-        for (guint j = i + 1; op_at(planned, i)->type == IBH_OP_ROUTE_DEL && j < n_ops(planned); j++) {
-            if (op_at(planned, j)->type == IBH_OP_ROUTE_ADD && op_at(planned, j)->route.dst.length == 0 &&
-                op_at(planned, j)->route.table == op_at(planned, i)->route.table)
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(journey->start);
 
-static gboolean every_step_keeps(Case *c, const Planned *planned, const FakeKernel *start, const FakeKernel *end)
-{
-    g_autoptr(FakeKernel) kernel = fake_kernel_clone(start);
-    Reach reach;
-
-    reach_init(&reach, planned->rails, start->now);
-    reach.may_stray = moves_in_circle(planned) || any_blocked(planned->rails);
-    if (drops_early(planned))
-        return TRUE;
-    reach_ask(&reach, start->now, reach.before);
-    reach_ask(&reach, end->now, reach.after);
-    for (guint i = 0; i < n_ops(planned); i++) {
-        const IbhOp *op = op_at(planned, i);
+    journey->may_stray = moves_in_circle(journey->planned) || any_blocked(journey->planned->rails);
+    for (guint i = 0; i < n_ops(journey->planned); i++) {
+        const IbhOp *op = op_at(journey->planned, i);
 
         fake_execute(kernel, op, NULL);
-        if ((is_rule_op(op) || is_route_op(op)) && !step_keeps(c, kernel, &reach, op))
+        if ((is_rule_op(op) || is_route_op(op)) && !step_keeps(c, journey, kernel, op))
             return FALSE;
     }
     return TRUE;
@@ -777,15 +841,48 @@ static gboolean every_step_keeps(Case *c, const Planned *planned, const FakeKern
 
 static gboolean nothing_is_lost_applying(Case *c)
 {
-    return every_step_keeps(c, c->planned, c->world->kernel, c->after);
+    Journey journey = {.planned = c->planned, .start = c->world->kernel, .before = &c->before, .after = &c->then};
+
+    return every_step_keeps(c, &journey);
 }
 
 static gboolean nothing_is_lost_undoing(Case *c)
 {
-    return every_step_keeps(c, c->undo, c->after, c->undone);
+    Journey journey = {.planned = c->undo, .start = c->after, .before = &c->then, .after = &c->at_last};
+
+    return every_step_keeps(c, &journey);
 }
 
 /* ---- (f) what it is for ---- */
+
+static gboolean has_source(const IbhSnapshot *world, int ifindex, const IbhIp *source)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && ibh_ip_equal(&address->local, source))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What an earlier run took out of main, and could be there. */
+static void put_back(FakeKernel *kernel)
+{
+    const GArray *saved = kernel->now->state->routes;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
+        g_autofree char *line = g_strdup_printf("route add %s dev %s src %s table main metric %u protocol kernel",
+                                                ibh_prefix_format(&one->dst, dst), one->iface,
+                                                ibh_ip_format(&one->src, src), one->metric);
+        g_autoptr(GError) error = NULL;
+
+        if (has_source(kernel->now, one->ifindex, &one->src))
+            fake_try(kernel, line, &error);
+    }
+}
 
 static FakeKernel *without_ours(const FakeKernel *kernel)
 {
@@ -799,6 +896,7 @@ static FakeKernel *without_ours(const FakeKernel *kernel)
         if (fake_is_our_route(&g_array_index(plain->now->routes, IbhRoute, i - 1)))
             g_array_remove_index(plain->now->routes, i - 1);
     }
+    put_back(plain);
     return plain;
 }
 
@@ -824,24 +922,30 @@ static gboolean is_meant_so(const Way *before, const Way *after)
            (after->route && fake_is_our_route(after->route) && before->route->dst.length <= after->route->dst.length);
 }
 
+/* A rail's connected route of main: main=remove takes it away, and who is not bound to a rail loses it by intent. */
+static gboolean is_removable(const IbhRails *rails, const IbhRoute *route)
+{
+    const IbhNic *nic = route ? ibh_rails_nic(rails, route->ifindex) : NULL;
+
+    return nic && nic->status == IBH_NIC_RAIL && is_connected(route);
+}
+
 /* What arrives without us arrives with us. */
 static gboolean nothing_is_worse_than_without_us(Case *c)
 {
-    g_autoptr(FakeKernel) plain = without_ours(c->world->kernel);
-    Reach reach;
+    const IbhRails *rails = c->planned->rails;
 
-    if (any_blocked(c->planned->rails)) /* then ours from earlier stays as it is */
+    if (any_blocked(rails)) /* then ours from earlier stays as it is */
         return TRUE;
-    reach_init(&reach, c->planned->rails, c->world->kernel->now);
-    reach_ask(&reach, plain->now, reach.before);
-    reach_ask(&reach, c->after->now, reach.after);
-    for (guint i = 0; i < reach.n_sources; i++) {
-        for (guint j = 0; j < reach.n_targets; j++) {
-            if (reach.before[i][j].fate == ARRIVES && reach.after[i][j].fate == LOST && !reach.after[i][j].led &&
-                !is_meant_so(&reach.before[i][j], &reach.after[i][j]) &&
-                !is_unseen(c->planned->rails, reach.before[i][j].route) &&
-                !is_copied_over(c->after->now, reach.after[i][j].route, &reach.targets[j].ip))
-                return lost(c, c->after, &reach, i, j, "is lost", "after all, though not without us");
+    for (guint i = 0; i < c->reach.n_sources; i++) {
+        for (guint j = 0; j < c->reach.n_targets; j++) {
+            const Way *without = &c->without.of[i][j], *then = &c->then.of[i][j];
+
+            if (without->fate == ARRIVES && then->fate == LOST && !then->led && !is_meant_so(without, then) &&
+                !is_unseen(rails, without->route) &&
+                !(rails->main == IBH_MAIN_REMOVE && is_removable(rails, without->route)) &&
+                !is_copied_over(c->after->now, then->route, &c->reach.targets[j].ip))
+                return lost(c, c->after, i, j, "is lost", "after all, though not without us");
         }
     }
     return TRUE;
@@ -907,6 +1011,22 @@ static gboolean leaves_by_rail(Case *c, const IbhNic *nic, const IbhAddress *sou
                   ibh_ip_format(&neighbour, to), text);
 }
 
+/* In IPv6 an address does not make its prefix one of the link: a route of main does. */
+static gboolean is_on_link(const IbhSnapshot *world, const IbhAddress *address)
+{
+    guint first, end;
+
+    fib_table(world, IBH_TABLE_MAIN, &first, &end);
+    for (; address->local.family == AF_INET6 && first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (route->ifindex == address->ifindex && route->gateway.family == AF_UNSPEC &&
+            ibh_prefix_equal(&route->dst, &address->subnet))
+            return TRUE;
+    }
+    return address->local.family == AF_INET;
+}
+
 /* Its own subnet, and longer ones of other rails inside it: they are on the same wire. */
 static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *source, const IbhPrefix *subnet)
 {
@@ -938,7 +1058,8 @@ static gboolean rail_is_right(Case *c, const IbhNic *nic)
             const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
 
             if (address->ifindex == nic->link->ifindex && address->local.family == source->local.family &&
-                is_address_up(c->after->now, address) && !subnet_is_right(c, nic, source, &address->subnet))
+                is_address_up(c->after->now, address) && is_on_link(c->after->now, address) &&
+                !subnet_is_right(c, nic, source, &address->subnet))
                 return FALSE;
         }
     }
@@ -984,7 +1105,7 @@ static gboolean undo_gives_all_back(Case *c)
         return broken(c, "--undo of the world as it was is refused something");
     if (!same_world(c, undone_at_once, c->undone, "--apply and --undo come to another end than --undo alone"))
         return FALSE;
-    return nothing_left(c, c->undone, WORLD_UNDO, "a second --undo");
+    return nothing_left(c, c->world->config, c->undone, WORLD_UNDO, "a second --undo");
 }
 
 /* ---- (h) whatever the order of arrivals ---- */
@@ -1031,7 +1152,7 @@ static char *lines_missing(GPtrArray *a, GPtrArray *b)
         if (!g_ptr_array_find_with_equal_func(b, g_ptr_array_index(a, i), g_str_equal, NULL))
             g_ptr_array_add(missing, g_ptr_array_index(a, i));
     }
-    return missing->len ? lines_print(missing) : NULL;
+    return missing->len ? lines_print(missing, "    ") : NULL;
 }
 
 /* An address, a route or a child of the link that this piece is about. */
@@ -1140,6 +1261,18 @@ static gboolean depends_on_order(const GPtrArray *pieces)
     return FALSE;
 }
 
+/* Once main=remove has taken a subnet out of main, main takes no gateway on it. */
+static gboolean is_gateway_refused_later(const GPtrArray *lines)
+{
+    gboolean removes = FALSE, has_gateways = FALSE;
+
+    for (guint i = 0; i < lines->len; i++) {
+        removes |= strstr(g_ptr_array_index(lines, i), "main=remove") != NULL;
+        has_gateways |= strstr(g_ptr_array_index(lines, i), " via ") != NULL;
+    }
+    return removes && has_gateways;
+}
+
 static gboolean order_does_not_matter(Case *c)
 {
     g_autoptr(GPtrArray) pieces = cut_in_pieces(c->lines), straight = NULL, shuffled = NULL;
@@ -1149,7 +1282,7 @@ static gboolean order_does_not_matter(Case *c)
     g_autoptr(Planned) planned = NULL;
     Dice dice = dice_new(c->seed);
 
-    if (depends_on_order(pieces))
+    if (depends_on_order(pieces) || is_gateway_refused_later(c->lines))
         return TRUE;
     straight = arrange(pieces, NULL);
     shuffled = arrange(pieces, &dice);
@@ -1165,8 +1298,8 @@ static gboolean order_does_not_matter(Case *c)
     missing = lines_missing(a, b);
     more = lines_missing(b, a);
     if (!missing && !more)
-        return TRUE;
-    text = lines_print(shuffled);
+        return nothing_left(c, found->config, found->kernel, WORLD_APPLY, "in another order of arrivals, the second plan");
+    text = lines_print(shuffled, "    ");
     return broken(c, "in this order\n%s  there is not\n%s  but there is\n%s", text, missing ? missing : "",
                   more ? more : "");
 }
@@ -1195,6 +1328,19 @@ static gboolean is_default(const IbhRoute *route)
     return route->dst.length == 0 && route->type == RTN_UNICAST;
 }
 
+/* After this operation, a rule of ours still leads to the default route. */
+static gboolean leads_still(const Planned *planned, const IbhOp *early, const IbhRoute *route)
+{
+    for (guint i = n_ops(planned); i > 0 && op_at(planned, i - 1) != early; i--) {
+        const IbhOp *op = op_at(planned, i - 1);
+
+        if (op->type == IBH_OP_RULE_DEL && op->rule.suppress_prefixlength < 0 && op->rule.table == route->table &&
+            op->rule.family == route->family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* `early` must not come before `late`. */
 static gboolean wrong_order(const Case *c, const Planned *planned, const IbhOp *early, const IbhOp *late)
 {
@@ -1202,15 +1348,15 @@ static gboolean wrong_order(const Case *c, const Planned *planned, const IbhOp *
         return ibh_rails_owner(planned->rails, &late->ip) && count_holders(planned->seen, &late->ip) == 1;
     if (early->type == IBH_OP_ROUTE_DEL && late->type == IBH_OP_RULE_DEL && !is_default(&early->route))
         return early->ifindex == late->ifindex && early->route.table == late->rule.table &&
-               is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
+               early->route.family == late->rule.family && is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
     if (early->type == IBH_OP_RULE_ADD && (late->type == IBH_OP_ROUTE_ADD || late->type == IBH_OP_ROUTE_REPLACE))
-        return early->rule.table == late->route.table && early->rule.family == late->route.family &&
-               !is_default(&late->route);
-    /* A default route is gained after the rules that keep bridges from it, and lost before. */
-    if (early->type == IBH_OP_RULE_DEL && late->type == IBH_OP_ROUTE_DEL && fake_is_our_route(&late->route))
+        return early->rule.table == late->route.table && early->rule.table != IBH_TABLE_SPREAD &&
+               early->rule.family == late->route.family && !is_default(&late->route);
+    /* A default route is gained after the rules that keep bridges from it, and lost before: as long as one leads there. */
+    if (early->type == IBH_OP_RULE_DEL && leads_still(planned, early, &late->route) && late->type == IBH_OP_ROUTE_DEL && fake_is_our_route(&late->route))
         return early->ifindex == late->ifindex && early->rule.table == late->route.table &&
-               early->rule.family == late->route.family && is_default(&late->route) &&
-               !is_superseded(c, planned, &early->rule);
+               early->rule.table != IBH_TABLE_SPREAD && early->rule.family == late->route.family &&
+               is_default(&late->route) && !is_superseded(c, planned, &early->rule);
     if (early->type == IBH_OP_ROUTE_ADD && late->type == IBH_OP_RULE_ADD)
         return early->route.table == late->rule.table && early->route.family == late->rule.family &&
                is_default(&early->route);
@@ -1285,10 +1431,11 @@ static GPtrArray *find_allowed(const Planned *planned, const char *name)
     return allowed;
 }
 
-/* Rails that stay may have to answer for the one that is undone, and announce its address. */
+/* Rails that stay may have to answer for the one that is undone, and announce its address; and unbound traffic is spread
+ * without it. */
 static gboolean is_for_another(const Planned *planned, const IbhOp *op)
 {
-    return op->type == IBH_OP_ANNOUNCE || (planned->after && op->type == IBH_OP_SYSCTL_SET);
+    return op->type == IBH_OP_ANNOUNCE || (planned->after && (op->type == IBH_OP_SYSCTL_SET || op->unit == G_MAXINT));
 }
 
 static gboolean only_one(Case *c, FakeKernel *kernel, const char *name, WorldAction action)
@@ -1308,6 +1455,8 @@ static gboolean only_one(Case *c, FakeKernel *kernel, const char *name, WorldAct
     }
     outcome = ibh_apply(planned->plan, fake_execute, kernel);
     ibh_state_remember(kernel->now->state, outcome->done, TRUE);
+    if (action == WORLD_UNDO)
+        ibh_state_hold(kernel->now->state, name);
     if (outcome->errors->len || kernel->inexact)
         return broken(c, "asked for %s alone, it is refused: %s", name,
                       outcome->errors->len ? (const char *)g_ptr_array_index(outcome->errors, 0) : "inexact");
@@ -1362,24 +1511,25 @@ static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
         return TRUE;
     answer = fib_lookup(kernel->now, &in->ip, &in->peer);
     /* Where there is no way back, it is not the filter that cuts anybody off. */
-    return answer.kind != FIB_DEVICE || is_led(&answer) || filter == 2 || answer.ifindex == link->ifindex;
+    return answer.kind != FIB_DEVICE || is_led(&answer) || filter == 2 || (answer.devices & fib_bit(link->ifindex));
 }
 
 /* ARP flux: whichever rail of the wire answered first. */
-static void teach_peers(FakeKernel *kernel, const IbhRails *rails, guint64 seed)
+static void teach_peers(const Case *c, FakeKernel *kernel)
 {
-    Dice dice = dice_new(seed);
+    const IbhRails *rails = c->planned->rails;
+    Dice dice = dice_new(c->seed);
 
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
         FakeLearned learned = {.ip = address->local};
-        guint64 wire = find_wire(rails, kernel->now, &address->local);
+        guint64 wire = find_wire(c->reach.wires, rails, kernel->now, &address->local);
         guint seen = 0;
 
         for (guint j = 0; j < kernel->now->links->len; j++) {
             const IbhLink *link = &g_array_index(kernel->now->links, IbhLink, j);
 
-            if ((wire & bit(link->ifindex)) && link->carrier && is_candidate(rails, link->ifindex) &&
+            if ((wire & fib_bit(link->ifindex)) && link->carrier && is_candidate(rails, link->ifindex) &&
                 dice_roll(&dice, ++seen) == 0)
                 learned.ifindex = link->ifindex;
         }
@@ -1548,7 +1698,7 @@ static gboolean nothing_is_dropped(Case *c)
 {
     g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel), end = NULL, undone = NULL;
 
-    teach_peers(kernel, c->planned->rails, c->seed);
+    teach_peers(c, kernel);
     end = fake_kernel_clone(kernel);
     world_run(end, c->planned);
     if (!every_step_lets_in(c, c->planned, kernel, end) || !peers_know_rails(c, end))
@@ -1560,8 +1710,8 @@ static gboolean nothing_is_dropped(Case *c)
 
 /* ---- (l) what is another's stays another's ---- */
 
-/* What a rail's address sends to where main has a longer prefix by a NIC that is no rail: a bridge, a route of the
- * administrator's. */
+/* What a rail's address, or nobody's (AF_UNSPEC), sends to where main has a longer prefix by a NIC that is no rail: a
+ * bridge, a route of the administrator's. */
 typedef struct {
     IbhIp from, to;
     int by;
@@ -1597,38 +1747,46 @@ static const IbhRoute *find_ours(const IbhSnapshot *world, guint32 table, const 
     return NULL;
 }
 
-static gboolean is_longer(const Case *c, const IbhNic *nic, const IbhRoute *route, const IbhIp *to)
+static gboolean is_longer(const Case *c, guint32 table, const IbhRoute *route, const IbhIp *to)
 {
-    const IbhRoute *ours = find_ours(c->after->now, nic->table, to);
+    const IbhRoute *ours = find_ours(c->after->now, table, to);
 
     if (ours && ours->dst.length && is_unseen(c->planned->rails, route))
         return FALSE;
     return !ours || ours->dst.length < route->dst.length;
 }
 
-static void add_elsewhere(const Case *c, const FakeKernel *plain, const IbhRoute *route, GArray *all)
+static void add_pair(const Case *c, const IbhRoute *route, guint32 table, Elsewhere *pair, GArray *all)
 {
+    FibAnswer answer = fib_lookup(c->plain->now, pair->from.family ? &pair->from : NULL, &pair->to);
+
+    if (answer.route == route && !is_led(&answer) && is_longer(c, table, route, &pair->to) &&
+        is_longer(c, IBH_TABLE_SPREAD, route, &pair->to) && !is_foreign_in_table(c->plain->now, table, &pair->to))
+        g_array_append_val(all, *pair);
+}
+
+static void add_elsewhere(const Case *c, const IbhRoute *route, GArray *all)
+{
+    const IbhSnapshot *plain = c->plain->now;
     Elsewhere pair = {.by = route->ifindex};
 
-    if (!find_neighbour(plain->now, &route->dst, &pair.to) || find_in_main(plain->now, &pair.to) != route)
+    if (!find_neighbour(plain, &route->dst, &pair.to) || find_in_main(plain, &pair.to) != route)
         return;
-    for (guint i = 0; i < plain->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(plain->now->addresses, IbhAddress, i);
+    add_pair(c, route, IBH_TABLE_SPREAD, &pair, all); /* unbound */
+    for (guint i = 0; i < plain->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(plain->addresses, IbhAddress, i);
         const IbhNic *nic = ibh_rails_owner(c->planned->rails, &address->local);
-        FibAnswer answer;
 
-        if (!nic || !is_served(address) || address->local.family != route->family ||
-            count_holders(plain->now, &address->local) > 1 || !is_longer(c, nic, route, &pair.to))
-            continue;
         pair.from = address->local;
-        answer = fib_lookup(plain->now, &pair.from, &pair.to);
-        if (answer.route == route && !is_led(&answer) && !is_foreign_in_table(plain->now, nic->table, &pair.to))
-            g_array_append_val(all, pair);
+        if (nic && is_served(address) && address->local.family == route->family &&
+            count_holders(plain, &address->local) == 1)
+            add_pair(c, route, nic->table, &pair, all);
     }
 }
 
-static GArray *find_elsewhere(const Case *c, const FakeKernel *plain)
+static GArray *find_elsewhere(const Case *c)
 {
+    const FakeKernel *plain = c->plain;
     GArray *all = g_array_new(FALSE, TRUE, sizeof(Elsewhere));
     guint first, end;
 
@@ -1637,7 +1795,7 @@ static GArray *find_elsewhere(const Case *c, const FakeKernel *plain)
         const IbhRoute *route = &g_array_index(plain->now->routes, IbhRoute, first);
 
         if (route->type == RTN_UNICAST && route->dst.length && is_of_no_rail(c->planned->rails, route->ifindex))
-            add_elsewhere(c, plain, route, all);
+            add_elsewhere(c, route, all);
     }
     return all;
 }
@@ -1645,14 +1803,14 @@ static GArray *find_elsewhere(const Case *c, const FakeKernel *plain)
 /* `led`: what somebody's own rule says is as good. */
 static gboolean goes_there(const FakeKernel *kernel, const Elsewhere *pair, gboolean led)
 {
-    FibAnswer answer = fib_lookup(kernel->now, &pair->from, &pair->to);
+    FibAnswer answer = fib_lookup(kernel->now, pair->from.family ? &pair->from : NULL, &pair->to);
 
-    return is_led(&answer) ? led : answer.kind == FIB_DEVICE && answer.ifindex == pair->by;
+    return is_led(&answer) ? led : answer.kind == FIB_DEVICE && answer.devices == fib_bit(pair->by);
 }
 
 static gboolean taken_over(Case *c, const FakeKernel *kernel, const Elsewhere *pair, const char *when)
 {
-    FibAnswer answer = fib_lookup(kernel->now, &pair->from, &pair->to);
+    FibAnswer answer = fib_lookup(kernel->now, pair->from.family ? &pair->from : NULL, &pair->to);
     g_autofree char *text = fib_describe(kernel->now, &answer);
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
@@ -1687,8 +1845,7 @@ static gboolean steps_leave_alone(Case *c, const Planned *planned, const FakeKer
 
 static gboolean others_are_left_alone(Case *c)
 {
-    g_autoptr(FakeKernel) plain = without_ours(c->world->kernel);
-    g_autoptr(GArray) all = find_elsewhere(c, plain);
+    g_autoptr(GArray) all = find_elsewhere(c);
 
     if (!all->len || any_blocked(c->planned->rails) || moves_in_circle(c->planned))
         return TRUE;
@@ -1848,6 +2005,206 @@ static gboolean families_fail_alone(Case *c)
     return families_are_apart(c, c->planned) && families_are_apart(c, c->undo);
 }
 
+/* ---- (o) main=spread: what is sent without a source ---- */
+
+/* The address the kernel would take for what is sent by this NIC. */
+static const IbhAddress *first_primary(const IbhSnapshot *world, int ifindex)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && address->local.family == AF_INET && !address->secondary &&
+            address->scope < RT_SCOPE_HOST)
+            return address;
+    }
+    return NULL;
+}
+
+/* The rails with carrier that have exactly this subnet first; 0: fewer than two, or another NIC has it, too. */
+static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
+{
+    guint64 members = 0;
+    guint count = 0;
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+        const IbhAddress *first = first_primary(world, nic->link->ifindex);
+
+        if (nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && first &&
+            !ibh_address_is_host(first) && ibh_prefix_equal(&first->subnet, subnet)) {
+            members |= fib_bit(nic->link->ifindex);
+            count++;
+        }
+    }
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (is_of_no_rail(rails, address->ifindex) && ibh_prefix_equal(&address->subnet, subnet))
+            return 0;
+    }
+    return count < 2 ? 0 : members;
+}
+
+/* The longest subnet with this host that unbound traffic is spread in; NULL: none. */
+static const IbhPrefix *find_spread(const IbhRails *rails, const IbhSnapshot *world, const IbhIp *to)
+{
+    const IbhPrefix *longest = NULL;
+
+    for (guint i = 0; rails->main == IBH_MAIN_SPREAD && i < world->addresses->len; i++) {
+        const IbhPrefix *subnet = &g_array_index(world->addresses, IbhAddress, i).subnet;
+
+        if (to->family == AF_INET && ibh_prefix_contains(subnet, to) &&
+            (!longest || subnet->length > longest->length) && find_members(rails, world, subnet))
+            longest = subnet;
+    }
+    return longest;
+}
+
+static gboolean unbound_goes_right(Case *c, guint j)
+{
+    const IbhRails *rails = c->planned->rails;
+    const IbhIp *to = &c->reach.targets[j].ip;
+    const Way *without = &c->without.of[0][j], *then = &c->then.of[0][j];
+    const IbhPrefix *spread = find_spread(rails, c->after->now, to);
+    guint64 expected = without->devices;
+
+    if (without->led || then->led || then->fate == FOREIGN || is_foreign_in_table(c->after->now, IBH_TABLE_SPREAD, to))
+        return TRUE;
+    if (then->route && then->route->type != RTN_UNICAST) /* an error route of main, which is obeyed */
+        return TRUE;
+    if (spread && (!without->route || without->route->dst.length <= spread->length ||
+                   (is_unseen(rails, without->route) && then->devices != expected)))
+        expected = find_members(rails, c->after->now, spread);
+    else if (rails->main == IBH_MAIN_REMOVE && is_removable(rails, without->route))
+        return TRUE;
+    return c->reach.targets[j].local || then->devices == expected || lost(c, c->after, 0, j, "goes elsewhere", "unbound");
+}
+
+/* Each NIC that it is spread over has a source of its own for it. */
+static gboolean has_own_source(Case *c, const FibAnswer *answer)
+{
+    FibHop hops[FIB_HOPS_MAX];
+    guint n = answer->route && answer->route->hops ? fib_hops(answer->route, hops) : 0;
+
+    for (guint i = 0; i < n; i++) {
+        const IbhAddress *first = first_primary(c->after->now, hops[i].ifindex);
+
+        if (hops[i].dead || !first || !ibh_prefix_equal(&first->subnet, &answer->route->dst))
+            return broken(c, "a nexthop of what is spread is dead, or has no source in the subnet: %s",
+                          answer->route->hops);
+    }
+    return TRUE;
+}
+
+static gboolean unbound_is_right(Case *c)
+{
+    if (any_blocked(c->planned->rails))
+        return TRUE;
+    for (guint j = 0; j < c->reach.n_targets; j++) {
+        FibAnswer answer = fib_lookup(c->after->now, NULL, &c->reach.targets[j].ip);
+
+        if (!unbound_goes_right(c, j) || !has_own_source(c, &answer))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- (p) main=remove: which connected routes main has ---- */
+
+static gboolean has_route(const IbhSnapshot *world, const IbhRoute *like)
+{
+    for (guint i = 0; i < world->routes->len; i++) {
+        if (ibh_route_compare(&g_array_index(world->routes, IbhRoute, i), like) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Main has a gateway on this subnet that the program sees: by a rail, or with protocol kernel. */
+static gboolean has_gateway(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
+{
+    guint first, end;
+
+    fib_table(world, IBH_TABLE_MAIN, &first, &end);
+    for (; first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (route->gateway.family == AF_INET && ibh_prefix_contains(subnet, &route->gateway) &&
+            (route->protocol == RTPROT_KERNEL || !is_of_no_rail(rails, route->ifindex)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* main=remove takes this route out of main. */
+static gboolean must_leave(const IbhRails *rails, const IbhSnapshot *world, const IbhRoute *route)
+{
+    if (rails->main != IBH_MAIN_REMOVE || !is_removable(rails, route) || has_gateway(rails, world, &route->dst))
+        return FALSE;
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->ifindex == route->ifindex && ibh_prefix_equal(&address->subnet, &route->dst) &&
+            ibh_address_counts(address))
+            return has_source(world, route->ifindex, &route->src); /* else it could not come back */
+    }
+    return FALSE;
+}
+
+static gboolean main_changes_right(Case *c, const IbhSnapshot *from, const IbhSnapshot *to, gboolean apply)
+{
+    const IbhRails *rails = c->planned->rails;
+
+    for (guint i = 0; i < from->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(from->routes, IbhRoute, i);
+        gboolean leaves = apply && is_connected(route) && must_leave(rails, from, route);
+        g_autofree char *text = NULL;
+
+        if (!is_connected(route) || has_route(to, route) != leaves)
+            continue;
+        text = fake_print_route(from, route);
+        return broken(c, leaves ? "main=remove leaves there: %s" : "main has no more, for no reason: %s", text);
+    }
+    return TRUE;
+}
+
+/* What can be there again, and what is remembered is one of main's no more. */
+static gboolean nothing_stays_away(Case *c, const FakeKernel *kernel, gboolean apply)
+{
+    const GArray *saved = kernel->now->state->routes;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        const IbhLink *link = ibh_snapshot_link(kernel->now, one->ifindex);
+        const IbhNic *nic = ibh_rails_nic(c->planned->rails, one->ifindex);
+        const IbhRoute route = {.family = AF_INET,
+                                .table = IBH_TABLE_MAIN,
+                                .dst = one->dst,
+                                .type = RTN_UNICAST,
+                                .protocol = RTPROT_KERNEL,
+                                .scope = RT_SCOPE_LINK,
+                                .metric = one->metric,
+                                .ifindex = one->ifindex,
+                                .src = one->src,
+                                .nexthops = 1};
+        g_autofree char *text = NULL;
+
+        if (!link || !(link->flags & IFF_UP) || !has_source(kernel->now, one->ifindex, &one->src) || nic->status == IBH_NIC_BLOCKED ||
+            has_route(kernel->now, &route) || (apply && must_leave(c->planned->rails, kernel->now, &route)))
+            continue;
+        text = fake_print_route(kernel->now, &route);
+        return broken(c, "it could be in main again, and is not: %s", text);
+    }
+    return TRUE;
+}
+
+static gboolean main_is_right(Case *c)
+{
+    return main_changes_right(c, c->world->kernel->now, c->after->now, TRUE) &&
+           main_changes_right(c, c->after->now, c->undone->now, FALSE) && nothing_stays_away(c, c->after, TRUE) &&
+           nothing_stays_away(c, c->undone, FALSE);
+}
+
 /* ---- running ---- */
 
 static const struct {
@@ -1865,6 +2222,8 @@ static const struct {
     {"what comes in is let in", nothing_is_dropped, 1},
     {"what is another's stays another's", others_are_left_alone, 1},
     {"gateways are right", gateways_are_right, 1},
+    {"unbound traffic goes right", unbound_is_right, 1},
+    {"main has what it should", main_is_right, 1},
     {"families fail alone", families_fail_alone, 1},
     {"undo gives all back", undo_gives_all_back, 1},
     {"the order of a plan is right", order_is_right, 1},
@@ -1882,6 +2241,7 @@ static void case_clear(Case *c)
     planned_free(c->undo);
     fake_kernel_free(c->after);
     fake_kernel_free(c->undone);
+    fake_kernel_free(c->plain);
     g_free(c->reason);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Case, case_clear)
@@ -1898,23 +2258,13 @@ static gboolean case_init(Case *c)
     c->undo = world_plan(c->world->config, c->after, WORLD_UNDO, NULL);
     c->undone = fake_kernel_clone(c->after);
     world_run(c->undone, c->undo);
+    c->plain = without_ours(c->world->kernel);
+    reach_init(&c->reach, c->planned->rails, c->world->kernel->now);
+    reach_ask(&c->reach, c->world->kernel->now, &c->before);
+    reach_ask(&c->reach, c->after->now, &c->then);
+    reach_ask(&c->reach, c->undone->now, &c->at_last);
+    reach_ask(&c->reach, c->plain->now, &c->without);
     return TRUE;
-}
-
-/* Known: an old rule of the last tier, which comes before the new tiers, goes only after
- * the default route has come. */
-static gboolean leads_to_new_default(const Planned *planned)
-{
-    for (guint i = 0; i < n_ops(planned); i++) {
-        const IbhOp *gone = op_at(planned, i);
-
-        for (guint j = 0; gone->type == IBH_OP_RULE_DEL && gone->rule.suppress_prefixlength < 0 && j < i; j++) {
-            if (op_at(planned, j)->type == IBH_OP_ROUTE_ADD && op_at(planned, j)->route.dst.length == 0 &&
-                op_at(planned, j)->route.table == gone->rule.table)
-                return TRUE;
-        }
-    }
-    return FALSE;
 }
 
 /* Known: of two NICs that have the rule's address, which was a rail depends on
@@ -1933,14 +2283,14 @@ static gboolean stands_by_duplicate(const Case *c)
 
 static gboolean is_known(const Case *c)
 {
-    return leads_to_new_default(c->planned) || stands_by_duplicate(c);
+    return FALSE && stands_by_duplicate(c);
 }
 
 /* `only` NULL: all that are due. */
 static gboolean case_holds(Case *c, const char *only)
 {
     for (guint i = 0; i < G_N_ELEMENTS(properties); i++) {
-        if (only ? strcmp(only, properties[i].name) != 0 : c->seed % properties[i].every != 0)
+        if (only ? strcmp(only, properties[i].name) != 0 : !c->thorough && c->seed % properties[i].every != 0)
             continue;
         c->property = properties[i].name;
         if (!properties[i].holds(c))
@@ -1957,6 +2307,10 @@ static gboolean still_fails(const GPtrArray *lines, gpointer data)
     return case_init(&c) && !is_known(&c) && !case_holds(&c, failed->property);
 }
 
+/* ---- a failure: shrunk, printed, and kept as a file ---- */
+
+static const char *directory; /* of this program */
+
 static void print_plan(const Planned *planned, const char *title)
 {
     fprintf(stderr, "  %s:\n", title);
@@ -1967,22 +2321,105 @@ static void print_plan(const Planned *planned, const char *title)
     }
 }
 
+/* In the form of tests/unit/random/: what is moved there is tried in each run from then on. */
+static void keep(const Case *small)
+{
+    g_autofree char *folder = g_build_filename(directory, "failed", NULL);
+    g_autofree char *name = g_strdup_printf("%" G_GUINT64_FORMAT ".world", small->seed);
+    g_autofree char *path = g_build_filename(folder, name, NULL), *lines = lines_print(small->lines, "");
+    g_autofree char *reason = g_strdelimit(g_strdup(small->reason), "\n", ' ');
+    g_autofree char *text = g_strdup_printf("# %s: %s\nseed %" G_GUINT64_FORMAT "\n%s", small->property, reason,
+                                            small->seed, lines);
+
+    if (g_mkdir_with_parents(folder, 0755) == 0 && g_file_set_contents(path, text, -1, NULL))
+        fprintf(stderr, "  kept as %s: IBH_WORLD=%s tries it again\n", path, path);
+}
+
 static void report(const Case *failed)
 {
     g_autoptr(GPtrArray) lines = lines_copy(failed->lines);
     g_auto(Case) small = {.seed = failed->seed, .lines = lines};
     Case shrinking = *failed;
-    g_autofree char *text = NULL, *world = NULL;
+    g_autofree char *text = NULL;
 
     lines_shrink(lines, still_fails, &shrinking);
     if (!case_init(&small) || case_holds(&small, failed->property))
         g_error("shrinking lost the failure");
-    text = lines_print(lines);
-    world = fake_print(small.world->kernel);
+    text = lines_print(lines, "    ");
     fprintf(stderr, "\nIBH_SEED=%" G_GUINT64_FORMAT ": \"%s\" does not hold:\n  %s\n  in this world:\n%s", failed->seed,
             failed->property, small.reason, text);
     print_plan(small.planned, "the plan to apply");
     print_plan(small.undo, "the plan to undo that");
+    keep(&small);
+}
+
+/* ---- worlds by chance ---- */
+
+/* What one process has done; the others see it. */
+typedef struct {
+    guint64 worlds, cases, refused, known, operations;
+    gboolean failed;
+} Tally;
+
+#define MAX_JOBS 2
+static Tally *tallies;
+
+static gboolean any_failed(void)
+{
+    for (guint i = 0; i < MAX_JOBS; i++) {
+        if (tallies[i].failed)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void try_world(guint64 seed, Tally *tally)
+{
+    g_autoptr(GPtrArray) lines = random_lines(seed);
+    g_auto(Case) c = {.seed = seed, .lines = lines};
+
+    if (!case_init(&c)) {
+        tally->refused++;
+    } else if (is_known(&c)) {
+        tally->known++;
+    } else {
+        tally->worlds++;
+        tally->operations += n_ops(c.planned);
+        /* Each plan, and each of its prefixes: the promises hold in every state it goes through. */
+        tally->cases += n_ops(c.planned) + 1 + n_ops(c.undo) + 1;
+        tally->failed = !case_holds(&c, NULL);
+        if (tally->failed)
+            report(&c);
+    }
+}
+
+static void try_share(guint job, guint jobs, guint64 first, guint64 count)
+{
+    for (guint64 seed = first + job; seed < first + count && !any_failed(); seed += jobs)
+        try_world(seed, &tallies[job]);
+}
+
+/* Each process takes every other seed. */
+static void try_all(guint jobs, guint64 first, guint64 count)
+{
+    pid_t children[MAX_JOBS] = {0};
+
+    fflush(NULL);
+    for (guint job = 1; job < jobs; job++) {
+        children[job] = fork();
+        if (children[job] == 0) {
+            try_share(job, jobs, first, count);
+            _exit(0);
+        }
+        assert_true(children[job] > 0);
+    }
+    try_share(0, jobs, first, count);
+    for (guint job = 1; job < jobs; job++) {
+        int status = -1;
+
+        assert_int_equal(waitpid(children[job], &status, 0), children[job]);
+        assert_int_equal(status, 0);
+    }
 }
 
 static guint64 number_from(const char *variable, guint64 otherwise)
@@ -1994,38 +2431,98 @@ static guint64 number_from(const char *variable, guint64 otherwise)
 
 static void test_worlds(void **state)
 {
-    guint64 first = number_from("IBH_SEED", 1), cases = number_from("IBH_CASES", 20000);
-    guint refused = 0, known = 0, operations = 0;
+    guint64 first = number_from("IBH_SEED", 1), count = number_from("IBH_CASES", 100000);
+    /* Under sanitizers and valgrind, where the worlds are few, all stays in one process. */
+    guint jobs = count < 5000 || sysconf(_SC_NPROCESSORS_ONLN) < 2 ? 1 : MAX_JOBS;
+    Tally sum = {0};
 
     (void)state;
-    print_message("IBH_SEED=%" G_GUINT64_FORMAT " IBH_CASES=%" G_GUINT64_FORMAT "\n", first, cases);
-    for (guint64 seed = first; seed < first + cases; seed++) {
-        g_autoptr(GPtrArray) lines = random_lines(seed);
-        g_auto(Case) c = {.seed = seed, .lines = lines};
-
-        if (!case_init(&c)) {
-            refused++;
-            continue;
-        }
-        if (is_known(&c)) {
-            known++;
-            continue;
-        }
-        operations += n_ops(c.planned);
-        if (!case_holds(&c, NULL)) {
-            report(&c);
-            fail();
-        }
+    tallies = mmap(NULL, MAX_JOBS * sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(tallies != MAP_FAILED);
+    try_all(jobs, first, count);
+    for (guint i = 0; i < MAX_JOBS; i++) {
+        sum.worlds += tallies[i].worlds;
+        sum.cases += tallies[i].cases;
+        sum.refused += tallies[i].refused;
+        sum.known += tallies[i].known;
+        sum.operations += tallies[i].operations;
+        sum.failed |= tallies[i].failed;
     }
-    if (cases >= 1000 && operations < 3 * cases)
-        fail_msg("only %u operations: these worlds have nothing to test", operations);
-    print_message("%u operations planned; %u worlds without a configuration that holds; %u with a known fault\n",
-                  operations, refused, known);
+    munmap(tallies, MAX_JOBS * sizeof(Tally));
+    assert_false(sum.failed);
+    print_message("%" G_GUINT64_FORMAT " worlds, %" G_GUINT64_FORMAT
+                  " cases (plans and prefixes), seed %" G_GUINT64_FORMAT " (besides: %" G_GUINT64_FORMAT
+                  " worlds whose configuration is refused, %" G_GUINT64_FORMAT " with a known fault)\n",
+                  sum.worlds, sum.cases, first, sum.refused, sum.known);
+    if (count >= 1000 && sum.operations < 3 * count)
+        fail_msg("only %" G_GUINT64_FORMAT " operations: these worlds have nothing to test", sum.operations);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_worlds)};
+/* ---- worlds that failed once ---- */
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+static GPtrArray *read_world(const char *path, guint64 *ret_seed)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) all = NULL;
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+
+    *ret_seed = 0;
+    if (!g_file_get_contents(path, &text, NULL, NULL))
+        fail_msg("%s cannot be read", path);
+    all = g_strsplit(text, "\n", -1);
+    for (char **line = all; *line; line++) {
+        if (g_str_has_prefix(*line, "seed "))
+            *ret_seed = g_ascii_strtoull(*line + strlen("seed "), NULL, 10);
+        else if (**line && **line != '#')
+            g_ptr_array_add(lines, g_strdup(*line));
+    }
+    return lines;
+}
+
+/* With its own seed, and others: it decides which NIC peers learned, the order of arrivals, where operations fail. */
+static void try_file(const char *path)
+{
+    guint64 own;
+    g_autoptr(GPtrArray) lines = read_world(path, &own);
+
+    for (guint i = 0; i < 12; i++) {
+        g_auto(Case) c = {.seed = i ? i : own, .lines = lines, .thorough = TRUE};
+
+        if (!case_init(&c))
+            fail_msg("%s: its configuration is refused", path);
+        if (!case_holds(&c, NULL)) {
+            report(&c);
+            fail_msg("%s", path);
+        }
+    }
+}
+
+static void test_kept_worlds(void **state)
+{
+    const char *only = g_getenv("IBH_WORLD"), *name;
+    g_autoptr(GDir) folder = g_dir_open(IBH_TESTS "/unit/random", 0, NULL);
+    guint count = 0;
+
+    (void)state;
+    if (only) {
+        try_file(only);
+        return;
+    }
+    while (folder && (name = g_dir_read_name(folder))) {
+        g_autofree char *path = g_build_filename(IBH_TESTS "/unit/random", name, NULL);
+
+        if (g_str_has_suffix(name, ".world"))
+            try_file(path), count++;
+    }
+    assert_true(count > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_worlds), cmocka_unit_test(test_worlds)};
+    g_autofree char *name = g_path_get_dirname(argv[0]);
+
+    (void)argc;
+    directory = name;
+    return _cmocka_run_group_tests("random", tests, g_getenv("IBH_WORLD") ? 1 : 2, NULL, NULL);
 }

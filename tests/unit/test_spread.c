@@ -402,8 +402,8 @@ static void test_two_subnets(void **state G_GNUC_UNUSED)
     expect_plan(world, SPREAD, NULL, "");
     link_of(world, "ib3")->carrier = FALSE; /* the other subnet is still spread, so the rule to table 940 stays */
     expect_plan(world, SPREAD, NULL,
-                MAIN_RULE("add", "4940", "16") MAIN_RULE("del", "4940", "24")
-                    ROUTE("del", "10.1.0.0/24", "nexthop dev ib2 nexthop dev ib3"));
+                ROUTE("del", "10.1.0.0/24", "nexthop dev ib2 nexthop dev ib3") MAIN_RULE("add", "4940", "16")
+                    MAIN_RULE("del", "4940", "24"));
 }
 
 static void test_priority(void **state G_GNUC_UNUSED)

@@ -422,6 +422,35 @@ static void test_other_operations(void **state)
     check_empty(memory);
 }
 
+/* ---- routes that main=remove took ---- */
+
+static void take(IbhState *memory, const char *src, guint32 metric)
+{
+    g_autoptr(GPtrArray) ops = changes(IBH_SYSCTL_RP_FILTER, (const int[]){0, 1}, 2);
+    IbhOp *op = g_ptr_array_index(ops, 0);
+
+    op->type = IBH_OP_ROUTE_DEL;
+    op->route = (IbhRoute){.family = AF_INET, .table = IBH_TABLE_MAIN, .metric = metric};
+    assert_true(ibh_prefix_parse("172.16.0.0/16", &op->route.dst));
+    assert_true(ibh_ip_parse(src, &op->route.src));
+    ibh_state_remember(memory, ops, TRUE);
+}
+
+/* The kernel's own route has another source then; a manager's is one more. */
+static void test_routes_of_two_sources(void **state)
+{
+    g_autoptr(IbhState) memory = ibh_state_new();
+
+    (void)state;
+    take(memory, "172.16.34.1", 0);
+    take(memory, "172.16.34.2", 0);
+    assert_int_equal(memory->routes->len, 1);
+    take(memory, "172.16.34.1", 150);
+    take(memory, "172.16.34.2", 150);
+    take(memory, "172.16.34.2", 150);
+    assert_int_equal(memory->routes->len, 3);
+}
+
 /* ---- holds --------------------------------------------------------------------------------------------- */
 
 static void test_holds(void **state)
@@ -482,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_ahead_of_a_moment_of_ours),
         cmocka_unit_test(test_other_keys_and_links),
         cmocka_unit_test(test_other_operations),
+        cmocka_unit_test(test_routes_of_two_sources),
         cmocka_unit_test(test_holds),
         cmocka_unit_test(test_doubled_hold),
     };

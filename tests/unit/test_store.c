@@ -111,7 +111,7 @@ static void save(const char *text)
 static void check_loaded(const char *expected)
 {
     g_autoptr(IbhStore) store = open_store(FALSE);
-    g_autoptr(IbhState) state = ibh_store_load(store), wanted = state_of(expected);
+    g_autoptr(IbhState) state = ibh_store_load(store, NULL), wanted = state_of(expected);
 
     assert_true(ibh_state_equal(state, wanted));
 }
@@ -312,7 +312,7 @@ static void test_namespaces(void **state)
     for (gsize i = 0; i < G_N_ELEMENTS(COOKIES); i++) {
         g_autofree char *name = g_strdup_printf("ib%d", (int)i);
         g_autoptr(IbhStore) store = ibh_store_open(COOKIES[i], FALSE, NULL);
-        g_autoptr(IbhState) held = ibh_store_load(store);
+        g_autoptr(IbhState) held = ibh_store_load(store, NULL);
 
         assert_int_equal(held->holds->len, 1);
         assert_string_equal(g_ptr_array_index(held->holds, 0), name);
@@ -358,7 +358,7 @@ static void test_symlinked_state(void **state)
 static int load_nothing(void)
 {
     g_autoptr(IbhStore) store = ibh_store_open(COOKIE, FALSE, NULL);
-    g_autoptr(IbhState) state = ibh_store_load(store);
+    g_autoptr(IbhState) state = ibh_store_load(store, NULL);
 
     return state->holds->len || state->sysctls->len;
 }
@@ -525,7 +525,7 @@ static int save_for_ever(void)
 static void check_whole(void)
 {
     g_autoptr(IbhStore) store = open_store(FALSE);
-    g_autoptr(IbhState) loaded = ibh_store_load(store);
+    g_autoptr(IbhState) loaded = ibh_store_load(store, NULL);
 
     assert_int_equal(loaded->sysctls->len, 400);
     for (guint i = 0; i < 400; i++)

@@ -123,7 +123,7 @@ static void test_beside_the_state(void **state G_GNUC_UNUSED)
     assert_true(ibh_store_save(store, saved, NULL));
     expect_token(store, "1 2\n");
     set_token(store, NULL);
-    loaded = ibh_store_load(store);
+    loaded = ibh_store_load(store, NULL);
     assert_true(ibh_state_equal(saved, loaded));
 }
 

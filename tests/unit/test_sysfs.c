@@ -128,7 +128,7 @@ static const IbhLink *find_link(const char *name)
 /* Which port each link belongs to, in its order; NULL: none. */
 static void check_rdma(const char *const *expected)
 {
-    ibh_sysfs_find_rdma(root, links);
+    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
     for (guint i = 0; i < links->len; i++) {
         const IbhLink *link = &g_array_index(links, IbhLink, i);
 
@@ -349,8 +349,25 @@ static void test_bond(void **state)
     add_ethernet("bond0", MAC0);
     add_ethernet("eth0", MAC0)->master = 1;
     add_ethernet("eth1", MAC1)->master = 1;
-    ibh_sysfs_find_rdma(root, links);
+    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
     assert_string_equal(find_link("bond0")->rdma, "mlx5_bond_0/1");
+}
+
+/* Soft-RoCE on a bond that has failed over: the first place is empty, the default GID has got another one. */
+static void test_bond_after_failover(void **state)
+{
+    (void)state;
+    put_port("rxe0", 1, GID_NONE, NULL);
+    put("infiniband/rxe0/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:ac10:2201\n");
+    put("infiniband/rxe0/ports/1/gid_attrs/ndevs/1", "bond0\n");
+    put("infiniband/rxe0/ports/1/gids/2", GID0 "\n");
+    put("infiniband/rxe0/ports/1/gid_attrs/ndevs/2", "bond0\n");
+    put("infiniband/rxe0/ports/1/gids/3", GID1 "\n");
+    put("infiniband/rxe0/ports/1/gid_attrs/ndevs/3", "eth7\n"); /* in a pod */
+    add_ethernet("bond0", MAC0);
+    add_ethernet("bond1", MAC1);
+    add_ethernet("eth7", MAC0);
+    CHECK_RDMA("rxe0/1", NULL, NULL);
 }
 
 static void test_bond_of_a_pod(void **state)
@@ -362,7 +379,7 @@ static void test_bond_of_a_pod(void **state)
     add_ethernet("eth0", MAC0)->master = 1;
     add_ethernet("bond4", MAC1);
     add_ethernet("eth4", MAC1)->master = 3;
-    ibh_sysfs_find_rdma(root, links);
+    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
     assert_string_equal(find_link("bond0")->rdma, "");
     assert_string_equal(find_link("bond4")->rdma, "");
 }
@@ -409,7 +426,7 @@ static void test_no_tree(void **state)
     CHECK_RDMA(NULL);
     g_free(root);
     root = g_strdup("");
-    ibh_sysfs_find_rdma("/dev/null", links);
+    assert_true(ibh_sysfs_find_rdma("/dev/null", links, NULL));
     assert_string_equal(find_link("eth0")->rdma, "");
     g_free(root);
     root = g_steal_pointer(&real);
@@ -420,7 +437,7 @@ static void test_no_links(void **state)
 {
     (void)state;
     put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
-    ibh_sysfs_find_rdma(root, links);
+    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
     assert_int_equal(links->len, 0);
 }
 
@@ -507,7 +524,7 @@ static void test_strange_names(void **state)
     put_port(device, 1, GID0, NAMES);
     for (gsize i = 0; NAMES[i]; i++)
         add_ethernet(NAMES[i], MAC0);
-    ibh_sysfs_find_rdma(root, links);
+    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
     for (gsize i = 0; NAMES[i]; i++)
         assert_string_equal(find_link(NAMES[i])->rdma, expected);
 }
@@ -533,6 +550,7 @@ int main(void)
         TEST(test_names_of_a_pod),
         TEST(test_vlan),
         TEST(test_bond),
+        TEST(test_bond_after_failover),
         TEST(test_bond_of_a_pod),
         TEST(test_known_already),
         TEST(test_virtual_functions),

@@ -1,0 +1,11 @@
+/*
+ * What a hand-written script does to a rail, and what takes it back. Pure: host.c reads the scripts.
+ */
+#pragma once
+
+#include "rails.h"
+
+/* The first of its commands that gives this rail a rule, or a route in a table of its own; NULL: none. */
+char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const IbhNic *nic);
+/* What to paste, or to do, so that it is gone. */
+char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command);

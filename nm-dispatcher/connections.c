@@ -1,0 +1,135 @@
+/*
+ * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/manager.c loads it, for
+ * --show and --check only.
+ */
+#include "manager.h"
+
+#include <NetworkManager.h>
+#include <net/if.h>
+#include <stdio.h>
+
+/* The address that the D-Bus specification fixes. libnm would take another one from the environment. */
+#define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
+
+#define EXTERNAL 0x80 /* NM_ACTIVATION_STATE_FLAG_EXTERNAL, which libnm has a name for from 1.26 on */
+
+/* It is never freed: an answer that comes too late finds it still there. */
+typedef struct {
+    GMainLoop *loop;
+    GMainContext *context;
+    NMClient *client; /* NULL: there was no answer */
+} Question;
+
+static gboolean give_up(gpointer data)
+{
+    g_main_loop_quit(((Question *)data)->loop);
+    return G_SOURCE_REMOVE;
+}
+
+static void have_client(GObject *source, GAsyncResult *result, gpointer data)
+{
+    Question *question = data;
+    GObject *client = g_async_initable_new_finish(G_ASYNC_INITABLE(source), result, NULL);
+
+    question->client = client ? NM_CLIENT(client) : NULL;
+    g_main_loop_quit(question->loop);
+}
+
+static void have_bus(GObject *source, GAsyncResult *result, gpointer data)
+{
+    Question *question = data;
+    GDBusConnection *bus = g_dbus_connection_new_for_address_finish(result, NULL);
+
+    (void)source;
+    if (bus)
+        g_async_initable_new_async(NM_TYPE_CLIENT, G_PRIORITY_DEFAULT, NULL, have_client, question,
+                                   NM_CLIENT_DBUS_CONNECTION, bus, NULL);
+    else
+        g_main_loop_quit(question->loop);
+    g_clear_object(&bus);
+}
+
+/* Neither a bus nor a NetworkManager that hangs is waited for any longer; the end of the process ends them. */
+static NMClient *ask(guint milliseconds)
+{
+    Question *question = g_new0(Question, 1);
+    GSource *timeout = g_timeout_source_new(milliseconds);
+
+    question->context = g_main_context_new();
+    question->loop = g_main_loop_new(question->context, FALSE);
+    g_main_context_push_thread_default(question->context);
+    g_source_set_callback(timeout, give_up, question, NULL);
+    g_source_attach(timeout, question->context);
+    g_source_unref(timeout);
+    g_dbus_connection_new_for_address(
+        SYSTEM_BUS, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
+        NULL, NULL, have_bus, question);
+    g_main_loop_run(question->loop);
+    g_main_context_pop_thread_default(question->context);
+    return question->client;
+}
+
+static NMDevice *find_device(NMClient *client, int ifindex)
+{
+    const GPtrArray *devices = nm_client_get_devices(client);
+    char name[IF_NAMESIZE];
+
+    if (!if_indextoname((unsigned)ifindex, name))
+        return NULL;
+    for (guint i = 0; i < devices->len; i++) {
+        NMDevice *device = g_ptr_array_index(devices, i);
+
+        if (g_strcmp0(nm_device_get_iface(device), name) == 0)
+            return device;
+    }
+    return NULL;
+}
+
+/* Before 1.36, an explicit route-table, be it main's, makes NetworkManager prune the device's routes in all tables. */
+static gboolean has_all_tables(NMClient *client)
+{
+    const char *version = nm_client_get_version(client);
+    unsigned major, minor;
+
+    return version && sscanf(version, "%u.%u", &major, &minor) == 2 && major == 1 && minor < 36;
+}
+
+static void find_route_tables(NMActiveConnection *active, IbhManager *manager)
+{
+    NMRemoteConnection *remote = nm_active_connection_get_connection(active);
+    NMSettingIPConfig *four = remote ? nm_connection_get_setting_ip4_config(NM_CONNECTION(remote)) : NULL;
+    NMSettingIPConfig *six = remote ? nm_connection_get_setting_ip6_config(NM_CONNECTION(remote)) : NULL;
+
+    manager->prunes4 = four && nm_setting_ip_config_get_route_table(four);
+    manager->prunes6 = six && nm_setting_ip_config_get_route_table(six);
+}
+
+static void name_connection(NMClient *client, IbhManager *manager)
+{
+    NMDevice *device = find_device(client, manager->ifindex);
+    NMActiveConnection *active = device ? nm_device_get_active_connection(device) : NULL;
+    const char *id = active ? nm_active_connection_get_id(active) : NULL;
+
+    if (!device)
+        return;
+    if (!nm_device_get_managed(device) || (active && (nm_active_connection_get_state_flags(active) & EXTERNAL)))
+        manager->name = NULL;
+    if (active && has_all_tables(client))
+        find_route_tables(active, manager);
+    g_free(manager->connection);
+    manager->connection = g_strdup(id);
+}
+
+IbhNmFunction ibh_nm_name_connections;
+
+G_MODULE_EXPORT void ibh_nm_name_connections(GArray *managers, guint milliseconds)
+{
+    NMClient *client = ask(milliseconds);
+
+    for (guint i = 0; client && i < managers->len; i++) {
+        IbhManager *manager = &g_array_index(managers, IbhManager, i);
+
+        if (g_strcmp0(manager->name, "NetworkManager") == 0)
+            name_connection(client, manager);
+    }
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Builds the RPM from a copy of the tree, also on Debian: build-rpm.sh DIRECTORY
+set -eu
+umask 022
+here=$(dirname "$0")
+top=$(realpath -m "$1")
+rm -rf "$top"
+version=$(sed -n 's/^Version: *//p' "$here/rpm/ib-hook.spec")
+maintainer=$(sed -n 's/^Maintainer: *//p' "$here/debian/control")
+date=$(sed -n '/^ -- /{s/.*>  //p;q}' "$here/debian/changelog")
+SOURCE_DATE_EPOCH=$(date -d "$date" +%s)
+export SOURCE_DATE_EPOCH
+
+mkdir -p "$top/SOURCES"
+"$here/source-tree.sh" "$top/ib-hook-$version"
+tar -c -C "$top" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner "ib-hook-$version" |
+    gzip -9n >"$top/SOURCES/ib-hook-$version.tar.gz"
+rm -r "$top/ib-hook-$version"
+
+# --nodeps: Debian's rpm knows nothing of the packages that dpkg has installed. The rest makes equal bytes of equal trees.
+rpmbuild -bb --nodeps --define "_topdir $top" --define '_buildhost localhost' \
+    --define "packager $maintainer" --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
+    "$here/rpm/ib-hook.spec" >"$top/log" 2>&1 || {
+    cat "$top/log" >&2
+    exit 1
+}
+find "$top/RPMS" -name '*.rpm'

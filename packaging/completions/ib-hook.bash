@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# bash completion for ib-hook(8)
+_ib_hook() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} nics words
+    # --name=value comes in three words
+    [ "$word" != = ] || word=
+    [ "$before" != = ] || before=${COMP_WORDS[COMP_CWORD - 2]}
+    case $before in
+        --iface)
+            nics=(/sys/class/net/*)
+            words="${nics[*]##*/}"
+            ;;
+        --format) words="text json" ;;
+        --family) words="4 6" ;;
+        --color) words="auto always never" ;;
+        --config)
+            compopt -o filenames
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+            return
+            ;;
+        --sysfs)
+            compopt -o filenames
+            mapfile -t COMPREPLY < <(compgen -d -- "$word")
+            return
+            ;;
+        *)
+            words="--show --check --plan --apply --confirm --undo --watch --version --help
+                --iface --json --format --hook --install --config --sysfs --family --verbose --quiet --color"
+            ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -F _ib_hook ib-hook

@@ -1,0 +1,67 @@
+# shellcheck shell=sh
+# What the maintainer scripts of all packages do. The functions are written into each script when its package is built
+# (at the line #FUNCTIONS#); make install reads them here.
+
+# The hooks are links, so that a deleted one stays away and one to /dev/null masks: LINK PROGRAM.
+hook_links() {
+    cat <<'END'
+/etc/NetworkManager/dispatcher.d/50-ib-hook /usr/libexec/ib-hook/nm-dispatcher
+/etc/NetworkManager/dispatcher.d/pre-up.d/50-ib-hook /usr/libexec/ib-hook/nm-dispatcher
+/etc/networkd-dispatcher/routable.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
+/etc/networkd-dispatcher/configured.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
+/etc/networkd-dispatcher/degraded.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
+/etc/networkd-dispatcher/no-carrier.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
+/etc/networkd-dispatcher/off.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
+/etc/network/if-up.d/ib-hook /usr/libexec/ib-hook/ifupdown
+/etc/network/if-post-down.d/ib-hook /usr/libexec/ib-hook/ifupdown
+END
+}
+
+add_links() { # ROOT, LINK PROGRAM lines on standard input
+    while read -r link program; do
+        if [ ! -e "$1$link" ] && [ ! -L "$1$link" ]; then
+            ln -s "$program" "$1$link"
+        elif [ "$(readlink "$1$link")" != "$program" ] && [ "$(readlink "$1$link")" != /dev/null ]; then
+            # shellcheck disable=SC2016 # as it stands there
+            echo "ib-hook: $link is not ours and stays as it is; it should have the line: $program "'"$@"'
+        fi
+    done
+}
+
+remove_links() { # ROOT, LINK PROGRAM lines on standard input: those that are ours, whatever they have become
+    while read -r link program; do
+        [ "$(readlink "$1$link")" != "$program" ] || rm -f "$1$link"
+    done
+}
+
+remove_masks() { # ROOT, LINK PROGRAM lines on standard input
+    while read -r link _; do
+        [ "$(readlink "$1$link")" != /dev/null ] || rm -f "$1$link"
+    done
+}
+
+# Not where an image is built: its network is that of the machine it is built on.
+is_booted() {
+    [ -d /run/systemd/system ] && ! systemd-detect-virt --quiet --chroot
+}
+
+# networkd-dispatcher is skipped at boot while it has no hook: at its first one it has to be started.
+has_networkd_hooks() {
+    for hook in /etc/networkd-dispatcher/*/* /usr/lib/networkd-dispatcher/*/*; do
+        [ ! -e "$hook" ] || return 0
+    done
+    return 1
+}
+
+first_apply() {
+    ! is_booted || ib-hook --apply --install || echo "ib-hook: not everything is routed: ib-hook --check says why"
+}
+
+last_undo() {
+    ! is_booted || ib-hook --undo || echo "ib-hook: not everything could be undone: ip rule, ip route show table all"
+}
+
+forget_everything() {
+    rm -rf /run/ib-hook
+    [ ! -d /etc/ib-hook ] || rmdir --ignore-fail-on-non-empty /etc/ib-hook/conf.d /etc/ib-hook 2>/dev/null || :
+}

@@ -1,0 +1,66 @@
+#!/bin/bash
+# Where something is missing, it does what can be done without, and says in a word what is missing.
+. "$(dirname "$0")/lib.sh"
+needs capsh
+
+make_hosts 2 B
+with() { # MOUNTS PROGRAM…: on B, in a mount namespace where a script has changed something first
+    local status=0
+    on B unshare --mount sh -c "$1"' && shift && exec "$@"' sh "$@" >$work/out 2>$work/err </dev/null || status=$?
+    err=$(<$work/err)
+    echo $status >$work/status
+}
+status_is() { expect_equal "$1: exit status" "$2" "$(<$work/status)"; }
+
+# A /run that cannot be written.
+with "cp -r /run/sys /tmp/ib-hook-sys.$$ && mount -t tmpfs -o ro tmpfs /run" \
+    "$IB_HOOK" --sysfs "/tmp/ib-hook-sys.$$/B" --apply
+rm -rf "/tmp/ib-hook-sys.$$"
+status_is "/run cannot be written" 0
+expect_contains "it is said" "cannot open or make /run/ib-hook: Read-only file system" "$err"
+expect_contains "and what that means" "not remembered" "$err"
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+hook B --undo >/dev/null
+for nic in ib0 ib1; do for key in arp_announce arp_ignore; do sysctl_set B $nic $key 0; done; done
+rm -rf /run/ib-hook
+
+# Sysctls that cannot be written: what cannot be whole is not begun.
+with "mount -o bind,ro /proc/sys /proc/sys" "$IB_HOOK" --sysfs /run/sys/B --apply
+status_is "/proc/sys is read-only" 3
+expect_contains "it is said" "arp_announce: Read-only file system" "$err"
+expect_nothing_of_ours B
+expect_contains "and that nothing stands" "it is as it was before" "$err"
+
+# No sysfs: no RDMA device is seen.
+with true "$IB_HOOK" --sysfs /nowhere --check
+status_is "no /sys/class/infiniband" 0
+expect_contains "it is said" "no rails: no two RDMA NICs share a subnet here" "$(<$work/out)"
+
+# Without CAP_NET_RAW only announcements of other than a NIC's own first address need a packet socket.
+ip -n B address add 172.16.34.9/32 dev ib1
+with true capsh --drop=cap_net_raw -- -c "exec '$IB_HOOK' --sysfs /run/sys/B --apply"
+status_is "no CAP_NET_RAW" 0
+expect_contains "it is said" "ib1: announce:" "$err"
+expect_equal "and everything is done" 3 "$(our_rules B | wc -l)"
+hook B --undo >/dev/null
+
+# Without CAP_NET_ADMIN nothing is tried.
+with true capsh --drop=cap_net_admin -- -c "exec '$IB_HOOK' --sysfs /run/sys/B --apply"
+status_is "no CAP_NET_ADMIN" 3
+expect_contains "it is said" "--apply needs CAP_NET_ADMIN" "$err"
+expect_nothing_of_ours B
+
+# Few descriptors, little memory.
+with "ulimit -n 4" "$IB_HOOK" --sysfs /run/sys/B --apply
+status_is "four descriptors" 3
+[ -n "$err" ] || fail "four descriptors: nothing said"
+expect_nothing_of_ours B
+with "ulimit -v 60000" "$IB_HOOK" --sysfs /run/sys/B --apply
+status_is "60 MB of address space" 0
+expect_equal "are enough" 3 "$(our_rules B | wc -l)"
+hook B --undo >/dev/null
+
+# A filter that denies what is not essential.
+traced "prctl,capset,fchmod,getrandom,ioctl,prlimit64:error=EPERM" "$IB_HOOK" --apply
+expect_equal "calls are denied: exit status" 0 "$status"
+expect_equal "and all is done" 3 "$(our_rules B | wc -l)"

@@ -1,0 +1,163 @@
+#!/bin/bash
+# What people put into hook directories, rule-IFACE files and netplan to do the same by hand: --check names it, and its
+# fix takes it back, so that nothing but ours is left. Each script here is run as its manager would run it.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+rails_by_hand A 2
+tree=$work/tree
+mkdir -p $tree
+ln -s /run/sys/B $tree/sys
+before=$(state B)
+hook B --apply >/dev/null
+
+check() { hook B --sysfs $tree/sys --check --json >$work/out || true; }
+found() { jq -r '.findings[] | select(.code == "legacy-script") | "\(.iface) \(.severity) \(.message)"' $work/out; }
+fix_of() { jq -r --arg iface "$1" '[.findings[] | select(.code == "legacy-script" and .iface == $iface) | .fix][0]' $work/out; }
+
+write() { # MODE PATH: a file in the tree, from standard input
+    mkdir -p "$tree/$(dirname "$2")"
+    cat >"$tree/$2"
+    chmod "$1" "$tree/$2"
+}
+
+run() { # PATH [IFACE]…
+    local iface
+    for iface in "${@:2}"; do
+        on B env IFACE="$iface" DEVICE_IFACE="$iface" bash "$tree/$1" "$iface" up
+    done
+}
+
+# fixes WHAT: --check is not happy, the fixes are pasted where the tree is the root, then it is, and nothing is left
+fixes() {
+    local nic fix
+    for nic in ib0 ib1; do
+        fix=$(fix_of $nic)
+        # shellcheck disable=SC2001
+        fix=$(sed "s, /etc/, $tree/etc/,g; s,ib-hook --apply,$IB_HOOK --sysfs $tree/sys --apply," <<<"$fix")
+        on B sh -c "$fix" >/dev/null 2>$work/err || fail "$1: the fix for $nic can be pasted" "$fix
+$(<$work/err)"
+    done
+    expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    expect_lacks "$1: no rule of the script is left" "from 172.16.34" "$(ip -n B -d rule | grep -v "suppress_ifgroup $MARK")"
+    expect_equal "$1: no route of it is left in a table of its own" "" \
+        "$(ip -n B route show table all | grep -v -e "metric $MARK" -e 'table local' | grep ' table ' || true)"
+    hook B --undo >/dev/null
+    for nic in ib0 ib1; do # the script took them out of main
+        ip -n B route show | grep -q "^172.16.0.0/16 dev $nic" ||
+            ip -n B route append 172.16.0.0/16 dev $nic proto kernel scope link src 172.16.34.$((${nic#ib} + 1))
+    done
+    expect_equal "$1: nothing else differs" "$(tidy <<<"$before")" "$(state B | tidy)"
+    hook B --apply >/dev/null
+    rm -rf "${tree:?}"/etc
+}
+
+# The first document's, for networkd-dispatcher and for ifupdown.
+document() {
+    cat <<-'END'
+	#!/bin/bash
+	set -e
+	if [ "$IFACE" == "ib0" ]; then
+	    ip route del 172.16.0.0/16 dev ib0
+	    ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941
+	    ip rule add from 172.16.34.1 table 941
+	elif [ "$IFACE" == "ib1" ]; then
+	    ip route del 172.16.0.0/16 dev ib1
+	    ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942
+	    ip rule add from 172.16.34.2 table 942
+	fi
+	END
+}
+for place in etc/networkd-dispatcher/routable.d/route-ib-mem34 etc/network/if-up.d/route-ib-mem34; do
+    document | write 0755 $place
+    run $place ib0 ib1
+    hook B --apply >/dev/null
+    check
+    expect_equal "the document's script" "ib0 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941): one of the two is enough
+ib1 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942): one of the two is enough" "$(found)"
+    fixes "/$place"
+done
+
+# A loop over variables: what stands in the kernel says that it is about the rails.
+place=etc/NetworkManager/dispatcher.d/pre-up.d/10-rails
+write 0755 $place <<-'END'
+	#!/bin/sh
+	# ip rule add from 172.16.34.1 table 7 is only a comment
+	case $1 in ib*) ;; *) exit 0 ;; esac
+	T=$((941 + ${1#ib}))
+	ip -4 ru a from "$(ip -4 -o addr show dev "$1" | sed 's,.*inet \([0-9.]*\)/.*,\1,')" \
+	    lookup "$T" pref 500; /sbin/ip r replace 172.16.0.0/16 dev $1 table $T
+	END
+check
+expect_equal "no trace of it yet: nobody knows whom it means" "" "$(found)"
+sed -i 's,/sbin/ip,ip,' $tree/$place
+run $place ib0 ib1
+hook B --apply >/dev/null
+check
+expect_contains "with variables" "ib1 warning /$place routes it, too (ip -4 ru a from \$ lookup \$T pref 500)" "$(found)"
+fixes "with variables"
+
+# The second document's, for network-scripts, with names of tables.
+places=etc/sysconfig/network-scripts
+echo "172.16.0.0/16 dev ib0 scope link src 172.16.34.1 table t1" | write 0644 $places/route-ib0
+echo "172.16.0.0/16 scope link src 172.16.34.2 table t2" | write 0644 $places/route-ib1
+echo "table t1 from 172.16.34.1" | write 0644 $places/rule-ib0
+echo "table t2 from 172.16.34.2" | write 0644 $places/rule-ib1
+check
+expect_equal "rule and route files" "ib0 /$places/rule-ib0
+ib0 /$places/route-ib0
+ib1 /$places/rule-ib1
+ib1 /$places/route-ib1" "$(found | cut -d' ' -f1,3)"
+expect_equal "their fix" "rm -f /$places/rule-ib1; ib-hook --apply" "$(fix_of ib1)"
+rm -r "${tree:?}"/etc
+
+# netplan, and a stanza: what else stands in these files stays.
+write 0600 etc/netplan/99-rails.yaml <<-'END'
+	network:
+	  version: 2
+	  ethernets:
+	    ib0: {addresses: [172.16.34.1/16], routing-policy: [{from: 172.16.34.1, table: 941}]}
+	    ib1:
+	      addresses: [172.16.34.2/16]
+	      routing-policy:
+	       - from: "172.16.34.2/32"
+	         table: 942
+	END
+write 0644 etc/network/interfaces <<-'END'
+	auto ib1
+	iface ib1 inet static
+	    address 172.16.34.2/16
+	    up ip rule add from 172.16.34.2 table 942
+	END
+ip -n B rule add from 172.16.34.2 lookup 942 priority 600
+hook B --apply >/dev/null
+check
+expect_equal "netplan and interfaces" "ib0 /etc/netplan/99-rails.yaml
+ib1 /etc/network/interfaces
+ib1 /etc/netplan/99-rails.yaml" "$(found | cut -d' ' -f1,3)"
+expect_equal "the file is not to be removed" "ip -4 rule del priority 600 from 172.16.34.2 lookup 942 protocol 0; ib-hook --apply # and take \"ip rule add from 172.16.34.2 table 942\" out of /etc/network/interfaces" "$(fix_of ib1)"
+ip -n B rule del priority 600
+rm -r "${tree:?}"/etc
+
+# What is not meant: others' addresses, main's table, what nobody runs, links, what is not root's, what is too long.
+write 0755 etc/network/if-up.d/others <<-'END'
+	ip rule add from 192.168.7.1 table 941
+	ip rule add from 172.16.34.1 table main
+	ip rule del from 172.16.34.1 table 941
+	ip route add 172.16.0.0/16 dev ib0
+	ip route add 10.0.0.0/8 dev eth0 table 77
+	echo "add ip rule for ib interface"
+	END
+document | write 0644 etc/network/if-up.d/not-executable
+document | write 0755 etc/network/if-up.d/of-somebody
+chown 1 $tree/etc/network/if-up.d/of-somebody
+document | write 0755 elsewhere
+ln -s $tree/elsewhere $tree/etc/network/if-up.d/link
+{
+    document
+    head -c 100000 /dev/zero | tr '\0' '#'
+} | write 0755 etc/network/if-up.d/long
+mkfifo -m 0755 $tree/etc/network/if-up.d/pipe
+ln -s /dev/null $tree/etc/network/if-up.d/masked
+check
+expect_equal "nothing of that" "" "$(found)"

@@ -1,0 +1,197 @@
+#!/bin/bash
+# A real NetworkManager: --show says which of its connections configures each NIC. Where it is stopped, or it or the bus
+# hangs, or nm.so may not be loaded, the number in its state file has to do, and nothing waits for long. No environment
+# leads elsewhere, and nothing but --show and --check looks at any of it.
+. "$(dirname "$0")/lib.sh"
+
+[ "$rooted" = yes ] || skip "NetworkManager needs the real root"
+unpacked=$top/build-unpacked
+PATH=$PATH:$unpacked/usr/sbin:$unpacked/usr/bin
+type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make build-unpacked/.complete"
+needs dbus-daemon nmcli strace
+libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu)
+make_wire # a namespace for the other ends
+mount -t sysfs -o ro sysfs /sys # read-only: then NetworkManager does not wait for udev
+mount -t tmpfs tmpfs /var/lib
+mkdir -p /var/lib/NetworkManager /run/dbus
+mkdir -m 0700 $work/connections
+
+# /usr/lib, with ib-hook's directory in it.
+library=/usr/lib/ib-hook
+if [ -d $library ]; then
+    mount -t tmpfs -o mode=0755 tmpfs $library
+else
+    mkdir $work/lib $work/real $work/lib/ib-hook
+    mount --bind /usr/lib $work/real
+    ln -s $work/real/* $work/lib/
+    mount --bind $work/lib /usr/lib
+fi
+install_plugin() { install -m 0644 "$(dirname "$IB_HOOK")/nm.so" $library/nm.so; }
+install_plugin
+
+start_bus() {
+    cat >$work/bus.conf <<-END
+	<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
+	<policy context="default"><allow user="*"/><allow own="*"/><allow send_type="*"/><allow receive_type="*"/>
+	<allow send_destination="*"/></policy></busconfig>
+	END
+    dbus-daemon --config-file=$work/bus.conf --nofork 2>$work/bus.log &
+    bus=$!
+    wait_until 5 test -S /run/dbus/system_bus_socket
+}
+
+start_manager() {
+    cat >$work/manager.conf <<-END
+	[main]
+	plugins=keyfile
+	dns=none
+	rc-manager=unmanaged
+	no-auto-default=*
+	systemd-resolved=false
+	[keyfile]
+	path=$work/connections
+	END
+    LD_LIBRARY_PATH=$libraries NetworkManager --no-daemon --config=$work/manager.conf --config-dir=$work/none \
+        --intern-config=$work/intern.conf --state-file=$work/state >$work/manager.log 2>&1 &
+    manager=$!
+}
+
+uuid() { echo "3e2b4f5c-9a51-4a0c-8f57-7a6d6b1e9a0$1"; }
+
+connection() { # N: a profile for its NIC
+    cat >"$work/connections/rail$1.nmconnection" <<-END
+	[connection]
+	id=rail $1
+	uuid=$(uuid "$1")
+	type=ethernet
+	interface-name=ib$1
+	[ipv4]
+	method=manual
+	route-table=254
+	address1=172.16.34.$(($1 + 1))/16
+	[ipv6]
+	method=disabled
+	END
+    chmod 0600 "$work/connections/rail$1.nmconnection"
+}
+
+for n in 0 1 2; do
+    ip -n wire link add B.$n type veth peer name ib$n netns $$
+    ip -n wire link set B.$n master br0 up
+done
+connection 0
+connection 1
+ip link set ib2 up # of nobody: NetworkManager calls it managed all the same
+ip address add 172.16.34.3/16 dev ib2
+only=$(config "[interface ib*]
+manage=yes")
+
+state_of() { echo "/run/NetworkManager/devices/$(ip -json link show "$1" | jq '.[0].ifindex')"; }
+is_active() { grep -qs "^connection-uuid=$2" "$(state_of "$1")"; }
+
+look() { # COMMAND…: --check, by that command; the milliseconds it took
+    local start=${EPOCHREALTIME/[.,]/}
+    "$@" "$IB_HOOK" --config "$only" --show --json >$work/out
+    ms=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+}
+
+says() { # WHAT EXPECTED
+    expect_equal "$1" "$2" "$(jq -r '.rails[] | "\(.iface) \(.manager) \(.connection)"' $work/out)"
+}
+
+named="ib0 NetworkManager rail 0
+ib1 NetworkManager rail 1
+ib2 null null"
+numbered="ib0 NetworkManager $(uuid 0)
+ib1 NetworkManager $(uuid 1)
+ib2 NetworkManager"
+
+expect_number() { # WHAT
+    expect_contains "$1: what the files say" "$numbered" \
+        "$(jq -r '.rails[] | "\(.iface) \(.manager) \(.connection)"' $work/out)"
+    [ $ms -lt 4000 ] || fail "$1: it took $ms ms"
+}
+
+start_bus
+start_manager
+wait_until 15 is_active ib0 "$(uuid 0)"
+wait_until 15 is_active ib1 "$(uuid 1)"
+wait_until 15 is_active ib2 ""
+
+look
+says "by name; what NetworkManager only watches is nobody's" "$named"
+text=$("$IB_HOOK" --config "$only" --show)
+expect_contains "and in the table" "NetworkManager (rail 1)" "$text"
+
+# The environment.
+look env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere LIBNM_USE_SESSION_BUS=1 LIBNM_CLIENT_DEBUG=trace \
+    LIBNM_CLIENT_DEBUG_FILE=$work/debug
+says "whatever the environment" "$named"
+[ ! -e $work/debug ] || fail "no file was written for the environment"
+
+# This version leaves other tables alone, whatever its connection says.
+"$IB_HOOK" --config "$only" --apply >/dev/null
+routes=$(ip route show table 941)
+LD_LIBRARY_PATH=$libraries nmcli device reapply ib0 >/dev/null
+expect_equal "a reapply leaves the rail's table" "$routes" "$(ip route show table 941)"
+"$IB_HOOK" --config "$only" --check >$work/out || fail "--check is happy" "$(<$work/out)"
+expect_lacks "no warning of it" manager-removes-foreign "$(<$work/out)"
+
+# Who programs does not look.
+strace -f -e trace=openat,connect -o $work/trace "$IB_HOOK" --config "$only" --apply >/dev/null
+strace -f -e trace=openat,connect -o $work/trace.plan "$IB_HOOK" --config "$only" --plan >/dev/null
+expect_lacks "--apply and --plan do not look at managers" NetworkManager "$(cat $work/trace*)"
+expect_lacks "nor load anything" nm.so "$(cat $work/trace*)"
+expect_lacks "nor ask anybody" dbus "$(cat $work/trace*)"
+
+# The plugin is missing, cannot be loaded, or could be anybody's.
+chmod 0666 $library/nm.so
+look
+expect_number "others can write nm.so"
+chmod 0755 $library/nm.so
+chmod 0777 $library
+look
+expect_number "others can write its directory"
+chmod 0755 $library
+chown 1 $library/nm.so
+look
+expect_number "nm.so is not root's"
+mv $library/nm.so $library/real.so
+ln -s real.so $library/nm.so
+chown 0 $library/real.so
+look
+expect_number "nm.so is a link"
+rm $library/nm.so
+: >$library/nm.so
+chmod 0644 $library/nm.so
+look
+expect_number "nm.so is no library"
+rm $library/nm.so
+"$IB_HOOK" --config "$only" --show >/dev/null 2>$work/err
+expect_equal "no nm.so: silently" "" "$(<$work/err)"
+install_plugin
+look
+says "it is back" "$named"
+
+# Whoever hangs is not waited for.
+kill -STOP $manager
+look
+expect_number "NetworkManager hangs"
+expect_at_least "it had its time" 1500 $ms
+kill -CONT $manager
+kill -STOP $bus
+look
+expect_number "the bus hangs"
+kill -CONT $bus
+wait_until 10 is_active ib0 "$(uuid 0)"
+look
+says "both go on" "$named"
+kill -KILL $manager
+wait $manager || true
+look
+expect_number "NetworkManager is gone"
+kill $bus
+wait $bus || true
+look
+expect_number "the bus is gone"
+[ $ms -lt 1000 ] || fail "nobody there is nothing to wait for, but it took $ms ms"

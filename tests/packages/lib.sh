@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# What every test here starts with: `. "$(dirname "$0")/lib.sh"`: all of ../netns/lib.sh, and in addition
+#
+#   the packages    $deb, $rpm, as make deb and make rpm left them
+#   a system        make_root; then $root is one to install them in: inside COMMAND…, not booted. Its network is that of
+#                   host B, if there is one
+#   its files       files: all, with what they are; since FILE: what changed; links: of the hooks, and what they lead to
+#   another version newer: the same package as $deb, with a later version
+#   as if booted    pretend_booted: what maintainer scripts ask of systemd, they get; calls: what they called
+#
+# Needs root. Environment: CHROOT, the system (build/packages/chroot).
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/netns/lib.sh
+. "$here/../netns/lib.sh"
+
+# shellcheck disable=SC2154 # of ../netns/lib.sh
+deb=$(echo "$top"/build/deb/ib-hook_*.deb)
+rpm=$(echo "$top"/build/rpm/RPMS/*/*.rpm)
+CHROOT=${CHROOT:-$top/build/packages/chroot}
+[[ -f $deb && -f $rpm ]] || fail "there are no packages: run make deb rpm"
+: "$here"
+
+root=/run/root
+make_root() {
+    # shellcheck disable=SC2154
+    [ "$rooted" = yes ] || skip "packages can only be installed by root"
+    [ -d "$CHROOT" ] || fail "there is no $CHROOT: run make check-packages"
+    mkdir -p $root /run/changes
+    mount -t tmpfs tmpfs /run/changes
+    mkdir /run/changes/upper /run/changes/work
+    mount -t overlay overlay -o "lowerdir=$CHROOT,upperdir=/run/changes/upper,workdir=/run/changes/work" $root
+    mount --bind /proc $root/proc
+    mount -t tmpfs -o mode=0755 tmpfs $root/run
+    : >$root/run/calls
+}
+
+inside() { # COMMAND…
+    local host=()
+    [ ! -e /run/netns/B ] || host=(nsenter --net=/run/netns/B)
+    "${host[@]}" chroot $root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C "$@"
+}
+
+# files: path, type, mode and where a link leads to, of all in the system but what a package manager notes down
+files() {
+    (cd $root && find . run \( -path ./proc -o -path ./run -o -path ./dev -o -path ./var/lib/dpkg -o -path ./var/lib/rpm -o \
+        -path ./var/log -o -path ./var/cache \) -prune -o -printf '%P %y %m %l\n' | sed 's/ *$//' | sort)
+}
+
+since() { # FILE, with the files of before → < those that are gone, > those that are new
+    diff "$1" <(files) | grep '^[<>]' || true
+}
+
+links() { # of all hooks, sorted: LINK -> PROGRAM
+    (cd $root && find etc usr/sbin -type l \
+        \( -name '*ib-hook' -o -name 'if*-local' \) -printf '/%p -> %l\n' | sort)
+}
+
+newer() { # → its file
+    dpkg-deb -R "$deb" $work/newer
+    sed -i "s/^Version:.*/Version: 9/" $work/newer/DEBIAN/control
+    dpkg-deb --root-owner-group -b $work/newer $work/newer.deb >$work/log
+    rm -r $work/newer
+    echo $work/newer.deb
+}
+
+# The scripts ask systemd whether this is a chroot; and systemctl is asked for, not obeyed.
+pretend_booted() {
+    mkdir -p $root/run/systemd/system
+    printf '#!/bin/sh\nexit 1\n' >$root/usr/bin/systemd-detect-virt
+    cat >$root/usr/bin/systemctl <<'E'
+#!/bin/sh
+echo "systemctl $*: $(ip rule | grep -c suppress) rules" >>/run/calls
+case "$*" in
+    *is-enabled*) echo enabled ;;
+    *show*) echo loaded ;;
+esac
+E
+    printf '#!/bin/sh\nmkdir -p /run/ib-hook\n' >$root/usr/bin/systemd-tmpfiles
+    chmod 0755 $root/usr/bin/systemd-detect-virt $root/usr/bin/systemctl $root/usr/bin/systemd-tmpfiles
+}
+
+calls() { # PATTERN
+    grep -e "$1" $root/run/calls || true
+}

@@ -1,0 +1,63 @@
+#!/bin/bash
+# The Debian package on a system that runs: routed once installed, left alone by upgrades, as it was once removed.
+. "$(dirname "$0")/lib.sh"
+
+make_root
+make_hosts 2 B
+mkdir -p $root/etc/ib-hook
+printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
+pure=$(state B)
+cp "$deb" $root/ib-hook.deb
+cp "$(newer)" $root/newer.deb
+
+no_carrier() {
+    [[ $(ip -n B link show ib1) == *NO-CARRIER* ]]
+}
+
+dpkg_says() { # ARGUMENT…: what it, and our scripts, say
+    : >$root/run/calls
+    inside dpkg --no-triggers "$@" 2>&1 | grep -v -e '^(Reading' -e '^Selecting' -e '^Preparing' -e '^Unpacking' -e '^Setting' -e '^Removing'
+}
+
+# In a chroot of a running system, all looks as if it ran.
+pretend_booted
+printf '#!/bin/sh\nexit 0\n' >$root/usr/bin/systemd-detect-virt
+dpkg_says -i /ib-hook.deb >$work/log || true
+expect_equal "in a chroot, nothing is routed" "$pure" "$(state B)"
+inside dpkg -P ib-hook >$work/log 2>&1
+expect_equal "nor undone" "$pure" "$(state B)"
+
+pretend_booted
+dpkg_says -i /ib-hook.deb >$work/said || true
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+expect_contains "it says so" "applied: 10 changes" "$(<$work/said)"
+expect_contains "then ib-hook-watch.service starts" "--system start ib-hook-watch.service: 2 rules" "$(calls watch)"
+expect_contains "and networkd-dispatcher, which had no hook" "--system start networkd-dispatcher.service: 2 rules" "$(calls networkd-dispatcher)"
+expect_equal "ib-hook.service does not: it would not ask about the carrier" "" "$(calls 'start ib-hook.service')"
+
+# --undo lasts.
+inside ib-hook --undo >$work/log
+dpkg_says -i /newer.deb >$work/said || true
+expect_nothing_of_ours B
+expect_contains "an upgrade starts ib-hook-watch.service anew" "--system restart ib-hook-watch.service" "$(calls watch)"
+expect_equal "and not networkd-dispatcher" "" "$(calls networkd-dispatcher)"
+
+inside ib-hook --apply >$work/log
+dpkg_says -r ib-hook >$work/said || true
+expect_equal "removed, all is as it was before" "$pure" "$(state B)"
+expect_equal "ib-hook-watch.service stopped before anything was undone" "systemctl stop ib-hook-watch.service: 2 rules" "$(calls stop)"
+
+dpkg_says -i /ib-hook.deb >$work/said || true
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+dpkg_says -P ib-hook >$work/said || true
+expect_equal "purged, too" "$pure" "$(state B)"
+
+# Somebody may be logged in by an address whose NIC has no cable: another NIC answers for it.
+ip -n wire link set B.1 down
+wait_until 5 no_carrier
+dpkg_says -i /ib-hook.deb >$work/said || true
+expect_nothing_of_ours B
+expect_contains "without carrier it says which NIC" ib1 "$(<$work/said)"
+expect_contains "and how to go on" "ib-hook --apply" "$(<$work/said)"
+expect_equal "a hook respects that" "" "$(inside /usr/libexec/ib-hook/nm-dispatcher ib0 up 2>&1)"
+expect_nothing_of_ours B

@@ -1,0 +1,62 @@
+#!/bin/bash
+# The Debian package where nothing is booted, as in the making of an image: installed, upgraded, removed, purged.
+. "$(dirname "$0")/lib.sh"
+
+make_root
+make_hosts 2 B
+pure=$(state B)
+mkdir -p $root/etc/ib-hook
+printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
+files >$work/before
+
+install() { # DEB
+    cp "$1" $root/ib-hook.deb
+    expect_equal "dpkg -i says nothing of ours" "" "$(inside dpkg -i /ib-hook.deb 2>$work/err | grep ib-hook: || true)"
+    expect_equal "nor is there an error" "" "$(<$work/err)"
+    rm $root/ib-hook.deb
+}
+
+all_links=$(grep -e 50-ib-hook -e /network/if "$top/tests/installed-files" | sed 's/^.//' | sort)
+install "$deb"
+expect_equal "all links are made" "$all_links" "$(links | sed 's/ ->.*//')"
+while read -r link _ program; do
+    [ "$(stat -Lc '%u %a %F' "$root$program")" = "0 755 regular file" ] || fail "$link -> $program"
+done < <(links)
+ok "each leads to a program of root's, 0755"
+expect_equal "networkd-dispatcher's directories are as it wants them" "755 0 0" \
+    "$(stat -c '%a %u %g' $root/etc/networkd-dispatcher/*.d | sort -u)"
+expect_equal "both services start at the next boot" "ib-hook-watch.service ib-hook.service" \
+    "$(basename -a $root/etc/systemd/system/multi-user.target.wants/* | sort | xargs)"
+expect_equal "ib-hook.service with systemd-networkd and the network, too" "network-online.target systemd-networkd.service" \
+    "$(cd $root/etc/systemd/system && echo */ib-hook.service | sed 's,multi-user.target.wants/ib-hook.service ,,; s,\.wants/ib-hook.service,,g')"
+
+# What an administrator did to links and services stays.
+rm $root/etc/network/if-up.d/ib-hook
+ln -sf /dev/null $root/etc/NetworkManager/dispatcher.d/50-ib-hook
+rm $root/etc/systemd/system/multi-user.target.wants/ib-hook-watch.service
+files | grep -v var/lib/systemd >$work/changed
+newer=$(newer)
+install "$newer"
+expect_equal "an upgrade leaves links and services as they are" "" "$(since $work/changed | grep -v var/lib/systemd || true)"
+
+inside dpkg -r ib-hook >$work/log 2>&1
+expect_equal "of the links, removal leaves what is the administrator's" \
+    "/etc/NetworkManager/dispatcher.d/50-ib-hook -> /dev/null" "$(links)"
+expect_equal "nothing of ours can run any more" "" "$(cd $root && find usr lib/ -name '*ib-hook*' ! -path '*/man/*')"
+
+install "$newer"
+expect_equal "installed again, the deleted link is back and the masked one is not" \
+    "${all_links/dispatcher.d\/50-ib-hook/dispatcher.d/50-ib-hook -> /dev/null}" \
+    "$(links | sed '/null$/!s/ ->.*//')"
+
+inside dpkg -P ib-hook >$work/log 2>&1
+expect_equal "purging leaves what was there before" "" "$(since $work/before)"
+rm -r $root/etc/ib-hook
+mkdir -p $root/etc/ib-hook/conf.d
+install "$deb"
+touch $root/run/left && mkdir $root/run/ib-hook && touch $root/run/ib-hook/state
+inside dpkg -P ib-hook >$work/log 2>&1
+expect_equal "and no empty /etc/ib-hook, no /run/ib-hook" "< etc/ib-hook d 755
+< etc/ib-hook/ib-hook.conf f 644
+> left f 644" "$(since $work/before)"
+expect_equal "nothing touched the network" "$pure" "$(state B)"

@@ -1,0 +1,18 @@
+#!/bin/bash
+# What Debian, Fedora and systemd think of the packages.
+. "$(dirname "$0")/lib.sh"
+
+needs lintian rpmlint systemd-analyze
+expect_equal "lintian --pedantic" "" "$(lintian --allow-root --pedantic --fail-on none "$(dirname "$deb")"/*.changes 2>&1)"
+
+# Its warnings are matters of taste; errors are not.
+out=$(rpmlint -c "$top/packaging/rpm/rpmlint.toml" "$rpm" "$top/packaging/rpm/ib-hook.spec" 2>&1 || true)
+expect_contains "rpmlint: no error" " 0 errors, " "$out"
+
+for unit in ib-hook.service ib-hook-watch.service; do
+    sed "s,=/usr/sbin/ib-hook,=$IB_HOOK," "$top/packaging/systemd/$unit" >$work/$unit
+    expect_equal "systemd-analyze verify $unit" "" "$(systemd-analyze verify --man=no $work/$unit 2>&1 | grep ib-hook || true)"
+done
+systemd-analyze security --offline=yes --threshold=20 $work/ib-hook-watch.service >$work/log || fail "systemd-analyze security" "$(<$work/log)"
+ok "systemd-analyze security: $(tail -n 1 $work/log)"
+expect_equal "a stop keeps the holds of --undo" "" "$(grep ^RuntimeDirectory= $work/*.service || true)"

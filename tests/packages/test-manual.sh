@@ -1,0 +1,106 @@
+#!/bin/bash
+# Manual and completions know exactly what ib-hook knows.
+. "$(dirname "$0")/lib.sh"
+
+needs mandoc man zsh
+manual=$top/packaging/man
+completions=$top/packaging/completions
+
+options=$("$IB_HOOK" --help | grep -o -- '--[a-z]*' | sort -u)
+expect_at_least "ib-hook --help lists options" 15 "$(wc -l <<<"$options")"
+expect_equal "ib-hook(8) has them all, and no other" "$options" \
+    "$(grep -o 'Fl Fl [a-z]*' "$manual/ib-hook.8" | sed 's/Fl Fl /--/' | sort -u)"
+expect_equal "each has an entry" "$options" "$(sed -n 's/^\.It Fl Fl \([a-z]*\).*/--\1/p' "$manual/ib-hook.8" | sort -u)"
+help=$("$IB_HOOK" --help | tail -n 1)
+for status in 0 1 2 3; do
+    expect_contains "--help has the exit status $status" " $status " "$help"
+    expect_contains "so has ib-hook(8)" "
+.It $status
+" "$(sed -n '/^.Sh EXIT STATUS/,/^.Sh/p' "$manual/ib-hook.8")"
+done
+
+# Codes are where their severity is.
+codes=$(cat "$top"/core/*.c | tr -s '\n ' ' ' | grep -oE '(IBH_(ERROR|WARNING|INFO),|ret_code =) "[a-z-]+"|"[a-z-]+", IBH_(ERROR|WARNING|INFO)' |
+    grep -o '"[a-z-]*"' | tr -d '"' | sort -u)
+expect_at_least "findings have codes" 20 "$(wc -l <<<"$codes")"
+expect_equal "ib-hook(8) has them all, and no other" "$codes" \
+    "$(sed -n 's/^\.It Ic //p' "$manual/ib-hook.8" | sed 's/ , /\n/g' | sort -u)"
+
+config '[defaults]
+no-such-key=1' >/dev/null
+keys=$({ "$IB_HOOK" --check --config $work/ib-hook.conf 2>&1 || true; } | sed -n 's/.*use one of //p' | tr -d ' ' | tr , '\n' | sort)
+expect_at_least "its configuration has keys" 13 "$(wc -l <<<"$keys")"
+expect_equal "ib-hook.conf(5) has them all, and no other" "$keys" \
+    "$(sed -n 's/^\.It Cm \([a-z0-9_]*\) Ns = .*/\1/p' "$manual/ib-hook.conf.5" | sort)"
+sed -n '/^.Sh EXAMPLES/,$p' "$manual/ib-hook.conf.5" | sed -n '/^.Bd/,/^.Ed/p' | csplit -q -z -f $work/example - '/^.Bd/' '{*}'
+for example in "$work"/example*; do
+    sed -i '/^\./d' "$example"
+    out=$("$IB_HOOK" --check --config "$example" 2>&1) || fail "an example of ib-hook.conf(5)" "$(<"$example")
+$out"
+done
+ok "its $(find $work -name 'example*' | wc -l) examples are allowed"
+
+for page in ib-hook.8 ib-hook.conf.5; do
+    expect_equal "mandoc -Tlint $page" "" "$(mandoc -Tlint -Wwarning "$manual/$page")"
+    expect_equal "man --warnings $page" "" "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings --local-file "$manual/$page" 2>&1 >/dev/null)"
+done
+
+# ---- bash ----
+
+complete_bash() { # WORD…: what it offers for the last one
+    (
+        # shellcheck source=packaging/completions/ib-hook.bash
+        . "$completions/ib-hook.bash"
+        compopt() { :; }
+        COMP_WORDS=(ib-hook "$@") COMP_CWORD=$# COMPREPLY=()
+        _ib_hook
+        printf '%s\n' "${COMPREPLY[@]}" | sort
+    )
+}
+expect_equal "bash completes all options, and no other" "$options" "$(complete_bash "")"
+expect_equal "and the one that was begun" "--undo" "$(complete_bash --json --un)"
+interfaces=$(cd /sys/class/net && printf '%s\n' * | sort)
+expect_equal "interfaces are those of this host" "$interfaces" "$(complete_bash --check --iface "")"
+expect_equal "also after =" "$interfaces" "$(complete_bash --iface =)"
+expect_equal "values of --color" "always auto" "$(complete_bash --color a | xargs)"
+expect_equal "values of --format" "json" "$(complete_bash --format = j)"
+mkdir -p $work/tree/dir && touch $work/tree/file
+expect_equal "files of --config" "$work/tree/dir $work/tree/file" "$(complete_bash --config $work/tree/ | xargs)"
+expect_equal "directories of --sysfs" "$work/tree/dir" "$(complete_bash --sysfs $work/tree/)"
+
+# ---- zsh ----
+
+# It completes for a terminal only: it gets one, and says what it would offer.
+mkdir $work/zsh
+cat >$work/zsh/.zshrc <<'E'
+PS1= fpath=($COMPLETIONS $fpath)
+autoload -U compinit
+compinit -D -u
+compadd() {
+    local -a hits
+    if [[ "$*" != *-[ADO]* ]]; then
+        builtin compadd -O hits "$@"
+        print -rl -- hit:$^hits
+    fi
+    builtin compadd "$@"
+}
+finish() { print END; exit; }
+zle -N finish
+bindkey '^X' finish
+bindkey '^I' complete-word
+print READY
+E
+cat >$work/ask.zsh <<'E'
+zmodload zsh/zpty
+zpty z zsh -d -i
+zpty -r z out '*READY*'
+zpty -w -n z "$1"$'\t\x18'
+zpty -r z out '*END*'
+print -r -- "$out"
+E
+complete_zsh() { # LINE
+    COMPLETIONS=$completions ZDOTDIR=$work/zsh timeout -s KILL 30 zsh -f $work/ask.zsh "$1" | tr -d '\r' | sed -n 's/.*hit://p' | sort
+}
+expect_equal "zsh completes all options, and no other" "$options" "$(complete_zsh "ib-hook --")"
+expect_equal "interfaces are those of this host" "$interfaces" "$(complete_zsh "ib-hook --check --iface ")"
+expect_equal "values of --color" "always auto never" "$(complete_zsh "ib-hook --color " | xargs)"

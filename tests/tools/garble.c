@@ -1,0 +1,67 @@
+/*
+ * Preloaded (LD_PRELOAD): what the kernel answers by netlink is damaged on its way, once.
+ *
+ *   GARBLE="KIND AT SEED"   at the AT-th answer; KIND:
+ *     cut     the message ends early           bytes   some bytes of it are others
+ *     length  a length in it is another        intr    the dump changed under way (NLM_F_DUMP_INTR)
+ *     sender  it comes from another process    lost    the socket overran (ENOBUFS)
+ *     empty   nothing in it
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static unsigned seed;
+
+static unsigned next(void)
+{
+    seed = seed * 1103515245u + 12345u;
+    return seed >> 16;
+}
+
+static ssize_t damage(struct msghdr *message, ssize_t length, const char *kind)
+{
+    unsigned char *bytes = message->msg_iov[0].iov_base;
+    struct nlmsghdr *header = (void *)bytes;
+    struct sockaddr_nl *from = message->msg_name;
+
+    if (!strcmp(kind, "cut"))
+        return (ssize_t)(next() % (unsigned)length);
+    if (!strcmp(kind, "empty"))
+        return 0;
+    if (!strcmp(kind, "intr"))
+        header->nlmsg_flags |= NLM_F_DUMP_INTR;
+    if (!strcmp(kind, "sender") && from)
+        from->nl_pid = 4242;
+    if (!strcmp(kind, "bytes"))
+        for (int i = 0; i < 8; i++)
+            bytes[next() % (unsigned)length] = (unsigned char)next();
+    if (!strcmp(kind, "length"))
+        memcpy(bytes + next() % ((unsigned)length / 4) * 4, &(unsigned short){(unsigned short)next()}, 2);
+    return length;
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    static ssize_t (*real)(int, struct msghdr *, int);
+    static int count;
+    const char *what = getenv("GARBLE");
+    char kind[16] = "";
+    int at = 0;
+    ssize_t length;
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
+    length = real(fd, message, flags);
+    if (!what || length <= 0 || flags & MSG_PEEK || sscanf(what, "%15s %d %u", kind, &at, &seed) != 3 || ++count != at)
+        return length;
+    if (!strcmp(kind, "lost")) {
+        errno = ENOBUFS;
+        return -1;
+    }
+    return damage(message, length, kind);
+}

@@ -1,0 +1,172 @@
+#include "case_text.h"
+#include "legacy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#define HOST                                                                                                           \
+    "link 1 lo loopback up carrier\naddr lo 127.0.0.1/8 scope host\n"                                                  \
+    "link 2 ib0 infiniband up carrier rdma=mlx5_0/1\nlink 3 ib1 infiniband up carrier rdma=mlx5_1/1\n"                 \
+    "addr ib0 172.16.34.1/16\naddr ib1 172.16.34.2/16\naddr ib0 fd00::1/64\nkernel rules\nkernel routes\n"
+/* Somebody's rule for an address of ib0. */
+#define TRACE "rule 500 from 172.16.34.1 lookup 941\nroute 941 172.16.0.0/16 dev ib0 proto boot scope link\n"
+
+typedef struct {
+    const char *text;
+    const char *expected; /* what of it concerns ib0; NULL: nothing */
+    IbhScriptKind kind;
+    const char *path;
+    const char *host;
+} Case;
+
+static const struct {
+    const char *text, *expected;
+} SHELL[] = {
+    {"ip rule add from 172.16.34.1 table 941", "ip rule add from 172.16.34.1 table 941"},
+    {"ip rule add table 941 from 172.16.34.1/32", "ip rule add table 941 from 172.16.34.1/32"},
+    {"ip rule add from 172.16.0.0/16 lookup rails", "ip rule add from 172.16.0.0/16 lookup rails"},
+    {"ip -6 rule add from fd00::1 lookup 9", "ip -6 rule add from fd00::1 lookup 9"},
+    {"if true; then /usr/sbin/ip ru a from '172.16.34.1' table \"941\"; fi",
+     "/usr/sbin/ip ru a from 172.16.34.1 table 941"},
+    {"x && { ip rule add from 172.16.34.1 table 941; }", "ip rule add from 172.16.34.1 table 941"},
+    {"( ip route replace 10.0.0.0/8 dev ib0 table 7 )", "ip route replace 10.0.0.0/8 dev ib0 table 7"},
+    {"ip rule add from 172.16.34.2 table 942 ip rule add from 172.16.34.1 table 941",
+     "ip rule add from 172.16.34.1 table 941"},
+    {"ip rule add \\\n from 172.16.34.1 \\\n table 941", "ip rule add from 172.16.34.1 table 941"},
+    {"ip rule add from 172.16.34.2 table 942", NULL},
+    {"ip rule add from 172.16.34.1", NULL},
+    {"ip rule add from 172.16.34.1 table main", NULL},
+    {"ip rule add from 172.16.34.1\ntable 941", NULL},
+    {"ip rule add from all table 941", NULL},
+    {"ip rule add from 0.0.0.0/0 table 941", NULL},
+    {"ip rule add from 300.1.1.1 table 941", NULL},
+    {"ip rule del from 172.16.34.1 table 941", NULL},
+    {"ip rule show from 172.16.34.1 table 941", NULL},
+    {"ip route add 172.16.0.0/16 dev ib0", NULL},
+    {"ip route add 172.16.0.0/16 dev ib01 table 7", NULL},
+    {"zip rule add from 172.16.34.1 table 941", NULL},
+    {"# ip rule add from 172.16.34.1 table 941", NULL},
+    {"ip", NULL},
+    {"ip rule", NULL},
+    {"ip rule add from", NULL},
+    {"ip rule add from 172.16.34.1 table", NULL},
+    {"ip rule add from $(", NULL},
+    {"ip rule add from \\", NULL},
+    {"\\\n", NULL},
+    {"", NULL},
+    {"ip rule add from $IP table 941", NULL},
+};
+
+static const Case CASES[] = {
+    {"ip rule add from $IP table 941", "ip rule add from $IP table 941", IBH_SCRIPT_SHELL, NULL, HOST TRACE},
+    {"ip rule add from $(echo $(x) y) table 941", "ip rule add from $ table 941", IBH_SCRIPT_SHELL, NULL, HOST TRACE},
+    {"ip rule add from 172.16.34.2 table 942", NULL, IBH_SCRIPT_SHELL, NULL, HOST TRACE},
+    {"table 941 from 172.16.34.1", "ip rule add table 941 from 172.16.34.1", IBH_SCRIPT_RULES, "/x/rule-ib9", HOST},
+    {"172.16.0.0/16 table 941", "ip route add 172.16.0.0/16 table 941 dev ib0", IBH_SCRIPT_ROUTES, "/x/route-ib0",
+     HOST},
+    {"172.16.0.0/16 table 941", NULL, IBH_SCRIPT_ROUTES, "/x-ib0/route-ib1", HOST},
+    {"ADDRESS0=172.16.0.0", NULL, IBH_SCRIPT_ROUTES, "/x/route-ib0", HOST},
+    {"routing-policy:\n - from: 172.16.34.1\n", "routing-policy: from: 172.16.34.1", IBH_SCRIPT_NETPLAN, NULL, HOST},
+    {"routing-policy: [{table: 9, from: '172.16.34.1/32'}]", "routing-policy: from: 172.16.34.1/32", IBH_SCRIPT_NETPLAN,
+     NULL, HOST},
+    {"routes:\n - from: 172.16.34.1\n", NULL, IBH_SCRIPT_NETPLAN, NULL, HOST},
+    {"routing-policy:\n - to: 172.16.34.1\n", NULL, IBH_SCRIPT_NETPLAN, NULL, HOST},
+    {"routing-policy: from:", NULL, IBH_SCRIPT_NETPLAN, NULL, HOST},
+};
+
+typedef struct {
+    IbhCase *cas;
+    IbhConfig *config;
+    IbhRails *rails;
+    const IbhNic *nic;
+} World;
+
+static World look(const char *host)
+{
+    g_autoptr(GError) error = NULL;
+    World world = {.cas = ibh_case_parse("host", host, &error), .config = ibh_config_new()};
+
+    assert_non_null(world.cas);
+    world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
+    assert_non_null(world.rails);
+    world.nic = ibh_rails_nic(world.rails, 2);
+    assert_int_equal(world.nic->status, IBH_NIC_RAIL);
+    return world;
+}
+
+static void world_clear(World *world)
+{
+    ibh_rails_free(world->rails);
+    ibh_config_free(world->config);
+    ibh_case_free(world->cas);
+}
+
+static IbhScript make_script(const Case *cas)
+{
+    return (IbhScript){
+        .kind = cas->kind, .path = g_strdup(cas->path ? cas->path : "/x/hook"), .text = g_strdup(cas->text)};
+}
+
+static void check_case(const Case *cas)
+{
+    World world = look(cas->host);
+    IbhScript script = make_script(cas);
+    g_autofree char *command = ibh_legacy_command(&script, world.rails, world.nic);
+
+    if (g_strcmp0(command, cas->expected) != 0)
+        fail_msg("%s: expected %s, got %s", cas->text, cas->expected, command);
+    g_free(script.path);
+    g_free(script.text);
+    world_clear(&world);
+}
+
+static void test_commands(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(SHELL); i++) {
+        const Case cas = {SHELL[i].text, SHELL[i].expected, IBH_SCRIPT_SHELL, NULL, HOST};
+
+        check_case(&cas);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++)
+        check_case(&CASES[i]);
+}
+
+/* What is ours, another NIC's, or in main, is no part of a fix; paths are quoted. */
+static void test_fix(void **state)
+{
+    World world =
+        look(HOST TRACE "rule 501 from 172.16.34.2 lookup 77\n"
+                        "rule 502 from 172.16.34.1 lookup main\n"
+                        "rule 503 from 172.16.34.1 fwmark lookup 941\n"
+                        "rule 1941 from 172.16.34.1 lookup 941 suppress_prefixlength 0 mark proto kernel\n"
+                        "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
+                        "route 941 10.0.0.0/8 dev ib1 proto boot scope link\n");
+    IbhScript script = {.kind = IBH_SCRIPT_SHELL, .path = g_strdup("/etc/it's"), .text = g_strdup("")};
+    g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it");
+
+    (void)state;
+    assert_string_equal(fix,
+                        "rm -f '/etc/it'\\''s'; ip -4 rule del priority 500 from 172.16.34.1 lookup 941 protocol boot; "
+                        "ip -4 route del 172.16.0.0/16 dev ib0 table 941 protocol boot scope link; "
+                        "ib-hook --apply");
+    g_free(script.path);
+    g_free(script.text);
+    world_clear(&world);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest TESTS[] = {
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_fix),
+    };
+
+    g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
+    return cmocka_run_group_tests(TESTS, NULL, NULL);
+}
