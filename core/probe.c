@@ -181,7 +181,7 @@ static const IbhLink *link_of(const IbhProbe *probe, const IbhProbePair *pair)
     return ibh_probe_source(probe, pair)->nic->link;
 }
 
-static IbhProbePair *find_pair(const IbhProbe *probe, int ifindex, guint peer)
+static guint first_pair(const IbhProbe *probe, guint peer)
 {
     guint low = 0, high = probe->pairs->len;
 
@@ -193,9 +193,14 @@ static IbhProbePair *find_pair(const IbhProbe *probe, int ifindex, guint peer)
         else
             high = middle;
     }
-    for (; low < probe->pairs->len && pair_at(probe, low)->peer == peer; low++) {
-        if (link_of(probe, pair_at(probe, low))->ifindex == ifindex)
-            return pair_at(probe, low);
+    return low;
+}
+
+static IbhProbePair *find_pair(const IbhProbe *probe, int ifindex, guint peer)
+{
+    for (guint i = first_pair(probe, peer); i < probe->pairs->len && pair_at(probe, i)->peer == peer; i++) {
+        if (link_of(probe, pair_at(probe, i))->ifindex == ifindex)
+            return pair_at(probe, i);
     }
     return NULL;
 }
@@ -567,8 +572,27 @@ static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeF
     }
 }
 
+/* Lost on every rail: that is one thing to say, not one of each rail. */
+static gboolean is_down(const IbhProbe *probe, guint peer)
+{
+    guint asked = 0;
+
+    for (guint i = first_pair(probe, peer); i < probe->pairs->len && pair_at(probe, i)->peer == peer; i++) {
+        if (!(pair_at(probe, i)->faults & 1u << IBH_PROBE_LOST) || pair_at(probe, i)->received)
+            return FALSE;
+        asked++;
+    }
+    return asked > 1;
+}
+
+static gboolean is_told(const IbhProbePair *pair, IbhProbeFault fault, const gboolean *down)
+{
+    return (pair->faults & 1u << fault) && (fault != IBH_PROBE_LOST || !down[pair->peer]);
+}
+
 /* "2 of 8 peers: 172.16.34.1 (ib0), 172.16.34.2 (ib0)"; NULL: none has this fault. */
-static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFault fault, const IbhProbePair **ret_first)
+static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFault fault, const gboolean *down,
+                          const IbhProbePair **ret_first)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     guint bad = 0, all = 0;
@@ -579,7 +603,7 @@ static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFaul
         if (ibh_probe_source(probe, pair)->nic != nic)
             continue;
         all++;
-        if (!(pair->faults & 1u << fault))
+        if (!is_told(pair, fault, down))
             continue;
         if (!bad++)
             *ret_first = pair;
@@ -620,16 +644,35 @@ static char *fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFa
     }
 }
 
-static void find_faults(IbhProbe *probe, const IbhNic *nic)
+static void find_faults(IbhProbe *probe, const IbhNic *nic, const gboolean *down)
 {
     for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
         const IbhProbePair *first = NULL;
-        g_autofree char *peers = describe_all(probe, nic, (IbhProbeFault)fault, &first);
+        g_autofree char *peers = describe_all(probe, nic, (IbhProbeFault)fault, down, &first);
 
         if (peers)
             find(probe, nic->link->name, faults[fault].severity, faults[fault].code,
                  fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
     }
+}
+
+static void find_down(IbhProbe *probe, gboolean *down)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    char ip[IBH_IP_STRLEN];
+    guint count = 0;
+
+    for (guint peer = 0; peer < probe->peers->len; peer++) {
+        down[peer] = is_down(probe, peer);
+        if (down[peer] && ++count <= NAMED)
+            g_string_append_printf(text, "%s%s", count > 1 ? ", " : "",
+                                   ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip));
+    }
+    if (count > NAMED)
+        g_string_append_printf(text, " and %u more", count - NAMED);
+    if (count)
+        find(probe, "", IBH_ERROR, "peer-down", g_strdup("see whether they are up, and answer pings at all"),
+             "%u of %u peers reply to no rail: %s", count, probe->peers->len, text->str);
 }
 
 static void find_carrier(IbhProbe *probe, const IbhNic *nic)
@@ -758,15 +801,18 @@ static void find_small_table(IbhProbe *probe, int family)
 
 void ibh_probe_judge(IbhProbe *probe)
 {
+    g_autofree gboolean *down = g_new0(gboolean, probe->peers->len);
+
     probe->findings = g_ptr_array_new_with_free_func(ibh_finding_free);
     for (guint i = 0; i < probe->pairs->len; i++) {
         judge_echoes(probe, i);
         judge_way(probe, pair_at(probe, i));
     }
     judge_flux(probe);
+    find_down(probe, down);
     for (guint i = 0; i < probe->nics->len; i++) {
         find_carrier(probe, g_ptr_array_index(probe->nics, i));
-        find_faults(probe, g_ptr_array_index(probe->nics, i));
+        find_faults(probe, g_ptr_array_index(probe->nics, i), down);
     }
     find_unasked(probe);
     find_wires(probe);

@@ -526,28 +526,43 @@ static gboolean same_lladdr(const IbhProbePair *a, const IbhProbePair *b)
     return a->lladdr_len == b->lladdr_len && memcmp(a->lladdr, b->lladdr, a->lladdr_len) == 0;
 }
 
-/* "172.16.16.1 is 02:00:00:00:10:00", or by which rails it is which. */
+/* How many rails know another hardware address of this peer than the first that knows one. */
+static guint count_lladdrs(const IbhProbe *probe, guint peer, const IbhProbePair **ret_first)
+{
+    guint others = 0;
+
+    *ret_first = NULL;
+    for (guint i = 0; i < probe->nics->len; i++) {
+        const IbhProbePair *pair = ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer);
+
+        if (!pair || !pair->lladdr_len)
+            continue;
+        *ret_first = *ret_first ? *ret_first : pair;
+        others += same_lladdr(*ret_first, pair) ? 0 : 1;
+    }
+    return *ret_first ? others + 1 : 0;
+}
+
+/* " 02:00:00:00:10:00", or each rail's. */
 static void put_lladdrs(GString *out, const IbhProbe *probe, const IbhStyle *style, guint peer)
 {
-    const IbhProbePair *last = NULL;
-    gboolean routed = FALSE;
+    const IbhProbePair *first;
+    guint count = count_lladdrs(probe, peer, &first);
 
     for (guint i = 0; i < probe->nics->len; i++) {
         const IbhProbePair *pair = ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer);
         g_autofree char *lladdr = pair ? ibh_report_lladdr(pair->lladdr, pair->lladdr_len) : NULL;
 
-        routed |= pair && !pair->on_link;
-        if (!pair || !pair->lladdr_len)
-            continue;
-        if (last && !same_lladdr(last, pair))
-            g_string_append(out, ",");
-        if (!last || !same_lladdr(last, pair))
-            putf(out, style, NULL, " %s by", lladdr);
-        putf(out, style, NULL, " %s", ibh_probe_source(probe, pair)->nic->link->name);
-        last = pair;
+        if (pair && count > 1)
+            putf(out, style, NULL, " %s: %s", ibh_probe_source(probe, pair)->nic->link->name,
+                 pair->lladdr_len ? lladdr : "-");
+        else if (pair && pair == first)
+            putf(out, style, NULL, " %s", lladdr);
+        else if (pair && !first) {
+            put(out, style, NULL, pair->on_link ? " unknown" : " through a gateway");
+            return;
+        }
     }
-    if (!last)
-        put(out, style, NULL, routed ? " through a gateway" : " no hardware address known");
 }
 
 static void put_peers(GString *out, const IbhProbe *probe, const IbhStyle *style, gboolean numbered)
