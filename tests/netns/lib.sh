@@ -19,6 +19,7 @@ IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
 FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
 HOOKS=$(dirname "$IB_HOOK")/hooks
 LISTEN=$(dirname "$FLOW")/listen
+ECHOES=$(dirname "$FLOW")/echoes
 export IB_HOOK FLOW HOOKS LC_ALL=C
 export PATH="$PATH:/usr/sbin:/sbin"
 
@@ -524,17 +525,19 @@ expect_matrix_wrong() { # WHAT
 # capture_echoes HOST NUMBER COMMAND…: the echo requests that leave HOST while it runs, so many: $work/echoes, a line
 # each: time NIC source peer
 capture_echoes() {
-    nsenter --net="/run/netns/$1" tcpdump -n -l -i any -tt -B 8192 --immediate-mode 'icmp[0] == 8 or (ip6[6] == 58 and ip6[40] == 128)' >$work/captured 2>$work/tcpdump &
-    local dump=$!
-    wait_until 5 grep -q "listening on" $work/tcpdump
+    [ -x "$ECHOES" ] || fail "there is no $ECHOES: run make tools"
+    : >$work/captured
+    nsenter --net="/run/netns/$1" "$ECHOES" >$work/captured &
+    local echoes=$!
+    wait_until 5 grep -q ready $work/captured
     "${@:3}"
     wait_until 5 echoes_are "$2"
-    kill $dump
-    wait $dump || true
+    kill $echoes
+    wait $echoes || true
 }
 
 echoes_are() {
-    sed -n 's/^\([0-9.]*\) \([^ ]*\) *Out *IP6* \([0-9a-f.:]*\) > \([0-9a-f.:]*\): ICMP6*,* echo request.*/\1 \2 \3 \4/p' $work/captured >$work/echoes
+    sed 1d $work/captured >$work/echoes
     [ "$(wc -l <$work/echoes)" -ge "$1" ]
 }
 

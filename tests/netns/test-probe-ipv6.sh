@@ -1,7 +1,6 @@
 #!/bin/bash
 # --probe of IPv6, alone and together with IPv4.
 . "$(dirname "$0")/lib.sh"
-needs tcpdump
 [ -d /proc/sys/net/ipv6 ] || skip "no IPv6 here"
 
 make_hosts 2

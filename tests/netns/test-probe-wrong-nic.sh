@@ -2,7 +2,6 @@
 # Pings pass, or do not, and the reason is on this host: a rail without rules, replies that come in by the other NIC, and
 # replies that rp_filter drops there.
 . "$(dirname "$0")/lib.sh"
-needs tcpdump
 
 make_hosts 2
 expect_hook 0 B --apply

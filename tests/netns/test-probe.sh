@@ -2,7 +2,6 @@
 # --probe, where all is right: every rail reaches every peer, replies come back on the rail, and each of the peer's
 # addresses has its own hardware address.
 . "$(dirname "$0")/lib.sh"
-needs tcpdump
 
 make_hosts 2
 expect_hook 0 A --apply
