@@ -122,6 +122,30 @@ check-netns: all tools $(BUILD)-unpacked/.complete
 check-faults: all tools
 	@TESTS=tests/faults LIMIT=300 tests/netns/run
 
+# Lines and branches of core/ that the tests reach; build/coverage/index.html has what they do not.
+coverage:
+	@packaging/deps.sh build tests coverage
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage' all tools unit-tests
+	@find $(BUILD)/coverage -name '*.gcda' -delete
+	@set -e; for t in $(UNIT_TESTS:$(BUILD)/%=$(BUILD)/coverage/%); do IBH_CASES=2000 $$t >/dev/null; done
+	@IB_HOOK=$(BUILD)/coverage/ib-hook FLOW=$(BUILD)/coverage/flow tests/netns/run | tail -n 1
+	@gcovr --root . --filter core/ --exclude-throw-branches --exclude-unreachable-branches --print-summary \
+	    --html-details $(BUILD)/coverage/index.html $(BUILD)/coverage | tee $(BUILD)/coverage/table
+
+# Each fuzzer for FUZZ_SECONDS, from its committed corpus; new inputs stay in build/fuzz. make fuzz FUZZ_SECONDS=7200
+FUZZ_SECONDS ?= 60
+FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz:
+	@packaging/deps.sh build fuzz
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
+	@tests/fuzz/run $(BUILD)/fuzz $(FUZZ_SECONDS) $(FUZZERS)
+
+fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
+$(BUILD)/fuzz_netlink: $(call objects,core/netlink_read)
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
+	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
+
 # The RDMA proof: Soft-RoCE in virtual machines. Not part of check: it downloads a kernel.
 check-lab:
 	@packaging/deps.sh build lab
@@ -130,7 +154,7 @@ check-lab:
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/lab/ipoib/*.c)
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
 
 lint:
@@ -147,6 +171,6 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-lab lint \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-lab lint fuzz fuzzers coverage \
         unit-tests tools clean
 .SECONDARY:

@@ -303,14 +303,14 @@ static gboolean gains_rule(const Todo *todo, int family)
     return FALSE;
 }
 
-/* A rule of the rail's or of somebody else's leads there; one of a rail that moved out does not count. */
+/* A rule for an address of the rail, or somebody else's, leads there; of a rail that moved out none does any more. */
 static gboolean is_in_use(const Work *work, const Todo *todo, int family)
 {
     for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
 
         if (rule->table == todo->nic->table && rule->family == family &&
-            (!ibh_rule_is_ours(rule) || ibh_rule_owner(work->rails, rule) == todo->nic))
+            (!ibh_rule_is_ours(rule) || ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic))
             return TRUE;
     }
     return FALSE;
@@ -377,7 +377,8 @@ static gboolean is_tier(const Work *work, guint32 priority)
     return priority == first + IBH_PRIORITY_STEP || priority == first + 2 * IBH_PRIORITY_STEP;
 }
 
-/* Its new rules do what this one did. A tier of T's default route that is lost has nothing in its place: it goes last. */
+/* Its new rules do what this one did. A tier of T's default route that is lost has nothing in its place: it goes last.
+ */
 static gboolean is_superseded(const Work *work, const Stale *stale, const Todo *todo)
 {
     const IbhRule *rule = stale->rule;
@@ -444,14 +445,15 @@ static gboolean is_replaced(const Work *work, const Todo *todo, const IbhRoute *
     return is_place_wanted(todo, route) && (!ibh_route_is_default(route) || is_in_use(work, todo, route->family));
 }
 
-/* What a NIC that is no rail (any more) or moved on left in this rail's table, or leads there, goes before the rail uses
- * it. */
+/* What a NIC that is no rail (any more) or moved on left in this rail's table, or leads there, goes before the rail
+ * uses it. */
 static void clear_table(Work *work, const Todo *todo)
 {
     for (guint i = 0; i < work->routes->len; i++) {
         Stale *stale = &g_array_index(work->routes, Stale, i);
 
-        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route) && !is_replaced(work, todo, stale->route))
+        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route) &&
+            !is_replaced(work, todo, stale->route))
             del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
     for (guint i = work->rules->len; i-- > 0;) {

@@ -189,7 +189,8 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
         const IbhRule *rule = &g_array_index(rules, IbhRule, i);
 
         if (ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && /* a second tier does not say whose it is */
-            ibh_rails_has_address(rails, nic, &rule->from.ip) && ibh_rule_owner(rails, rule) == nic && (rule->family == AF_INET || nic->settings.ipv6) &&
+            ibh_rails_has_address(rails, nic, &rule->from.ip) && ibh_rule_owner(rails, rule) == nic &&
+            (rule->family == AF_INET || nic->settings.ipv6) &&
             (rule->table == nic->table || serves_address(rails, nic, &rule->from.ip)) &&
             !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
             return TRUE;

@@ -83,7 +83,8 @@ gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved)
 {
     const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
 
-    return nic && (nic->link->flags & IFF_UP) && ibh_rails_has_address(rails, nic, &saved->src) && !is_in_main(rails->snapshot, saved);
+    return nic && (nic->link->flags & IFF_UP) && ibh_rails_has_address(rails, nic, &saved->src) &&
+           !is_in_main(rails->snapshot, saved);
 }
 
 static IbhRoute connected_route(const IbhSavedRoute *saved)

@@ -360,15 +360,15 @@ static gboolean has_part(const IbhSnapshot *snapshot, const IbhNic *nic)
     return FALSE;
 }
 
-/* A NIC that is no rail any more has part in it: when its own rules have gone, what it sends would follow the spread. */
+/* A NIC that is no rail any more has part in it: when its own rules have gone, what it sends would follow the spread.
+ */
 static gboolean loses_member(const IbhRails *rails)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
 
     for (guint i = 0; i < snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-        const IbhNic *nic =
-            ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
+        const IbhNic *nic = ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
 
         if (nic && nic->status != IBH_NIC_RAIL && has_part(snapshot, nic))
             return TRUE;

@@ -127,14 +127,14 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
     }
 }
 
-/* Of what the rail reaches: by a gateway, or in its own subnets. */
-static gboolean is_inside(const GArray *reached, const IbhPrefix *prefix, gboolean by_gateway)
+/* Inside one of what the rail reaches, from `first` to before `end`. */
+static gboolean is_inside(const GArray *reached, guint first, guint end, const IbhPrefix *prefix)
 {
-    for (guint i = 0; i < reached->len; i++) {
+    for (guint i = first; i < end; i++) {
         const IbhRoute *route = &g_array_index(reached, IbhRoute, i);
 
-        if ((route->gateway.family != AF_UNSPEC) == by_gateway && route->dst.length > 0 &&
-            route->dst.length < prefix->length && ibh_prefix_contains(&route->dst, &prefix->ip))
+        if (route->dst.length > 0 && route->dst.length < prefix->length &&
+            ibh_prefix_contains(&route->dst, &prefix->ip))
             return TRUE;
     }
     return FALSE;
@@ -154,10 +154,10 @@ static gboolean is_best_in_main(const GArray *routes, const IbhRoute *route)
     return TRUE;
 }
 
-/* Inside a subnet of the rail, another interface's subnet must win as it does in main (a docker bridge in 172.16/16);
- * in what is reached by a gateway, another rail's as well. */
-static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArray *reached, const GArray *all,
-                           const IbhRoute *route)
+/* Inside a subnet of the rail (the first of what it reaches), another interface's subnet must win as it does in main (a
+ * docker bridge in 172.16/16); in what is copied from main, another rail's as well. */
+static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArray *reached, guint n_subnets,
+                           const GArray *all, const IbhRoute *route)
 {
     const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
     gboolean in_subnet, in_copy;
@@ -165,8 +165,8 @@ static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArra
     if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !other || other == nic ||
         have_prefix(reached, &route->dst))
         return FALSE;
-    in_subnet = is_inside(reached, &route->dst, FALSE);
-    in_copy = is_inside(reached, &route->dst, TRUE);
+    in_subnet = is_inside(reached, 0, n_subnets, &route->dst);
+    in_copy = is_inside(reached, n_subnets, reached->len, &route->dst);
     if (!in_subnet && !in_copy)
         return FALSE;
     if (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
@@ -175,7 +175,8 @@ static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArra
 }
 
 /* `throw` ends the look-up in T, and the next rules find it in main. */
-static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *reached, GArray *routes)
+static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *reached, guint n_subnets,
+                        GArray *routes)
 {
     g_autoptr(GArray) all = ibh_routes_to_be(rails);
 
@@ -189,7 +190,7 @@ static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *
                                 .scope = RT_SCOPE_UNIVERSE,
                                 .metric = IBH_MARK};
 
-        if (must_throw(rails, nic, reached, all, other) && !have_prefix(routes, &other->dst))
+        if (must_throw(rails, nic, reached, n_subnets, all, other) && !have_prefix(routes, &other->dst))
             g_array_append_val(routes, route);
     }
 }
@@ -326,14 +327,16 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 {
     g_autoptr(GArray) reached = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    guint n_subnets;
 
     /* The kernel has no routes for a link that is down, and takes none. Carrier does not matter. */
     if (!(nic->link->flags & IFF_UP))
         return routes;
     want_subnets(rails, nic, reached);
+    n_subnets = reached->len;
     want_gateways(rails, nic, reached);
     /* A throw comes before the subnet it makes a hole in: the bridge behind it is never taken over for a moment. */
-    want_throws(rails, nic, reached, routes);
+    want_throws(rails, nic, reached, n_subnets, routes);
     g_array_append_vals(routes, reached->data, reached->len);
     return routes;
 }

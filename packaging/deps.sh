@@ -7,11 +7,15 @@ packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
         apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping libcap2-bin hyperfine ;;
+        apt/coverage) echo gcovr ;;
+        apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
         apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
         apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
         dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
+        dnf/coverage) echo gcovr ;;
+        dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
         dnf/lab)
@@ -19,7 +23,7 @@ packages() { # MANAGER GROUP
             exit 1
             ;;
         *)
-            echo "deps.sh: $2: build, tests, lint, lab or packages" >&2
+            echo "deps.sh: $2: build, tests, lint, fuzz, coverage, lab or packages" >&2
             exit 2
             ;;
     esac

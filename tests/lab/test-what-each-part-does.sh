@@ -35,10 +35,11 @@ expect_equal "pings from A's second NIC to B's" "ib1>ib1" "$way"
 broken "no rules" 'while ip rule del priority 1941 2>/dev/null; do :; done'
 broken "no route in the table" 'ip route flush table 942'
 
-# stream: pings to both of B's addresses while B applies; A holds the hardware address of ib0 for both of them
-# Leaves the packets lost in $lost.
+# stream: pings to B's second address while B applies; A holds the hardware address of B's first NIC for it. B knows A by
+# both of its NICs: else A could learn from B's first request by the second that it has moved. Leaves the packets lost in $lost.
 stream() {
     hook B --undo >/dev/null
+    vm B "for nic in ib0 ib1; do ip neigh replace $(address A 0) lladdr $(vm_mac A 0) dev \$nic nud permanent; done"
     vm A "for nic in ib0 ib1; do for to in $(address B 0) $(address B 1); do
             ip neigh replace \$to lladdr $(vm_mac B 0) dev \$nic nud permanent
             ip neigh change \$to lladdr $(vm_mac B 0) dev \$nic nud reachable

@@ -6,6 +6,8 @@
  *     length  a length in it is another        intr    the dump changed under way (NLM_F_DUMP_INTR)
  *     sender  it comes from another process    lost    the socket overran (ENOBUFS)
  *     empty   nothing in it
+ *
+ *   RECORD=FILE   answers are appended to it, for the corpus of tests/fuzz
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +23,16 @@ static unsigned next(void)
 {
     seed = seed * 1103515245u + 12345u;
     return seed >> 16;
+}
+
+static void record(const struct msghdr *message, ssize_t length, const char *path)
+{
+    FILE *file = fopen(path, "a");
+
+    if (file && length > 0)
+        (void)!fwrite(message->msg_iov[0].iov_base, 1, (size_t)length, file);
+    if (file)
+        fclose(file);
 }
 
 static ssize_t damage(struct msghdr *message, ssize_t length, const char *kind)
@@ -57,6 +69,8 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
     length = real(fd, message, flags);
+    if (getenv("RECORD"))
+        record(message, length, getenv("RECORD"));
     if (!what || length <= 0 || flags & MSG_PEEK || sscanf(what, "%15s %d %u", kind, &at, &seed) != 3 || ++count != at)
         return length;
     if (!strcmp(kind, "lost")) {

@@ -837,9 +837,10 @@ static const struct {
     const char *word;
     void (*read)(Line *line);
 } statements[] = {
-    {"link", read_link},   {"all", read_all},       {"addr", read_address},  {"neigh", read_neighbour},
-    {"route", read_route}, {"rule", read_rule},     {"kernel", read_kernel}, {"saved", read_saved},   {"away", read_away},
-    {"hold", read_hold},   {"config", read_config}, {"do", read_do},         {"expect", read_expect},
+    {"link", read_link},     {"all", read_all},   {"addr", read_address},  {"neigh", read_neighbour},
+    {"route", read_route},   {"rule", read_rule}, {"kernel", read_kernel}, {"saved", read_saved},
+    {"away", read_away},     {"hold", read_hold}, {"config", read_config}, {"do", read_do},
+    {"expect", read_expect},
 };
 
 static void read_line(Line *line)

@@ -65,7 +65,7 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route);
 typedef enum {
     FAKE_ALL,
     FAKE_UNORDERED, /* routes of main to one prefix in any order */
-    FAKE_FOREIGN /* only what is not ours; no sysctls */
+    FAKE_FOREIGN    /* only what is not ours; no sysctls */
 } FakeScope;
 
 /* NULL where rules, routes and sysctls are the same, else what differs. Rules of one priority have an order only where

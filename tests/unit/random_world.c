@@ -499,7 +499,8 @@ static void add_stale_spread(Gen *gen)
         line(gen, "route was throw %s table 940 metric mark protocol kernel", pick_prefix(gen));
         break;
     case 2:
-        line(gen, "rule add lookup 940 priority %u suppress_ifgroup mark protocol kernel", chance(gen, 80) ? 4941 : 4000);
+        line(gen, "rule add lookup 940 priority %u suppress_ifgroup mark protocol kernel",
+             chance(gen, 80) ? 4941 : 4000);
         break;
     default:
         line(gen, "rule add lookup 254 priority 4940 suppress_prefixlength %u suppress_ifgroup mark protocol kernel",

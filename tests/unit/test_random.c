@@ -41,13 +41,13 @@ typedef struct {
     Fate fate;
     int by;          /* ifindex */
     guint64 devices; /* all by which it may leave */
-    gboolean led; /* by somebody's own rule, into a table of their choice */
+    gboolean led;    /* by somebody's own rule, into a table of their choice */
     const IbhRoute *route;
 } Way;
 
 /* Who sends, and where to; a set of devices is a fib_bit() for each. */
 typedef struct {
-    guint64 wires[64]; /* by ifindex: with whom it is on one wire */
+    guint64 wires[64];          /* by ifindex: with whom it is on one wire */
     IbhIp sources[MAX_SOURCES]; /* AF_UNSPEC: unbound */
     Target targets[MAX_TARGETS];
     guint n_sources, n_targets;
@@ -222,7 +222,18 @@ static gboolean sysctls_stay(Case *c, const IbhNic *nic)
     return TRUE;
 }
 
-/* Without the connected routes of candidates, which come and go with main=remove. */
+static gboolean is_remembered(const IbhState *state, const IbhRoute *route)
+{
+    for (guint i = 0; i < state->routes->len; i++) {
+        const IbhSavedRoute *saved = &g_array_index(state->routes, IbhSavedRoute, i);
+
+        if (saved->ifindex == route->ifindex && ibh_prefix_equal(&saved->dst, &route->dst))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Without the connected routes of candidates, which come and go with main=remove; main_is_right() looks at those. */
 static FakeKernel *without_connected(const FakeKernel *kernel, const IbhRails *rails)
 {
     FakeKernel *rest = fake_kernel_clone(kernel);
@@ -230,7 +241,8 @@ static FakeKernel *without_connected(const FakeKernel *kernel, const IbhRails *r
     for (guint i = rest->now->routes->len; i > 0; i--) {
         const IbhRoute *route = &g_array_index(rest->now->routes, IbhRoute, i - 1);
 
-        if (is_connected(route) && ibh_rails_nic(rails, route->ifindex)->rank)
+        if (is_connected(route) &&
+            (ibh_rails_nic(rails, route->ifindex)->rank || is_remembered(rails->snapshot->state, route)))
             g_array_remove_index(rest->now->routes, i - 1);
     }
     return rest;
@@ -257,16 +269,17 @@ static gboolean foreign_things_stay(Case *c)
 
 /* ---- (c) all or nothing per unit ---- */
 
-/* A route whose source is gone, whose gateway has become an address of ours (IPv6), or with a dead nexthop, stays in the
- * kernel, but cannot be added again: no way back from its deletion. */
+/* A route whose source is gone, whose gateway has become an address of ours (IPv6), or with a dead nexthop, stays in
+ * the kernel, but cannot be added again: no way back from its deletion. */
 static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
 {
     const IbhRoute *gone = op->type == IBH_OP_ROUTE_DEL       ? &op->route
                            : op->type == IBH_OP_ROUTE_REPLACE ? &op->replaced
                                                               : NULL;
 
-    return gone && ((gone->hops && strchr(gone->hops, '!')) || (gone->src.family && !is_local_address(world, &gone->src)) ||
-                    (gone->gateway.family == AF_INET6 && is_local_address(world, &gone->gateway)));
+    return gone &&
+           ((gone->hops && strchr(gone->hops, '!')) || (gone->src.family && !is_local_address(world, &gone->src)) ||
+            (gone->gateway.family == AF_INET6 && is_local_address(world, &gone->gateway)));
 }
 
 static gboolean unit_has_way_back(const Case *c, guint k)
@@ -755,18 +768,27 @@ static gboolean is_copy(const IbhSnapshot *world, const IbhRoute *route)
     return TRUE;
 }
 
-/* Known: a copied route takes over what main reaches by the very same prefix of another NIC, which it
- * prefers, or by a longer prefix of another rail. */
-static gboolean is_copied_over(const IbhSnapshot *world, const IbhRoute *route, const IbhIp *ip)
+static gboolean is_of_no_rail(const IbhRails *rails, int ifindex)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
+
+    return nic && nic->status != IBH_NIC_RAIL;
+}
+
+/* By intent (core/README.md, "What is not copied"): a rail goes by its own gateway to a prefix that main reaches by
+ * another NIC too, and what another rail reaches by a gateway inside of that is not thrown: a routing protocol has
+ * many. */
+static gboolean is_copied_over(const IbhRails *rails, const IbhSnapshot *world, const IbhRoute *route, const IbhIp *ip)
 {
     guint first, end;
 
     fib_table(world, IBH_TABLE_MAIN, &first, &end);
     for (; is_copy(world, route) && route->dst.length && first < end; first++) {
         const IbhRoute *other = &g_array_index(world->routes, IbhRoute, first);
+        gboolean by_gateway = other->gateway.family != AF_UNSPEC && !is_of_no_rail(rails, other->ifindex);
 
-        if (other->dst.length >= route->dst.length && ibh_prefix_contains(&other->dst, ip) &&
-            other->ifindex != route->ifindex)
+        if (ibh_prefix_contains(&other->dst, ip) && other->ifindex != route->ifindex &&
+            (other->dst.length == route->dst.length || (other->dst.length > route->dst.length && by_gateway)))
             return TRUE;
     }
     return FALSE;
@@ -776,16 +798,24 @@ typedef struct {
     const Planned *planned;
     const FakeKernel *start;
     const Ways *before, *after;
-    gboolean may_stray; /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
+    gboolean
+        may_stray; /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
 } Journey;
 
-/* main=remove takes route by route, last of all: until then, another rail of the same wire may serve. It counts only what
- * goes nowhere. */
+/* main=remove takes route by route, last of all: until then, another rail of the same wire may serve. It counts only
+ * what goes nowhere. */
 static gboolean is_of_changing_main(const Journey *journey, const IbhOp *op, const Way *now)
 {
     return now->fate != LOST &&
            ((is_route_op(op) && op->route.table == IBH_TABLE_MAIN) ||
             (journey->planned->rails->main == IBH_MAIN_REMOVE && now->route && now->route->table == IBH_TABLE_MAIN));
+}
+
+/* A rail's address that followed what is spread, because its own rules were missing, was wrong before. */
+static gboolean was_astray(const Case *c, const Way *before, const Way *now, guint i)
+{
+    return now->fate != LOST && before->route && before->route->table == IBH_TABLE_SPREAD &&
+           ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
 }
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -797,9 +827,8 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     const char *wrong = whats_wrong(before, &journey->after->of[i][j], &now);
     g_autofree char *command = NULL, *when = NULL;
 
-    if (!wrong || (journey->may_stray && now.by) ||
-        is_of_changing_main(journey, op, &now) ||
-        is_copied_over(kernel->now, now.route, &target->ip))
+    if (!wrong || (journey->may_stray && now.by) || is_of_changing_main(journey, op, &now) ||
+        was_astray(c, before, &now, i) || is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);
     when = g_strdup_printf("after %s", command);
@@ -874,9 +903,9 @@ static void put_back(FakeKernel *kernel)
     for (guint i = 0; i < saved->len; i++) {
         const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
         char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
-        g_autofree char *line = g_strdup_printf("route add %s dev %s src %s table main metric %u protocol kernel",
-                                                ibh_prefix_format(&one->dst, dst), one->iface,
-                                                ibh_ip_format(&one->src, src), one->metric);
+        g_autofree char *line =
+            g_strdup_printf("route add %s dev %s src %s table main metric %u protocol kernel",
+                            ibh_prefix_format(&one->dst, dst), one->iface, ibh_ip_format(&one->src, src), one->metric);
         g_autoptr(GError) error = NULL;
 
         if (has_source(kernel->now, one->ifindex, &one->src))
@@ -900,15 +929,8 @@ static FakeKernel *without_ours(const FakeKernel *kernel)
     return plain;
 }
 
-static gboolean is_of_no_rail(const IbhRails *rails, int ifindex)
-{
-    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
-
-    return nic && nic->status != IBH_NIC_RAIL;
-}
-
-/* Known: of NICs that are no rail, main is asked only for what the kernel added by itself; what a
- * manager or a router added (protocol static, ra) is not seen, and no throw made for it. */
+/* By intent (core/README.md, "What is not copied"): reading what managers and routers added for NICs that are no rails
+ * would be reading main, so no throw is made for it. */
 static gboolean is_unseen(const IbhRails *rails, const IbhRoute *route)
 {
     return route->table == IBH_TABLE_MAIN && route->protocol != RTPROT_KERNEL && is_of_no_rail(rails, route->ifindex);
@@ -944,7 +966,7 @@ static gboolean nothing_is_worse_than_without_us(Case *c)
             if (without->fate == ARRIVES && then->fate == LOST && !then->led && !is_meant_so(without, then) &&
                 !is_unseen(rails, without->route) &&
                 !(rails->main == IBH_MAIN_REMOVE && is_removable(rails, without->route)) &&
-                !is_copied_over(c->after->now, then->route, &c->reach.targets[j].ip))
+                !is_copied_over(rails, c->after->now, then->route, &c->reach.targets[j].ip))
                 return lost(c, c->after, i, j, "is lost", "after all, though not without us");
         }
     }
@@ -1298,7 +1320,8 @@ static gboolean order_does_not_matter(Case *c)
     missing = lines_missing(a, b);
     more = lines_missing(b, a);
     if (!missing && !more)
-        return nothing_left(c, found->config, found->kernel, WORLD_APPLY, "in another order of arrivals, the second plan");
+        return nothing_left(c, found->config, found->kernel, WORLD_APPLY,
+                            "in another order of arrivals, the second plan");
     text = lines_print(shuffled, "    ");
     return broken(c, "in this order\n%s  there is not\n%s  but there is\n%s", text, missing ? missing : "",
                   more ? more : "");
@@ -1348,12 +1371,15 @@ static gboolean wrong_order(const Case *c, const Planned *planned, const IbhOp *
         return ibh_rails_owner(planned->rails, &late->ip) && count_holders(planned->seen, &late->ip) == 1;
     if (early->type == IBH_OP_ROUTE_DEL && late->type == IBH_OP_RULE_DEL && !is_default(&early->route))
         return early->ifindex == late->ifindex && early->route.table == late->rule.table &&
-               early->route.family == late->rule.family && is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
+               early->route.family == late->rule.family &&
+               is_local_address(c->world->kernel->now, &late->rule.from.ip) && !is_superseded(c, planned, &late->rule);
     if (early->type == IBH_OP_RULE_ADD && (late->type == IBH_OP_ROUTE_ADD || late->type == IBH_OP_ROUTE_REPLACE))
         return early->rule.table == late->route.table && early->rule.table != IBH_TABLE_SPREAD &&
                early->rule.family == late->route.family && !is_default(&late->route);
-    /* A default route is gained after the rules that keep bridges from it, and lost before: as long as one leads there. */
-    if (early->type == IBH_OP_RULE_DEL && leads_still(planned, early, &late->route) && late->type == IBH_OP_ROUTE_DEL && fake_is_our_route(&late->route))
+    /* A default route is gained after the rules that keep bridges from it, and lost before: as long as one leads there.
+     */
+    if (early->type == IBH_OP_RULE_DEL && leads_still(planned, early, &late->route) && late->type == IBH_OP_ROUTE_DEL &&
+        fake_is_our_route(&late->route))
         return early->ifindex == late->ifindex && early->rule.table == late->route.table &&
                early->rule.table != IBH_TABLE_SPREAD && early->rule.family == late->route.family &&
                is_default(&late->route) && !is_superseded(c, planned, &early->rule);
@@ -1431,8 +1457,8 @@ static GPtrArray *find_allowed(const Planned *planned, const char *name)
     return allowed;
 }
 
-/* Rails that stay may have to answer for the one that is undone, and announce its address; and unbound traffic is spread
- * without it. */
+/* Rails that stay may have to answer for the one that is undone, and announce its address; and unbound traffic is
+ * spread without it. */
 static gboolean is_for_another(const Planned *planned, const IbhOp *op)
 {
     return op->type == IBH_OP_ANNOUNCE || (planned->after && (op->type == IBH_OP_SYSCTL_SET || op->unit == G_MAXINT));
@@ -2077,7 +2103,8 @@ static gboolean unbound_goes_right(Case *c, guint j)
         expected = find_members(rails, c->after->now, spread);
     else if (rails->main == IBH_MAIN_REMOVE && is_removable(rails, without->route))
         return TRUE;
-    return c->reach.targets[j].local || then->devices == expected || lost(c, c->after, 0, j, "goes elsewhere", "unbound");
+    return c->reach.targets[j].local || then->devices == expected ||
+           lost(c, c->after, 0, j, "goes elsewhere", "unbound");
 }
 
 /* Each NIC that it is spread over has a source of its own for it. */
@@ -2189,8 +2216,9 @@ static gboolean nothing_stays_away(Case *c, const FakeKernel *kernel, gboolean a
                                 .nexthops = 1};
         g_autofree char *text = NULL;
 
-        if (!link || !(link->flags & IFF_UP) || !has_source(kernel->now, one->ifindex, &one->src) || nic->status == IBH_NIC_BLOCKED ||
-            has_route(kernel->now, &route) || (apply && must_leave(c->planned->rails, kernel->now, &route)))
+        if (!link || !(link->flags & IFF_UP) || !has_source(kernel->now, one->ifindex, &one->src) ||
+            nic->status == IBH_NIC_BLOCKED || has_route(kernel->now, &route) ||
+            (apply && must_leave(c->planned->rails, kernel->now, &route)))
             continue;
         text = fake_print_route(kernel->now, &route);
         return broken(c, "it could be in main again, and is not: %s", text);
@@ -2267,25 +2295,6 @@ static gboolean case_init(Case *c)
     return TRUE;
 }
 
-/* Known: of two NICs that have the rule's address, which was a rail depends on
- * whose table has that number now. */
-static gboolean stands_by_duplicate(const Case *c)
-{
-    for (guint i = 0; i < c->world->kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(c->world->kernel->now->addresses, IbhAddress, i);
-        const IbhNic *nic = ibh_rails_nic(c->planned->rails, address->ifindex);
-
-        if (nic->why && strstr(nic->why, "still stands") && count_holders(c->world->kernel->now, &address->local) > 1)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean is_known(const Case *c)
-{
-    return FALSE && stands_by_duplicate(c);
-}
-
 /* `only` NULL: all that are due. */
 static gboolean case_holds(Case *c, const char *only)
 {
@@ -2304,7 +2313,7 @@ static gboolean still_fails(const GPtrArray *lines, gpointer data)
     const Case *failed = data;
     g_auto(Case) c = {.seed = failed->seed, .lines = lines};
 
-    return case_init(&c) && !is_known(&c) && !case_holds(&c, failed->property);
+    return case_init(&c) && !case_holds(&c, failed->property);
 }
 
 /* ---- a failure: shrunk, printed, and kept as a file ---- */
@@ -2328,8 +2337,8 @@ static void keep(const Case *small)
     g_autofree char *name = g_strdup_printf("%" G_GUINT64_FORMAT ".world", small->seed);
     g_autofree char *path = g_build_filename(folder, name, NULL), *lines = lines_print(small->lines, "");
     g_autofree char *reason = g_strdelimit(g_strdup(small->reason), "\n", ' ');
-    g_autofree char *text = g_strdup_printf("# %s: %s\nseed %" G_GUINT64_FORMAT "\n%s", small->property, reason,
-                                            small->seed, lines);
+    g_autofree char *text =
+        g_strdup_printf("# %s: %s\nseed %" G_GUINT64_FORMAT "\n%s", small->property, reason, small->seed, lines);
 
     if (g_mkdir_with_parents(folder, 0755) == 0 && g_file_set_contents(path, text, -1, NULL))
         fprintf(stderr, "  kept as %s: IBH_WORLD=%s tries it again\n", path, path);
@@ -2357,7 +2366,7 @@ static void report(const Case *failed)
 
 /* What one process has done; the others see it. */
 typedef struct {
-    guint64 worlds, cases, refused, known, operations;
+    guint64 worlds, cases, refused, operations;
     gboolean failed;
 } Tally;
 
@@ -2380,8 +2389,6 @@ static void try_world(guint64 seed, Tally *tally)
 
     if (!case_init(&c)) {
         tally->refused++;
-    } else if (is_known(&c)) {
-        tally->known++;
     } else {
         tally->worlds++;
         tally->operations += n_ops(c.planned);
@@ -2444,7 +2451,6 @@ static void test_worlds(void **state)
         sum.worlds += tallies[i].worlds;
         sum.cases += tallies[i].cases;
         sum.refused += tallies[i].refused;
-        sum.known += tallies[i].known;
         sum.operations += tallies[i].operations;
         sum.failed |= tallies[i].failed;
     }
@@ -2452,8 +2458,8 @@ static void test_worlds(void **state)
     assert_false(sum.failed);
     print_message("%" G_GUINT64_FORMAT " worlds, %" G_GUINT64_FORMAT
                   " cases (plans and prefixes), seed %" G_GUINT64_FORMAT " (besides: %" G_GUINT64_FORMAT
-                  " worlds whose configuration is refused, %" G_GUINT64_FORMAT " with a known fault)\n",
-                  sum.worlds, sum.cases, first, sum.refused, sum.known);
+                  " worlds whose configuration is refused)\n",
+                  sum.worlds, sum.cases, first, sum.refused);
     if (count >= 1000 && sum.operations < 3 * count)
         fail_msg("only %" G_GUINT64_FORMAT " operations: these worlds have nothing to test", sum.operations);
 }
@@ -2484,8 +2490,9 @@ static void try_file(const char *path)
 {
     guint64 own;
     g_autoptr(GPtrArray) lines = read_world(path, &own);
+    guint seeds = number_from("IBH_CASES", 1000) < 1000 ? 2 : 12; /* valgrind takes its time */
 
-    for (guint i = 0; i < 12; i++) {
+    for (guint i = 0; i < seeds; i++) {
         g_auto(Case) c = {.seed = i ? i : own, .lines = lines, .thorough = TRUE};
 
         if (!case_init(&c))

@@ -1,0 +1,27 @@
+/* A configuration file, and what it says of an interface. */
+#include "config.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static gboolean find_table(gpointer data G_GNUC_UNUSED, const char *name, guint32 *ret_table, GError **error)
+{
+    *ret_table = 77;
+    if (name[0] == 'x')
+        g_set_error_literal(error, IBH_CONFIG_ERROR, 0, "no such table");
+    return name[0] != 'x';
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(GError) error = NULL;
+    gboolean taken = ibh_config_add(config, "fuzz", (const char *)data, size, find_table, NULL, &error);
+
+    if (taken == (error != NULL) || (error && strlen(error->message) > 1000))
+        g_error("refused without a word, or with too many");
+    (void)ibh_config_settings(config, "ib0");
+    (void)ibh_config_priority(config);
+    return 0;
+}

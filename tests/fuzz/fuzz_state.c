@@ -1,0 +1,20 @@
+/* What was remembered: whatever is read is written and read again as the same. And rt_tables. */
+#include "rt_tables.h"
+#include "state.h"
+
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    g_autoptr(IbhState) state = ibh_state_parse((const char *)data, size);
+    g_autofree char *text = ibh_state_format(state);
+    g_autoptr(IbhState) again = ibh_state_parse(text, strlen(text));
+    guint32 table;
+
+    if (!ibh_state_equal(state, again))
+        g_error("it is another one when it is read again");
+    (void)ibh_rt_tables_find((const char *)data, size, "rail1", &table);
+    return 0;
+}
