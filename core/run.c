@@ -8,6 +8,7 @@
 #include "files.h"
 #include "host.h"
 #include "manager.h"
+#include "probe_io.h"
 #include "report.h"
 #include "snapshot.h"
 #include "state.h"
@@ -36,6 +37,7 @@ typedef struct {
 
     IbhConfig *config;
     gboolean bad_config; /* and the defaults stand in for it */
+    gboolean refused;    /* by the kernel: some operation */
     IbhNetlink *netlink;
     IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
     IbhState *on_file; /* what is remembered, before anything of it was forgotten */
@@ -483,6 +485,7 @@ static int run_change(Run *run)
         (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
     for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
         run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
+    run->refused = outcome->errors->len > 0;
     report.done = outcome->done;
     report.errors = outcome->errors;
     text = run->writer->change(&report, &run->style);
@@ -654,6 +657,26 @@ static int run_captured(Run *run, IbhTree *tree)
     return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
+/* ---- probing ---- */
+
+static int run_probe(Run *run)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(IbhProbe) probe = ibh_probe_new(run->rails, run->options, &error);
+    IbhReport report = {.rails = run->rails, .only = run->only, .probe = probe};
+    g_autofree char *text = NULL;
+
+    if (!probe)
+        return fail(run, IBH_EXIT_USAGE, error);
+    if (probe->pairs->len && !ibh_probe_run(probe, run->netlink, !run->style.quiet && isatty(STDERR_FILENO), &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_probe_judge(probe);
+    report.findings = probe->findings;
+    text = run->writer->probe(&report, &run->style);
+    g_string_append(run->out, text);
+    return ibh_check_is_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
 /* ---- the pipeline ---- */
 
 static int run_action(Run *run)
@@ -668,6 +691,8 @@ static int run_action(Run *run)
         return run_change(run);
     case IBH_ACTION_PLAN:
         return run_plan(run);
+    case IBH_ACTION_PROBE:
+        return run_probe(run);
     default:
         return run_check(run);
     }
@@ -756,13 +781,30 @@ void ibh_reconcile_clear(IbhReconcile *how)
     how->port = 0;
 }
 
-int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+static int reconcile(IbhReconcile *how, GString *out, GString *warnings, gboolean *refused)
 {
     const IbhOptions options = {.action = IBH_ACTION_APPLY,
                                 .config = (char *)(guintptr)how->config,
                                 .sysfs = (char *)(guintptr)(how->sysfs ? how->sysfs : "/sys")};
     Run run = {.options = &options, .how = how, .writer = &ibh_log_writer, .out = out, .warnings = warnings};
+    int status;
 
     ibh_reconcile_clear(how);
-    return run_all(&run);
+    status = run_all(&run);
+    *refused = run.refused;
+    return status;
+}
+
+/* An address that its manager takes away while a plan runs makes the kernel refuse a route: whether it is an error, a
+ * second look says. */
+int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+{
+    const gsize before = warnings->len;
+    gboolean refused = FALSE;
+    int status = reconcile(how, out, warnings, &refused);
+
+    if (!refused)
+        return status;
+    g_string_truncate(warnings, before);
+    return reconcile(how, out, warnings, &refused);
 }

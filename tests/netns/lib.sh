@@ -19,6 +19,7 @@ IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
 FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
 HOOKS=$(dirname "$IB_HOOK")/hooks
 LISTEN=$(dirname "$FLOW")/listen
+ECHOES=$(dirname "$FLOW")/echoes
 export IB_HOOK FLOW HOOKS LC_ALL=C
 export PATH="$PATH:/usr/sbin:/sbin"
 
@@ -44,13 +45,15 @@ fi
 [ "$IBH_INSIDE" = root ] && rooted=yes || rooted=no # for tests that need the real root
 : "$rooted"
 
-mount -t tmpfs -o mode=0755 tmpfs /run
-for d in /etc/ib-hook /etc/iproute2; do # what this machine has configured is not under test
-    [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
-done
 work=/run/test
-mkdir -p $work /run/sys
-ip link set lo up
+if [ -z "${IBH_LAB:-}" ]; then # several tests may share a lab: tests/managers boots a system for them
+    mount -t tmpfs -o mode=0755 tmpfs /run
+    for d in /etc/ib-hook /etc/iproute2; do # what this machine has configured is not under test
+        [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
+    done
+    mkdir -p $work /run/sys
+    ip link set lo up
+fi
 
 # ---- assertions ------------------------------------------------------------------------------------
 
@@ -519,6 +522,25 @@ expect_matrix_wrong() { # WHAT
     got=$(matrix)
     [ "$(grep -c ' right: ' <<<"$got")" -lt 10 ] || fail "$1: expected some pair to be wrong, got ten right" "$got"
     ok "$1: only $(grep -c ' right: ' <<<"$got" || true) of ten pairs are right"
+}
+
+# capture_echoes HOST NUMBER COMMAND…: the echo requests that leave HOST while it runs, so many: $work/echoes, a line
+# each: time NIC source peer
+capture_echoes() {
+    [ -x "$ECHOES" ] || fail "there is no $ECHOES: run make tools"
+    : >$work/captured
+    nsenter --net="/run/netns/$1" "$ECHOES" >$work/captured &
+    local echoes=$!
+    wait_until 5 grep -q ready $work/captured
+    "${@:3}"
+    wait_until 5 echoes_are "$2"
+    kill $echoes
+    wait $echoes || true
+}
+
+echoes_are() {
+    sed 1d $work/captured >$work/echoes
+    [ "$(wc -l <$work/echoes)" -ge "$1" ]
 }
 
 # traffic_start [RATE]: so many packets/s (500) from each of A's addresses to each of B's, and one TCP connection to each of B's, until
