@@ -543,7 +543,7 @@ echoes_are() {
     [ "$(wc -l <$work/echoes)" -ge "$1" ]
 }
 
-# traffic_start [RATE]: so many packets/s (500) from each of A's addresses to each of B's, and one TCP connection to each of B's, until
+# traffic_start: RATE packets/s (500) from each of A's addresses to each of B's, and one TCP connection to each of B's, until
 # traffic_stop. Returns once all have had a reply.
 traffic=()
 traffic_start() {
@@ -551,7 +551,7 @@ traffic_start() {
     rm -f $work/stop $work/started.* $work/stream.* $work/tcp.*
     for j in 1 2; do
         for i in 1 2; do
-            flow_on A --from 172.16.16.$i --to 172.16.34.$j --expect-server "ib$((j - 1))" --rate "${1:-500}" \
+            flow_on A --from 172.16.16.$i --to 172.16.34.$j --expect-server "ib$((j - 1))" --rate "${RATE:-500}" \
                 --started $work/started.$i.$j --stop-file $work/stop >$work/stream.$i.$j &
             traffic+=($!)
         done
