@@ -21,6 +21,7 @@ const char ibh_options_help[] =
     "  --confirm        keeps what --apply --confirm SECONDS did\n"
     "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
     "  --watch          stays, and repairs what changes\n"
+    "  --capture FILE   writes what --check reads of RDMA ports, and nothing else, into a new tar archive\n"
     "  --probe PEER...  echoes from every rail to these addresses: replies, and which NICs they used, on both sides\n"
     "  --version, --help\n"
     "\n"
@@ -35,7 +36,8 @@ const char ibh_options_help[] =
     "  --interval S     with --probe: seconds from one to the next (0.2); never more than 1000 packets/s together\n"
     "  --timeout S      with --probe: seconds to wait for the last replies (1)\n"
     "  --config FILE    instead of /etc/ib-hook\n"
-    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc come from beside it\n"
+    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an\n"
+    "                   archive of --capture unpacks to: --show and --check then judge that host's RDMA ports\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"
@@ -60,6 +62,7 @@ enum {
     OPTION_CONFIRM,
     OPTION_HOOK,
     OPTION_INSTALL,
+    OPTION_CAPTURE,
     OPTION_COUNT,
     OPTION_INTERVAL,
     OPTION_TIMEOUT,
@@ -89,6 +92,7 @@ static const struct option options_table[] = {
     {"timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"render", optional_argument, NULL, OPTION_LATER},
     {"watch", no_argument, NULL, ACTION(IBH_ACTION_WATCH)},
+    {"capture", required_argument, NULL, OPTION_CAPTURE}, /* an action with an argument */
     {"hook", no_argument, NULL, OPTION_HOOK},
     {"install", no_argument, NULL, OPTION_INSTALL},
     {"family", required_argument, NULL, OPTION_FAMILY},
@@ -277,6 +281,9 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return set_path(&options->config, "--config", optarg, error);
     case OPTION_SYSFS:
         return set_path(&options->sysfs, "--sysfs", optarg, error);
+    case OPTION_CAPTURE:
+        return set_path(&options->capture, "--capture", optarg, error) &&
+               set_action(options, IBH_ACTION_CAPTURE, has_action, error);
     case OPTION_VERBOSE:
         options->verbose = TRUE;
         return TRUE;
@@ -377,6 +384,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
     if (options->action == IBH_ACTION_WATCH && (options->ifaces->len || options->json))
         return refuse(error,
                       "--watch is about all interfaces, and speaks to the journal: --config and --sysfs go with it");
+    if (options->action == IBH_ACTION_CAPTURE && options->ifaces->len)
+        return refuse(error, "--capture is about all interfaces");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     return TRUE;
@@ -406,6 +415,7 @@ void ibh_options_clear(IbhOptions *options)
     g_clear_pointer(&options->ifaces, g_ptr_array_unref);
     g_clear_pointer(&options->config, g_free);
     g_clear_pointer(&options->sysfs, g_free);
+    g_clear_pointer(&options->capture, g_free);
     g_clear_pointer(&options->token, g_free);
     g_clear_pointer(&options->peers, g_array_unref);
 }
