@@ -161,9 +161,9 @@ check-managers:
 
 # ---- static checks -------------------------------------------------------------------------------
 
-PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
-                         json report report_text report_json report_log)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run confirm \
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
+    tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -179,8 +179,7 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
-PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
-                         json report report_text report_json report_log)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run confirm \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab \
+        lint fuzz fuzzers coverage \
         unit-tests tools clean
 .SECONDARY:
