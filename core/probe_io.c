@@ -19,6 +19,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#ifndef IPV6_UNICAST_IF
+#define IPV6_UNICAST_IF 76
+#endif
+
 #define READ_MAX 64      /* packets of one socket at a time: a flood does not keep us from sending, nor from ending */
 #define RECEIVE_SIZE 256 /* longer than any reply of ours: what is cut short is none */
 #define ARP_TIMEOUT (G_USEC_PER_SEC / 4)

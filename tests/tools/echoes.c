@@ -31,7 +31,7 @@ static void print(int fd, int family, const uint8_t *packet, const struct sockad
     char nic[IF_NAMESIZE] = "?", from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
     struct timespec at = {0};
 
-    (void)ioctl(fd, SIOCGSTAMPNS_OLD, &at);
+    (void)ioctl(fd, SIOCGSTAMPNS, &at);
     if_indextoname((unsigned)way->sll_ifindex, nic);
     inet_ntop(family, packet + (family == AF_INET ? 12 : 8), from, sizeof from);
     inet_ntop(family, packet + (family == AF_INET ? 16 : 24), to, sizeof to);
