@@ -98,7 +98,8 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 
 check: deps
 	@$(MAKE) -s -j2 all tools unit-tests
-	@$(MAKE) -s check-unit check-install check-sanitized check-valgrind check-netns
+	@$(MAKE) -s -j2 -O check-unit check-sanitized check-valgrind
+	@$(MAKE) -s check-install check-netns
 
 check-unit: unit-tests
 	@set -e; for t in $(UNIT_TESTS); do $$t; done
