@@ -161,13 +161,8 @@ check-managers:
 
 # ---- static checks -------------------------------------------------------------------------------
 
-<<<<<<< HEAD
-C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/managers/images tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
-=======
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
->>>>>>> main
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/managers/images tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -183,10 +178,6 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
-<<<<<<< HEAD
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab lint \
-=======
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-lab lint fuzz fuzzers coverage \
->>>>>>> main
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab lint fuzz fuzzers coverage \
         unit-tests tools clean
 .SECONDARY:

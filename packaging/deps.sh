@@ -24,11 +24,7 @@ packages() { # MANAGER GROUP
             exit 1
             ;;
         *)
-<<<<<<< HEAD
-            echo "deps.sh: $2: build, tests, lint, lab, managers or packages" >&2
-=======
-            echo "deps.sh: $2: build, tests, lint, fuzz, coverage, lab or packages" >&2
->>>>>>> main
+            echo "deps.sh: $2: build, tests, lint, fuzz, coverage, lab, managers or packages" >&2
             exit 2
             ;;
     esac
