@@ -244,6 +244,8 @@ typedef struct {
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;
+    /* What the RDMA ports say (fabric.h), somebody else's; NULL: nobody has asked them. */
+    const struct IbhFabric *fabric;
 } IbhSnapshot;
 
 /* A question to the kernel's own routing, and its answer. */

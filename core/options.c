@@ -21,6 +21,7 @@ const char ibh_options_help[] =
     "  --confirm        keeps what --apply --confirm SECONDS did\n"
     "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
     "  --watch          stays, and repairs what changes\n"
+    "  --capture FILE   writes what --check reads of RDMA ports, and nothing else, into a new tar archive\n"
     "  --version, --help\n"
     "\n"
     "options\n"
@@ -31,7 +32,8 @@ const char ibh_options_help[] =
     "  --hook           with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0\n"
     "  --install        with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier\n"
     "  --config FILE    instead of /etc/ib-hook\n"
-    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc come from beside it\n"
+    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an\n"
+    "                   archive of --capture unpacks to: --show and --check then judge that host's RDMA ports\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"
@@ -52,6 +54,7 @@ enum {
     OPTION_CONFIRM,
     OPTION_HOOK,
     OPTION_INSTALL,
+    OPTION_CAPTURE,
     OPTION_LATER
 };
 
@@ -76,6 +79,7 @@ static const struct option options_table[] = {
     {"probe", optional_argument, NULL, OPTION_LATER},
     {"render", optional_argument, NULL, OPTION_LATER},
     {"watch", no_argument, NULL, IBH_ACTION_WATCH + 1},
+    {"capture", required_argument, NULL, OPTION_CAPTURE}, /* an action with an argument */
     {"hook", no_argument, NULL, OPTION_HOOK},
     {"install", no_argument, NULL, OPTION_INSTALL},
     {"family", required_argument, NULL, OPTION_FAMILY},
@@ -190,6 +194,9 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return set_path(&options->config, "--config", optarg, error);
     case OPTION_SYSFS:
         return set_path(&options->sysfs, "--sysfs", optarg, error);
+    case OPTION_CAPTURE:
+        return set_path(&options->capture, "--capture", optarg, error) &&
+               set_action(options, IBH_ACTION_CAPTURE, has_action, error);
     case OPTION_VERBOSE:
         options->verbose = TRUE;
         return TRUE;
@@ -281,6 +288,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
     if (options->action == IBH_ACTION_WATCH && (options->ifaces->len || options->json))
         return refuse(error,
                       "--watch is about all interfaces, and speaks to the journal: --config and --sysfs go with it");
+    if (options->action == IBH_ACTION_CAPTURE && options->ifaces->len)
+        return refuse(error, "--capture is about all interfaces");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     return TRUE;
@@ -306,6 +315,7 @@ void ibh_options_clear(IbhOptions *options)
     g_clear_pointer(&options->ifaces, g_ptr_array_unref);
     g_clear_pointer(&options->config, g_free);
     g_clear_pointer(&options->sysfs, g_free);
+    g_clear_pointer(&options->capture, g_free);
     g_clear_pointer(&options->token, g_free);
 }
 

@@ -14,6 +14,7 @@ typedef enum {
     IBH_ACTION_APPLY,
     IBH_ACTION_UNDO,
     IBH_ACTION_CONFIRM,
+    IBH_ACTION_CAPTURE,
     IBH_ACTION_WATCH,
     IBH_ACTION_VERSION,
     IBH_ACTION_HELP
@@ -26,6 +27,7 @@ typedef struct {
     GPtrArray *ifaces; /* char *, NULL-terminated when not empty */
     char *config;      /* NULL: the system's */
     char *sysfs;
+    char *capture; /* the file that --capture writes */
     gboolean json;
     gboolean verbose;
     gboolean quiet;

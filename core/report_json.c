@@ -65,6 +65,16 @@ static void put_findings(IbhJson *json, const IbhReport *report)
     ibh_json_close(json, ']');
 }
 
+static void put_checked(IbhJson *json, const IbhReport *report)
+{
+    g_autoptr(GPtrArray) lines = ibh_report_checked(report);
+
+    ibh_json_open(json, "checked", '[');
+    for (guint i = 0; i < lines->len; i++)
+        ibh_json_string(json, NULL, g_ptr_array_index(lines, i));
+    ibh_json_close(json, ']');
+}
+
 static char *check(const IbhReport *report, const IbhStyle *style)
 {
     IbhJson *json = ibh_json_new();
@@ -74,6 +84,10 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     put_nics(json, report, "rails", TRUE, style->verbose);
     put_nics(json, report, "others", FALSE, style->verbose);
     put_findings(json, report);
+    if (report->captured)
+        ibh_json_bool(json, "captured", TRUE);
+    if (style->verbose)
+        put_checked(json, report);
     ibh_json_close(json, '}');
     return ibh_json_finish(json);
 }

@@ -1,7 +1,6 @@
 #include "report.h"
 
 #include "spread.h"
-#include "want.h"
 
 #include <string.h>
 
@@ -77,19 +76,9 @@ static const char *link_state(const IbhLink *link)
 /* How many of the wanted rules stand. */
 static char *count_rules(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
-    guint found = 0;
+    guint wanted, found = ibh_report_rules(rails, nic, &wanted);
 
-    for (guint i = 0; i < wanted->len; i++) {
-        for (guint j = 0; j < rails->snapshot->rules->len; j++) {
-            if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i),
-                                 &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
-                found++;
-                break;
-            }
-        }
-    }
-    return g_strdup_printf("%u/%u", found, wanted->len);
+    return g_strdup_printf("%u/%u", found, wanted);
 }
 
 static char *describe_sysctls(const IbhNic *nic)
@@ -306,12 +295,46 @@ static void put_nothing(GString *out, const IbhReport *report, const IbhStyle *s
              "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists what there is)");
 }
 
+/* So that silence is never ambiguous. */
+static void put_checked(GString *out, const IbhReport *report, const IbhStyle *style)
+{
+    g_autoptr(GPtrArray) lines = ibh_report_checked(report);
+
+    for (guint i = 0; i < lines->len; i++) {
+        putf(out, style, NULL, "checked: %s", (const char *)g_ptr_array_index(lines, i));
+        g_string_append_c(out, '\n');
+    }
+}
+
 /* ---- the actions ---- */
 
-static char *show(const IbhReport *report, const IbhStyle *style)
+/* Neither links nor addresses, rules or routes are in a captured tree. */
+static char *show_captured(const IbhReport *report, const IbhStyle *style, gboolean checked)
 {
     GString *out = g_string_new(NULL);
 
+    put_findings(out, report, style);
+    if (checked)
+        put_checked(out, report, style);
+    if (!style->quiet) {
+        putf(out, style, NULL, "captured: ");
+        if (ibh_check_is_ok(report->findings, NULL))
+            put(out, style, GREEN, "ok");
+        else
+            put(out, style, RED, "not ok");
+        put_line(out, style, NULL,
+                 ": only RDMA ports and their interfaces were judged; rules, routes and sysctls are not in it");
+    }
+    return g_string_free(out, FALSE);
+}
+
+static char *show(const IbhReport *report, const IbhStyle *style)
+{
+    GString *out = NULL;
+
+    if (report->captured)
+        return show_captured(report, style, !style->quiet);
+    out = g_string_new(NULL);
     put_table(out, report, style);
     if (!style->quiet)
         put_reasons(out, report, style, "", TRUE);
@@ -322,14 +345,21 @@ static char *show(const IbhReport *report, const IbhStyle *style)
     if (report->findings->len)
         g_string_append_c(out, '\n');
     put_findings(out, report, style);
+    if (style->verbose)
+        put_checked(out, report, style);
     return g_string_free(out, FALSE);
 }
 
 static char *check(const IbhReport *report, const IbhStyle *style)
 {
-    GString *out = g_string_new(NULL);
+    GString *out = NULL;
 
+    if (report->captured)
+        return show_captured(report, style, style->verbose);
+    out = g_string_new(NULL);
     put_findings(out, report, style);
+    if (style->verbose)
+        put_checked(out, report, style);
     if (!style->quiet)
         put_ok_rails(out, report, style);
     if (style->verbose)

@@ -2,7 +2,9 @@
 
 #include "announce.h"
 #include "caps.h"
+#include "capture.h"
 #include "confirm.h"
+#include "fabric_read.h"
 #include "files.h"
 #include "host.h"
 #include "manager.h"
@@ -40,6 +42,7 @@ typedef struct {
     IbhState *on_file; /* what is remembered, before anything of it was forgotten */
     IbhSnapshot *snapshot;
     IbhRails *rails;
+    IbhFabric *fabric; /* --show, --check */
     IbhAnnouncer announcer;
     gboolean announced; /* just now: peers may still send to the other NIC */
 } Run;
@@ -541,6 +544,28 @@ static gboolean ask_kernel(Run *run, GArray *questions, GError **error)
     return TRUE;
 }
 
+static void warn_of_problem(Run *run, const IbhTree *tree)
+{
+    g_autofree char *text = NULL;
+
+    if (!tree->problem)
+        return;
+    text = g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree->sys,
+                           g_strerror(tree->problem));
+    warn(run, text);
+}
+
+static void look_at_fabric(Run *run)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, run->options->sysfs);
+    run->fabric = ibh_fabric_read(&tree, run->snapshot->links);
+    warn_of_problem(run, &tree);
+    ibh_fabric_use_rails(run->fabric, run->rails);
+    run->snapshot->fabric = run->fabric;
+}
+
 static int run_check(Run *run)
 {
     g_autoptr(IbhPlan) plan = make_plan(run);
@@ -554,9 +579,78 @@ static int run_check(Run *run)
     if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
         !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
+    look_at_fabric(run);
+    report.questions = questions;
     ibh_host_read_scripts(run->options->sysfs, run->snapshot);
     ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
     report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
+    text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
+    g_string_append(run->out, text);
+    return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
+/* ---- archives of other hosts ---- */
+
+static int run_capture(Run *run)
+{
+    g_auto(IbhCaptured) captured = {0};
+    g_autoptr(GError) error = NULL;
+    const char *file = run->options->capture;
+    g_autofree char *word = ibh_shell_word(file), *shown = ibh_report_clean(word);
+
+    if (!ibh_capture(run->options->sysfs, file, &captured, &error))
+        return fail(run, g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_EXIST) ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM,
+                    error);
+    if (run->writer == &ibh_json_writer)
+        g_string_append_printf(run->out, "{\"ok\":true,\"files\":%u}", captured.files);
+    else if (!run->style.quiet)
+        g_string_append_printf(run->out, "captured %u files; elsewhere: tar xf %s; ib-hook --check --sysfs %s\n",
+                               captured.files, shown, captured.directory);
+    return IBH_EXIT_OK;
+}
+
+static gboolean check_captured_names(const Run *run, GError **error)
+{
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (!ibh_fabric_nic(run->fabric, run->only[i])) {
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "--iface %s: there is no such RDMA interface in the captured tree; ib-hook --show --sysfs %s "
+                        "lists them",
+                        run->only[i], run->options->sysfs);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+/* Another host's links, addresses and routes are not here, and ours are not its: only its ports are judged. */
+static int run_captured(Run *run, IbhTree *tree)
+{
+    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    IbhReport report = {.only = run->only, .findings = findings, .captured = TRUE};
+    gboolean show = run->options->action == IBH_ACTION_SHOW;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+
+    if (!show && run->options->action != IBH_ACTION_CHECK) {
+        g_set_error(&error, IBH_CONFIG_ERROR, 0, "--sysfs %s: a captured tree is for --show and --check only",
+                    run->options->sysfs);
+        return fail(run, IBH_EXIT_USAGE, error);
+    }
+    run->fabric = ibh_fabric_read_captured(tree, &error);
+    if (!run->fabric)
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    warn_of_problem(run, tree);
+    if (!check_captured_names(run, &error))
+        return fail(run, IBH_EXIT_USAGE, error);
+    run->config = ibh_config_new();
+    run->snapshot = ibh_snapshot_new();
+    run->snapshot->fabric = run->fabric;
+    run->rails = ibh_rails_find(run->config, run->snapshot, TRUE, &error);
+    if (!run->rails)
+        return fail(run, IBH_EXIT_USAGE, error);
+    ibh_fabric_judge(run->fabric, run->only, findings, NULL);
+    report.rails = run->rails;
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
     g_string_append(run->out, text);
     return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
@@ -601,7 +695,13 @@ static gboolean configure(Run *run, GError **error)
 static int pipeline(Run *run)
 {
     g_autoptr(GError) error = NULL;
+    g_auto(IbhTree) tree = {0};
 
+    if (run->options->action == IBH_ACTION_CAPTURE)
+        return run_capture(run);
+    ibh_tree_open(&tree, run->options->sysfs);
+    if (tree.captured)
+        return run_captured(run, &tree);
     if (!configure(run, &error))
         return fail(run, IBH_EXIT_USAGE, error);
     if (!check_privileges(run, &error))
@@ -631,6 +731,7 @@ static int run_all(Run *run)
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
+    ibh_fabric_free(run->fabric);
     ibh_state_free(run->on_file);
     ibh_store_close(run->store);
     ibh_netlink_close(run->netlink);

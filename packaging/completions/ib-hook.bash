@@ -13,7 +13,7 @@ _ib_hook() {
         --format) words="text json" ;;
         --family) words="4 6" ;;
         --color) words="auto always never" ;;
-        --config)
+        --config | --capture)
             compopt -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
@@ -24,7 +24,7 @@ _ib_hook() {
             return
             ;;
         *)
-            words="--show --check --plan --apply --confirm --undo --watch --version --help
+            words="--show --check --plan --apply --confirm --undo --watch --capture --version --help
                 --iface --json --format --hook --install --config --sysfs --family --verbose --quiet --color"
             ;;
     esac

@@ -303,6 +303,20 @@ static void test_events(void **state)
     REFUSED("--watch --apply", "two actions");
 }
 
+static void test_capture(void **state)
+{
+    g_auto(Line) line = parse("--sysfs /x --capture node7.tar --json");
+
+    (void)state;
+    check_parsed(&line, "--capture");
+    assert_int_equal(line.options.action, IBH_ACTION_CAPTURE);
+    assert_string_equal(line.options.capture, "node7.tar");
+    REFUSED("--capture", "--capture", "argument");
+    REFUSED("--capture ''", "--capture", "path");
+    REFUSED("--capture a.tar --check", "two actions");
+    REFUSED("--capture a.tar --iface ib0", "--capture", "all interfaces");
+}
+
 static void test_family(void **state)
 {
     static const char *const BAD[] = {"--family", "--family 5", "--check --family inet", "--family=", "--family 46"};
@@ -451,17 +465,17 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_ifaces),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_abbreviations),
-        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_missing_arguments),
-        cmocka_unit_test(test_wrong_values),   cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_family),         cmocka_unit_test(test_events),
-        cmocka_unit_test(test_later_versions), cmocka_unit_test(test_impossible_names),
-        cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
-        cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
-        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_ifaces),           cmocka_unit_test(test_json),
+        cmocka_unit_test(test_values),           cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_unknown),          cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_wrong_values),     cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_capture),          cmocka_unit_test(test_family),
+        cmocka_unit_test(test_events),           cmocka_unit_test(test_later_versions),
+        cmocka_unit_test(test_impossible_names), cmocka_unit_test(test_unusual_names),
+        cmocka_unit_test(test_hostile_words),    cmocka_unit_test(test_json_of_errors),
+        cmocka_unit_test(test_no_words_at_all),  cmocka_unit_test(test_help),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
