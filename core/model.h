@@ -204,6 +204,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhState, ibh_state_free)
 typedef struct {
     int ifindex;
     IbhIp ip;
+    guint8 lladdr[IBH_LLADDR_MAX];
+    guint lladdr_len; /* 0: not (yet) known */
 } IbhNeighbour;
 
 /* Who configures a netdev, as far as its state files tell. */

@@ -45,6 +45,15 @@ GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
     return texts;
 }
 
+char *ibh_report_lladdr(const guint8 *lladdr, guint length)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < length; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr[i]);
+    return g_string_free(text, FALSE);
+}
+
 const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic)
 {
     if (rails->main == IBH_MAIN_REMOVE)

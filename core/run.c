@@ -8,6 +8,7 @@
 #include "files.h"
 #include "host.h"
 #include "manager.h"
+#include "probe_io.h"
 #include "report.h"
 #include "snapshot.h"
 #include "state.h"
@@ -656,6 +657,26 @@ static int run_captured(Run *run, IbhTree *tree)
     return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
+/* ---- probing ---- */
+
+static int run_probe(Run *run)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(IbhProbe) probe = ibh_probe_new(run->rails, run->options, &error);
+    IbhReport report = {.rails = run->rails, .only = run->only, .probe = probe};
+    g_autofree char *text = NULL;
+
+    if (!probe)
+        return fail(run, IBH_EXIT_USAGE, error);
+    if (probe->pairs->len && !ibh_probe_run(probe, run->netlink, !run->style.quiet && isatty(STDERR_FILENO), &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_probe_judge(probe);
+    report.findings = probe->findings;
+    text = run->writer->probe(&report, &run->style);
+    g_string_append(run->out, text);
+    return ibh_check_is_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
 /* ---- the pipeline ---- */
 
 static int run_action(Run *run)
@@ -670,6 +691,8 @@ static int run_action(Run *run)
         return run_change(run);
     case IBH_ACTION_PLAN:
         return run_plan(run);
+    case IBH_ACTION_PROBE:
+        return run_probe(run);
     default:
         return run_check(run);
     }

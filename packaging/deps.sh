@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint|lab|managers|packages ...
+# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint|fuzz|coverage|lab|managers|packages ...
 # deps.sh unpack DIR PACKAGE ...: into DIR only, for what would start by itself where it is installed (apt only).
 set -eu
 

@@ -24,8 +24,8 @@ _ib_hook() {
             return
             ;;
         *)
-            words="--show --check --plan --apply --confirm --undo --watch --capture --version --help
-                --iface --json --format --hook --install --config --sysfs --family --verbose --quiet --color"
+            words="--show --check --plan --apply --confirm --undo --watch --probe --capture --version --help
+                --iface --json --format --hook --install --count --interval --timeout --config --sysfs --family --verbose --quiet --color"
             ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

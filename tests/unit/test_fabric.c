@@ -259,18 +259,20 @@ static void write_table(const GPtrArray *faults)
     g_autofree char *directory = g_path_get_dirname(program),
                     *path = g_build_filename(directory, "fabric-table.md", NULL);
     g_autoptr(GString) text = g_string_new("| host | injected | named |\n| --- | --- | --- |\n");
-    guint n = 0, named = 0, invented = 0;
+    guint n = 0, named = 0, harmless = 0, invented = 0;
 
     for (guint i = 0; i < faults->len; i++) {
         const Fault *fault = g_ptr_array_index(faults, i);
 
         g_string_append_printf(text, "| %s | %s | %s |\n", fault->host, fault->what, fault->found);
-        n += fault->expected->len;
-        named += fault->named;
+        n += fault->expected->len > 0;
+        named += fault->expected->len > 0 && fault->named == fault->expected->len;
+        harmless += fault->expected->len == 0;
         invented += fault->invented;
     }
-    g_string_append_printf(text, "\n%u faults injected, %u named (%u %%), %u findings invented.\n", n, named,
-                           n ? 100 * named / n : 0, invented);
+    g_string_append_printf(text,
+                           "\n%u faults injected, %u named (%u %%); %u changes that are none; %u findings invented.\n",
+                           n, named, n ? 100 * named / n : 0, harmless, invented);
     write_file(path, text->str);
 }
 

@@ -833,14 +833,28 @@ static gboolean falls_through_hole(const IbhSnapshot *world, const IbhNic *nic, 
     return FALSE;
 }
 
-/* A rail's address that followed what is spread, because its own rules were missing, was wrong before. */
-static gboolean is_excused(const Case *c, const FakeKernel *kernel, const Way *before, const Way *now, guint i, guint j)
+static gboolean is_spread_already(const IbhSnapshot *world)
+{
+    for (guint i = 0; i < world->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
+
+        if (fake_is_our_rule(rule) && rule->table == IBH_TABLE_SPREAD)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rail's address that has no rules yet where unbound traffic is spread already follows that until it has them. */
+static gboolean is_excused(const Case *c, const Journey *journey, const FakeKernel *kernel, const Way *before,
+                           const Way *now, guint i, guint j)
 {
     const IbhNic *nic = ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
+    gboolean spread = now->route && now->route->table == IBH_TABLE_SPREAD;
 
     if (!nic || was_by_chance(nic, before))
         return nic != NULL;
     return now->fate != LOST && ((before->route && before->route->table == IBH_TABLE_SPREAD) ||
+                                 (spread && is_spread_already(journey->start->now)) ||
                                  falls_through_hole(kernel->now, nic, now, &c->reach.targets[j].ip));
 }
 
@@ -854,7 +868,7 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     g_autofree char *command = NULL, *when = NULL;
 
     if (!wrong || (journey->may_stray && now.by) || is_of_changing_main(journey, op, &now) ||
-        is_excused(c, kernel, before, &now, i, j) ||
+        is_excused(c, journey, kernel, before, &now, i, j) ||
         is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);
