@@ -14,6 +14,7 @@ typedef enum {
     IBH_ACTION_APPLY,
     IBH_ACTION_UNDO,
     IBH_ACTION_CONFIRM,
+    IBH_ACTION_RENDER,
     IBH_ACTION_WATCH,
     IBH_ACTION_VERSION,
     IBH_ACTION_HELP
@@ -25,6 +26,7 @@ typedef struct {
     IbhAction action;
     GPtrArray *ifaces; /* char *, NULL-terminated when not empty */
     char *config;      /* NULL: the system's */
+    char *render;      /* the format of --render, one that is known */
     char *sysfs;
     gboolean json;
     gboolean verbose;

@@ -12,6 +12,7 @@ _ib_hook() {
             ;;
         --format) words="text json" ;;
         --family) words="4 6" ;;
+        --render) words="iproute2" ;;
         --color) words="auto always never" ;;
         --config)
             compopt -o filenames
@@ -24,7 +25,7 @@ _ib_hook() {
             return
             ;;
         *)
-            words="--show --check --plan --apply --confirm --undo --watch --version --help
+            words="--show --check --plan --apply --confirm --undo --render --watch --version --help
                 --iface --json --format --hook --install --config --sysfs --family --verbose --quiet --color"
             ;;
     esac

@@ -261,9 +261,23 @@ static void test_contradictions(void **state)
     REFUSED("--verbose --check --quiet", "--quiet", "--verbose");
 }
 
+static void test_render(void **state)
+{
+    g_auto(Line) line = parse("--render iproute2 --iface ib0 --family 6");
+
+    (void)state;
+    check_parsed(&line, "--render iproute2");
+    assert_int_equal(line.options.action, IBH_ACTION_RENDER);
+    assert_string_equal(line.options.render, "iproute2");
+    REFUSED("--render", "--render", "argument");
+    REFUSED("--render yaml", "--render yaml", "one of iproute2");
+    REFUSED("--render iproute2 --apply", "two actions");
+    REFUSED("--render iproute2 --json", "--render");
+}
+
 static void test_later_versions(void **state)
 {
-    static const char *const LATER[] = {"probe", "render"};
+    static const char *const LATER[] = {"probe"};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(LATER); i++) {
@@ -451,17 +465,17 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_ifaces),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_abbreviations),
-        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_missing_arguments),
-        cmocka_unit_test(test_wrong_values),   cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_family),         cmocka_unit_test(test_events),
-        cmocka_unit_test(test_later_versions), cmocka_unit_test(test_impossible_names),
-        cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
-        cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
-        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_ifaces),           cmocka_unit_test(test_json),
+        cmocka_unit_test(test_values),           cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_unknown),          cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_wrong_values),     cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_family),           cmocka_unit_test(test_events),
+        cmocka_unit_test(test_render),           cmocka_unit_test(test_later_versions),
+        cmocka_unit_test(test_impossible_names), cmocka_unit_test(test_unusual_names),
+        cmocka_unit_test(test_hostile_words),    cmocka_unit_test(test_json_of_errors),
+        cmocka_unit_test(test_no_words_at_all),  cmocka_unit_test(test_help),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
