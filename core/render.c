@@ -11,6 +11,9 @@ static const struct {
     IbhFormatFunction *write;
 } formats[] = {
     {"iproute2", ibh_render_iproute2},
+    {"sysctl", ibh_render_sysctl},
+    {"rt_tables", ibh_render_rt_tables},
+    {"udev", ibh_render_udev},
 };
 
 static int find(const char *name)
@@ -44,7 +47,7 @@ char *ibh_render(const char *format, const IbhRender *render, GError **error)
 /* ---- what the formats share ---- */
 
 /* What goes into files as it is must not play with the terminal that it is shown on. */
-static gboolean is_printable(const char *name)
+gboolean ibh_render_is_printable(const char *name)
 {
     g_autofree char *clean = ibh_report_clean(name);
 
@@ -53,7 +56,8 @@ static gboolean is_printable(const char *name)
 
 gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic)
 {
-    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) && is_printable(nic->link->name);
+    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) &&
+           ibh_render_is_printable(nic->link->name);
 }
 
 gboolean ibh_render_has_family(const IbhRender *render, int family)
@@ -82,7 +86,7 @@ void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native)
             continue;
         if (nic->status != IBH_NIC_RAIL)
             g_string_append_printf(out, "#\n# Without %s, no rail: %s\n", name, why);
-        else if (!is_printable(nic->link->name))
+        else if (!ibh_render_is_printable(nic->link->name))
             g_string_append_printf(out, "#\n# Without %s: its name is not printable\n", name);
         else if (!(nic->link->flags & IFF_UP))
             g_string_append_printf(out, "#\n# %s is down: its routes are not known now, and are missing here\n", name);

@@ -9,6 +9,8 @@
 gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic);
 gboolean ibh_render_has_family(const IbhRender *render, int family);
 
+gboolean ibh_render_is_printable(const char *name);
+
 /* Why it is as it is: each line becomes a comment. */
 void ibh_render_comment(GString *out, const char *text);
 /* What the formats cannot say of this host: NICs left out, and with `native`, main=spread and main=remove. */

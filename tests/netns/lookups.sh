@@ -2,12 +2,13 @@
 # What the kernel's own routing says, so that two ways to the same end can be compared.
 
 # lookups HOST: from each address, unbound, and as if it came in by each NIC, to peers, gateways, bridges and itself.
+# shellcheck disable=SC2154 # of lib.sh
 lookups() {
     local family
     for family in 4 6; do
-        questions "$1" $family >$work/questions
-        cat $work/questions
-        ip -n "$1" -$family -force -batch $work/questions 2>&1 | sed 's/ uid [0-9]*//; s/ *$//' || true
+        questions "$1" $family >"$work/questions"
+        cat "$work/questions"
+        ip -n "$1" -$family -force -batch "$work/questions" 2>&1 | sed 's/ uid [0-9]*//; s/ *$//' || true
     done
 }
 
@@ -28,6 +29,7 @@ questions() { # HOST FAMILY
     done
 }
 
+# shellcheck disable=SC2016,SC2086,SC2154
 sysctls() { # HOST: of every interface
     on "$1" sh -c 'cd '$CONF' && for key in '"$ARP_KEYS"'; do grep . ./*/"$key"; done'
 }
