@@ -23,7 +23,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
 PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check legacy json \
-                         report report_text report_json report_log render render_iproute2 render_files render_native)
+                         report report_text report_json report_log render render_iproute2 render_files render_native render_networkd render_scripts)
 EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm \
                            journal hook events notify watch host manager)
 COMMAND := core/main
@@ -111,9 +111,9 @@ check-sanitized:
 check-valgrind: unit-tests
 	@set -e; for t in $(UNIT_TESTS); do IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full $$t; done
 
-# A NetworkManager that is installed would take this machine's interfaces; the tests keep theirs to themselves.
+# Network managers that are installed would take this machine's interfaces; the tests keep theirs to themselves.
 $(BUILD)-unpacked/.complete:
-	@packaging/deps.sh unpack $(BUILD)-unpacked network-manager dbus
+	@packaging/deps.sh unpack $(BUILD)-unpacked network-manager dbus netplan.io ifupdown systemd udev
 
 check-netns: all tools $(BUILD)-unpacked/.complete
 	@tests/netns/run

@@ -22,7 +22,7 @@ const char ibh_options_help[] =
     "  --confirm        keeps what --apply --confirm SECONDS did\n"
     "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
     "  --render FORMAT  what --apply comes to, whole, for other tools:\n"
-    "                   iproute2, sysctl, rt_tables, udev\n"
+    "                   iproute2, netplan, networkd, ifupdown, ifcfg, sysctl, rt_tables, udev\n"
     "  --watch          stays, and repairs what changes\n"
     "  --version, --help\n"
     "\n"

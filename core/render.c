@@ -10,10 +10,9 @@ static const struct {
     const char *name;
     IbhFormatFunction *write;
 } formats[] = {
-    {"iproute2", ibh_render_iproute2},
-    {"sysctl", ibh_render_sysctl},
-    {"rt_tables", ibh_render_rt_tables},
-    {"udev", ibh_render_udev},
+    {"iproute2", ibh_render_iproute2},   {"netplan", ibh_render_netplan}, {"networkd", ibh_render_networkd},
+    {"ifupdown", ibh_render_ifupdown},   {"ifcfg", ibh_render_ifcfg},     {"sysctl", ibh_render_sysctl},
+    {"rt_tables", ibh_render_rt_tables}, {"udev", ibh_render_udev},
 };
 
 static int find(const char *name)

@@ -15,6 +15,9 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic);
 void ibh_native_free(IbhNative *native);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNative, ibh_native_free)
 
+/* What is to know about a format, with what is true of all of a manager's. */
+void ibh_native_header(GString *out, const IbhRender *render, const char *why);
+
 /* Every rail that is asked for. */
 GPtrArray *ibh_natives(const IbhRender *render);
 /* Its table has a default route: then suppress_prefixlength is needed. */

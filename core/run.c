@@ -565,8 +565,10 @@ static int run_render(Run *run)
 {
     const IbhRender render = {.rails = run->rails, .only = run->only};
     g_autoptr(GError) error = NULL;
-    g_autofree char *text = ibh_render(run->options->render, &render, &error);
+    g_autofree char *text = NULL;
 
+    ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
+    text = ibh_render(run->options->render, &render, &error);
     if (!text)
         return fail(run, IBH_EXIT_SYSTEM, error);
     g_string_append(run->out, text);

@@ -30,6 +30,7 @@ check_sysctl() { # WHAT CONFIGURATION RP_FILTER: the file leads to the values of
     on B sysctl --load=$file >$work/said 2>&1 || fail "$what: sysctl --load" "$(<$work/said)"
     expect_equal "$what: all are set" "$(grep -c '^net' $file || true)" "$(wc -l <$work/said)"
     expect_equal "$what: to what --apply sets" "$applied" "$(sysctls B)"
+    # shellcheck disable=SC2016 # for the inner shell
     on B sh -c 'cd '$CONF' && for k in '"$ARP_KEYS"'; do for f in */$k; do echo 0 >"$f"; done; done'
     expect_equal "$what: and back" "$clean" "$(sysctls B)"
 }
@@ -56,4 +57,4 @@ done
 expect_contains "and shows it" "lookup rail-ib0" "$(ip -n B rule)"
 expect_hook 0 B --plan --config "$(config "[interface ib0]
 table=native-ib0")"
-expect_contains "so does ib-hook: the tables of native formats are other ones" "table 1941" "$out"
+expect_contains "so does ib-hook: the tables of native formats are other ones" "table 1942" "$out"

@@ -16,7 +16,7 @@ expect_at_least "--render has formats" 1 "$(wc -w <<<"$formats")"
 expect_equal "ib-hook(8) has them all, and no other" "$formats" \
     "$(sed -n '/^.It Fl Fl render/,/^.It Fl Fl watch/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
 expect_equal "so has --help" "$formats" \
-    "$("$IB_HOOK" --help | sed -n '/--render/,/--watch/s/^ *--render.*tools: *\|^ \{19\}//p' | tr -d ' ' | tr -s ',\n' '\n' | sort)"
+    "$("$IB_HOOK" --help | sed -n '/--render/,/--watch/s/^ *--render.*tools: *\|^ \{19\}//p' | tr -d ' ' | tr ',' '\n' | grep . | sort)"
 help=$("$IB_HOOK" --help | tail -n 1)
 for status in 0 1 2 3; do
     expect_contains "--help has the exit status $status" " $status " "$help"
