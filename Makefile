@@ -23,7 +23,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
 PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check legacy json \
-                         report report_text report_json report_log render render_iproute2 render_files render_native render_networkd render_scripts)
+                         report report_text report_json report_log render render_iproute2 render_files render_native render_networkd render_networkmanager render_scripts)
 EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm \
                            journal hook events notify watch host manager)
 COMMAND := core/main
@@ -47,10 +47,10 @@ $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libib
 
 $(BUILD)/core/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
 
-$(BUILD)/nm.so: nm-dispatcher/connections.c
+$(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 	@mkdir -p $(@D)
 	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libnm)) -MMD -MP \
-	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $< $(shell pkg-config --libs libnm)
+	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell pkg-config --libs libnm)
 
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))

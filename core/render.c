@@ -10,8 +10,10 @@ static const struct {
     const char *name;
     IbhFormatFunction *write;
 } formats[] = {
-    {"iproute2", ibh_render_iproute2},   {"netplan", ibh_render_netplan}, {"networkd", ibh_render_networkd},
-    {"ifupdown", ibh_render_ifupdown},   {"ifcfg", ibh_render_ifcfg},     {"sysctl", ibh_render_sysctl},
+    {"iproute2", ibh_render_iproute2},   {"netplan", ibh_render_netplan},
+    {"networkd", ibh_render_networkd},   {"nm-keyfile", ibh_render_nm_keyfile},
+    {"nmcli", ibh_render_nmcli},         {"ifupdown", ibh_render_ifupdown},
+    {"ifcfg", ibh_render_ifcfg},         {"sysctl", ibh_render_sysctl},
     {"rt_tables", ibh_render_rt_tables}, {"udev", ibh_render_udev},
 };
 

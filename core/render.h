@@ -12,10 +12,11 @@
 /* A NIC as its own manager would configure it (render_native.c). */
 typedef struct {
     const IbhNic *nic;
-    guint32 table;     /* not the NIC's own: ib-hook sees that somebody else routes it, and defers */
-    GArray *addresses; /* IbhAddress */
-    GArray *routes;    /* IbhRoute, in the order in which they must be added */
-    GArray *rules;     /* IbhRule */
+    const char *connection; /* NetworkManager's; NULL: it does not manage it */
+    guint32 table;          /* not the NIC's own: ib-hook sees that somebody else routes it, and defers */
+    GArray *addresses;      /* IbhAddress */
+    GArray *routes;         /* IbhRoute, in the order in which they must be added */
+    GArray *rules;          /* IbhRule */
 } IbhNative;
 
 /* Writes a profile of NetworkManager's, after a line that names its file. */

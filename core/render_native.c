@@ -54,9 +54,11 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
 {
     g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic);
     g_autoptr(GArray) rules = ibh_want_rules(render->rails, nic, routes);
+    const IbhManager *manager = ibh_snapshot_manager(render->rails->snapshot, nic->link->ifindex);
     IbhNative *native = g_new0(IbhNative, 1);
 
     native->nic = nic;
+    native->connection = manager && g_strcmp0(manager->name, "NetworkManager") == 0 ? manager->connection : NULL;
     native->table = ibh_native_table(render->rails, nic);
     native->addresses = find_addresses(render, nic);
     native->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));

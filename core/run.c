@@ -563,11 +563,13 @@ static int run_check(Run *run)
 
 static int run_render(Run *run)
 {
-    const IbhRender render = {.rails = run->rails, .only = run->only};
+    IbhRender render = {.rails = run->rails, .only = run->only};
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
 
     ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
+    if (g_str_equal(run->options->render, "nm-keyfile"))
+        render.write_profile = ibh_manager_profile_writer();
     text = ibh_render(run->options->render, &render, &error);
     if (!text)
         return fail(run, IBH_EXIT_SYSTEM, error);

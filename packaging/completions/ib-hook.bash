@@ -12,7 +12,7 @@ _ib_hook() {
             ;;
         --format) words="text json" ;;
         --family) words="4 6" ;;
-        --render) words="iproute2 netplan networkd ifupdown ifcfg sysctl rt_tables udev" ;;
+        --render) words="iproute2 netplan networkd nm-keyfile nmcli ifupdown ifcfg sysctl rt_tables udev" ;;
         --color) words="auto always never" ;;
         --config)
             compopt -o filenames
