@@ -107,16 +107,17 @@ static const char udev_why[] =
     "driver\n"
     "is loaded again; put it into the initramfs as well if that loads the driver.";
 
-/* Within quotes; `$` and `%` begin a substitution. */
+/* Within quotes; `$` begins a substitution. NULL: udev would replace something of it. */
 static char *udev_value(const char *name)
 {
-    GString *out = g_string_new(NULL);
+    GString *out;
 
-    if (strpbrk(name, "\"\\"))
-        return g_string_free(out, FALSE);
+    if (strpbrk(name, "\"\\%") || !g_str_is_ascii(name))
+        return NULL;
+    out = g_string_new(NULL);
     for (; *name; name++) {
-        if (strchr("$%", *name))
-            g_string_append_c(out, *name);
+        if (*name == '$')
+            g_string_append_c(out, '$');
         g_string_append_c(out, *name);
     }
     return g_string_free(out, FALSE);
@@ -128,7 +129,7 @@ static void say_udev(GString *out, const IbhLink *link)
 {
     g_autofree char *name = udev_value(link->name);
 
-    if (!*name) {
+    if (!name) {
         g_string_append_printf(out, "# %s: its name cannot be said in a rule\n", link->name);
         return;
     }

@@ -144,6 +144,8 @@ static void say_ops(GString *out, const IbhPlan *plan, const IbhRender *render, 
             (programs ? is_last : op->type != last))
             continue;
         command = say(op);
+        if (!ibh_render_is_printable(command))
+            continue; /* main=spread names all rails */
         if (g_strcmp0(reason, op->why) != 0)
             ibh_render_comment(out, op->why);
         reason = op->why;
