@@ -67,14 +67,12 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
         IbhRoute route = g_array_index(routes, IbhRoute, i);
 
         route.table = native->table;
-        route.metric = 0;
         if (ibh_render_has_family(render, route.family))
             g_array_append_val(native->routes, route);
     }
     for (guint i = 0; i < rules->len; i++) {
         IbhRule rule = g_array_index(rules, IbhRule, i);
 
-        rule.suppress_ifgroup = -1;
         if (rule.table == nic->table)
             rule.table = native->table;
         if (ibh_render_has_family(render, rule.family))

@@ -1,9 +1,10 @@
 /*
  * A rail as its own manager would configure it.
  *
- * Its rules are without our mark: they are the manager's. They have our priorities, and lead to a table of another
- * number than the NIC's own: an unmarked rule to another table that routes the NIC's subnet by it makes ib-hook defer.
- * To the NIC's own table, it would be one more rule beside ib-hook's, and both would write the same table.
+ * No format says our marks (metric, suppress_ifgroup): rules and routes are the manager's. The rules have our
+ * priorities, but lead to a table of another number than the NIC's own: an unmarked rule to another table that routes
+ * the NIC's subnet by it makes ib-hook defer. To its own table, it would be one more rule beside ib-hook's, and both
+ * would write the same table.
  */
 #pragma once
 

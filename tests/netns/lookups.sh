@@ -69,15 +69,23 @@ render_tree() {
     done <<<"$out"
 }
 
-# Without what differs between the tables: their numbers, and whose the routes are.
+# Without what differs between the tables: their numbers, and whose rules and routes are.
 normal() {
-    sed 's/ table 194/ table 94/; s/ proto [a-z]*//; s/ metric [0-9]*//'
+    sed 's/ \(table\|lookup\) 194/ \1 94/; s/ \(proto\|metric\|suppress_ifgroup\) [a-z0-9]*//g'
+}
+
+rules_and_tables() { # HOST TABLE…
+    local table family
+    for family in 4 6; do
+        ip -n "$1" -$family rule
+        for table in "${@:2}"; do ip -n "$1" -$family route show table "$table" 2>/dev/null || true; done
+    done | tidy | normal
 }
 
 # Its routing is that of --apply, in tables of its own; ib-hook sees it, and that all is well. What the manager did is gone
 # afterwards, so that ib-hook can do the same.
-expect_native() { # WHAT HOST
-    local got table family
+expect_native() { # WHAT HOST [WORDS that the manager cannot say]
+    local got standing table family
     hook "$2" --render sysctl --config "$(config "[interface ib*]
 manage=yes")" >"$work/sysctl"
     on "$2" sysctl -q --load="$work/sysctl"
@@ -87,6 +95,7 @@ ib1 deferred" "$(json '.findings[] | "\(.iface) \(.code)"' | sort)"
     expect_hook 0 "$2" --plan --json
     expect_equal "$1: and has nothing to do" false "$(json .changed)"
     got=$(lookups "$2")
+    standing=$(rules_and_tables "$2" 1941 1942)
     for family in 4 6; do
         for table in 1941 2941 3941; do
             while ip -n "$2" -$family rule del priority $table 2>/dev/null; do :; done
@@ -96,6 +105,7 @@ ib1 deferred" "$(json '.findings[] | "\(.iface) \(.code)"' | sort)"
     expect_differs "$1: it makes a difference" "$got" "$(lookups "$2")"
     expect_hook 0 "$2" --apply
     expect_equal "$1: every look-up is as after --apply" "$(lookups "$2" | normal)" "$(normal <<<"$got")"
+    expect_equal "$1: rules and tables, too" "$(rules_and_tables "$2" 941 942 | sed "s/ ${3:-nothing}//")" "$standing"
     expect_hook 0 "$2" --undo
     rm -rf /run/ib-hook # no hold
 }
