@@ -17,8 +17,8 @@ static const char why[] =
     "Rules and routes are ib-hook's own. Protocol kernel: systemd-networkd deletes those of any other. The number\n"
     "1768056939 (\"ibhk\") is their mark, without which they could be mistaken for others when they are deleted:\n"
     "suppress_ifgroup does nothing as long as no interface is in that group. So ib-hook --check finds them right, and\n"
-    "ib-hook --undo takes them away. Nothing here repairs them after a link went down or an address changed: run it\n"
-    "again then, or let ib-hook do it.\n"
+    "ib-hook --undo takes them away (old sysctl values it then does not know). Nothing here repairs them after a link went\n"
+    "down or an address changed: run it again then, or let ib-hook do it.\n"
     "\n"
     "The order matters: routes before the rules that lead to them, peers are told before rp_filter becomes strict,\n"
     "deletions last. So no packet is lost.";
