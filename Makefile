@@ -22,9 +22,10 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
-PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check legacy json \
-                         report report_text report_json report_log render render_iproute2 render_files render_native render_networkd render_networkmanager render_scripts)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl sysfs store files snapshot run confirm \
+PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
+                         json report report_text report_json report_log render render_iproute2 render_files render_native \
+                         render_networkd render_networkmanager render_scripts)
+EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run confirm \
                            journal hook events notify watch host manager)
 COMMAND := core/main
 
@@ -152,10 +153,18 @@ check-lab:
 	@$(MAKE) -s -j2 all
 	@tests/lab/run
 
+# The .deb in real network managers: systems of Debian packages, booted by systemd-nspawn. Root only.
+check-managers:
+	@packaging/deps.sh build managers
+	@$(MAKE) -s -j2 all tools
+	@$(MAKE) -s deb
+	@tests/managers/run
+
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
+SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
+    tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -171,6 +180,7 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-lab lint fuzz fuzzers coverage \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab \
+        lint fuzz fuzzers coverage \
         unit-tests tools clean
 .SECONDARY:

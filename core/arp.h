@@ -1,5 +1,5 @@
 /*
- * The bytes of an announcement: ARP, and neighbour discovery. Pure.
+ * The bytes of announcements and questions: ARP, and neighbour discovery. Pure.
  */
 #pragma once
 
@@ -10,6 +10,18 @@
 /* A gratuitous ARP request: who has `ip`, tell `ip`, from this link's hardware address (6 bytes of Ethernet, 20 of
  * InfiniBand). Returns its length; 0: the link has no hardware address. */
 gsize ibh_arp_announcement(const IbhLink *link, const IbhIp *ip, guint8 frame[IBH_ARP_MAX]);
+
+/* Who has `whom`, tell `from`. */
+gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX]);
+
+typedef struct {
+    IbhIp from, to;
+    guint8 lladdr[IBH_LLADDR_MAX]; /* of who says that it is `from` */
+    guint lladdr_len;
+} IbhArpReply;
+
+/* From the wire: it may be anything. */
+gboolean ibh_arp_parse_reply(const guint8 *frame, gsize length, IbhArpReply *ret_reply);
 
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))
 

@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "emit.h"
+#include "fabric.h"
 #include "legacy.h"
 #include "want.h"
 
@@ -26,7 +27,7 @@ const char *ibh_severity_name(IbhSeverity severity)
     return names[severity];
 }
 
-static void finding_free(gpointer data)
+void ibh_finding_free(gpointer data)
 {
     IbhFinding *finding = data;
 
@@ -35,21 +36,38 @@ static void finding_free(gpointer data)
     g_free(finding);
 }
 
-G_GNUC_PRINTF(6, 7)
-static void find(Check *check, const char *iface, IbhSeverity severity, const char *code, char *fix, const char *format,
-                 ...)
+static void add_finding(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
+                        char *message)
 {
     IbhFinding *finding = g_new0(IbhFinding, 1);
-    va_list args;
 
     g_strlcpy(finding->iface, iface, sizeof finding->iface);
     finding->severity = severity;
     finding->code = code;
     finding->fix = fix;
+    finding->message = message;
+    g_ptr_array_add(findings, finding);
+}
+
+void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
+                     const char *format, ...)
+{
+    va_list args;
+
     va_start(args, format);
-    finding->message = g_strdup_vprintf(format, args);
+    add_finding(findings, iface, severity, code, fix, g_strdup_vprintf(format, args));
     va_end(args);
-    g_ptr_array_add(check->findings, finding);
+}
+
+G_GNUC_PRINTF(6, 7)
+static void find(Check *check, const char *iface, IbhSeverity severity, const char *code, char *fix, const char *format,
+                 ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_finding(check->findings, iface, severity, code, fix, g_strdup_vprintf(format, args));
+    va_end(args);
 }
 
 static char version(int family) /* ip -4, ip -6 */
@@ -359,30 +377,48 @@ static gboolean leaves_wrong(const IbhQuestion *question)
            (question->lookup.error || question->lookup.oif != question->nic->link->ifindex);
 }
 
+gboolean ibh_question_is_well_answered(const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+
+    switch (question->kind) {
+    case IBH_ASK_LEAVES:
+        return !leaves_wrong(question);
+    case IBH_ASK_ARRIVES:
+        return answer->error != EINVAL && answer->error != EXDEV;
+    default:
+        return !answer->error && answer->type == RTN_LOCAL;
+    }
+}
+
 static void judge_answer(Check *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
+    if (ibh_question_is_well_answered(question))
+        return;
     ibh_ip_format(&answer->from, from);
     ibh_ip_format(&answer->to, to);
-    if (leaves_wrong(question)) {
+    switch (question->kind) {
+    case IBH_ASK_LEAVES:
         find(check, iface, IBH_ERROR, "routed-other-nic", g_strdup_printf("ip route get %s from %s", to, from),
              "the kernel answers that what goes from %s to %s leaves by %s, not by %s: an earlier rule or a better "
-             "route "
-             "decides",
+             "route decides",
              from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
-    } else if (question->kind == IBH_ASK_ARRIVES && (answer->error == EINVAL || answer->error == EXDEV)) {
+        break;
+    case IBH_ASK_ARRIVES:
         find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
              "the kernel drops what %s sends to %s by %s (rp_filter, own or of all)", from, to, iface);
-    } else if (question->kind == IBH_ASK_LOCAL && (answer->error || answer->type != RTN_LOCAL)) {
+        break;
+    case IBH_ASK_LOCAL:
         find(check, iface, IBH_ERROR, "local-rule-late",
              g_strdup_printf("ip -%c rule add priority 0 from all lookup local", version(answer->from.family)),
              "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
-             "too "
-             "late",
+             "too late",
              from, to);
+        break;
     }
 }
 
@@ -676,13 +712,25 @@ static void judge_foreign_nic(Check *check, const IbhNic *nic)
 
 /* ---- NICs ---- */
 
+static void judge_carrier(Check *check, const IbhNic *nic)
+{
+    g_autofree char *word = ibh_shell_word(nic->link->name);
+
+    if (nic->link->flags & IFF_UP)
+        find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", word),
+             "the link has no carrier (cable, switch port, subnet manager), expected up with carrier: nothing can "
+             "leave or arrive by it");
+    else
+        find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link set %s up", word),
+             "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
+}
+
 static void judge_rail(Check *check, const IbhNic *nic)
 {
-    if (!is_usable(nic))
-        find(check, nic->link->name, IBH_ERROR, "carrier-down", command_for("ip link show", nic->link->name),
-             "%s: nothing can leave or arrive by it",
-             nic->link->flags & IFF_UP ? "the link has no carrier (cable, switch port, subnet manager)"
-                                       : "the link is administratively down");
+    const IbhFabric *fabric = check->rails->snapshot->fabric;
+
+    if (!is_usable(nic) && !(fabric && ibh_fabric_explains(fabric, nic->link->name)))
+        judge_carrier(check, nic);
     if (is_asked_about(check->rails, AF_INET))
         judge_sysctls(check, nic);
     judge_errors_in_main(check, nic);
@@ -736,7 +784,9 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
 {
     Check check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
 
-    check.findings = g_ptr_array_new_with_free_func(finding_free);
+    check.findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    if (rails->snapshot->fabric)
+        ibh_fabric_judge(rails->snapshot->fabric, only, check.findings, NULL);
     for (guint i = 0; i < plan->ops->len; i++)
         judge_op(&check, g_ptr_array_index(plan->ops, i));
     for (guint i = 0; i < questions->len; i++)

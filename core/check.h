@@ -18,6 +18,12 @@ typedef struct {
     char *fix; /* a command, or what to do */
 } IbhFinding;
 
+/* Takes `fix`. */
+G_GNUC_PRINTF(6, 7)
+void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
+                     const char *format, ...);
+void ibh_finding_free(gpointer finding);
+
 typedef enum {
     IBH_ASK_LEAVES,  /* what the rail's address sends to a neighbour leaves by the rail */
     IBH_ASK_ARRIVES, /* what a neighbour sends to it by the rail is accepted */
@@ -29,6 +35,8 @@ typedef struct {
     const IbhNic *nic;
     IbhLookup lookup;
 } IbhQuestion;
+
+gboolean ibh_question_is_well_answered(const IbhQuestion *question);
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
 

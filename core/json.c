@@ -75,6 +75,15 @@ void ibh_json_int(IbhJson *json, const char *key, gint64 value)
     g_string_append_printf(json->text, "%" G_GINT64_FORMAT, value);
 }
 
+void ibh_json_milli(IbhJson *json, const char *key, gint64 thousandths)
+{
+    const char *sign = thousandths < 0 ? "-" : "";
+    guint64 size = thousandths < 0 ? 0 - (guint64)thousandths : (guint64)thousandths;
+
+    begin(json, key);
+    g_string_append_printf(json->text, "%s%" G_GUINT64_FORMAT ".%03u", sign, size / 1000, (guint)(size % 1000));
+}
+
 void ibh_json_bool(IbhJson *json, const char *key, gboolean value)
 {
     begin(json, key);

@@ -62,8 +62,8 @@ IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
 
-    for (guint byte = prefix.length / 8; byte < ibh_ip_bits(ip) / 8; byte++)
-        prefix.ip.bytes[byte] &= byte == prefix.length / 8 ? (guint8) ~(0xffu >> (prefix.length % 8)) : 0;
+    for (guint byte = prefix.length / 8, rest = prefix.length % 8; byte < ibh_ip_bits(ip) / 8; byte++, rest = 0)
+        prefix.ip.bytes[byte] &= (guint8) ~(0xffu >> rest);
     return prefix;
 }
 

@@ -204,6 +204,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhState, ibh_state_free)
 typedef struct {
     int ifindex;
     IbhIp ip;
+    guint8 lladdr[IBH_LLADDR_MAX];
+    guint lladdr_len; /* 0: not (yet) known */
 } IbhNeighbour;
 
 /* Who configures a netdev, as far as its state files tell. */
@@ -244,6 +246,8 @@ typedef struct {
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;
+    /* What the RDMA ports say (fabric.h), somebody else's; NULL: nobody has asked them. */
+    const struct IbhFabric *fabric;
 } IbhSnapshot;
 
 /* A question to the kernel's own routing, and its answer. */

@@ -37,7 +37,9 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error); /* both families */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);         /* both families */
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
+/* Those that ARP or ND found; of both, the second also has those that somebody put there. */
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
+gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
 
 /* ---- asking the kernel how it would route ---- */
 

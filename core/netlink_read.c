@@ -470,8 +470,14 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 
 /* ---- neighbours ---- */
 
+typedef struct {
+    gboolean all; /* also what somebody, or a control plane, put there: ARP would not find it again */
+    GArray *neighbours;
+} NeighbourDump;
+
 static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
 {
+    const NeighbourDump *result = data;
     struct nlattr *attributes[NDA_MAX + 1];
     const struct ndmsg *info = nlmsg_data(header);
     IbhNeighbour neighbour = {0};
@@ -480,21 +486,37 @@ static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (!parse(header, sizeof *info, attributes, NDA_MAX))
         return FALSE;
+    if (!result->all && (info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED ||
+                         attributes[NDA_FLAGS_EXT]))
+        return TRUE;
     neighbour.ifindex = info->ndm_ifindex;
     neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
-    /* Only what ARP will find again: not what somebody, or a control plane, put there. */
-    if (neighbour.ip.family != AF_UNSPEC && !(info->ndm_state & (NUD_PERMANENT | NUD_NOARP)) &&
-        !(info->ndm_flags & NTF_EXT_LEARNED) && !attributes[NDA_FLAGS_EXT])
-        g_array_append_val((GArray *)data, neighbour);
+    if (attributes[NDA_LLADDR] && nla_len(attributes[NDA_LLADDR]) <= IBH_LLADDR_MAX) {
+        neighbour.lladdr_len = (guint)nla_len(attributes[NDA_LLADDR]);
+        memcpy(neighbour.lladdr, nla_data(attributes[NDA_LLADDR]), neighbour.lladdr_len);
+    }
+    if (neighbour.ip.family != AF_UNSPEC)
+        g_array_append_val(result->neighbours, neighbour);
     return TRUE;
+}
+
+static gboolean read_neighbours(IbhNetlink *netlink, int family, gboolean all, GArray *neighbours, GError **error)
+{
+    struct ndmsg fixed = {.ndm_family = (guint8)family};
+    NeighbourDump result = {.all = all, .neighbours = neighbours};
+
+    return dump(netlink, dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_neighbour, &result, neighbours,
+                "the neighbours", error);
 }
 
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error)
 {
-    struct ndmsg fixed = {.ndm_family = (guint8)family};
+    return read_neighbours(netlink, family, FALSE, neighbours, error);
+}
 
-    return dump(netlink, dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_neighbour, neighbours, neighbours,
-                "the neighbours", error);
+gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error)
+{
+    return read_neighbours(netlink, family, TRUE, neighbours, error);
 }
 
 /* ---- asking ---- */

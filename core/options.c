@@ -25,6 +25,8 @@ const char ibh_options_help[] =
     "                   iproute2, netplan, networkd, nm-keyfile, nmcli, ifupdown, ifcfg,\n"
     "                   sysctl, rt_tables, udev\n"
     "  --watch          stays, and repairs what changes\n"
+    "  --capture FILE   writes what --check reads of RDMA ports, and nothing else, into a new tar archive\n"
+    "  --probe PEER...  echoes from every rail to these addresses: replies, and which NICs they used, on both sides\n"
     "  --version, --help\n"
     "\n"
     "options\n"
@@ -34,14 +36,22 @@ const char ibh_options_help[] =
     "  --confirm SECONDS  with --apply: undone again, unless ib-hook --confirm comes in time\n"
     "  --hook           with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0\n"
     "  --install        with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier\n"
+    "  --count N        with --probe: echoes per rail and peer (3)\n"
+    "  --interval S     with --probe: seconds from one to the next (0.2); never more than 1000 packets/s together\n"
+    "  --timeout S      with --probe: seconds to wait for the last replies (1)\n"
     "  --config FILE    instead of /etc/ib-hook\n"
-    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc come from beside it\n"
+    "  --sysfs DIR      instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an\n"
+    "                   archive of --capture unpacks to: --show and --check then judge that host's RDMA ports\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"
     "  --verbose        more: every netdev, every change\n"
     "  --quiet          only what is wrong\n"
     "  --color WHEN     auto, always or never\n"
     "\n"
     "exit status: 0 clean or done, 1 findings, 2 bad usage or configuration (nothing changed), 3 the system refused\n";
+
+/* getopt_long() calls a word that is no option 1, which no action may be. */
+#define OPTION_WORD 1
+#define ACTION(action) (100 + (int)(action))
 
 enum {
     OPTION_IFACE = 256,
@@ -57,18 +67,20 @@ enum {
     OPTION_RENDER,
     OPTION_HOOK,
     OPTION_INSTALL,
-    OPTION_LATER
+    OPTION_CAPTURE,
+    OPTION_COUNT,
+    OPTION_INTERVAL,
+    OPTION_TIMEOUT
 };
 
-/* Actions are numbered by IbhAction + 1. */
 static const struct option options_table[] = {
-    {"show", no_argument, NULL, IBH_ACTION_SHOW + 1},
-    {"check", no_argument, NULL, IBH_ACTION_CHECK + 1},
-    {"plan", no_argument, NULL, IBH_ACTION_PLAN + 1},
-    {"apply", no_argument, NULL, IBH_ACTION_APPLY + 1},
-    {"undo", no_argument, NULL, IBH_ACTION_UNDO + 1},
-    {"version", no_argument, NULL, IBH_ACTION_VERSION + 1},
-    {"help", no_argument, NULL, IBH_ACTION_HELP + 1},
+    {"show", no_argument, NULL, ACTION(IBH_ACTION_SHOW)},
+    {"check", no_argument, NULL, ACTION(IBH_ACTION_CHECK)},
+    {"plan", no_argument, NULL, ACTION(IBH_ACTION_PLAN)},
+    {"apply", no_argument, NULL, ACTION(IBH_ACTION_APPLY)},
+    {"undo", no_argument, NULL, ACTION(IBH_ACTION_UNDO)},
+    {"version", no_argument, NULL, ACTION(IBH_ACTION_VERSION)},
+    {"help", no_argument, NULL, ACTION(IBH_ACTION_HELP)},
     {"iface", required_argument, NULL, OPTION_IFACE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"format", required_argument, NULL, OPTION_FORMAT},
@@ -78,9 +90,13 @@ static const struct option options_table[] = {
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"color", required_argument, NULL, OPTION_COLOR},
     {"confirm", optional_argument, NULL, OPTION_CONFIRM},
-    {"probe", optional_argument, NULL, OPTION_LATER},
+    {"probe", no_argument, NULL, ACTION(IBH_ACTION_PROBE)},
+    {"count", required_argument, NULL, OPTION_COUNT},
+    {"interval", required_argument, NULL, OPTION_INTERVAL},
+    {"timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"render", required_argument, NULL, OPTION_RENDER},
-    {"watch", no_argument, NULL, IBH_ACTION_WATCH + 1},
+    {"watch", no_argument, NULL, ACTION(IBH_ACTION_WATCH)},
+    {"capture", required_argument, NULL, OPTION_CAPTURE}, /* an action with an argument */
     {"hook", no_argument, NULL, OPTION_HOOK},
     {"install", no_argument, NULL, OPTION_INSTALL},
     {"family", required_argument, NULL, OPTION_FAMILY},
@@ -184,6 +200,80 @@ static gboolean set_confirm(IbhOptions *options, int argc, char **argv, gboolean
     return TRUE;
 }
 
+/* ---- --probe ---- */
+
+#define COUNT_MAX 1000
+#define SECONDS_MIN 0.01
+#define SECONDS_MAX 60
+#define PEERS_MAX 10000
+
+static gboolean set_count(IbhOptions *options, GError **error)
+{
+    guint64 count;
+
+    if (!g_ascii_string_to_unsigned(optarg, 10, 1, COUNT_MAX, &count, NULL))
+        return refuse(error, "--count wants 1 to %d", COUNT_MAX);
+    options->count = (int)count;
+    return TRUE;
+}
+
+static gboolean set_seconds(gint64 *ret_microseconds, const char *name, GError **error)
+{
+    gboolean plain = optarg[0] && strspn(optarg, "0123456789.") == strlen(optarg); /* no 0x10, no nan, no 1e3 */
+    char *end = NULL;
+    double seconds = plain ? g_ascii_strtod(optarg, &end) : 0;
+
+    if (!plain || *end || seconds < SECONDS_MIN || seconds > SECONDS_MAX)
+        return refuse(error, "%s wants %.2f to %d seconds", name, SECONDS_MIN, SECONDS_MAX);
+    *ret_microseconds = (gint64)(seconds * G_USEC_PER_SEC);
+    return TRUE;
+}
+
+/* Of one host: not of a group of them, nor of nobody. */
+static gboolean is_unicast(const IbhIp *ip)
+{
+    static const guint8 nobody[15] = {0};
+
+    if (ip->family == AF_INET)
+        return ip->bytes[0] && ip->bytes[0] != 127 && ip->bytes[0] < 224;
+    return ip->bytes[0] != 0xff && memcmp(ip->bytes, nobody, sizeof nobody) != 0; /* ::, ::1 */
+}
+
+/* Addresses only: asking DNS for names would take as long as DNS likes. */
+static gboolean add_peer(IbhOptions *options, const char *word, GError **error)
+{
+    g_autofree char *shown = g_strescape(word, NULL);
+    IbhIp ip;
+
+    if (!ibh_ip_parse(word, &ip))
+        return refuse(error, "--probe \"%.60s\": an IPv4 or IPv6 address is wanted (getent ahosts NAME tells a host's)",
+                      shown);
+    if (!is_unicast(&ip) || ibh_ip_is_link_local(&ip))
+        return refuse(error, "--probe %.60s: no address that a peer has in the fabric", shown);
+    if (options->peers->len == PEERS_MAX)
+        return refuse(error, "--probe: more than %d peers", PEERS_MAX);
+    g_array_append_val(options->peers, ip);
+    return TRUE;
+}
+
+static gboolean add_word(IbhOptions *options, const char *word, GError **error)
+{
+    g_autofree char *shown = g_strescape(word, NULL);
+
+    if (options->action == IBH_ACTION_PROBE)
+        return add_peer(options, word, error);
+    return refuse(error, "\"%.40s\" is no option", shown);
+}
+
+static gboolean check_probe(const IbhOptions *options, GError **error)
+{
+    if (options->action == IBH_ACTION_PROBE && !options->peers->len)
+        return refuse(error, "--probe wants the addresses of peers");
+    if (options->action != IBH_ACTION_PROBE && (options->count || options->interval || options->timeout))
+        return refuse(error, "--count, --interval and --timeout go with --probe");
+    return TRUE;
+}
+
 static gboolean set_path(char **path, const char *name, const char *value, GError **error)
 {
     if (!value[0])
@@ -209,6 +299,9 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return set_path(&options->config, "--config", optarg, error);
     case OPTION_SYSFS:
         return set_path(&options->sysfs, "--sysfs", optarg, error);
+    case OPTION_CAPTURE:
+        return set_path(&options->capture, "--capture", optarg, error) &&
+               set_action(options, IBH_ACTION_CAPTURE, has_action, error);
     case OPTION_VERBOSE:
         options->verbose = TRUE;
         return TRUE;
@@ -227,9 +320,14 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return set_render(options, optarg, has_action, error);
     case OPTION_FAMILY:
         return set_family(options, optarg, error);
-    case OPTION_LATER:
-        shown = g_strescape(word, NULL);
-        return refuse(error, "%.40s: this version does not have it yet", shown);
+    case OPTION_COUNT:
+        return set_count(options, error);
+    case OPTION_INTERVAL:
+        return set_seconds(&options->interval, "--interval", error);
+    case OPTION_TIMEOUT:
+        return set_seconds(&options->timeout, "--timeout", error);
+    case OPTION_WORD:
+        return add_word(options, optarg, error);
     case ':':
         shown = g_strescape(word, NULL);
         return refuse(error, "%.40s wants an argument", shown);
@@ -237,7 +335,7 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         shown = g_strescape(word, NULL);
         return refuse(error, "%.40s: no such option", shown);
     default:
-        return set_action(options, (IbhAction)(option - 1), has_action, error);
+        return set_action(options, (IbhAction)(option - ACTION(0)), has_action, error);
     }
 }
 
@@ -271,10 +369,10 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
     int option, which = -1, index = 1;
 
     optind = 0; /* glibc: begin anew, also after an error */
-    while ((option = getopt_long(argc, argv, "+:", options_table, &which)) != -1) {
+    while ((option = getopt_long(argc, argv, "-:", options_table, &which)) != -1) {
         const char *word = argv[index < argc ? index : argc - 1];
 
-        if (option != '?' && option != ':' && !is_whole(word, &options_table[which]))
+        if (option != '?' && option != ':' && option != OPTION_WORD && !is_whole(word, &options_table[which]))
             option = '?';
         if (option == OPTION_CONFIRM ? !set_confirm(options, argc, argv, &confirms, error)
                                      : !take(options, option, word, &has_action, error))
@@ -285,11 +383,12 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
         return refuse(error, "--confirm with another action wants 1 to %d seconds", CONFIRM_MAX);
     if (confirms && !set_action(options, IBH_ACTION_CONFIRM, &has_action, error))
         return FALSE;
-    if (optind < argc) {
-        g_autofree char *shown = g_strescape(argv[optind], NULL);
-
-        return refuse(error, "\"%.40s\" is no option", shown);
+    for (; optind < argc; optind++) { /* behind -- */
+        if (!add_word(options, argv[optind], error))
+            return FALSE;
     }
+    if (!check_probe(options, error))
+        return FALSE;
     if (options->family && (options->action == IBH_ACTION_APPLY || options->action == IBH_ACTION_UNDO))
         return refuse(error, "--family looks at one family; --apply and --undo do both");
     if (options->confirm && options->action != IBH_ACTION_APPLY)
@@ -304,6 +403,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
                       "--watch is about all interfaces, and speaks to the journal: --config and --sysfs go with it");
     if (options->action == IBH_ACTION_RENDER && options->json)
         return refuse(error, "--render has its own formats");
+    if (options->action == IBH_ACTION_CAPTURE && options->ifaces->len)
+        return refuse(error, "--capture is about all interfaces");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     return TRUE;
@@ -316,9 +417,13 @@ gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GErro
     *ret_options = (IbhOptions){.action = IBH_ACTION_SHOW};
     ret_options->ifaces = g_ptr_array_new_with_free_func(g_free);
     ret_options->sysfs = g_strdup("/sys");
+    ret_options->peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     parsed = parse_words(argc, argv, ret_options, error);
     if (!parsed)
         ret_options->json = asks_for_json(argc, argv);
+    ret_options->count = ret_options->count ? ret_options->count : 3;
+    ret_options->interval = ret_options->interval ? ret_options->interval : G_USEC_PER_SEC / 5;
+    ret_options->timeout = ret_options->timeout ? ret_options->timeout : G_USEC_PER_SEC;
     if (ret_options->ifaces->len)
         g_ptr_array_add(ret_options->ifaces, NULL);
     return parsed;
@@ -330,7 +435,9 @@ void ibh_options_clear(IbhOptions *options)
     g_clear_pointer(&options->config, g_free);
     g_clear_pointer(&options->render, g_free);
     g_clear_pointer(&options->sysfs, g_free);
+    g_clear_pointer(&options->capture, g_free);
     g_clear_pointer(&options->token, g_free);
+    g_clear_pointer(&options->peers, g_array_unref);
 }
 
 const char *const *ibh_options_only(const IbhOptions *options)

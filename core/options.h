@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "model.h"
 
 #define IBH_OPTIONS_ERROR (g_quark_from_static_string("ibh-options-error"))
 
@@ -15,7 +15,9 @@ typedef enum {
     IBH_ACTION_UNDO,
     IBH_ACTION_CONFIRM,
     IBH_ACTION_RENDER,
+    IBH_ACTION_CAPTURE,
     IBH_ACTION_WATCH,
+    IBH_ACTION_PROBE,
     IBH_ACTION_VERSION,
     IBH_ACTION_HELP
 } IbhAction;
@@ -28,6 +30,7 @@ typedef struct {
     char *config;      /* NULL: the system's */
     char *render;      /* the format of --render, one that is known */
     char *sysfs;
+    char *capture; /* the file that --capture writes */
     gboolean json;
     gboolean verbose;
     gboolean quiet;
@@ -37,6 +40,10 @@ typedef struct {
     gboolean hook;    /* --apply as the hooks do it */
     gboolean install; /* --apply for a first installation */
     int family;       /* AF_INET, AF_INET6, 0: both */
+    GArray *peers;    /* IbhIp: whom --probe asks */
+    int count;        /* echoes to each of them from each rail */
+    gint64 interval;  /* µs from one to the next */
+    gint64 timeout;   /* µs that the last one waits for its reply */
 } IbhOptions;
 
 /* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */

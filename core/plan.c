@@ -303,14 +303,15 @@ static gboolean gains_rule(const Todo *todo, int family)
     return FALSE;
 }
 
-/* A rule for an address of the rail, or somebody else's, leads there; of a rail that moved out none does any more. */
-static gboolean is_in_use(const Work *work, const Todo *todo, int family)
+/* An address of the rail is led to this route of its table already. */
+static gboolean is_in_use(const Work *work, const Todo *todo, const IbhRoute *route)
 {
     for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
 
-        if (rule->table == todo->nic->table && rule->family == family &&
-            (!ibh_rule_is_ours(rule) || ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic))
+        if (rule->table == todo->nic->table && rule->family == route->family &&
+            rule->suppress_prefixlength < (gint64)route->dst.length && ibh_rule_is_ours(rule) &&
+            ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
             return TRUE;
     }
     return FALSE;
@@ -322,8 +323,8 @@ static gboolean is_still_needed(const Work *work, const Todo *todo, const IbhRou
 {
     IbhRouteKind kind = ibh_route_kind(route);
 
-    return kind == IBH_ROUTE_DEFAULT || (kind != IBH_ROUTE_SUBNET && is_in_use(work, todo, route->family) &&
-                                         gains_default(work, todo, route->family));
+    return kind == IBH_ROUTE_DEFAULT ||
+           (kind != IBH_ROUTE_SUBNET && is_in_use(work, todo, route) && gains_default(work, todo, route->family));
 }
 
 /* A route of the rail's own that nothing needs: a new rule must not lead into it. */
@@ -442,7 +443,7 @@ static gboolean must_clear(const Work *work, const Stale *stale, const Todo *tod
 /* In one step; but a default only where the rail's addresses are led to it already: it comes after new rules. */
 static gboolean is_replaced(const Work *work, const Todo *todo, const IbhRoute *route)
 {
-    return is_place_wanted(todo, route) && (!ibh_route_is_default(route) || is_in_use(work, todo, route->family));
+    return is_place_wanted(todo, route) && (!ibh_route_is_default(route) || is_in_use(work, todo, route));
 }
 
 /* What a NIC that is no rail (any more) or moved on left in this rail's table, or leads there, goes before the rail

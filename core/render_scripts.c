@@ -59,7 +59,8 @@ char *ibh_render_ifupdown(const IbhRender *render, GError **error G_GNUC_UNUSED)
 /* ---- ifcfg ---- */
 
 static const char ifcfg_why[] =
-    "For RHEL's network-scripts (RHEL 8 and before): each line is what follows ip route add and ip rule add. They are used\n"
+    "For RHEL's network-scripts (RHEL 8 and before): each line is what follows ip route add and ip rule add. They are "
+    "used\n"
     "with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that reads route-NIC itself, and "
     "rule-NIC\n"
     "only with the package NetworkManager-dispatcher-routing-rules: take nmcli or nm-keyfile for it.";

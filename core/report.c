@@ -1,7 +1,9 @@
 #include "report.h"
 
 #include "emit.h"
+#include "fabric.h"
 #include "spread.h"
+#include "want.h"
 
 #include <linux/if_arp.h>
 
@@ -43,9 +45,68 @@ GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
     return texts;
 }
 
+char *ibh_report_lladdr(const guint8 *lladdr, guint length)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < length; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr[i]);
+    return g_string_free(text, FALSE);
+}
+
 const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic)
 {
     if (rails->main == IBH_MAIN_REMOVE)
         return "remove";
     return ibh_spread_has(rails, nic) ? "spread" : "keep";
+}
+
+guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted)
+{
+    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
+    guint found = 0;
+
+    for (guint i = 0; i < wanted->len; i++) {
+        for (guint j = 0; j < rails->snapshot->rules->len; j++) {
+            if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i),
+                                 &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
+                found++;
+                break;
+            }
+        }
+    }
+    *ret_wanted = wanted->len;
+    return found;
+}
+
+static void add_rail(const IbhReport *report, const IbhNic *nic, GPtrArray *lines)
+{
+    guint wanted, found = ibh_report_rules(report->rails, nic, &wanted), asked = 0, well = 0;
+
+    for (guint i = 0; report->questions && i < report->questions->len; i++) {
+        const IbhQuestion *question = &g_array_index(report->questions, IbhQuestion, i);
+
+        asked += question->nic == nic;
+        well += question->nic == nic && ibh_question_is_well_answered(question);
+    }
+    g_ptr_array_add(lines,
+                    g_strdup_printf("%s: %u of %u rules stand; the kernel was asked where its traffic goes: %u of "
+                                    "%u answers are right",
+                                    nic->link->name, found, wanted, well, asked));
+}
+
+GPtrArray *ibh_report_checked(const IbhReport *report)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+
+    for (guint i = 0; i < report->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE))
+            add_rail(report, nic, lines);
+    }
+    if (report->rails->snapshot->fabric)
+        ibh_fabric_judge(report->rails->snapshot->fabric, report->only, findings, lines);
+    return lines;
 }

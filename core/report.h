@@ -7,6 +7,7 @@
 
 #include "apply.h"
 #include "check.h"
+#include "probe.h"
 
 typedef struct {
     gboolean color;
@@ -22,7 +23,10 @@ typedef struct {
     const GPtrArray *done;     /* --apply, --undo: const IbhOp *, what was done and stands */
     const GPtrArray *errors;   /* char *, what failed */
     const GPtrArray *findings; /* --check, --show: IbhFinding * */
+    const GArray *questions;   /* --check, --show: IbhQuestion, answered */
+    gboolean captured;         /* of another host: its RDMA ports are all that is known of it */
     const char *held;          /* --undo: the interfaces left alone from now on */
+    const IbhProbe *probe;     /* --probe: judged; its findings are in `findings` */
 } IbhReport;
 
 typedef struct {
@@ -30,6 +34,7 @@ typedef struct {
     char *(*check)(const IbhReport *report, const IbhStyle *style);
     char *(*plan)(const IbhReport *report, const IbhStyle *style);
     char *(*change)(const IbhReport *report, const IbhStyle *style); /* --apply, --undo */
+    char *(*probe)(const IbhReport *report, const IbhStyle *style);
     char *(*error)(int status, const char *message);
 } IbhWriter;
 
@@ -42,4 +47,9 @@ char *ibh_report_clean(const char *text); /* names may hold anything: what is no
 /* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
 GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic); /* char *, "172.16.34.1/16" */
-const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic);     /* "keep", "spread", "remove" */
+/* How many of the rules that it should have stand. */
+guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted);
+/* What was looked at and is right, or is not known: char *, a line each. */
+GPtrArray *ibh_report_checked(const IbhReport *report);
+char *ibh_report_lladdr(const guint8 *lladdr, guint length);           /* "02:00:…" */
+const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic); /* "keep", "spread", "remove" */

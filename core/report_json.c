@@ -65,6 +65,16 @@ static void put_findings(IbhJson *json, const IbhReport *report)
     ibh_json_close(json, ']');
 }
 
+static void put_checked(IbhJson *json, const IbhReport *report)
+{
+    g_autoptr(GPtrArray) lines = ibh_report_checked(report);
+
+    ibh_json_open(json, "checked", '[');
+    for (guint i = 0; i < lines->len; i++)
+        ibh_json_string(json, NULL, g_ptr_array_index(lines, i));
+    ibh_json_close(json, ']');
+}
+
 static char *check(const IbhReport *report, const IbhStyle *style)
 {
     IbhJson *json = ibh_json_new();
@@ -74,6 +84,10 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     put_nics(json, report, "rails", TRUE, style->verbose);
     put_nics(json, report, "others", FALSE, style->verbose);
     put_findings(json, report);
+    if (report->captured)
+        ibh_json_bool(json, "captured", TRUE);
+    if (style->verbose)
+        put_checked(json, report);
     ibh_json_close(json, '}');
     return ibh_json_finish(json);
 }
@@ -152,6 +166,77 @@ static char *change(const IbhReport *report, const IbhStyle *style)
     return ibh_json_finish(json);
 }
 
+/* ---- --probe ---- */
+
+static void put_link(IbhJson *json, const char *key, const IbhRails *rails, int ifindex)
+{
+    const IbhLink *link = ifindex ? ibh_snapshot_link(rails->snapshot, ifindex) : NULL;
+
+    ibh_json_string(json, key, link ? link->name : NULL);
+}
+
+static void put_lladdr(IbhJson *json, const char *key, const guint8 *lladdr, guint length)
+{
+    g_autofree char *text = length ? ibh_report_lladdr(lladdr, length) : NULL;
+
+    ibh_json_string(json, key, text);
+}
+
+static void put_faults(IbhJson *json, const IbhProbePair *pair)
+{
+    ibh_json_open(json, "problems", '[');
+    for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
+        if (pair->faults & 1u << fault)
+            ibh_json_string(json, NULL, ibh_probe_fault_name((IbhProbeFault)fault));
+    }
+    ibh_json_close(json, ']');
+}
+
+static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const IbhProbeSource *source = ibh_probe_source(probe, pair);
+    char ip[IBH_IP_STRLEN];
+
+    ibh_json_open(json, NULL, '{');
+    ibh_json_string(json, "iface", source->nic->link->name);
+    ibh_json_string(json, "source", ibh_ip_format(&source->ip, ip));
+    ibh_json_string(json, "peer", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+    ibh_json_int(json, "sent", pair->sent);
+    ibh_json_int(json, "received", pair->received);
+    if (pair->rtt < 0)
+        ibh_json_string(json, "rtt_ms", NULL);
+    else
+        ibh_json_milli(json, "rtt_ms", pair->rtt);
+    put_link(json, "route_iface", probe->rails, pair->route.error ? 0 : pair->route.oif);
+    put_link(json, "reply_iface", probe->rails, pair->reply_ifindex);
+    put_lladdr(json, "peer_lladdr", pair->lladdr, pair->lladdr_len);
+    put_lladdr(json, "reply_lladdr", pair->sender, pair->sender_len);
+    put_faults(json, pair);
+    ibh_json_bool(json, "ok", !pair->faults);
+    ibh_json_close(json, '}');
+}
+
+static char *probe(const IbhReport *report, const IbhStyle *style)
+{
+    IbhJson *json = ibh_json_new();
+    char ip[IBH_IP_STRLEN];
+
+    (void)style;
+    ibh_json_open(json, NULL, '{');
+    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, NULL));
+    ibh_json_open(json, "pairs", '[');
+    for (guint i = 0; i < report->probe->pairs->len; i++)
+        put_pair(json, report->probe, &g_array_index(report->probe->pairs, IbhProbePair, i));
+    ibh_json_close(json, ']');
+    ibh_json_open(json, "own", '[');
+    for (guint i = 0; i < report->probe->own->len; i++)
+        ibh_json_string(json, NULL, ibh_ip_format(&g_array_index(report->probe->own, IbhIp, i), ip));
+    ibh_json_close(json, ']');
+    put_findings(json, report);
+    ibh_json_close(json, '}');
+    return ibh_json_finish(json);
+}
+
 static char *error(int status, const char *message)
 {
     IbhJson *json = ibh_json_new();
@@ -163,4 +248,5 @@ static char *error(int status, const char *message)
     return ibh_json_finish(json);
 }
 
-const IbhWriter ibh_json_writer = {.show = check, .check = check, .plan = plan, .change = change, .error = error};
+const IbhWriter ibh_json_writer = {
+    .show = check, .check = check, .plan = plan, .change = change, .probe = probe, .error = error};

@@ -1,7 +1,6 @@
 #include "report.h"
 
 #include "spread.h"
-#include "want.h"
 
 #include <string.h>
 
@@ -77,19 +76,9 @@ static const char *link_state(const IbhLink *link)
 /* How many of the wanted rules stand. */
 static char *count_rules(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
-    guint found = 0;
+    guint wanted, found = ibh_report_rules(rails, nic, &wanted);
 
-    for (guint i = 0; i < wanted->len; i++) {
-        for (guint j = 0; j < rails->snapshot->rules->len; j++) {
-            if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i),
-                                 &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
-                found++;
-                break;
-            }
-        }
-    }
-    return g_strdup_printf("%u/%u", found, wanted->len);
+    return g_strdup_printf("%u/%u", found, wanted);
 }
 
 static char *describe_sysctls(const IbhNic *nic)
@@ -306,12 +295,46 @@ static void put_nothing(GString *out, const IbhReport *report, const IbhStyle *s
              "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists what there is)");
 }
 
+/* So that silence is never ambiguous. */
+static void put_checked(GString *out, const IbhReport *report, const IbhStyle *style)
+{
+    g_autoptr(GPtrArray) lines = ibh_report_checked(report);
+
+    for (guint i = 0; i < lines->len; i++) {
+        putf(out, style, NULL, "checked: %s", (const char *)g_ptr_array_index(lines, i));
+        g_string_append_c(out, '\n');
+    }
+}
+
 /* ---- the actions ---- */
 
-static char *show(const IbhReport *report, const IbhStyle *style)
+/* Neither links nor addresses, rules or routes are in a captured tree. */
+static char *show_captured(const IbhReport *report, const IbhStyle *style, gboolean checked)
 {
     GString *out = g_string_new(NULL);
 
+    put_findings(out, report, style);
+    if (checked)
+        put_checked(out, report, style);
+    if (!style->quiet) {
+        putf(out, style, NULL, "captured: ");
+        if (ibh_check_is_ok(report->findings, NULL))
+            put(out, style, GREEN, "ok");
+        else
+            put(out, style, RED, "not ok");
+        put_line(out, style, NULL,
+                 ": only RDMA ports and their interfaces were judged; rules, routes and sysctls are not in it");
+    }
+    return g_string_free(out, FALSE);
+}
+
+static char *show(const IbhReport *report, const IbhStyle *style)
+{
+    GString *out = NULL;
+
+    if (report->captured)
+        return show_captured(report, style, !style->quiet);
+    out = g_string_new(NULL);
     put_table(out, report, style);
     if (!style->quiet)
         put_reasons(out, report, style, "", TRUE);
@@ -322,14 +345,21 @@ static char *show(const IbhReport *report, const IbhStyle *style)
     if (report->findings->len)
         g_string_append_c(out, '\n');
     put_findings(out, report, style);
+    if (style->verbose)
+        put_checked(out, report, style);
     return g_string_free(out, FALSE);
 }
 
 static char *check(const IbhReport *report, const IbhStyle *style)
 {
-    GString *out = g_string_new(NULL);
+    GString *out = NULL;
 
+    if (report->captured)
+        return show_captured(report, style, style->verbose);
+    out = g_string_new(NULL);
     put_findings(out, report, style);
+    if (style->verbose)
+        put_checked(out, report, style);
     if (!style->quiet)
         put_ok_rails(out, report, style);
     if (style->verbose)
@@ -389,6 +419,283 @@ static char *change(const IbhReport *report, const IbhStyle *style)
     return g_string_free(out, FALSE);
 }
 
+/* ---- --probe ---- */
+
+#define MATRIX_PEERS 16  /* up to so many, each is a column */
+#define MATRIX_WIDTH 100 /* where the columns' addresses would make it wider, they are numbered */
+
+static const char *fault_color(const IbhProbePair *pair)
+{
+    return !pair->faults ? GREEN : pair->faults & ~(1u << IBH_PROBE_FLUX | 1u << IBH_PROBE_PEER_SENDER) ? RED : YELLOW;
+}
+
+static const char *link_name(const IbhProbe *probe, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
+
+    return link ? link->name : "?";
+}
+
+static gboolean has_fault(const IbhProbePair *pair, IbhProbeFault fault)
+{
+    return (pair->faults & 1u << fault) != 0;
+}
+
+/* "0.12", "lost 1/3", "0.12 reply by ib0": what a matrix has room for. */
+static char *describe_pair(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    GString *text = g_string_new(NULL);
+
+    if (pair->rtt >= 0)
+        g_string_append_printf(text, "%d.%02d ", (int)(pair->rtt / 1000), (int)(pair->rtt % 1000 / 10));
+    if (has_fault(pair, IBH_PROBE_UNSENT))
+        g_string_append(text, "not sent ");
+    if (has_fault(pair, IBH_PROBE_LOST))
+        g_string_append_printf(text, "lost %d/%d ", pair->sent - pair->received, pair->sent);
+    if (has_fault(pair, IBH_PROBE_DROPPED))
+        g_string_append_printf(text, "dropped from %s ", link_name(probe, pair->reply_ifindex));
+    else if (has_fault(pair, IBH_PROBE_REPLY))
+        g_string_append_printf(text, "reply by %s ", link_name(probe, pair->reply_ifindex));
+    if (has_fault(pair, IBH_PROBE_ROUTE))
+        g_string_append_printf(text, "leaves by %s ", pair->route.error ? "no NIC" : link_name(probe, pair->route.oif));
+    if (has_fault(pair, IBH_PROBE_FLUX))
+        g_string_append(text, "flux ");
+    else if (has_fault(pair, IBH_PROBE_PEER_SENDER))
+        g_string_append(text, "peer's NICs ");
+    g_string_truncate(text, text->len - 1);
+    return g_string_free(text, FALSE);
+}
+
+/* Cells of equal width per column; the first row is the heading. */
+typedef struct {
+    guint rows, columns;
+    char **cells; /* row by row */
+    const char **colors;
+} Grid;
+
+static void grid_set(Grid *grid, guint row, guint column, char *text, const char *color)
+{
+    grid->cells[row * grid->columns + column] = ibh_report_clean(text);
+    grid->colors[row * grid->columns + column] = color;
+    g_free(text);
+}
+
+static guint grid_width(const Grid *grid, guint column)
+{
+    glong width = 0;
+
+    for (guint row = 0; row < grid->rows; row++)
+        width = MAX(width, g_utf8_strlen(grid->cells[row * grid->columns + column], -1));
+    return (guint)width;
+}
+
+static void put_grid(GString *out, const IbhStyle *style, const Grid *grid)
+{
+    for (guint row = 0; row < grid->rows; row++) {
+        for (guint column = 0; column < grid->columns; column++) {
+            const char *cell = grid->cells[row * grid->columns + column];
+            int pad = (int)grid_width(grid, column) - (int)g_utf8_strlen(cell, -1) + 2;
+
+            put(out, style, row ? grid->colors[row * grid->columns + column] : BOLD, cell);
+            if (column + 1 < grid->columns)
+                g_string_append_printf(out, "%*s", pad, "");
+        }
+        g_string_append_c(out, '\n');
+    }
+}
+
+/* Each row is a source: a rail, and its address towards these peers. */
+static void fill_matrix(Grid *grid, const IbhProbe *probe)
+{
+    char ip[IBH_IP_STRLEN];
+
+    grid_set(grid, 0, 0, g_strdup("RAIL"), NULL);
+    grid_set(grid, 0, 1, g_strdup("SOURCE"), NULL);
+    for (guint i = 0; i < probe->peers->len; i++)
+        grid_set(grid, 0, i + 2, g_strdup(ibh_ip_format(&g_array_index(probe->peers, IbhIp, i), ip)), NULL);
+    for (guint row = 1; row < grid->rows; row++) {
+        const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, row - 1);
+
+        grid_set(grid, row, 0, g_strdup(source->nic->link->name), NULL);
+        grid_set(grid, row, 1, g_strdup(ibh_ip_format(&source->ip, ip)), NULL);
+        for (guint i = 0; i < probe->peers->len; i++) {
+            const IbhProbePair *pair = ibh_probe_find(probe, source->nic, i);
+
+            if (pair && pair->source == row - 1)
+                grid_set(grid, row, i + 2, describe_pair(probe, pair), fault_color(pair));
+            else
+                grid_set(grid, row, i + 2, g_strdup("-"), NULL);
+        }
+    }
+}
+
+/* Whether the columns had to be numbered: then the list below says who is who. */
+static gboolean put_matrix(GString *out, const IbhProbe *probe, const IbhStyle *style)
+{
+    Grid grid = {.rows = probe->sources->len + 1, .columns = probe->peers->len + 2};
+    guint width = 0;
+
+    grid.cells = g_new0(char *, grid.rows *grid.columns + 1);
+    grid.colors = g_new0(const char *, grid.rows *grid.columns);
+    fill_matrix(&grid, probe);
+    for (guint column = 0; column < grid.columns; column++)
+        width += grid_width(&grid, column) + 2;
+    for (guint i = 0; width > MATRIX_WIDTH && i < probe->peers->len; i++) {
+        g_free(grid.cells[i + 2]);
+        grid.cells[i + 2] = g_strdup_printf("[%u]", i + 1);
+    }
+    put_grid(out, style, &grid);
+    put_line(out, style, NULL, "the shortest round trip in ms");
+    g_strfreev(grid.cells);
+    g_free((gpointer)(guintptr)grid.colors);
+    return width > MATRIX_WIDTH;
+}
+
+static gboolean same_lladdr(const IbhProbePair *a, const IbhProbePair *b)
+{
+    return a->lladdr_len == b->lladdr_len && memcmp(a->lladdr, b->lladdr, a->lladdr_len) == 0;
+}
+
+/* How many rails know another hardware address of this peer than the first that knows one. */
+static guint count_lladdrs(const IbhProbe *probe, guint peer, const IbhProbePair **ret_first)
+{
+    guint others = 0;
+
+    *ret_first = NULL;
+    for (guint i = 0; i < probe->nics->len; i++) {
+        const IbhProbePair *pair = ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer);
+
+        if (!pair || !pair->lladdr_len)
+            continue;
+        *ret_first = *ret_first ? *ret_first : pair;
+        others += same_lladdr(*ret_first, pair) ? 0 : 1;
+    }
+    return *ret_first ? others + 1 : 0;
+}
+
+/* " 02:00:00:00:10:00", or each rail's. */
+static void put_lladdrs(GString *out, const IbhProbe *probe, const IbhStyle *style, guint peer)
+{
+    const IbhProbePair *first;
+    guint count = count_lladdrs(probe, peer, &first);
+
+    for (guint i = 0; i < probe->nics->len; i++) {
+        const IbhProbePair *pair = ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer);
+        g_autofree char *lladdr = pair ? ibh_report_lladdr(pair->lladdr, pair->lladdr_len) : NULL;
+
+        if (pair && count > 1)
+            putf(out, style, NULL, " %s: %s", ibh_probe_source(probe, pair)->nic->link->name,
+                 pair->lladdr_len ? lladdr : "-");
+        else if (pair && pair == first)
+            putf(out, style, NULL, " %s", lladdr);
+        else if (pair && !first) {
+            put(out, style, NULL, pair->on_link ? " unknown" : " through a gateway");
+            return;
+        }
+    }
+}
+
+static void put_peers(GString *out, const IbhProbe *probe, const IbhStyle *style, gboolean numbered)
+{
+    char ip[IBH_IP_STRLEN];
+
+    g_string_append(out, "\nhardware addresses\n");
+    for (guint peer = 0; peer < probe->peers->len; peer++) {
+        if (numbered)
+            g_string_append_printf(out, "[%u] ", peer + 1);
+        putf(out, style, NULL, "%s", ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip));
+        put_lladdrs(out, probe, style, peer);
+        g_string_append_c(out, '\n');
+    }
+}
+
+/* Of many peers, a line for each with a problem (`verbose`: for each). */
+static void put_list(GString *out, const IbhProbe *probe, const IbhStyle *style)
+{
+    const IbhProbePair *before = NULL;
+
+    for (guint i = 0; i < probe->pairs->len; i++) {
+        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
+        g_autofree char *text = NULL;
+        char ip[IBH_IP_STRLEN];
+
+        if (!pair->faults && !style->verbose)
+            continue;
+        text = describe_pair(probe, pair);
+        if (before)
+            g_string_append_c(out, before->peer == pair->peer ? ',' : '\n');
+        if (!before || before->peer != pair->peer)
+            putf(out, style, NULL, "%s:", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+        putf(out, style, NULL, " %s ", ibh_probe_source(probe, pair)->nic->link->name);
+        put(out, style, fault_color(pair), text);
+        before = pair;
+    }
+    if (before)
+        g_string_append_c(out, '\n');
+}
+
+/* "ib0 172.16.34.1: 198 of 200 peers ok, 594 of 600 replies, 0.05 to 1.20 ms" */
+static void put_summary(GString *out, const IbhProbe *probe, const IbhStyle *style, guint source)
+{
+    const IbhProbeSource *from = &g_array_index(probe->sources, IbhProbeSource, source);
+    guint peers = 0, good = 0, sent = 0, received = 0;
+    gint64 least = G_MAXINT64, most = 0;
+    char ip[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < probe->pairs->len; i++) {
+        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
+
+        if (pair->source != source)
+            continue;
+        peers++;
+        good += !pair->faults;
+        sent += (guint)pair->sent;
+        received += (guint)pair->received;
+        least = pair->rtt >= 0 ? MIN(least, pair->rtt) : least;
+        most = MAX(most, pair->rtt);
+    }
+    putf(out, style, NULL, "%s %s: ", from->nic->link->name, ibh_ip_format(&from->ip, ip));
+    putf(out, style, good == peers ? GREEN : RED, "%u of %u peers ok", good, peers);
+    putf(out, style, NULL, ", %u of %u replies", received, sent);
+    if (received)
+        putf(out, style, NULL, ", %.2f to %.2f ms", (double)least / 1000, (double)most / 1000);
+    g_string_append_c(out, '\n');
+}
+
+static void put_own(GString *out, const IbhProbe *probe, const IbhStyle *style)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (!probe->own->len)
+        return;
+    put(out, style, NULL, "left out, as addresses of this host:");
+    for (guint i = 0; i < probe->own->len; i++)
+        putf(out, style, NULL, " %s", ibh_ip_format(&g_array_index(probe->own, IbhIp, i), ip));
+    g_string_append_c(out, '\n');
+}
+
+static char *probe(const IbhReport *report, const IbhStyle *style)
+{
+    const IbhProbe *what = report->probe;
+    GString *out = g_string_new(NULL);
+
+    if (!style->quiet && what->pairs->len && what->peers->len <= MATRIX_PEERS) {
+        put_peers(out, what, style, put_matrix(out, what, style));
+    } else if (what->pairs->len && what->peers->len > MATRIX_PEERS) {
+        put_list(out, what, style);
+        for (guint i = 0; !style->quiet && i < what->sources->len; i++)
+            put_summary(out, what, style, i);
+    }
+    if (!style->quiet)
+        put_own(out, what, style);
+    if (report->findings->len && out->len)
+        g_string_append_c(out, '\n');
+    put_findings(out, report, style);
+    if (!style->quiet && !what->nics->len)
+        put_nothing(out, report, style);
+    return g_string_free(out, FALSE);
+}
+
 static char *error(int status, const char *message)
 {
     g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
@@ -403,4 +710,5 @@ static char *error(int status, const char *message)
     return g_string_free(out, FALSE);
 }
 
-const IbhWriter ibh_text_writer = {.show = show, .check = check, .plan = plan, .change = change, .error = error};
+const IbhWriter ibh_text_writer = {
+    .show = show, .check = check, .plan = plan, .change = change, .probe = probe, .error = error};

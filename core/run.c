@@ -2,10 +2,13 @@
 
 #include "announce.h"
 #include "caps.h"
+#include "capture.h"
 #include "confirm.h"
+#include "fabric_read.h"
 #include "files.h"
 #include "host.h"
 #include "manager.h"
+#include "probe_io.h"
 #include "render.h"
 #include "report.h"
 #include "snapshot.h"
@@ -35,11 +38,13 @@ typedef struct {
 
     IbhConfig *config;
     gboolean bad_config; /* and the defaults stand in for it */
+    gboolean refused;    /* by the kernel: some operation */
     IbhNetlink *netlink;
     IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
     IbhState *on_file; /* what is remembered, before anything of it was forgotten */
     IbhSnapshot *snapshot;
     IbhRails *rails;
+    IbhFabric *fabric; /* --show, --check */
     IbhAnnouncer announcer;
     gboolean announced; /* just now: peers may still send to the other NIC */
 } Run;
@@ -481,6 +486,7 @@ static int run_change(Run *run)
         (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
     for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
         run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
+    run->refused = outcome->errors->len > 0;
     report.done = outcome->done;
     report.errors = outcome->errors;
     text = run->writer->change(&report, &run->style);
@@ -540,6 +546,28 @@ static gboolean ask_kernel(Run *run, GArray *questions, GError **error)
     return TRUE;
 }
 
+static void warn_of_problem(Run *run, const IbhTree *tree)
+{
+    g_autofree char *text = NULL;
+
+    if (!tree->problem)
+        return;
+    text = g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree->sys,
+                           g_strerror(tree->problem));
+    warn(run, text);
+}
+
+static void look_at_fabric(Run *run)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, run->options->sysfs);
+    run->fabric = ibh_fabric_read(&tree, run->snapshot->links);
+    warn_of_problem(run, &tree);
+    ibh_fabric_use_rails(run->fabric, run->rails);
+    run->snapshot->fabric = run->fabric;
+}
+
 static int run_check(Run *run)
 {
     g_autoptr(IbhPlan) plan = make_plan(run);
@@ -553,6 +581,8 @@ static int run_check(Run *run)
     if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
         !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
         return fail(run, IBH_EXIT_SYSTEM, error);
+    look_at_fabric(run);
+    report.questions = questions;
     ibh_host_read_scripts(run->options->sysfs, run->snapshot);
     ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
     report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
@@ -577,6 +607,93 @@ static int run_render(Run *run)
     return IBH_EXIT_OK;
 }
 
+/* ---- archives of other hosts ---- */
+
+static int run_capture(Run *run)
+{
+    g_auto(IbhCaptured) captured = {0};
+    g_autoptr(GError) error = NULL;
+    const char *file = run->options->capture;
+    g_autofree char *word = ibh_shell_word(file), *shown = ibh_report_clean(word);
+
+    if (!ibh_capture(run->options->sysfs, file, &captured, &error))
+        return fail(run, g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_EXIST) ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM,
+                    error);
+    if (run->writer == &ibh_json_writer)
+        g_string_append_printf(run->out, "{\"ok\":true,\"files\":%u}", captured.files);
+    else if (!run->style.quiet)
+        g_string_append_printf(run->out, "captured %u files; elsewhere: tar xf %s; ib-hook --check --sysfs %s\n",
+                               captured.files, shown, captured.directory);
+    return IBH_EXIT_OK;
+}
+
+static gboolean check_captured_names(const Run *run, GError **error)
+{
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (!ibh_fabric_nic(run->fabric, run->only[i])) {
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "--iface %s: there is no such RDMA interface in the captured tree; ib-hook --show --sysfs %s "
+                        "lists them",
+                        run->only[i], run->options->sysfs);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+/* Another host's links, addresses and routes are not here, and ours are not its: only its ports are judged. */
+static int run_captured(Run *run, IbhTree *tree)
+{
+    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    IbhReport report = {.only = run->only, .findings = findings, .captured = TRUE};
+    gboolean show = run->options->action == IBH_ACTION_SHOW;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+
+    if (!show && run->options->action != IBH_ACTION_CHECK) {
+        g_set_error(&error, IBH_CONFIG_ERROR, 0, "--sysfs %s: a captured tree is for --show and --check only",
+                    run->options->sysfs);
+        return fail(run, IBH_EXIT_USAGE, error);
+    }
+    run->fabric = ibh_fabric_read_captured(tree, &error);
+    if (!run->fabric)
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    warn_of_problem(run, tree);
+    if (!check_captured_names(run, &error))
+        return fail(run, IBH_EXIT_USAGE, error);
+    run->config = ibh_config_new();
+    run->snapshot = ibh_snapshot_new();
+    run->snapshot->fabric = run->fabric;
+    run->rails = ibh_rails_find(run->config, run->snapshot, TRUE, &error);
+    if (!run->rails)
+        return fail(run, IBH_EXIT_USAGE, error);
+    ibh_fabric_judge(run->fabric, run->only, findings, NULL);
+    report.rails = run->rails;
+    text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
+    g_string_append(run->out, text);
+    return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
+/* ---- probing ---- */
+
+static int run_probe(Run *run)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(IbhProbe) probe = ibh_probe_new(run->rails, run->options, &error);
+    IbhReport report = {.rails = run->rails, .only = run->only, .probe = probe};
+    g_autofree char *text = NULL;
+
+    if (!probe)
+        return fail(run, IBH_EXIT_USAGE, error);
+    if (probe->pairs->len && !ibh_probe_run(probe, run->netlink, !run->style.quiet && isatty(STDERR_FILENO), &error))
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_probe_judge(probe);
+    report.findings = probe->findings;
+    text = run->writer->probe(&report, &run->style);
+    g_string_append(run->out, text);
+    return ibh_check_is_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
 /* ---- the pipeline ---- */
 
 static int run_action(Run *run)
@@ -593,6 +710,8 @@ static int run_action(Run *run)
         return run_plan(run);
     case IBH_ACTION_RENDER:
         return run_render(run);
+    case IBH_ACTION_PROBE:
+        return run_probe(run);
     default:
         return run_check(run);
     }
@@ -618,7 +737,13 @@ static gboolean configure(Run *run, GError **error)
 static int pipeline(Run *run)
 {
     g_autoptr(GError) error = NULL;
+    g_auto(IbhTree) tree = {0};
 
+    if (run->options->action == IBH_ACTION_CAPTURE)
+        return run_capture(run);
+    ibh_tree_open(&tree, run->options->sysfs);
+    if (tree.captured)
+        return run_captured(run, &tree);
     if (!configure(run, &error))
         return fail(run, IBH_EXIT_USAGE, error);
     if (!check_privileges(run, &error))
@@ -648,6 +773,7 @@ static int run_all(Run *run)
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
+    ibh_fabric_free(run->fabric);
     ibh_state_free(run->on_file);
     ibh_store_close(run->store);
     ibh_netlink_close(run->netlink);
@@ -674,13 +800,30 @@ void ibh_reconcile_clear(IbhReconcile *how)
     how->port = 0;
 }
 
-int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+static int reconcile(IbhReconcile *how, GString *out, GString *warnings, gboolean *refused)
 {
     const IbhOptions options = {.action = IBH_ACTION_APPLY,
                                 .config = (char *)(guintptr)how->config,
                                 .sysfs = (char *)(guintptr)(how->sysfs ? how->sysfs : "/sys")};
     Run run = {.options = &options, .how = how, .writer = &ibh_log_writer, .out = out, .warnings = warnings};
+    int status;
 
     ibh_reconcile_clear(how);
-    return run_all(&run);
+    status = run_all(&run);
+    *refused = run.refused;
+    return status;
+}
+
+/* An address that its manager takes away while a plan runs makes the kernel refuse a route: whether it is an error, a
+ * second look says. */
+int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+{
+    const gsize before = warnings->len;
+    gboolean refused = FALSE;
+    int status = reconcile(how, out, warnings, &refused);
+
+    if (!refused)
+        return status;
+    g_string_truncate(warnings, before);
+    return reconcile(how, out, warnings, &refused);
 }

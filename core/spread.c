@@ -271,6 +271,17 @@ static gboolean is_before_rails(const IbhRails *rails, const IbhRule *rule)
     return ibh_rule_is_spread(rule) && rule->priority <= rails->priority + 2 * IBH_PRIORITY_STEP;
 }
 
+static gboolean moves_back(const IbhRails *rails)
+{
+    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
+
+        if (is_before_rails(rails, rule) && rule->table == IBH_TABLE_SPREAD)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* From the last: what leads to the rails goes before what keeps bridges from them. */
 static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails, const GArray *wanted)
 {
@@ -282,7 +293,7 @@ static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRail
     for (guint i = snapshot->rules->len; i-- > 0;) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
-        if (!ibh_rule_is_spread(rule) || (rails && is_before_rails(rails, rule)))
+        if (!ibh_rule_is_spread(rule) || (rails && moves_back(rails) && is_before_rails(rails, rule)))
             continue;
         if (!kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
             kept[0] = TRUE;
@@ -304,15 +315,6 @@ static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray
         if (ibh_route_is_spread(route) && (route->type == RTN_THROW) == throws && !keep)
             emit_route(plan, snapshot, IBH_OP_ROUTE_DEL, route, NULL, g_strdup("this subnet is not spread (any more)"));
     }
-}
-
-static gboolean moves_back(const IbhRails *rails)
-{
-    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
-        if (is_before_rails(rails, &g_array_index(rails->snapshot->rules, IbhRule, i)))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* Routes, without what is not spread any more, then the rules that lead to them; the other way round when all go. */
@@ -360,20 +362,22 @@ static gboolean has_part(const IbhSnapshot *snapshot, const IbhNic *nic)
     return FALSE;
 }
 
-/* A NIC that is no rail any more has part in it: when its own rules have gone, what it sends would follow the spread.
- */
+/* A NIC that is no rail any more has part in it, and a rail needs its table: when its own rules have gone for that,
+ * what it sends would follow the spread. */
 static gboolean loses_member(const IbhRails *rails)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
+    gboolean leads = FALSE, loses = FALSE;
 
     for (guint i = 0; i < snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
         const IbhNic *nic = ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
+        const IbhNic *next = ibh_rails_nic_by_table(rails, rule->table);
 
-        if (nic && nic->status != IBH_NIC_RAIL && has_part(snapshot, nic))
-            return TRUE;
+        leads |= ibh_rule_is_spread(rule) && rule->table == IBH_TABLE_SPREAD;
+        loses |= nic && nic->status != IBH_NIC_RAIL && next && next->status == IBH_NIC_RAIL && has_part(snapshot, nic);
     }
-    return FALSE;
+    return leads && loses;
 }
 
 gboolean ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)

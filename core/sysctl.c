@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define CONF "/proc/sys/net/ipv4/conf"
@@ -50,6 +51,16 @@ int ibh_sysctl_read_hash_policy(void)
 
     (void)read_number("/proc/sys/net/ipv4/fib_multipath_hash_policy", &policy); /* for --show alone */
     return policy;
+}
+
+int ibh_sysctl_read_neighbour_limit(int family)
+{
+    int limit;
+
+    (void)read_number(family == AF_INET6 ? "/proc/sys/net/ipv6/neigh/default/gc_thresh3"
+                                         : "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
+                      &limit);
+    return limit;
 }
 
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error)

@@ -1,83 +1,22 @@
 #include "sysfs.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The default GIDs of the port's own netdev, or of the bond above it, come first; the rest of the table (rxe lists
  * 1,024 entries) holds the same netdevs again, and VLANs, which are found by the link they are stacked on. */
 #define N_NDEVS 8
 
-typedef struct {
-    const char *root;
-    int problem; /* errno of what could not be read, though it may be there: 0, nothing */
-} Tree;
-
 /* One port of an RDMA device. */
 typedef struct {
-    Tree *tree;
+    IbhTree *tree;
     const char *device; /* "mlx5_1" */
     const char *port;   /* "1" */
     guint8 gid[16];     /* the first of its table */
     gboolean has_gid;
     GPtrArray *ndevs; /* char *: netdevs that its GID table names */
 } Port;
-
-/* A NIC whose device is not seen for a moment would be no rail any more: only what is not there is absent. */
-static void note_problem(Tree *tree, int problem)
-{
-    if (!tree->problem && (problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == EINTR))
-        tree->problem = problem;
-}
-
-/* The first line of a small file, without its newline; "" where there is none, or the device has no answer. */
-static void read_line(Tree *tree, const char *path, char *line, gsize size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    gssize n = fd < 0 ? -1 : read(fd, line, size - 1);
-
-    if (n < 0)
-        note_problem(tree, errno);
-    if (fd >= 0)
-        close(fd);
-    line[n > 0 ? n : 0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-}
-
-G_GNUC_PRINTF(4, 5) static void read_attribute(Tree *tree, char *line, gsize size, const char *format, ...)
-{
-    g_autofree char *path = NULL;
-    va_list args;
-
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
-    read_line(tree, path, line, size);
-}
-
-static GPtrArray *list_directory(Tree *tree, const char *path)
-{
-    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    DIR *dir = opendir(path);
-    const struct dirent *entry;
-
-    if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
-        tree->problem = errno;
-    if (!dir)
-        return names;
-    while (errno = 0, (entry = readdir(dir))) {
-        if (entry->d_name[0] != '.')
-            g_ptr_array_add(names, g_strdup(entry->d_name));
-    }
-    if (errno)
-        tree->problem = errno; /* there are more, and nobody knows which */
-    closedir(dir);
-    return names;
-}
 
 /* ---- what a port says ---- */
 
@@ -86,8 +25,8 @@ static gboolean read_gid(const Port *port, int index, guint8 *gid)
     char text[64];
     IbhIp ip;
 
-    read_attribute(port->tree, text, sizeof text, "%s/class/infiniband/%s/ports/%s/gids/%d", port->tree->root,
-                   port->device, port->port, index);
+    ibh_tree_line(port->tree, text, sizeof text, "sys/class/infiniband/%s/ports/%s/gids/%d", port->device, port->port,
+                  index);
     if (!strchr(text, ':') || !ibh_ip_parse(text, &ip)) /* written like an IPv6 address */
         return FALSE;
     memcpy(gid, ip.bytes, sizeof port->gid);
@@ -96,8 +35,8 @@ static gboolean read_gid(const Port *port, int index, guint8 *gid)
 
 static void read_ndev(const Port *port, int index, char *name, gsize size)
 {
-    read_attribute(port->tree, name, size, "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->tree->root,
-                   port->device, port->port, index);
+    ibh_tree_line(port->tree, name, size, "sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->device,
+                  port->port, index);
 }
 
 static void read_ndevs(Port *port)
@@ -115,10 +54,7 @@ static void read_ndevs(Port *port)
 
 static gboolean is_of_device(const Port *port, const char *iface)
 {
-    g_autofree char *path =
-        g_strdup_printf("%s/class/infiniband/%s/device/net/%s", port->tree->root, port->device, iface);
-
-    return access(path, F_OK) == 0;
+    return ibh_tree_has(port->tree, "sys/class/infiniband/%s/device/net/%s", port->device, iface);
 }
 
 /* Several ports may share one device (mlx4): dev_port counts from 0. */
@@ -126,7 +62,7 @@ static gboolean is_of_port(const Port *port, const char *iface)
 {
     char dev_port[16];
 
-    read_attribute(port->tree, dev_port, sizeof dev_port, "%s/class/net/%s/dev_port", port->tree->root, iface);
+    ibh_tree_line(port->tree, dev_port, sizeof dev_port, "sys/class/net/%s/dev_port", iface);
     return !dev_port[0] || atoi(dev_port) + 1 == atoi(port->port);
 }
 
@@ -200,23 +136,19 @@ static void find_links_of_port(const Port *port, GArray *links)
     }
 }
 
-static void find_virtual_functions(const char *root, GArray *links)
+static void find_virtual_functions(IbhTree *tree, GArray *links)
 {
     for (guint i = 0; i < links->len; i++) {
         IbhLink *link = &g_array_index(links, IbhLink, i);
-        g_autofree char *path = NULL;
 
-        if (!link->rdma[0] && link->type != ARPHRD_INFINIBAND)
-            continue;
-        path = g_strdup_printf("%s/class/net/%s/device/physfn", root, link->name);
-        link->vf = access(path, F_OK) == 0;
+        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
+            link->vf = ibh_tree_has(tree, "sys/class/net/%s/device/physfn", link->name);
     }
 }
 
-static void find_links_of_device(Tree *tree, const char *device, GArray *links)
+static void find_links_of_device(IbhTree *tree, const char *device, GArray *links)
 {
-    g_autofree char *path = g_strdup_printf("%s/class/infiniband/%s/ports", tree->root, device);
-    g_autoptr(GPtrArray) ports = list_directory(tree, path);
+    g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
 
     for (guint i = 0; i < ports->len; i++) {
         g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
@@ -228,19 +160,25 @@ static void find_links_of_device(Tree *tree, const char *device, GArray *links)
     }
 }
 
-gboolean ibh_sysfs_find_rdma(const char *root, GArray *links, GError **error)
+gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
 {
-    Tree tree = {.root = root};
-    g_autofree char *path = g_strdup_printf("%s/class/infiniband", root);
-    g_autoptr(GPtrArray) devices = list_directory(&tree, path);
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
 
     for (guint i = 0; i < devices->len; i++)
-        find_links_of_device(&tree, g_ptr_array_index(devices, i), links);
-    find_virtual_functions(root, links);
-    if (!tree.problem)
+        find_links_of_device(tree, g_ptr_array_index(devices, i), links);
+    find_virtual_functions(tree, links);
+    if (!tree->problem)
         return TRUE;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(tree.problem),
-                "%s cannot be read: %s; which NICs have RDMA is not known, so nothing was changed", path,
-                g_strerror(tree.problem));
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(tree->problem),
+                "%s/class/infiniband cannot be read: %s; which NICs have RDMA is not known, so nothing was changed",
+                tree->sys, g_strerror(tree->problem));
     return FALSE;
+}
+
+gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, sysfs);
+    return ibh_sysfs_find_rdma_in(&tree, links, error);
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "model.h"
+#include "tree.h"
 
-/* Fills in `rdma` and `vf` of the links. `root` stands for /sys. No such tree: no RDMA, no error. */
-gboolean ibh_sysfs_find_rdma(const char *root, GArray *links, GError **error);
+/* Fills in `rdma` and `vf` of the links. `sysfs` stands for /sys. No such tree: no RDMA, no error. */
+gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error);
+gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error);

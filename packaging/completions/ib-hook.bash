@@ -14,7 +14,7 @@ _ib_hook() {
         --family) words="4 6" ;;
         --render) words="iproute2 netplan networkd nm-keyfile nmcli ifupdown ifcfg sysctl rt_tables udev" ;;
         --color) words="auto always never" ;;
-        --config)
+        --config | --capture)
             compopt -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
@@ -25,8 +25,8 @@ _ib_hook() {
             return
             ;;
         *)
-            words="--show --check --plan --apply --confirm --undo --render --watch --version --help
-                --iface --json --format --hook --install --config --sysfs --family --verbose --quiet --color"
+            words="--show --check --plan --apply --confirm --undo --render --watch --probe --capture --version --help
+                --iface --json --format --hook --install --count --interval --timeout --config --sysfs --family --verbose --quiet --color"
             ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

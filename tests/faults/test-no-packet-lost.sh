@@ -10,7 +10,7 @@ journal_start
 
 # What this machine carries while nothing changes: up to 10,000 packets/s over both rails, in four streams.
 for RATE in 2500 1250 600 300; do
-    traffic_start $RATE
+    traffic_start
     many() { [ "$(find $work -name 'started.*' | wc -l)" = 6 ] && sleep 1; }
     wait_until 5 many
     traffic_stop
@@ -25,7 +25,7 @@ for arp in auto strict; do
 arp=$arp
 main=$main")
         peer_holds_wrong_mac
-        traffic_start "$RATE"
+        traffic_start
         peer_holds_wrong_mac
         hook B --config "$file" --apply >/dev/null
         wait_until 2 both_learned_right

@@ -161,7 +161,7 @@ vm_file() { # NAME SOURCE:PLACE
 
 vm_lives() { # NAME
     kill -0 "${vm_pid[$1]}" 2>/dev/null ||
-        fail "the virtual machine $1 has ended" "$(tail -n 5 "$consoles/$1.qemu" "$consoles/$1.log" 2>/dev/null)"
+        fail "the virtual machine $1 has ended" "$(tail -n 5 "$consoles/$1.qemu" "$consoles/$1.log" 2>/dev/null || true)"
 }
 
 # The third byte of the addresses as in the documents: A is 172.16.16.x, B is 172.16.34.x.
@@ -191,7 +191,7 @@ vm_answer() {
             line+=$part
             vm_lives "$1"
             polls=$((polls - 1))
-            [ $polls -gt 0 ] || fail "the virtual machine $1 did not answer within $2 s" "$(tail -n 5 "$consoles/$1.log")"
+            [ $polls -gt 0 ] || fail "the virtual machine $1 did not answer within $2 s" "$(tail -n 5 "$consoles/$1.log" 2>/dev/null || true)"
         fi
     done
 }

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
-for host in A B; do hook $host --apply >/dev/null; done
+for host in A B; do sysctl_set $host ib0 ib1 arp_filter=1; done # only ib0 answers, for both: no chance in it
 
 size=8388608
 vm B "modprobe -a nfsd rpcrdma
@@ -14,13 +14,18 @@ vm B "modprobe -a nfsd rpcrdma
     echo Y >/proc/fs/nfsd/v4_end_grace # or it makes clients wait for 90 s
     grep -q rdma /proc/fs/nfsd/portlist" || fail "the NFS server starts"
 sum=$(vm B 'md5sum </run/export/file')
-vm A "modprobe -a nfsv4 rpcrdma"
+vm A "modprobe -a nfsv4 rpcrdma; mkdir -p /mnt"
+
+mount_it="mount.nfs $(address B 1):/ /mnt -o vers=4.2,proto=rdma,port=20049"
+expect_equal "before: it cannot be mounted from the second NIC" 137 \
+    "$(vm A "timeout -s KILL 4 $mount_it 2>/dev/null; echo \$?" | tail -n 1)"
+for host in A B; do hook $host --apply >/dev/null; done
 
 # A mount cannot choose its source. What goes to B's second NIC leaves by the first, or as a route says.
 read_file() { # leaves the NICs that carried it in $way: all that had more than 100 of its 8192 packets
     local a b
     b=$(counters B) a=$(counters A)
-    vm A "mkdir -p /mnt && mount.nfs $(address B 1):/ /mnt -o vers=4.2,proto=rdma,port=20049 || exit 1
+    vm A "timeout -s KILL 20 $mount_it || exit 1
         grep ' /mnt ' /proc/mounts; md5sum </mnt/file; umount /mnt" >"$work/mount" || fail "mount" "$(<"$work/mount")"
     b+=$'\n'$(counters B) a+=$'\n'$(counters A)
     expect_contains "it is mounted over RDMA" "proto=rdma" "$(<"$work/mount")"

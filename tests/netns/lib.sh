@@ -19,6 +19,7 @@ IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
 FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
 HOOKS=$(dirname "$IB_HOOK")/hooks
 LISTEN=$(dirname "$FLOW")/listen
+ECHOES=$(dirname "$FLOW")/echoes
 export IB_HOOK FLOW HOOKS LC_ALL=C
 export PATH="$PATH:/usr/sbin:/sbin"
 
@@ -44,13 +45,15 @@ fi
 [ "$IBH_INSIDE" = root ] && rooted=yes || rooted=no # for tests that need the real root
 : "$rooted"
 
-mount -t tmpfs -o mode=0755 tmpfs /run
-for d in /etc/ib-hook /etc/iproute2; do # what this machine has configured is not under test
-    [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
-done
 work=/run/test
-mkdir -p $work /run/sys
-ip link set lo up
+if [ -z "${IBH_LAB:-}" ]; then # several tests may share a lab: tests/managers boots a system for them
+    mount -t tmpfs -o mode=0755 tmpfs /run
+    for d in /etc/ib-hook /etc/iproute2; do # what this machine has configured is not under test
+        [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
+    done
+    mkdir -p $work /run/sys
+    ip link set lo up
+fi
 
 # ---- assertions ------------------------------------------------------------------------------------
 
@@ -521,7 +524,26 @@ expect_matrix_wrong() { # WHAT
     ok "$1: only $(grep -c ' right: ' <<<"$got" || true) of ten pairs are right"
 }
 
-# traffic_start [RATE]: so many packets/s (500) from each of A's addresses to each of B's, and one TCP connection to each of B's, until
+# capture_echoes HOST NUMBER COMMAND…: the echo requests that leave HOST while it runs, so many: $work/echoes, a line
+# each: time NIC source peer
+capture_echoes() {
+    [ -x "$ECHOES" ] || fail "there is no $ECHOES: run make tools"
+    : >$work/captured
+    nsenter --net="/run/netns/$1" "$ECHOES" >$work/captured &
+    local echoes=$!
+    wait_until 5 grep -q ready $work/captured
+    "${@:3}"
+    wait_until 5 echoes_are "$2"
+    kill $echoes
+    wait $echoes || true
+}
+
+echoes_are() {
+    sed 1d $work/captured >$work/echoes
+    [ "$(wc -l <$work/echoes)" -ge "$1" ]
+}
+
+# traffic_start: RATE packets/s (500) from each of A's addresses to each of B's, and one TCP connection to each of B's, until
 # traffic_stop. Returns once all have had a reply.
 traffic=()
 traffic_start() {
@@ -529,7 +551,7 @@ traffic_start() {
     rm -f $work/stop $work/started.* $work/stream.* $work/tcp.*
     for j in 1 2; do
         for i in 1 2; do
-            flow_on A --from 172.16.16.$i --to 172.16.34.$j --expect-server "ib$((j - 1))" --rate "${1:-500}" \
+            flow_on A --from 172.16.16.$i --to 172.16.34.$j --expect-server "ib$((j - 1))" --rate "${RATE:-500}" \
                 --started $work/started.$i.$j --stop-file $work/stop >$work/stream.$i.$j &
             traffic+=($!)
         done

@@ -392,7 +392,9 @@ static void add_foreign_route(Gen *gen)
         line(gen, "route append %s dev %s table %u metric %u protocol %s", pick_prefix6(gen), pick_nic(gen), table,
              metric, protocol);
     else if (chance(gen, 5)) /* our metric, but not our protocol */
-        line(gen, "route append 8.1.0.0/16 dev %s table %u metric mark protocol static", pick_nic(gen), table);
+        line(gen, "route append 8.1.0.0/16 dev %s table %u metric mark protocol static", pick_nic(gen),
+             table < 900 ? table
+                         : 500); /* in a rail's own table it may stand in the place of a throw, and is refused */
     else if (chance(gen, 15) && table < 900) /* an error route in a rail's own table is that rail's end, by intent */
         line(gen, "route append %s %s table %u metric %u protocol %s", chance(gen, 50) ? "unreachable" : "throw",
              pick_prefix(gen), table, metric, protocol);

@@ -220,6 +220,84 @@ static void test_na_bounds(void **state)
     }
 }
 
+/* ---- who has, and who answers -------------------------------------------------------------------------- */
+
+static void test_request(void **state)
+{
+    static const guint8 MAC[] = {0x0c, 0x42, 0xa1, 0x5e, 0x9f, 0xff};
+    static const guint8 FRAME[] = {0x00, 0x01, 0x08, 0x00, 6,    4,    0x00, 0x01,         /* request */
+                                   0x0c, 0x42, 0xa1, 0x5e, 0x9f, 0xff, 172,  16,   34, 2,  /* sender */
+                                   0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 172,  16,   16, 1}; /* whom */
+    IbhLink link = link_of(ARPHRD_ETHER, MAC, sizeof MAC);
+    IbhIp from = ip_of("172.16.34.2"), whom = ip_of("172.16.16.1"), six = ip_of("fd00::1");
+    guint8 frame[IBH_ARP_MAX];
+
+    (void)state;
+    assert_int_equal(ibh_arp_request(&link, &from, &whom, frame), sizeof FRAME);
+    assert_memory_equal(frame, FRAME, sizeof FRAME);
+    assert_int_equal(ibh_arp_request(&link, &from, &six, frame), 0);
+    assert_int_equal(ibh_arp_request(&link, &six, &whom, frame), 0);
+}
+
+/* A reply with hardware addresses of this size, alone on the heap: a sanitizer sees what is read behind its end. */
+static guint8 *make_reply(guint size, gsize length)
+{
+    g_autofree guint8 *whole = g_malloc0(8 + 2 * (size + 4));
+    guint8 *frame = g_malloc(MAX(length, 1));
+
+    memcpy(whole, (const guint8[]){0, 1, 8, 0, (guint8)size, 4, 0, 2}, 8);
+    memset(whole + 8, 0x42, size);
+    memcpy(whole + 8 + size, (const guint8[]){172, 16, 16, 1}, 4);
+    memcpy(whole + 8 + size + 4 + size, (const guint8[]){172, 16, 34, 2}, 4);
+    memcpy(frame, whole, MIN(length, 8 + 2 * (size + 4)));
+    return frame;
+}
+
+static void test_reply(void **state)
+{
+    static const guint SIZES[] = {6, 20, IBH_LLADDR_MAX};
+    IbhIp from = ip_of("172.16.16.1"), to = ip_of("172.16.34.2");
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(SIZES); i++) {
+        gsize whole = 8 + 2 * (SIZES[i] + 4);
+        IbhArpReply reply = {0};
+
+        for (gsize length = 0; length <= whole; length++) {
+            g_autofree guint8 *frame = make_reply(SIZES[i], length);
+
+            assert_int_equal(ibh_arp_parse_reply(frame, length, &reply), length == whole);
+        }
+        assert_true(ibh_ip_equal(&reply.from, &from) && ibh_ip_equal(&reply.to, &to));
+        assert_int_equal(reply.lladdr_len, SIZES[i]);
+        assert_int_equal(reply.lladdr[0], 0x42);
+        assert_int_equal(reply.lladdr[SIZES[i] - 1], 0x42);
+    }
+}
+
+static void test_no_reply(void **state)
+{
+    static const struct {
+        guint at;
+        guint8 value;
+    } CASES[] = {{2, 0x86}, {3, 0xdd}, {4, 0}, {5, 16}, {6, 1}, {7, 1}, {7, 3}};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        g_autofree guint8 *frame = make_reply(6, 28);
+        IbhArpReply reply;
+
+        frame[CASES[i].at] = CASES[i].value;
+        assert_false(ibh_arp_parse_reply(frame, 28, &reply));
+    }
+    for (guint size = IBH_LLADDR_MAX + 1; size < 256; size++) {
+        g_autofree guint8 *frame = make_reply(size, 8 + 2 * (size + 4));
+        IbhArpReply reply;
+
+        assert_false(ibh_arp_parse_reply(frame, 8 + 2 * (size + 4), &reply));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +310,9 @@ int main(void)
         cmocka_unit_test(test_na_infiniband),
         cmocka_unit_test(test_na_of_nothing),
         cmocka_unit_test(test_na_bounds),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_reply),
+        cmocka_unit_test(test_no_reply),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));

@@ -31,6 +31,21 @@ static void test_empty(void **state)
     check_text(array, "[]");
 }
 
+static void test_thousandths(void **state)
+{
+    IbhJson *json = ibh_json_new();
+
+    (void)state;
+    ibh_json_open(json, NULL, '[');
+    ibh_json_milli(json, NULL, 0);
+    ibh_json_milli(json, NULL, 7);
+    ibh_json_milli(json, NULL, 1234567);
+    ibh_json_milli(json, NULL, -50);
+    ibh_json_milli(json, NULL, G_MININT64);
+    ibh_json_close(json, ']');
+    check_text(json, "[0.000,0.007,1234.567,-0.050,-9223372036854775.808]");
+}
+
 static void test_members(void **state)
 {
     IbhJson *json = ibh_json_new();
@@ -218,10 +233,15 @@ static void test_long_string(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_elements),     cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_random_bytes), cmocka_unit_test(test_keys_are_escaped),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_thousandths),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_keys_are_escaped),
         cmocka_unit_test(test_long_string),
     };
 

@@ -275,20 +275,76 @@ static void test_render(void **state)
     REFUSED("--render iproute2 --json", "--render");
 }
 
-static void test_later_versions(void **state)
+static void test_probe(void **state)
 {
-    static const char *const LATER[] = {"probe"};
+    static const char *const GOOD[] = {
+        "--probe 172.16.34.1 fd00::34:2 --count 7 --interval 0.05 --timeout 2.5 --json",
+        "--json --count=7 --interval=.05 --probe --timeout=2.5 172.16.34.1 fd00::34:2",
+        "--probe 172.16.34.1 --count 7 --timeout 2.50 --interval 0.05 --json -- fd00::34:2",
+        "--probe 172.16.34.1 --json --probe fd00::34:2 --count 7 --timeout 2.5 --interval 0.05"};
+    char ip[IBH_IP_STRLEN];
 
     (void)state;
-    for (gsize i = 0; i < G_N_ELEMENTS(LATER); i++) {
-        for (int form = 0; form < 3; form++) {
-            g_autofree char *words = g_strdup_printf(form == 0   ? "--%s"
-                                                     : form == 1 ? "--%s=4"
-                                                                 : "--check --%s 4 --json",
-                                                     LATER[i]);
+    for (gsize i = 0; i < G_N_ELEMENTS(GOOD); i++) {
+        g_auto(Line) line = parse(GOOD[i]);
 
-            REFUSED(words, LATER[i], "version");
-        }
+        check_parsed(&line, GOOD[i]);
+        assert_int_equal(line.options.action, IBH_ACTION_PROBE);
+        assert_int_equal(line.options.peers->len, 2);
+        assert_string_equal(ibh_ip_format(&g_array_index(line.options.peers, IbhIp, 0), ip), "172.16.34.1");
+        assert_string_equal(ibh_ip_format(&g_array_index(line.options.peers, IbhIp, 1), ip), "fd00::34:2");
+        assert_int_equal(line.options.count, 7);
+        assert_int_equal(line.options.interval, 50000);
+        assert_int_equal(line.options.timeout, 2500000);
+        assert_true(line.options.json);
+    }
+}
+
+static void test_probe_defaults(void **state)
+{
+    g_auto(Line) line = parse("--probe 10.0.0.1");
+
+    (void)state;
+    check_parsed(&line, "--probe");
+    assert_int_equal(line.options.count, 3);
+    assert_int_equal(line.options.interval, 200000);
+    assert_int_equal(line.options.timeout, 1000000);
+}
+
+static void test_probe_refused(void **state)
+{
+    static const char *const NO_PEERS[] = {"0.0.0.0", "127.0.0.1", "224.0.0.1", "255.255.255.255", "169.254.1.1",
+                                           "::",      "::1",       "ff02::1",   "fe80::1"};
+    static const char *const BAD_SECONDS[] = {"0",   "0.001", "61",    "-1", "1e1", "0x10",
+                                              "nan", "inf",   "1.2.3", "1s", "''"};
+
+    (void)state;
+    REFUSED("--probe", "--probe", "peers");
+    REFUSED("--probe --json", "--probe", "peers");
+    REFUSED("10.0.0.1 --probe 10.0.0.2", "10.0.0.1", "no option");
+    REFUSED("--check 10.0.0.1", "10.0.0.1", "no option");
+    REFUSED("--probe node17", "node17", "address", "getent");
+    REFUSED("--probe 10.0.0.1/24", "10.0.0.1/24", "address");
+    REFUSED("--probe 10.0.0.1 --check", "two actions");
+    REFUSED("--probe 10.0.0.1 ''", "address");
+    REFUSED("--probe 10.0.0.1 --count 0", "--count");
+    REFUSED("--probe 10.0.0.1 --count 1001", "--count", "1000");
+    REFUSED("--probe 10.0.0.1 --count 3x", "--count");
+    REFUSED("--probe 10.0.0.1 --count", "--count", "argument");
+    REFUSED("--check --count 3", "--count", "--probe");
+    REFUSED("--check --interval 1", "--interval", "--probe");
+    REFUSED("--timeout 1", "--timeout", "--probe");
+    for (gsize i = 0; i < G_N_ELEMENTS(NO_PEERS); i++) {
+        g_autofree char *words = g_strdup_printf("--probe 10.0.0.1 %s", NO_PEERS[i]);
+
+        REFUSED(words, NO_PEERS[i], "peer");
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(BAD_SECONDS); i++) {
+        g_autofree char *interval = g_strdup_printf("--probe 10.0.0.1 --interval %s", BAD_SECONDS[i]);
+        g_autofree char *timeout = g_strdup_printf("--probe 10.0.0.1 --timeout %s", BAD_SECONDS[i]);
+
+        REFUSED(interval, "--interval", "0.01", "60");
+        REFUSED(timeout, "--timeout", "0.01", "60");
     }
 }
 
@@ -315,6 +371,20 @@ static void test_events(void **state)
     REFUSED("--watch --iface ib0", "--watch", "all interfaces");
     REFUSED("--watch=5", "--watch=5");
     REFUSED("--watch --apply", "two actions");
+}
+
+static void test_capture(void **state)
+{
+    g_auto(Line) line = parse("--sysfs /x --capture node7.tar --json");
+
+    (void)state;
+    check_parsed(&line, "--capture");
+    assert_int_equal(line.options.action, IBH_ACTION_CAPTURE);
+    assert_string_equal(line.options.capture, "node7.tar");
+    REFUSED("--capture", "--capture", "argument");
+    REFUSED("--capture ''", "--capture", "path");
+    REFUSED("--capture a.tar --check", "two actions");
+    REFUSED("--capture a.tar --iface ib0", "--capture", "all interfaces");
 }
 
 static void test_family(void **state)
@@ -465,17 +535,19 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_ifaces),           cmocka_unit_test(test_json),
-        cmocka_unit_test(test_values),           cmocka_unit_test(test_abbreviations),
-        cmocka_unit_test(test_unknown),          cmocka_unit_test(test_words),
-        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_missing_arguments),
-        cmocka_unit_test(test_wrong_values),     cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_family),           cmocka_unit_test(test_events),
-        cmocka_unit_test(test_render),           cmocka_unit_test(test_later_versions),
-        cmocka_unit_test(test_impossible_names), cmocka_unit_test(test_unusual_names),
-        cmocka_unit_test(test_hostile_words),    cmocka_unit_test(test_json_of_errors),
-        cmocka_unit_test(test_no_words_at_all),  cmocka_unit_test(test_help),
+        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_ifaces),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_wrong_values),   cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_capture),        cmocka_unit_test(test_family),
+        cmocka_unit_test(test_probe),          cmocka_unit_test(test_probe_defaults),
+        cmocka_unit_test(test_probe_refused),  cmocka_unit_test(test_events),
+        cmocka_unit_test(test_render),         cmocka_unit_test(test_impossible_names),
+        cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
+        cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
+        cmocka_unit_test(test_help),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));

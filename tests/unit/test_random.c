@@ -811,11 +811,51 @@ static gboolean is_of_changing_main(const Journey *journey, const IbhOp *op, con
             (journey->planned->rails->main == IBH_MAIN_REMOVE && now->route && now->route->table == IBH_TABLE_MAIN));
 }
 
-/* A rail's address that followed what is spread, because its own rules were missing, was wrong before. */
-static gboolean was_astray(const Case *c, const Way *before, const Way *now, guint i)
+/* What another NIC left in a rail's own table serves the rail by chance, and goes before the rail's own is there. */
+static gboolean was_by_chance(const IbhNic *nic, const Way *before)
 {
-    return now->fate != LOST && before->route && before->route->table == IBH_TABLE_SPREAD &&
-           ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
+    return before->route && fake_is_our_route(before->route) && before->route->table == nic->table &&
+           before->route->ifindex != nic->link->ifindex;
+}
+
+/* A hole in the rail's table that nobody needs any more is collected after the spread, to which it leads meanwhile. */
+static gboolean falls_through_hole(const IbhSnapshot *world, const IbhNic *nic, const Way *now, const IbhIp *to)
+{
+    guint first, end;
+
+    fib_table(world, nic->table, &first, &end);
+    for (; now->route && now->route->table == IBH_TABLE_SPREAD && first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (fake_is_our_route(route) && route->type == RTN_THROW && ibh_prefix_contains(&route->dst, to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_spread_already(const IbhSnapshot *world)
+{
+    for (guint i = 0; i < world->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
+
+        if (fake_is_our_rule(rule) && rule->table == IBH_TABLE_SPREAD)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rail's address that has no rules yet where unbound traffic is spread already follows that until it has them. */
+static gboolean is_excused(const Case *c, const Journey *journey, const FakeKernel *kernel, const Way *before,
+                           const Way *now, guint i, guint j)
+{
+    const IbhNic *nic = ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
+    gboolean spread = now->route && now->route->table == IBH_TABLE_SPREAD;
+
+    if (!nic || was_by_chance(nic, before))
+        return nic != NULL;
+    return now->fate != LOST && ((before->route && before->route->table == IBH_TABLE_SPREAD) ||
+                                 (spread && is_spread_already(journey->start->now)) ||
+                                 falls_through_hole(kernel->now, nic, now, &c->reach.targets[j].ip));
 }
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -828,7 +868,8 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     g_autofree char *command = NULL, *when = NULL;
 
     if (!wrong || (journey->may_stray && now.by) || is_of_changing_main(journey, op, &now) ||
-        was_astray(c, before, &now, i) || is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
+        is_excused(c, journey, kernel, before, &now, i, j) ||
+        is_copied_over(journey->planned->rails, kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);
     when = g_strdup_printf("after %s", command);
@@ -1351,14 +1392,14 @@ static gboolean is_default(const IbhRoute *route)
     return route->dst.length == 0 && route->type == RTN_UNICAST;
 }
 
-/* After this operation, a rule of ours still leads to the default route. */
+/* After this operation, a rule of ours still leads the same address to the default route. */
 static gboolean leads_still(const Planned *planned, const IbhOp *early, const IbhRoute *route)
 {
     for (guint i = n_ops(planned); i > 0 && op_at(planned, i - 1) != early; i--) {
         const IbhOp *op = op_at(planned, i - 1);
 
         if (op->type == IBH_OP_RULE_DEL && op->rule.suppress_prefixlength < 0 && op->rule.table == route->table &&
-            op->rule.family == route->family)
+            ibh_prefix_equal(&op->rule.from, &early->rule.from))
             return TRUE;
     }
     return FALSE;
@@ -1564,10 +1605,21 @@ static void teach_peers(const Case *c, FakeKernel *kernel)
     }
 }
 
+static gboolean is_undone(const Planned *undo, const IbhNic *nic)
+{
+    for (guint i = 0; i < n_ops(undo); i++) {
+        if (op_at(undo, i)->type == IBH_OP_RULE_DEL && op_at(undo, i)->ifindex == nic->link->ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Whether it is for us to let this in: not by a strict rp_filter that is not ours to loosen, and not where a rail that
  * was asked to be strict answered for a NIC that is none. */
-static gboolean is_ours_to_let_in(const FakeKernel *kernel, const IbhRails *rails, const IbhAddress *address)
+static gboolean is_ours_to_let_in(const Case *c, const Planned *planned, const FakeKernel *kernel,
+                                  const IbhAddress *address)
 {
+    const IbhRails *rails = planned->rails;
     const FakeLearned *learned = fake_learned(kernel, &address->local);
     const IbhNic *nic = learned ? ibh_rails_nic(rails, learned->ifindex) : NULL;
 
@@ -1577,11 +1629,14 @@ static gboolean is_ours_to_let_in(const FakeKernel *kernel, const IbhRails *rail
         return FALSE;
     if (ibh_rails_nic(rails, address->ifindex)->status != IBH_NIC_RAIL && address->ifindex != learned->ifindex)
         return FALSE;
-    return nic->status == IBH_NIC_RAIL || is_our_value(kernel->now, nic->link, IBH_SYSCTL_RP_FILTER);
+    /* --undo leaves alone what has nothing of ours. */
+    return (nic->status == IBH_NIC_RAIL && (planned != c->undo || is_undone(c->undo, nic))) ||
+           is_our_value(kernel->now, nic->link, IBH_SYSCTL_RP_FILTER);
 }
 
-static GArray *find_inbound(const FakeKernel *kernel, const IbhRails *rails)
+static GArray *find_inbound(const Case *c, const Planned *planned, const FakeKernel *kernel)
 {
+    const IbhRails *rails = planned->rails;
     GArray *all = g_array_new(FALSE, TRUE, sizeof(Inbound));
 
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
@@ -1592,7 +1647,7 @@ static GArray *find_inbound(const FakeKernel *kernel, const IbhRails *rails)
          */
         if (address->local.family == AF_INET && is_address_up(kernel->now, address) &&
             is_candidate(rails, address->ifindex) && find_neighbour(kernel->now, &address->subnet, &in.peer)) {
-            in.before = comes_in(kernel, &in) && is_ours_to_let_in(kernel, rails, address);
+            in.before = comes_in(kernel, &in) && is_ours_to_let_in(c, planned, kernel, address);
             g_array_append_val(all, in);
         }
     }
@@ -1613,7 +1668,7 @@ static gboolean dropped(Case *c, const FakeKernel *kernel, const Inbound *in, co
 
 static gboolean every_step_lets_in(Case *c, const Planned *planned, FakeKernel *kernel, const FakeKernel *end)
 {
-    g_autoptr(GArray) all = find_inbound(kernel, planned->rails);
+    g_autoptr(GArray) all = find_inbound(c, planned, kernel);
 
     for (guint i = 0; i < all->len; i++) {
         Inbound *in = &g_array_index(all, Inbound, i);
@@ -1683,15 +1738,6 @@ static gboolean main_agrees(const IbhSnapshot *world, const IbhIp *ip, int ifind
         if (ibh_prefix_contains(&route->dst, ip))
             return route->ifindex == ifindex && route->dst.length &&
                    route->protocol == RTPROT_KERNEL; /* others need not be looked at */
-    }
-    return FALSE;
-}
-
-static gboolean is_undone(const Planned *undo, const IbhNic *nic)
-{
-    for (guint i = 0; i < n_ops(undo); i++) {
-        if (op_at(undo, i)->type == IBH_OP_RULE_DEL && op_at(undo, i)->ifindex == nic->link->ifindex)
-            return TRUE;
     }
     return FALSE;
 }
@@ -1773,11 +1819,64 @@ static const IbhRoute *find_ours(const IbhSnapshot *world, guint32 table, const 
     return NULL;
 }
 
+/* The address the kernel would take for what is sent by this NIC. */
+static const IbhAddress *first_primary(const IbhSnapshot *world, int ifindex)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && address->local.family == AF_INET && !address->secondary &&
+            address->scope < RT_SCOPE_HOST)
+            return address;
+    }
+    return NULL;
+}
+
+/* The rails with carrier that have exactly this subnet first; 0: fewer than two, or another NIC has it, too. */
+static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
+{
+    guint64 members = 0;
+    guint count = 0;
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+        const IbhAddress *first = first_primary(world, nic->link->ifindex);
+
+        if (nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && first &&
+            !ibh_address_is_host(first) && ibh_prefix_equal(&first->subnet, subnet)) {
+            members |= fib_bit(nic->link->ifindex);
+            count++;
+        }
+    }
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (is_of_no_rail(rails, address->ifindex) && ibh_prefix_equal(&address->subnet, subnet))
+            return 0;
+    }
+    return count < 2 ? 0 : members;
+}
+
+/* Main is asked first for what it has more exactly than any of these. */
+static guint longest_spread(const Case *c)
+{
+    guint longest = 0;
+
+    for (guint i = 0; i < c->after->now->addresses->len; i++) {
+        const IbhPrefix *subnet = &g_array_index(c->after->now->addresses, IbhAddress, i).subnet;
+
+        if (find_members(c->planned->rails, c->after->now, subnet))
+            longest = MAX(longest, subnet->length);
+    }
+    return longest;
+}
+
 static gboolean is_longer(const Case *c, guint32 table, const IbhRoute *route, const IbhIp *to)
 {
     const IbhRoute *ours = find_ours(c->after->now, table, to);
 
-    if (ours && ours->dst.length && is_unseen(c->planned->rails, route))
+    if (ours && ours->dst.length && is_unseen(c->planned->rails, route) &&
+        (table != IBH_TABLE_SPREAD || route->dst.length <= longest_spread(c)))
         return FALSE;
     return !ours || ours->dst.length < route->dst.length;
 }
@@ -2033,44 +2132,6 @@ static gboolean families_fail_alone(Case *c)
 
 /* ---- (o) main=spread: what is sent without a source ---- */
 
-/* The address the kernel would take for what is sent by this NIC. */
-static const IbhAddress *first_primary(const IbhSnapshot *world, int ifindex)
-{
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
-        if (address->ifindex == ifindex && address->local.family == AF_INET && !address->secondary &&
-            address->scope < RT_SCOPE_HOST)
-            return address;
-    }
-    return NULL;
-}
-
-/* The rails with carrier that have exactly this subnet first; 0: fewer than two, or another NIC has it, too. */
-static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
-{
-    guint64 members = 0;
-    guint count = 0;
-
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-        const IbhAddress *first = first_primary(world, nic->link->ifindex);
-
-        if (nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && first &&
-            !ibh_address_is_host(first) && ibh_prefix_equal(&first->subnet, subnet)) {
-            members |= fib_bit(nic->link->ifindex);
-            count++;
-        }
-    }
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
-        if (is_of_no_rail(rails, address->ifindex) && ibh_prefix_equal(&address->subnet, subnet))
-            return 0;
-    }
-    return count < 2 ? 0 : members;
-}
-
 /* The longest subnet with this host that unbound traffic is spread in; NULL: none. */
 static const IbhPrefix *find_spread(const IbhRails *rails, const IbhSnapshot *world, const IbhIp *to)
 {
@@ -2092,14 +2153,16 @@ static gboolean unbound_goes_right(Case *c, guint j)
     const IbhIp *to = &c->reach.targets[j].ip;
     const Way *without = &c->without.of[0][j], *then = &c->then.of[0][j];
     const IbhPrefix *spread = find_spread(rails, c->after->now, to);
+    const IbhRoute *in_main = find_in_main(c->plain->now, to);
     guint64 expected = without->devices;
 
     if (without->led || then->led || then->fate == FOREIGN || is_foreign_in_table(c->after->now, IBH_TABLE_SPREAD, to))
         return TRUE;
-    if (then->route && then->route->type != RTN_UNICAST) /* an error route of main, which is obeyed */
+    if (in_main && in_main->type != RTN_UNICAST) /* somebody's throw or error route in main is obeyed */
         return TRUE;
     if (spread && (!without->route || without->route->dst.length <= spread->length ||
-                   (is_unseen(rails, without->route) && then->devices != expected)))
+                   (is_unseen(rails, without->route) && without->route->dst.length <= longest_spread(c) &&
+                    then->devices != expected)))
         expected = find_members(rails, c->after->now, spread);
     else if (rails->main == IBH_MAIN_REMOVE && is_removable(rails, without->route))
         return TRUE;

@@ -2,6 +2,8 @@
  * Compiled together with what it tests: it is no part of the archive that the tests link. It reads trees like /sys,
  * made below a directory of their own.
  */
+#include "tree.c"
+
 #include "sysfs.c"
 
 #include <setjmp.h>

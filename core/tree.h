@@ -1,0 +1,38 @@
+/*
+ * Small files below /sys and /proc, or below a copy of them. Reads are bounded and never wait.
+ *
+ * Paths begin with "sys/" or "proc/". A copy has its proc beside its sys; so has what --capture writes, whose own
+ * directory may be named instead of its sys.
+ */
+#pragma once
+
+#include <glib.h>
+
+#define IBH_TREE_MARK "ib-hook-capture" /* the file that tells a captured tree from any other */
+
+typedef struct {
+    char *path;    /* "sys/class/infiniband/mlx5_0/ports/1/state" */
+    GString *text; /* NULL: a directory */
+} IbhTreeEntry;
+
+typedef struct {
+    char *sys;
+    char *proc;
+    gboolean captured; /* another host's, or this one's at another time: nothing else here belongs to it */
+    gboolean complete; /* /sys itself, or captured: what is missing does not exist */
+    int problem;       /* errno of what could not be read, though it may be there; 0: nothing */
+    GPtrArray *record; /* IbhTreeEntry *: everything that was there and looked at; NULL: not recorded */
+} IbhTree;
+
+void ibh_tree_open(IbhTree *tree, const char *sysfs);
+void ibh_tree_start_recording(IbhTree *tree);
+void ibh_tree_clear(IbhTree *tree);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
+
+/* The first line, without its newline; "" where there is none. */
+G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...);
+/* At most `limit` bytes of a file; NULL: there is none. */
+G_GNUC_PRINTF(3, 4) char *ibh_tree_text(IbhTree *tree, gsize limit, const char *format, ...);
+G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
+/* The names in a directory, sorted (ib2 before ib10), no more than 4,096; none where there is no directory. */
+G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...); /* char * */

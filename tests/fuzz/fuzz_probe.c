@@ -1,0 +1,130 @@
+/*
+ * What the wire brings to --probe: one packet behind the other, each with two bytes in front: what it is taken for, and
+ * its length. One that is taken for a reply is also tried as the difference to a right one.
+ */
+#include "probe.h"
+#include "report.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static void add_nic(IbhSnapshot *snapshot, int ifindex, const char *name, const char *four, const char *six)
+{
+    IbhLink link = {.ifindex = ifindex, .type = 32, .flags = IFF_UP, .carrier = TRUE, .lladdr_len = 6};
+    IbhAddress address = {.ifindex = ifindex};
+
+    g_strlcpy(link.name, name, sizeof link.name);
+    g_array_append_val(snapshot->links, link);
+    (void)ibh_ip_parse(four, &address.local);
+    address.subnet = ibh_prefix(&address.local, 16);
+    g_array_append_val(snapshot->addresses, address);
+    (void)ibh_ip_parse(six, &address.local);
+    address.subnet = ibh_prefix(&address.local, 64);
+    g_array_append_val(snapshot->addresses, address);
+}
+
+/* From each of two NICs to two peers of each family, two echoes each: all sent. */
+static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
+{
+    char *words[] = {(char *)(guintptr) "ib-hook",  (char *)(guintptr) "--probe", (char *)(guintptr) "10.0.0.1",
+                     (char *)(guintptr) "10.0.0.2", (char *)(guintptr) "fd00::1", (char *)(guintptr) "fd00::2",
+                     (char *)(guintptr) "--count",  (char *)(guintptr) "2",       NULL};
+    IbhProbe *probe;
+
+    if (!ibh_options_parse(G_N_ELEMENTS(words) - 1, words, options, NULL))
+        g_error("not even the options");
+    probe = ibh_probe_new(rails, options, NULL);
+    if (!probe || probe->pairs->len != 8)
+        g_error("not the pairs that were meant");
+    for (guint i = 0; i < probe->pairs->len; i++) {
+        ibh_probe_sent(probe, i, 0, 1);
+        ibh_probe_sent(probe, i, 1, 2);
+    }
+    return probe;
+}
+
+static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t length)
+{
+    guint pair = (guint)kind >> 3 & 7;
+    const IbhProbePair *of = &g_array_index(probe->pairs, IbhProbePair, pair);
+    const IbhProbeSource *source = ibh_probe_source(probe, of);
+    g_autofree guint8 *packet = g_malloc0(MAX(length, 1));
+    guint8 right[IBH_PROBE_PACKET];
+    IbhProbeReply reply = {.from = *ibh_probe_peer(probe, of),
+                           .to = source->ip,
+                           .ifindex = source->nic->link->ifindex,
+                           .icmp = packet,
+                           .length = length,
+                           .sender = packet,
+                           .sender_len = (guint)MIN(length, IBH_LLADDR_MAX)};
+
+    memcpy(packet, bytes, length);
+    ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, 0, right);
+    right[0] = reply.from.family == AF_INET6 ? 129 : 0;
+    for (size_t i = 0; kind & 4 && i < MIN(length, sizeof right); i++)
+        packet[i] ^= right[i];
+    if (kind & 1)
+        ibh_probe_seen(probe, &reply);
+    else
+        (void)ibh_probe_received(probe, &reply, 3);
+}
+
+static void take_arp(IbhProbe *probe, const uint8_t *bytes, size_t length)
+{
+    g_autofree guint8 *packet = g_malloc(MAX(length, 1));
+    IbhArpReply reply;
+
+    memcpy(packet, bytes, length);
+    if (ibh_arp_parse_reply(packet, length, &reply))
+        ibh_probe_answered(probe, 2, &reply);
+}
+
+static void report(const IbhRails *rails, IbhProbe *probe)
+{
+    const IbhStyle style = {.verbose = TRUE};
+    IbhReport all = {.rails = rails, .probe = probe};
+    g_autofree char *text = NULL, *json = NULL;
+
+    ibh_probe_judge(probe);
+    all.findings = probe->findings;
+    text = ibh_text_writer.probe(&all, &style);
+    json = ibh_json_writer.probe(&all, &style);
+    if (!g_utf8_validate(text, -1, NULL) || !g_utf8_validate(json, -1, NULL) || strchr(text, '\033'))
+        g_error("not fit to print");
+    for (guint i = 0; i < probe->pairs->len; i++) {
+        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
+
+        if (pair->received > pair->sent || pair->answers > G_N_ELEMENTS(pair->answer))
+            g_error("more replies than requests");
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhRails) rails = NULL;
+    g_auto(IbhOptions) options = {0};
+    g_autoptr(IbhProbe) probe = NULL;
+    static const char *const names[] = {"ib0", "ib1", NULL};
+
+    add_nic(snapshot, 2, "ib0", "10.0.1.1", "fd00::11");
+    add_nic(snapshot, 3, "ib1", "10.0.1.2", "fd00::12");
+    rails = ibh_rails_find(config, snapshot, FALSE, NULL);
+    rails->only = names;
+    probe = make_probe(rails, &options);
+    for (size_t at = 0; at + 2 <= size;) {
+        int kind = data[at];
+        size_t length = MIN(data[at + 1], size - at - 2);
+
+        if (kind & 2)
+            take_arp(probe, data + at + 2, length);
+        else
+            take_reply(probe, kind, data + at + 2, length);
+        at += 2 + length;
+    }
+    report(rails, probe);
+    return 0;
+}

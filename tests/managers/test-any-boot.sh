@@ -1,0 +1,21 @@
+#!/bin/bash
+# After a boot, both NICs are rails as soon as the network is said to be online, and nothing else has changed.
+. "$(dirname "$0")/lib.sh"
+
+if [ "$MODE" = before ]; then # what it is without ib-hook, and what must be found unchanged with it
+    forget A
+    expect_equal "without ib-hook, the other NIC answers, too" "ib0 ib1" "$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
+    foreign_routing >"$RESULTS/../foreign.$SYSTEM"
+    exit 0
+fi
+
+host systemctl -q is-active network-online.target
+expect_equal "the check, when the network was online: status and rails" "0 $RAILS" \
+    "$(host cat /run/check-at-boot.status) $(host cat /run/check-at-boot.json >$work/at-boot.json && checked_rails $work/at-boot.json)"
+expect_rails_right "after the boot"
+expect_equal "rules and routes that are not ours" "$(<"$RESULTS/../foreign.$SYSTEM")" "$(foreign_routing)"
+expect_quiet_journal
+expect_equal "lines in the journal, one for each rail" "2 2" \
+    "$(own_journal | wc -l) $(own_journal | grep -c 'ib[01]: added rule from 172.16.34.[12] to table 94[12]; added route')"
+expect_equal "units of ours that failed, or were started again" "" \
+    "$(host systemctl show 'ib-hook*' -p Id -p NRestarts -p Result | grep -v -e '^Id=' -e '^NRestarts=0' -e '^Result=success' -e '^$' || true)"

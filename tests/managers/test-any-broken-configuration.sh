@@ -1,0 +1,30 @@
+#!/bin/bash
+# With a configuration file that cannot be read, no NIC fails to come up; standing rails stay; and the journal names the line.
+. "$(dirname "$0")/lib.sh"
+
+lacks_address() {
+    ! has_address ib1 172.16.34.2
+}
+
+is_named() { # by a hook or by ib-hook --watch
+    [[ $(own_journal) == *"/etc/ib-hook/ib-hook.conf:3: mangae=yes"* ]]
+}
+
+up_again() {
+    down ib1
+    up ib1
+}
+
+[ "$SYSTEM.$MODE" != networkd-alone.hooks ] || only none # nobody is called
+echo "mangae=yes" >>$ROOT/etc/ib-hook/ib-hook.conf
+happens down ib1
+wait_until 5 lacks_address
+wait_until 5 is_named
+event up ib1
+wait_until 10 has_address ib1 172.16.34.2
+expect_contains "the other rail stands" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
+expect_contains "and its table" "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)" "$(our_routes B)"
+
+printf '[interface ib*]\nmanage=yes\n' >$ROOT/etc/ib-hook/ib-hook.conf
+event up_again
+expect_rails_right "with the file put right" "$RAILS"

@@ -1,0 +1,12 @@
+#!/bin/bash
+# A cable is pulled until the manager says so, and put back.
+. "$(dirname "$0")/lib.sh"
+
+pull_and_put_back() {
+    carrier ib1 off
+    wait_until 10 sees_no_carrier
+    carrier ib1 on
+}
+
+event pull_and_put_back
+expect_repaired "the cable is back" "$RAILS" networkd-alone

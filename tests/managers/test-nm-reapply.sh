@@ -1,0 +1,17 @@
+#!/bin/bash
+# nmcli device reapply, with nothing changed and with another address. NetworkManager 1.52 says that it is done before the
+# address is there.
+. "$(dirname "$0")/lib.sh"
+
+event host nmcli device reapply ib0
+expect_repaired "nothing changed" "$RAILS"
+expect_control kept
+
+modify_and_reapply() {
+    host nmcli connection modify ib1 ipv4.addresses 172.16.34.22/16
+    host nmcli device reapply ib1
+}
+
+event modify_and_reapply
+expect_repaired "another address" "ib0:941:172.16.34.1 ib1:942:172.16.34.22" nm-1.52
+expect_control kept

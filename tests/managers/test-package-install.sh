@@ -1,0 +1,22 @@
+#!/bin/bash
+# The first installation on a running system: the NICs that are up are routed, while traffic flows; nothing is lost of what
+# worked, and the next events find the hooks.
+. "$(dirname "$0")/lib.sh"
+only nm-1.42 networkd-252 ifupdown
+
+traffic_from_peer
+host dpkg -i /root/ib-hook.deb
+settle "$RAILS"
+traffic_stop
+serve_no_more
+expect_no_loss "while the package was installed"
+expect_settled_right "after the installation"
+expect_check "$RAILS"
+expect_equal "other people's rules and routes" "$(<"$RESULTS/../foreign.$SYSTEM")" "$(foreign_routing)"
+
+host systemctl stop ib-hook-watch
+happens down ib1
+settle "ib0:941:172.16.34.1"
+ok "a hook was called when ib1 went down"
+event up ib1
+expect_repaired "and when it came up" "$RAILS"

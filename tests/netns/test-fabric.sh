@@ -1,0 +1,174 @@
+#!/bin/bash
+# What the RDMA ports of this host say: findings of --check, one per fault, beside what netlink says of the same NICs.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2 B
+expect_hook 0 B --apply
+sys=/run/sys/B
+
+# A port that is right: RoCE v2, everything as the kernel has it. lib.sh has no modules and no proc: they are not known.
+codes() {
+    json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'
+}
+
+# port N ATTRIBUTE TEXT
+port() {
+    echo "$3" >"$sys/class/infiniband/mlx5_$1/ports/1/$2"
+}
+
+# as_infiniband: the same two NICs, with ports that are InfiniBand's
+as_infiniband() {
+    local n
+    for n in 0 1; do
+        port $n link_layer InfiniBand
+        port $n sm_lid 0x1
+    done
+}
+
+# finds WHAT CODES COMMAND…: what the command breaks in the tree is named so, and mended again by copying the tree back
+finds() {
+    local status=1
+    rm -rf /run/keep
+    cp -a "$sys" /run/keep
+    "${@:3}"
+    [[ $2 != *error* && $2 != *warning* ]] && status=0
+    expect_hook $status B --check --json
+    expect_equal "$1" "$2" "$(codes)"
+    rm -rf "$sys"
+    mv /run/keep "$sys"
+}
+
+# ---- a right host ----
+
+expect_hook 0 B --check --json
+expect_equal "a right host: silence" "" "$(codes)"
+expect_equal "without --verbose nothing is listed" null "$(json .checked)"
+expect_hook 0 B --check --verbose
+expect_contains "--verbose: the port" "checked: mlx5_1/1: ib1, Ethernet: ACTIVE, LinkUp" "$out"
+expect_contains "--verbose: the kernel's answers" \
+    "checked: ib1: 1 of 1 rules stand; the kernel was asked where its traffic goes: 4 of 4 answers are right" "$out"
+expect_contains "--verbose: what is not known" "checked: modules: not known" "$out"
+expect_hook 0 B --check --verbose --json
+expect_contains "the same in JSON" "mlx5_0/1: ib0, Ethernet: ACTIVE, LinkUp" "$(json '.checked[]')"
+expect_hook 0 B --show --verbose
+expect_contains "and in --show" "checked: mlx5_1/1: ib1" "$out"
+
+# ---- ports ----
+
+as_infiniband
+expect_hook 0 B --check --json
+expect_equal "as InfiniBand: silence" "" "$(codes)"
+polling() {
+    port 1 state "1: DOWN"
+    port 1 phys_state "2: Polling"
+    port 1 sm_lid 0x0
+}
+finds "Polling" "error port-not-active ib1" polling
+finds "no subnet manager" "error sm-missing ib0" port 0 sm_lid 0x0
+
+# Of a rail without carrier whose port is not active, the port is the cause: one fault, one finding.
+ip -n B link set ib1 down
+expect_hook 1 B --check --json
+expect_equal "only the link is down" "error carrier-down ib1" "$(json '[.findings[] | select(.code == "carrier-down") |
+    "\(.severity) \(.code) \(.iface)"] | join(", ")')"
+expect_equal "and a command brings it up" "ip link set ib1 up" "$(json '.findings[] | select(.code == "carrier-down").fix')"
+polling
+expect_hook 1 B --check --json
+expect_equal "the port is the cause" "port-not-active" \
+    "$(json '[.findings[].code | select(. == "carrier-down" or . == "port-not-active")] | join(" ")')"
+expect_contains "the table of --show says so, too" " port-not-active " "$(hook B --show | grep '^ib1 ')"
+ip -n B link set ib1 up
+rdma B ib0 ib1
+expect_hook 0 B --apply
+wait_until 5 settled B
+
+# A port without an interface: in /sys, whose interfaces are all there, it is a container's; of a copy nobody knows.
+rdma B ib0 ib1 pod0
+rm -r $sys/class/infiniband/mlx5_2/device
+port 2 state "1: DOWN"
+port 2 phys_state "2: Polling"
+expect_hook 1 B --check --json
+expect_equal "in a copy" "error port-not-active " "$(codes)"
+out=$(with_sys B "$IB_HOOK" --check --json) || fail "in /sys" "$out"
+expect_equal "in /sys" "" "$(json '.findings[].code | select(. == "port-not-active")')"
+rdma B ib0 ib1
+
+# ---- MTU ----
+
+mtus() {
+    local n
+    for n in 0 1; do
+        mkdir -p $sys/class/net/ib$n
+        echo "$((1500 + $1 * n))" >$sys/class/net/ib$n/mtu
+    done
+}
+finds "the same MTU" "" mtus 0
+finds "another MTU" "warning mode-mtu ib1" mtus 100
+foreign_mtus() { # those of NICs of the same name, in another network namespace
+    mtus 100
+    echo 999 >$sys/class/net/ib1/ifindex
+}
+finds "the MTU of another namespace's ib1" "" foreign_mtus
+
+# A NIC that is no rail has an MTU of its own: neither the first of the subnet …
+add_nic B ib2 2 172.16.34.3/16
+rdma B ib0 ib1 ib2
+wait_until 5 settled B
+mtus_of() { # NIC MTU NIC MTU …
+    while [ $# -gt 0 ]; do
+        mkdir -p $sys/class/net/"$1"
+        echo "$2" >$sys/class/net/"$1"/mtu
+        shift 2
+    done
+}
+mtus_of ib0 9000 ib1 1500 ib2 1500
+printf '[interface ib0]\nmanage=no\n' >$work/first.conf
+expect_hook 0 B --apply --config $work/first.conf
+hook B --check --json --config $work/first.conf >$work/json || true
+expect_equal "ib1 and ib2 are rails" "ib1 ib2" "$(jq -r '[.rails[].iface] | join(" ")' <$work/json)"
+expect_equal "no rail's MTU is nobody's model" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
+# … nor the last.
+mtus_of ib0 1500 ib2 9000
+printf '[interface ib2]\nmanage=no\n' >$work/last.conf
+expect_hook 0 B --apply --config $work/last.conf
+hook B --check --json --config $work/last.conf >$work/json || true
+expect_equal "nor is it compared" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
+
+# A port whose interface has no address but a link-local one may be meant to be free.
+hook B --undo >/dev/null
+ip -n B -4 address flush dev ib2
+rdma B ib0 ib1 ib2
+port 2 link_layer InfiniBand
+port 2 state "1: DOWN"
+port 2 phys_state "2: Polling"
+expect_hook 0 B --apply
+expect_hook 0 B --check --json
+expect_equal "an unused port" "port-not-active info" \
+    "$(json '.findings[] | select(.iface == "ib2" and .code != "no-address") | "\(.code) \(.severity)"')"
+expect_hook 1 B --check --json --iface ib2
+expect_equal "asked for by name" "port-not-active error" \
+    "$(json '.findings[] | select(.code == "port-not-active") | "\(.code) \(.severity)"')"
+remove_nic B ib2
+rdma B ib0 ib1
+expect_hook 0 B --apply
+
+# ---- the host: modules and memory stand beside ----
+
+modules() {
+    mkdir -p $sys/module/ib_core $sys/module/rdma_ucm
+}
+finds "a module is missing" "info module-missing " modules
+mkdir -p /run/sys/proc/self
+echo "Max locked memory         65536                65536                bytes" >/run/sys/proc/self/limits
+expect_hook 0 B --check --json
+expect_equal "little memory may be locked" "info memlock-low " "$(codes)"
+rm -r /run/sys/proc
+
+# ---- not in anybody's way ----
+
+# Neither --apply nor a hook reads what only --check wants.
+needs strace
+on B strace -f -o $work/trace -e trace=openat,newfstatat,stat,access "$IB_HOOK" --sysfs $sys --apply >/dev/null
+expect_contains "strace sees what is read" "gid_attrs/ndevs/0" "$(<$work/trace)"
+expect_lacks "--apply does not read the ports' state" "ports/1/state" "$(<$work/trace)"
+expect_lacks "nor the limits" "limits" "$(<$work/trace)"

@@ -1,0 +1,47 @@
+#!/bin/bash
+# 200 peers on two rails: at most 1,000 packets in any second, all in one wave while the neighbour table has room, in
+# several where it has not; and a line for each peer with a problem instead of a matrix.
+. "$(dirname "$0")/lib.sh"
+
+make_wire
+new_host A
+add_nic A ib0 0 172.16.16.1/16
+add_nic A ib1 1 172.16.16.2/16
+rdma A ib0 ib1
+new_host B
+add_nic B eth0 0
+peers=()
+for i in {1..200}; do
+    peers+=("172.16.34.$i")
+    echo "address add 172.16.34.$i/16 dev eth0"
+done >$work/addresses
+ip -n B -batch $work/addresses
+ip -n B link set eth0 up
+for host in A B; do wait_until 5 settled $host; done
+expect_hook 0 A --apply
+
+capture_echoes A 1200 expect_hook 1 A --probe "${peers[@]}" --json
+expect_equal "all are asked, all answer" "400 1200 1200" "$(json '"\(.pairs | length) \([.pairs[].sent] | add) \([.pairs[].received] | add)"')"
+expect_equal "one hardware address for all: the only thing to find" "peer-flux" "$(json '[.findings[].code] | unique | join(" ")')"
+expect_equal "on the wire" 1200 "$(wc -l <$work/echoes)"
+expect_equal "at most 1000 packets in any second" "" \
+    "$(awk '{ at[NR] = $1 } NR > 1000 && $1 - at[NR - 1000] < 0.95 { print "1001 packets in", $1 - at[NR - 1000]; exit }' $work/echoes)"
+
+expect_hook 1 A --probe "${peers[@]}" --count 1 --interval 0.01
+expect_equal "a line for each peer" 200 "$(grep -c '^172.16.34.[0-9]*: ib0 .*, ib1 ' <<<"$out")"
+expect_contains "and a summary for each rail" "ib0 172.16.16.1: 0 of 200 peers ok, 200 of 200 replies" "$out"
+
+# Where the machine keeps only 64 neighbours, half of that at a time, and a pause in which old ones may go.
+mkdir -p $work/neigh/default
+echo 64 >$work/neigh/default/gc_thresh3
+on A mount --bind $work/neigh /proc/sys/net/ipv4/neigh
+forget A
+capture_echoes A 160 expect_hook 1 A --probe "${peers[@]:0:40}" --count 2 --interval 0.01 --json
+on A umount /proc/sys/net/ipv4/neigh
+expect_equal "all 80 pairs are asked" "160 160" "$(json '"\([.pairs[].sent] | add) \([.pairs[].received] | add)"')"
+expect_equal "the table is too small for them" "neighbour-table-small warning" \
+    "$(json '.findings[] | select(.code != "peer-flux") | "\(.code) \(.severity)"')"
+expect_contains "and what would do" "net.ipv4.neigh.default.gc_thresh3=1024" "$(json '.findings[] | select(.code == "neighbour-table-small") | .fix')"
+expect_equal "at most 64 new neighbours in 5 seconds" "" "$(awk '
+    !seen[$2 $4]++ { at[++n] = $1 }
+    n > 64 && at[n] - at[n - 64] < 5 { print "65 in", at[n] - at[n - 64], "s"; exit }' $work/echoes)"

@@ -1,0 +1,26 @@
+#!/bin/bash
+# A peer in nobody's subnet is asked through the rails' gateways; where there is none, --probe says by which NIC it would go.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2 A
+new_host R
+add_nic R eth0 0 172.16.50.1/16
+ip -n R address add 192.0.2.1/32 dev lo
+add_nic A eth0 9 10.0.0.2/8
+for host in A R; do wait_until 5 settled $host; done
+
+ip -n A route add default via 172.16.50.1 dev ib0
+expect_hook 0 A --apply
+expect_hook 0 A --probe 192.0.2.1 172.16.50.1 --json
+expect_equal "both rails reach what is behind the gateway, by themselves" "ib0 3 ib0 ib0 null ib1 3 ib1 ib1 null" \
+    "$(json '.pairs[] | select(.peer == "192.0.2.1") | "\(.iface) \(.received) \(.route_iface) \(.reply_iface) \(.peer_lladdr)"' | xargs)"
+expect_equal "it shares the gateway's hardware address: no flux" true "$(json .ok)"
+expect_hook 0 A --probe 192.0.2.1
+expect_contains "said" "192.0.2.1 through a gateway" "$out"
+
+ip -n A route del default
+ip -n A route add default via 10.0.0.1 dev eth0
+expect_hook 0 A --apply
+expect_hook 1 A --probe 192.0.2.1 --timeout 0.2 --json
+expect_equal "without a gateway on a rail" "eth0" "$(json '[.pairs[].route_iface] | unique | .[]')"
+expect_contains "found" "routed-other-nic" "$(json '[.pairs[0].problems[]] | join(" ")')"

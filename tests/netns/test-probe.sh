@@ -1,0 +1,66 @@
+#!/bin/bash
+# --probe, where all is right: every rail reaches every peer, replies come back on the rail, and each of the peer's
+# addresses has its own hardware address.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+expect_hook 0 A --apply
+expect_hook 0 B --apply
+
+expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --json
+expect_equal "ok" true "$(json .ok)"
+expect_equal "every pair: NICs and hardware addresses" "ib0 172.16.16.1 172.16.34.1 3/3 ib0 ib0 $(mac B 0) $(mac B 0) true
+ib1 172.16.16.2 172.16.34.1 3/3 ib1 ib1 $(mac B 0) $(mac B 0) true
+ib0 172.16.16.1 172.16.34.2 3/3 ib0 ib0 $(mac B 1) $(mac B 1) true
+ib1 172.16.16.2 172.16.34.2 3/3 ib1 ib1 $(mac B 1) $(mac B 1) true" \
+    "$(json '.pairs[] | "\(.iface) \(.source) \(.peer) \(.received)/\(.sent) \(.route_iface) \(.reply_iface) \(.peer_lladdr) \(.reply_lladdr) \(.ok)"')"
+expect_equal "round trips are numbers" true "$(json '[.pairs[].rtt_ms | type == "number" and . >= 0 and . < 1000] | all')"
+expect_equal "no problem, no finding" "0 0" "$(json '"\([.pairs[].problems[]] | length) \(.findings | length)"')"
+
+expect_hook 0 A --probe 172.16.34.1 172.16.34.2
+expect_contains "the matrix has a column for each peer" "172.16.34.1  172.16.34.2" "$(sed -n 1p <<<"$out")"
+expect_equal "and a row for each rail" "ib0 172.16.16.1 ib1 172.16.16.2" "$(sed -n '2,3s/^\(ib.\) *\([0-9.]*\) .*/\1 \2/p' <<<"$out" | xargs)"
+expect_contains "hardware addresses are listed" "172.16.34.2 $(mac B 1)" "$out"
+expect_equal "nothing on standard error, which is no terminal" "" "$err"
+expect_hook 0 A --probe 172.16.34.1 --quiet
+expect_equal "--quiet has nothing to say" "" "$out"
+
+# What is asked of whom.
+expect_hook 0 A --probe 172.16.34.1 --iface ib1 --count 5 --interval 0.01 --json
+expect_equal "--iface and --count" "ib1 5" "$(json '.pairs[] | "\(.iface) \(.sent)"')"
+expect_hook 0 A --probe 172.16.34.1 172.16.34.1 172.16.16.2 --json
+expect_equal "a peer is asked once, and one of ourselves is left out" "172.16.34.1 172.16.34.1; 172.16.16.2" \
+    "$(json '"\([.pairs[].peer] | join(" ")); \(.own | join(" "))"')"
+expect_hook 2 A --probe 172.16.16.1 172.16.16.2
+expect_contains "only ourselves: said" "this host's own" "$err"
+expect_hook 2 A --probe 172.16.34.1 --iface ib7
+expect_hook 2 A --probe 172.16.34.1 --family 6
+expect_hook 2 A --probe node17
+expect_hook 1 A --probe 172.16.34.1 fd00:16::34:1 --json
+expect_equal "a peer nobody can ask is a finding" no-source "$(json '.findings[].code')"
+
+# The packets: from the rail's address, out of the rail, at most one each millisecond, each pair at the interval.
+capture_echoes A 40 expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --count 10 --interval 0.05
+expect_equal "40 requests" 40 "$(wc -l <$work/echoes)"
+expect_equal "by the NIC of their source" "$(for to in 172.16.34.1 172.16.34.2; do for i in 0 1; do echo "10 ib$i 172.16.16.$((i + 1)) $to"; done; done | xargs)" \
+    "$(cut -d ' ' -f 2- $work/echoes | sort -k3 | uniq -c | xargs)"
+expect_equal "at most 1000 a second: 39 gaps take 0.45 s" yes \
+    "$(awk 'NR == 1 { first = $1 } END { print ($1 - first >= 0.45 ? "yes" : $1 - first) }' $work/echoes)"
+
+# Progress is for a terminal.
+if command -v script >/dev/null; then
+    on A script -qec "$IB_HOOK --sysfs /run/sys/A --probe 172.16.34.1 --count 5" /dev/null >$work/typescript </dev/null
+    expect_contains "progress on a terminal" "echoes sent" "$(<$work/typescript)"
+fi
+
+# The report of a host without rails.
+new_host C
+add_nic C ib0 3 172.16.50.1/16
+rdma C ib0
+wait_until 5 settled C
+expect_hook 0 C --probe 172.16.34.1
+expect_contains "no rails: said" "no rails" "$out"
+expect_hook 0 C --probe 172.16.34.1 --json
+expect_equal "no rails: no pairs" "true 0" "$(json '"\(.ok) \(.pairs | length)"')"
+expect_hook 0 C --probe 172.16.34.1 --iface ib0 --json
+expect_equal "by name, a NIC that is no rail is probed, too" "ib0 3" "$(json '.pairs[] | "\(.iface) \(.received)"')"

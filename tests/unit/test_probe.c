@@ -1,0 +1,800 @@
+#include "case_text.h"
+#include "probe.h"
+#include "report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- a world: rails, and what is asked from them ------------------------------------------------------- */
+
+typedef struct {
+    IbhCase *cas;
+    IbhConfig *config;
+    IbhRails *rails;
+    IbhOptions options;
+    IbhProbe *probe;
+    GError *error;
+} World;
+
+static void world_clear(World *world)
+{
+    g_clear_pointer(&world->probe, ibh_probe_free);
+    g_clear_pointer(&world->rails, ibh_rails_free);
+    g_clear_pointer(&world->config, ibh_config_free);
+    g_clear_pointer(&world->cas, ibh_case_free);
+    ibh_options_clear(&world->options);
+    g_clear_error(&world->error);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
+
+/* `line`: as behind "ib-hook", beginning with "--probe". */
+static World try_look(const char *text, const char *line)
+{
+    g_autofree char *words = g_strconcat("ib-hook ", line, NULL);
+    g_auto(GStrv) argv = g_strsplit(words, " ", -1);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *whole = g_strconcat(text, "kernel rules\nkernel routes\n", NULL);
+    World world = {.cas = ibh_case_parse("world", whole, &error), .config = ibh_config_new()};
+
+    if (!world.cas || !ibh_options_parse((int)g_strv_length(argv), argv, &world.options, &error))
+        fail_msg("%s", error->message);
+    world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
+    if (!world.rails)
+        fail_msg("%s", error->message);
+    world.rails->only = ibh_options_only(&world.options);
+    world.rails->family = world.options.family;
+    world.probe = ibh_probe_new(world.rails, &world.options, &world.error);
+    if (world.probe)
+        memcpy(world.probe->cookie, "sixteen letters.", sizeof world.probe->cookie);
+    return world;
+}
+
+static World look(const char *text, const char *line)
+{
+    World world = try_look(text, line);
+
+    if (!world.probe)
+        fail_msg("%s: %s", line, world.error->message);
+    return world;
+}
+
+#define LO "link 1 lo loopback up carrier\naddr lo 127.0.0.1/8 scope host\n"
+#define IB0 "link 2 ib0 infiniband up carrier rdma=mlx5_0/1 lladdr=02:00:00:00:00:02\n"
+#define IB1 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 lladdr=02:00:00:00:00:03\n"
+#define ETH0 "link 9 eth0 ether up carrier\naddr eth0 192.168.1.5/24\n"
+#define HOST LO IB0 IB1 ETH0 "addr ib0 172.16.34.1/16\naddr ib1 172.16.34.2/16\n"
+#define HOST6 HOST "addr ib0 fd00:16::34:1/64\naddr ib1 fd00:16::34:2/64\n"
+
+static IbhProbePair *pair_at(const World *world, guint i)
+{
+    assert_true(i < world->probe->pairs->len);
+    return &g_array_index(world->probe->pairs, IbhProbePair, i);
+}
+
+/* "ib0 172.16.34.1>172.16.16.1, …" */
+static char *pairs_of(const World *world)
+{
+    GString *text = g_string_new(NULL);
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < world->probe->pairs->len; i++) {
+        const IbhProbeSource *source = ibh_probe_source(world->probe, pair_at(world, i));
+
+        g_string_append_printf(text, "%s%s %s>%s%s", i ? ", " : "", source->nic->link->name,
+                               ibh_ip_format(&source->ip, from),
+                               ibh_ip_format(ibh_probe_peer(world->probe, pair_at(world, i)), to),
+                               pair_at(world, i)->on_link ? "" : " routed");
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void check_pairs(const char *text, const char *line, const char *expected)
+{
+    g_auto(World) world = look(text, line);
+    g_autofree char *got = pairs_of(&world);
+
+    assert_string_equal(got, expected);
+}
+
+/* ---- who is asked, from where -------------------------------------------------------------------------- */
+
+static void test_pairs(void **state)
+{
+    (void)state;
+    check_pairs(HOST, "--probe 172.16.16.1 172.16.16.2",
+                "ib0 172.16.34.1>172.16.16.1, ib1 172.16.34.2>172.16.16.1, "
+                "ib0 172.16.34.1>172.16.16.2, ib1 172.16.34.2>172.16.16.2");
+    check_pairs(HOST, "--probe 172.16.16.1 172.16.16.1 172.16.34.2 172.16.16.1",
+                "ib0 172.16.34.1>172.16.16.1, ib1 172.16.34.2>172.16.16.1");
+    check_pairs(HOST, "--probe 172.16.16.1 --iface ib1", "ib1 172.16.34.2>172.16.16.1");
+    check_pairs(HOST, "--probe 192.168.1.6 --iface eth0", "eth0 192.168.1.5>192.168.1.6");
+    check_pairs(HOST6, "--probe fd00:16::16:1 172.16.16.1 --family 6",
+                "ib0 fd00:16::34:1>fd00:16::16:1, ib1 fd00:16::34:2>fd00:16::16:1");
+    check_pairs(LO ETH0, "--probe 172.16.16.1", "");
+}
+
+/* A peer in some rails' subnet is asked by these; one that is in nobody's, by all, through their gateways. */
+static void test_pairs_of_two_subnets(void **state)
+{
+    static const char TWO[] = HOST "addr ib1 10.0.0.2/8\n"
+                                   "link 4 ib2 infiniband up carrier rdma=mlx5_2/1\naddr ib2 10.0.0.3/8\n";
+
+    (void)state;
+    check_pairs(TWO, "--probe 172.16.16.1", "ib0 172.16.34.1>172.16.16.1, ib1 172.16.34.2>172.16.16.1");
+    check_pairs(TWO, "--probe 10.0.0.9", "ib1 10.0.0.2>10.0.0.9, ib2 10.0.0.3>10.0.0.9");
+    check_pairs(TWO, "--probe 192.0.2.1",
+                "ib0 172.16.34.1>192.0.2.1 routed, ib1 172.16.34.2>192.0.2.1 routed, ib2 10.0.0.3>192.0.2.1 routed");
+}
+
+static void test_sources(void **state)
+{
+    (void)state;
+    /* not a VIP, not what is not (yet) ours; of two in the subnet the first */
+    check_pairs(HOST "addr ib0 172.16.99.1/32\naddr ib0 172.16.34.11/16 secondary\n", "--probe 172.16.16.1",
+                "ib0 172.16.34.1>172.16.16.1, ib1 172.16.34.2>172.16.16.1");
+    check_pairs(HOST6 "addr ib0 fd00:17::1/64 tentative\naddr ib1 fd00:17::2/64\n", "--probe fd00:17::9",
+                "ib1 fd00:17::2>fd00:17::9");
+}
+
+static void test_nobody_to_ask(void **state)
+{
+    static const struct {
+        const char *line, *part;
+    } CASES[] = {
+        {"--probe 172.16.34.1 172.16.34.2", "this host's own"},
+        {"--probe 172.16.16.1 --family 6", "--family"},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        g_auto(World) world = try_look(HOST, CASES[i].line);
+
+        assert_null(world.probe);
+        assert_non_null(strstr(world.error->message, CASES[i].part));
+    }
+}
+
+static void test_too_much(void **state)
+{
+    g_autoptr(GString) line = g_string_new("--probe --count 1000");
+    g_auto(World) world = {0};
+
+    (void)state;
+    for (int i = 0; i < 501; i++)
+        g_string_append_printf(line, " 172.16.%d.%d", 40 + i / 200, i % 200 + 1);
+    world = try_look(HOST, line->str);
+    assert_null(world.probe);
+    assert_non_null(strstr(world.error->message, "1002 pairs"));
+}
+
+/* ---- the schedule -------------------------------------------------------------------------------------- */
+
+static void test_slots(void **state)
+{
+    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2 --count 5 --interval 0.05");
+    static const guint SIZES[] = {1, 4, 49, 50, 51, 700};
+
+    (void)state;
+    for (gsize s = 0; s < G_N_ELEMENTS(SIZES); s++) {
+        guint pairs = SIZES[s];
+
+        assert_int_equal(ibh_probe_slot(world.probe, pairs, 0), 0);
+        for (guint k = 1; k < 5 * pairs; k++)
+            assert_true(ibh_probe_slot(world.probe, pairs, k) - ibh_probe_slot(world.probe, pairs, k - 1) >=
+                        IBH_PROBE_SPACING);
+        for (guint k = pairs; k < 5 * pairs; k++)
+            assert_int_equal(ibh_probe_slot(world.probe, pairs, k) - ibh_probe_slot(world.probe, pairs, k - pairs),
+                             MAX(50000, (gint64)pairs * IBH_PROBE_SPACING));
+    }
+}
+
+static void check_wave(IbhProbe *probe, guint first, guint used4, guint used6, guint expected)
+{
+    const guint used[2] = {used4, used6};
+
+    assert_int_equal(ibh_probe_wave(probe, first, used), expected);
+}
+
+static void test_waves(void **state)
+{
+    g_auto(World) world =
+        look(HOST6, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 172.16.16.4 fd00:16::1 fd00:16::2 fd00:16::3");
+    IbhProbe *probe = world.probe;
+
+    (void)state;
+    check_wave(probe, 0, 0, 0, 14); /* the kernel's default is 1024 */
+    check_wave(probe, 5, 0, 0, 9);
+    check_wave(probe, 0, 1010, 0, 7); /* 14 are free: half of them */
+    check_wave(probe, 0, 0, 1020, 10);
+    check_wave(probe, 0, 5000, 5000, 1); /* full, or overfull: one at a time */
+    probe->table_size[0] = 10;
+    check_wave(probe, 0, 0, 0, 5);
+    check_wave(probe, 0, 4, 0, 3);
+    check_wave(probe, 5, 0, 0, 9);
+    probe->table_size[1] = 8;
+    check_wave(probe, 8, 0, 0, 4);
+    check_wave(probe, 13, 8, 8, 1);
+}
+
+/* What goes through a gateway needs the gateway's entry only. */
+static void test_waves_through_a_gateway(void **state)
+{
+    g_auto(World) world = look(HOST, "--probe 192.0.2.1 192.0.2.2 192.0.2.3");
+
+    (void)state;
+    world.probe->table_size[0] = 2;
+    check_wave(world.probe, 0, 0, 0, 6);
+}
+
+/* ---- echoes -------------------------------------------------------------------------------------------- */
+
+#define ID 0xbeef
+
+/* The right reply to this request, in `bytes`. */
+static IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET])
+{
+    const IbhProbeSource *source = ibh_probe_source(world->probe, pair_at(world, pair));
+    IbhProbeReply reply = {.from = *ibh_probe_peer(world->probe, pair_at(world, pair)),
+                           .to = source->ip,
+                           .ifindex = source->nic->link->ifindex,
+                           .id = ID,
+                           .icmp = bytes,
+                           .length = IBH_PROBE_PACKET};
+
+    ibh_probe_packet(world->probe, pair, number, ID, bytes);
+    bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
+    return reply;
+}
+
+/* Request and reply, `ms` apart. */
+static void exchange(const World *world, guint pair, guint number, int ms)
+{
+    guint8 bytes[IBH_PROBE_PACKET];
+    IbhProbeReply reply = reply_to(world, pair, number, bytes);
+
+    ibh_probe_sent(world->probe, pair, number, 1000000);
+    ibh_probe_seen(world->probe, &reply);
+    assert_true(ibh_probe_received(world->probe, &reply, 1000000 + ms * 1000));
+}
+
+static guint sum_of(const guint8 *bytes, gsize length)
+{
+    guint sum = 0;
+
+    for (gsize i = 0; i < length; i += 2)
+        sum += (guint)(bytes[i] << 8 | bytes[i + 1]);
+    return (sum & 0xffff) + (sum >> 16);
+}
+
+static void test_packet(void **state)
+{
+    static const guint8 EXPECTED[] = {8,   0,   0,   0,   0xbe, 0xef, 0,   2,   's', 'i', 'x', 't', 'e', 'e',
+                                      'n', ' ', 'l', 'e', 't',  't',  'e', 'r', 's', '.', 0,   0,   0,   3,
+                                      0,   0,   0,   2,   0,    0,    0,   0,   0,   0,   0,   0};
+    g_auto(World) world = look(HOST6, "--probe 172.16.16.1 172.16.16.2 fd00:16::1");
+    guint8 bytes[IBH_PROBE_PACKET];
+
+    (void)state;
+    ibh_probe_packet(world.probe, 3, 2, ID, bytes);
+    assert_int_equal(sum_of(bytes, sizeof bytes), 0xffff);
+    bytes[2] = bytes[3] = 0;
+    assert_memory_equal(bytes, EXPECTED, sizeof bytes);
+    ibh_probe_packet(world.probe, 4, 0, ID, bytes);
+    assert_int_equal(bytes[0], 128);
+}
+
+static void test_replies(void **state)
+{
+    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2");
+    guint8 bytes[IBH_PROBE_PACKET];
+    IbhProbeReply reply;
+
+    (void)state;
+    exchange(&world, 2, 0, 7);
+    exchange(&world, 2, 2, 3);
+    ibh_probe_sent(world.probe, 2, 1, 1000000);
+    reply = reply_to(&world, 2, 2, bytes);
+    assert_false(ibh_probe_received(world.probe, &reply, 1000001)); /* once is enough */
+    assert_int_equal(pair_at(&world, 2)->sent, 3);
+    assert_int_equal(pair_at(&world, 2)->received, 2);
+    assert_int_equal(pair_at(&world, 2)->rtt, 3000);
+    assert_int_equal(pair_at(&world, 2)->reply_ifindex, 2);
+    assert_int_equal(pair_at(&world, 3)->received, 0);
+    assert_int_equal(pair_at(&world, 3)->rtt, -1);
+    reply = reply_to(&world, 3, 0, bytes); /* never sent */
+    assert_false(ibh_probe_received(world.probe, &reply, 1000001));
+}
+
+/* Whatever is changed in a reply, it is none; but the checksum, which the kernel has seen. */
+static void test_no_replies(void **state)
+{
+    g_auto(World) world = look(HOST6, "--probe 172.16.16.1 fd00:16::1");
+
+    (void)state;
+    for (guint pair = 0; pair < 4; pair++) {
+        guint8 good[IBH_PROBE_PACKET], bytes[IBH_PROBE_PACKET + 8] = {0};
+        IbhProbeReply right = reply_to(&world, pair, 0, good), reply;
+
+        ibh_probe_sent(world.probe, pair, 0, 0);
+        memcpy(bytes, good, sizeof good);
+        right.icmp = bytes;
+        for (guint bit = 0; bit < 8 * sizeof good; bit++) {
+            if (bit / 8 == 2 || bit / 8 == 3)
+                continue;
+            bytes[bit / 8] ^= (guint8)(1u << bit % 8);
+            assert_false(ibh_probe_received(world.probe, &right, 1));
+            bytes[bit / 8] ^= (guint8)(1u << bit % 8);
+        }
+        for (reply = right, reply.length = 0; reply.length < sizeof bytes; reply.length++) {
+            if (reply.length != IBH_PROBE_PACKET)
+                assert_false(ibh_probe_received(world.probe, &reply, 1));
+        }
+        for (int end = 0; end < 2; end++) {
+            reply = right;
+            (end ? &reply.from : &reply.to)->bytes[3] ^= 1;
+            assert_false(ibh_probe_received(world.probe, &reply, 1));
+        }
+        reply = right;
+        reply.id = ID + 1;
+        assert_false(ibh_probe_received(world.probe, &reply, 1));
+        assert_true(ibh_probe_received(world.probe, &right, 1));
+    }
+}
+
+/* Random bytes in random lengths, some with the right beginning. */
+static void test_noise(void **state)
+{
+    const char *text = g_getenv("IBH_SEED");
+    guint32 seed = text ? (guint32)strtoul(text, NULL, 10) : g_random_int();
+    g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2");
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        gsize length = (gsize)g_rand_int_range(random, 0, IBH_PROBE_PACKET + 9), from;
+        g_autofree guint8 *bytes = g_malloc(length + 1); /* as long as that: a sanitizer sees what is read behind */
+        guint8 good[IBH_PROBE_PACKET];
+        IbhProbeReply reply = reply_to(&world, 0, 0, good);
+        IbhArpReply arp;
+
+        from = (gsize)g_rand_int_range(random, 0, IBH_PROBE_PACKET - 8); /* the last bytes are zeros in any reply */
+        for (gsize at = 0; at < length; at++)
+            bytes[at] = at < from ? good[at] : (guint8)g_rand_int(random);
+        bytes = g_realloc(bytes, MAX(length, 1));
+        reply.icmp = bytes;
+        reply.length = length;
+        ibh_probe_seen(world.probe, &reply);
+        if (ibh_probe_received(world.probe, &reply, 1))
+            fail_msg("IBH_SEED=%u: noise %d was taken for a reply", seed, i);
+        if (ibh_arp_parse_reply(bytes, length, &arp))
+            ibh_probe_answered(world.probe, 2, &arp);
+    }
+}
+
+/* ---- the verdict --------------------------------------------------------------------------------------- */
+
+#define MAC(n)                                                                                                         \
+    {                                                                                                                  \
+        2, 0, 0, 0, 0, n                                                                                               \
+    }
+
+/* All is well: 3 replies to each, and hardware addresses as the peers should have. */
+static void answer_all(World *world)
+{
+    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+
+    for (guint i = 0; i < world->probe->pairs->len; i++) {
+        IbhProbePair *pair = pair_at(world, i);
+        IbhNeighbour neighbour = {.ifindex = ibh_probe_source(world->probe, pair)->nic->link->ifindex,
+                                  .ip = *ibh_probe_peer(world->probe, pair),
+                                  .lladdr = MAC((guint8)(16 + pair->peer)),
+                                  .lladdr_len = 6};
+
+        for (guint number = 0; number < 3; number++)
+            exchange(world, i, number, 1);
+        pair->route.oif = neighbour.ifindex;
+        g_array_append_val(neighbours, neighbour);
+    }
+    ibh_probe_learn(world->probe, 0, world->probe->pairs->len, neighbours);
+}
+
+/* "ib1 error probe-lost, …", of what is wrong. */
+static char *verdict(World *world)
+{
+    GString *text = g_string_new(NULL);
+
+    ibh_probe_judge(world->probe);
+    for (guint i = 0; i < world->probe->findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(world->probe->findings, i);
+
+        if (!finding->message[0] || !finding->fix[0])
+            fail_msg("%s: no message or no fix", finding->code);
+        g_string_append_printf(text, "%s%s%s%s %s", i ? ", " : "", finding->iface, finding->iface[0] ? " " : "",
+                               ibh_severity_name(finding->severity), finding->code);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void check_verdict(World *world, const char *expected, guint bad_pairs)
+{
+    g_autofree char *got = verdict(world);
+    guint bad = 0;
+
+    assert_string_equal(got, expected);
+    for (guint i = 0; i < world->probe->pairs->len; i++)
+        bad += pair_at(world, i)->faults ? 1 : 0;
+    assert_int_equal(bad, bad_pairs);
+}
+
+static World look_well(const char *text, const char *line)
+{
+    World world = look(text, line);
+
+    answer_all(&world);
+    return world;
+}
+
+#define TWO_PEERS "--probe 172.16.16.1 172.16.16.2"
+
+static void test_all_well(void **state)
+{
+    g_auto(World) world = look_well(HOST6, "--probe 172.16.16.1 172.16.16.2 fd00:16::1 fd00:16::2 192.0.2.1");
+
+    (void)state;
+    check_verdict(&world, "", 0);
+}
+
+static void test_lost(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    ibh_probe_sent(world.probe, 1, 2, 1);
+    check_verdict(&world, "ib1 error probe-lost", 1);
+    assert_non_null(
+        strstr(((const IbhFinding *)world.probe->findings->pdata[0])->message, "1 of 2 peers: 172.16.16.1 (1 of 4)"));
+}
+
+/* What no rail reaches is said once, not once of each rail. */
+static void test_down(void **state)
+{
+    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2 172.16.16.3");
+
+    (void)state;
+    pair_at(&world, 2)->received = pair_at(&world, 3)->received = 0;
+    pair_at(&world, 5)->received = 0;
+    check_verdict(&world, "error peer-down, ib1 error probe-lost", 3);
+    assert_non_null(strstr(((const IbhFinding *)world.probe->findings->pdata[0])->message,
+                           "1 of 3 peers reply to no rail: 172.16.16.2"));
+    assert_non_null(
+        strstr(((const IbhFinding *)world.probe->findings->pdata[1])->message, "1 of 3 peers: 172.16.16.3"));
+}
+
+static void test_unsent(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    pair_at(&world, 3)->send_error = ENETUNREACH;
+    check_verdict(&world, "ib1 error probe-not-sent", 1);
+}
+
+static void test_dropped(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 4");
+    guint8 bytes[IBH_PROBE_PACKET];
+    IbhProbeReply reply = reply_to(&world, 1, 3, bytes);
+
+    (void)state;
+    ibh_probe_sent(world.probe, 1, 3, 1);
+    reply.ifindex = 2;
+    ibh_probe_seen(world.probe, &reply);
+    check_verdict(&world, "ib1 error reply-dropped, ib1 error reply-other-nic", 1);
+    assert_int_equal(pair_at(&world, 1)->reply_ifindex, 2);
+}
+
+static void test_reply_by_other_nic(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 5");
+    guint8 bytes[IBH_PROBE_PACKET];
+    IbhProbeReply reply = reply_to(&world, 1, 3, bytes);
+
+    (void)state;
+    ibh_probe_sent(world.probe, 1, 3, 1);
+    reply.ifindex = 9;
+    assert_true(ibh_probe_received(world.probe, &reply, 2));
+    exchange(&world, 1, 4, 1); /* one that went right afterwards does not make up for it */
+    check_verdict(&world, "ib1 error reply-other-nic", 1);
+    assert_int_equal(pair_at(&world, 1)->reply_ifindex, 9);
+}
+
+static void test_route(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    pair_at(&world, 1)->route.oif = 2;
+    pair_at(&world, 2)->route.error = EHOSTUNREACH;
+    check_verdict(&world, "ib0 error routed-other-nic, ib1 error routed-other-nic", 2);
+}
+
+static void test_flux_of_one_lladdr(void **state)
+{
+    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2 172.16.16.3");
+
+    (void)state;
+    memcpy(pair_at(&world, 5)->lladdr, pair_at(&world, 1)->lladdr, 6); /* .3 and .1 by ib1; .2 lies in between */
+    check_verdict(&world, "ib1 warning peer-flux", 2);
+    assert_int_equal(pair_at(&world, 3)->faults, 0);
+}
+
+/* One hardware address of several IPv6 addresses, or by several rails, or through a gateway: as it should be. */
+static void test_no_flux(void **state)
+{
+    g_auto(World) world = look_well(HOST6, "--probe fd00:16::1 fd00:16::2 192.0.2.1 192.0.2.2");
+
+    (void)state;
+    for (guint i = 1; i < world.probe->pairs->len; i++)
+        memcpy(pair_at(&world, i)->lladdr, pair_at(&world, 0)->lladdr, 6);
+    check_verdict(&world, "", 0);
+}
+
+static void answer_arp(World *world, int ifindex, const char *from, const char *to, guint8 last)
+{
+    IbhArpReply reply = {.lladdr = MAC(last), .lladdr_len = 6};
+
+    assert_true(ibh_ip_parse(from, &reply.from) && ibh_ip_parse(to, &reply.to));
+    ibh_probe_answered(world->probe, ifindex, &reply);
+}
+
+static void test_flux_of_two_answers(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 16);
+    answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 16);
+    answer_arp(&world, 2, "172.16.16.2", "172.16.34.1", 17);
+    answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 17);
+    answer_arp(&world, 3, "172.16.16.2", "172.16.34.1", 99); /* to another address, */
+    answer_arp(&world, 9, "172.16.16.2", "172.16.34.2", 99); /* by another NIC, */
+    answer_arp(&world, 3, "172.16.16.7", "172.16.34.2", 99); /* from somebody else */
+    answer_arp(&world, 3, "172.16.34.1", "172.16.34.2", 99);
+    check_verdict(&world, "", 0);
+    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
+    answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 18);
+    answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 19);
+    check_verdict(&world, "ib1 warning peer-flux", 1);
+}
+
+static void test_peer_replies_by_another_nic(void **state)
+{
+    static const guint8 OTHER[] = MAC(77), OWN[] = MAC(17);
+    g_auto(World) world = look_well(HOST, TWO_PEERS " 192.0.2.1 --count 5");
+    guint8 bytes[IBH_PROBE_PACKET];
+    IbhProbeReply reply;
+
+    (void)state;
+    for (guint pair = 2; pair < 5; pair++) { /* .2 by ib0; .2 by ib1, rightly; and what comes from a gateway */
+        ibh_probe_sent(world.probe, pair, 3, 1);
+        reply = reply_to(&world, pair, 3, bytes);
+        reply.sender = pair == 3 ? OWN : OTHER;
+        reply.sender_len = 6;
+        ibh_probe_seen(world.probe, &reply);
+        assert_true(ibh_probe_received(world.probe, &reply, 2));
+    }
+    check_verdict(&world, "ib0 warning peer-replies-other-nic", 1);
+    assert_true(pair_at(&world, 2)->faults);
+}
+
+static void test_carrier(void **state)
+{
+    g_auto(World) world = look_well(LO IB0 "link 3 ib1 infiniband up rdma=mlx5_1/1\naddr ib0 172.16.34.1/16\n"
+                                           "addr ib1 172.16.34.2/16\n",
+                                    TWO_PEERS);
+
+    (void)state;
+    check_verdict(&world, "ib1 error carrier-down", 0);
+}
+
+static void test_unasked(void **state)
+{
+    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 fd00:16::1 fd00:16::2");
+
+    (void)state;
+    check_verdict(&world, "error no-source", 0);
+    assert_non_null(strstr(((const IbhFinding *)world.probe->findings->pdata[0])->message,
+                           "2 of 3 peers were not asked, fd00:16::1 is the first"));
+}
+
+/* Each rail reaches a peer that no other one reaches. */
+static void test_separate_wires(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    for (guint i = 0; i < 4; i += 3) {
+        pair_at(&world, i)->received = 0;
+        pair_at(&world, i)->lladdr_len = 0;
+    }
+    check_verdict(&world, "ib0 error probe-lost, ib1 error probe-lost, warning separate-wires", 2);
+    assert_non_null(strstr(((const IbhFinding *)world.probe->findings->pdata[2])->message,
+                           "ib0 reaches 172.16.16.2; ib1 reaches 172.16.16.1"));
+    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
+    pair_at(&world, 1)->received = 0; /* a rail that reaches nobody is dead, not apart */
+    pair_at(&world, 1)->faults = pair_at(&world, 0)->faults = pair_at(&world, 3)->faults = 0;
+    check_verdict(&world, "error peer-down, ib1 error probe-lost", 3);
+}
+
+static void test_small_table(void **state)
+{
+    g_auto(World) world = look_well(HOST6, "--probe 172.16.16.1 172.16.16.2 fd00:16::1 192.0.2.1");
+
+    (void)state;
+    world.probe->table_size[0] = 4; /* just enough: what is behind a gateway does not count */
+    world.probe->table_size[1] = 1;
+    check_verdict(&world, "warning neighbour-table-small", 0);
+    assert_non_null(
+        strstr(((const IbhFinding *)world.probe->findings->pdata[0])->fix, "net.ipv6.neigh.default.gc_thresh3=1024"));
+}
+
+/* ---- reports ------------------------------------------------------------------------------------------- */
+
+static char *report(World *world, const IbhWriter *writer, gboolean quiet)
+{
+    IbhReport what = {.rails = world->rails, .only = world->rails->only, .probe = world->probe};
+    IbhStyle style = {.quiet = quiet};
+
+    ibh_probe_judge(world->probe);
+    what.findings = world->probe->findings;
+    return writer->probe(&what, &style);
+}
+
+/* Where rails know different hardware addresses of a peer, each is named. */
+static void test_text_of_hardware_addresses(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS " 172.16.16.3 192.0.2.1");
+    g_autofree char *text = NULL;
+
+    (void)state;
+    pair_at(&world, 3)->lladdr[5] = 0x99;
+    pair_at(&world, 4)->lladdr_len = pair_at(&world, 5)->lladdr_len = 0;
+    pair_at(&world, 6)->lladdr_len = pair_at(&world, 7)->lladdr_len = 0;
+    text = report(&world, &ibh_text_writer, FALSE);
+    assert_non_null(strstr(text, "\nhardware addresses\n"
+                                 "172.16.16.1 02:00:00:00:00:10\n"
+                                 "172.16.16.2 ib0: 02:00:00:00:00:11 ib1: 02:00:00:00:00:99\n"
+                                 "172.16.16.3 unknown\n"
+                                 "192.0.2.1 through a gateway\n"));
+}
+
+static char *last_matrix_line(const char *text)
+{
+    const char *end = strstr(text, "\nthe shortest");
+
+    assert_non_null(end);
+    while (end > text && end[-1] != '\n')
+        end--;
+    return g_strndup(end, strcspn(end, "\n"));
+}
+
+static void test_text(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+    g_autofree char *text = NULL;
+
+    (void)state;
+    pair_at(&world, 3)->route.oif = 2;
+    text = report(&world, &ibh_text_writer, FALSE);
+    assert_true(g_str_has_prefix(text, "RAIL  SOURCE       172.16.16.1  172.16.16.2\n"
+                                       "ib0   172.16.34.1  1.00         1.00\n"
+                                       "ib1   172.16.34.2  1.00         1.00 leaves by ib0\n"));
+    assert_non_null(strstr(text, "\n172.16.16.2 02:00:00:00:00:11\n"));
+    assert_non_null(strstr(text, "\nib1: error routed-other-nic: 1 of 2 peers: 172.16.16.2 (ib0); "));
+}
+
+/* 8 rails and 8 peers with long addresses: still no wider than a terminal. */
+static void test_text_of_eight(void **state)
+{
+    g_autoptr(GString) host = g_string_new(LO), line = g_string_new("--probe");
+    g_autofree char *text = NULL, *last = NULL;
+    g_auto(World) world = {0};
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        g_string_append_printf(host, "link %d ib%d infiniband up carrier rdma=mlx5_%d/1\n", i + 2, i, i);
+        g_string_append_printf(host, "addr ib%d fd00:16:34:56::34:%d/64\n", i, i + 1);
+        g_string_append_printf(line, " fd00:16:34:56::16:%d", i + 1);
+    }
+    world = look_well(host->str, line->str);
+    text = report(&world, &ibh_text_writer, FALSE);
+    last = last_matrix_line(text);
+    assert_true(g_str_has_prefix(last, "ib7   fd00:16:34:56::34:8  1.00  1.00  1.00"));
+    assert_in_range(strlen(last), 70, 100);
+    assert_non_null(strstr(text, "  [8]\n"));
+    assert_non_null(strstr(text, "\n[8] fd00:16:34:56::16:8 02:"));
+}
+
+/* Of hundreds, only those with a problem. */
+static void test_text_of_hundreds(void **state)
+{
+    g_autoptr(GString) line = g_string_new("--probe");
+    g_autofree char *text = NULL, *quiet = NULL;
+    g_auto(World) world = {0};
+
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        g_string_append_printf(line, " 172.16.16.%d", i + 1);
+    world = look_well(HOST, line->str);
+    pair_at(&world, 21)->received = 2;
+    text = report(&world, &ibh_text_writer, FALSE);
+    assert_true(g_str_has_prefix(text, "172.16.16.11: ib1 1.00 lost 1/3\n"
+                                       "ib0 172.16.34.1: 200 of 200 peers ok, 600 of 600 replies, 1.00 to 1.00 ms\n"
+                                       "ib1 172.16.34.2: 199 of 200 peers ok, 599 of 600 replies, 1.00 to 1.00 ms\n"));
+    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
+    quiet = report(&world, &ibh_text_writer, TRUE);
+    assert_true(g_str_has_prefix(quiet, "172.16.16.11: ib1 1.00 lost 1/3\n\nib1: error probe-lost"));
+}
+
+static void test_json(void **state)
+{
+    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.34.2 --iface ib0");
+    g_autofree char *text = NULL;
+
+    (void)state;
+    text = report(&world, &ibh_json_writer, FALSE);
+    assert_string_equal(
+        text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
+              "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
+              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"problems\":[],\"ok\":true}],"
+              "\"own\":[\"172.16.34.2\"],\"findings\":[]}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_pairs_of_two_subnets),
+        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_nobody_to_ask),
+        cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_waves_through_a_gateway),
+        cmocka_unit_test(test_packet),
+        cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_no_replies),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_all_well),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_down),
+        cmocka_unit_test(test_unsent),
+        cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_reply_by_other_nic),
+        cmocka_unit_test(test_route),
+        cmocka_unit_test(test_flux_of_one_lladdr),
+        cmocka_unit_test(test_no_flux),
+        cmocka_unit_test(test_flux_of_two_answers),
+        cmocka_unit_test(test_peer_replies_by_another_nic),
+        cmocka_unit_test(test_carrier),
+        cmocka_unit_test(test_unasked),
+        cmocka_unit_test(test_separate_wires),
+        cmocka_unit_test(test_small_table),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_hardware_addresses),
+        cmocka_unit_test(test_text_of_eight),
+        cmocka_unit_test(test_text_of_hundreds),
+        cmocka_unit_test(test_json),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
