@@ -23,7 +23,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
 PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
-                         json report report_text report_json report_log)
+                         json report report_text report_json report_log render render_iproute2 render_files render_native \
+                         render_networkd render_networkmanager render_scripts)
 EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run confirm \
                            journal hook events notify watch host manager)
 COMMAND := core/main
@@ -47,10 +48,10 @@ $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libib
 
 $(BUILD)/core/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
 
-$(BUILD)/nm.so: nm-dispatcher/connections.c
+$(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 	@mkdir -p $(@D)
 	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libnm)) -MMD -MP \
-	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $< $(shell pkg-config --libs libnm)
+	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell pkg-config --libs libnm)
 
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))
@@ -112,9 +113,9 @@ check-sanitized:
 check-valgrind: unit-tests
 	@set -e; for t in $(UNIT_TESTS); do IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full $$t; done
 
-# A NetworkManager that is installed would take this machine's interfaces; the tests keep theirs to themselves.
+# Network managers that are installed would take this machine's interfaces; the tests keep theirs to themselves.
 $(BUILD)-unpacked/.complete:
-	@packaging/deps.sh unpack $(BUILD)-unpacked network-manager dbus
+	@packaging/deps.sh unpack $(BUILD)-unpacked network-manager dbus netplan.io ifupdown systemd udev
 
 check-netns: all tools $(BUILD)-unpacked/.complete
 	@tests/netns/run

@@ -185,19 +185,32 @@ static gboolean is_trusted(const char *path)
 
 /* libnm and the libraries below it can be told by the environment to write files, to ask others, to load modules: it is
  * taken away from them. Nothing else needs it any more. */
-static void name_connections(GArray *managers)
+static void *load(const char *name)
 {
     void *plugin = NULL;
-    IbhNmFunction *function = NULL;
 
     if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so") || clearenv() != 0)
-        return;
+        return NULL;
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
-    if (plugin)
-        *(void **)(&function) = dlsym(plugin, IBH_NM_FUNCTION);
+    /* It stays loaded: GLib's threads and types would not survive that. */
+    return plugin ? dlsym(plugin, name) : NULL;
+}
+
+static void name_connections(GArray *managers)
+{
+    IbhNmFunction *function = NULL;
+
+    *(void **)(&function) = load(IBH_NM_FUNCTION);
     if (function)
         function(managers, NM_MILLISECONDS);
-    /* It stays loaded: GLib's threads and types would not survive that. */
+}
+
+IbhProfileWriter *ibh_manager_profile_writer(void)
+{
+    IbhProfileWriter *writer = NULL;
+
+    *(void **)(&writer) = load(IBH_NM_PROFILE_FUNCTION);
+    return writer;
 }
 
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot)

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "model.h"
+#include "render.h"
 
 #include <getopt.h>
 #include <net/if.h>
@@ -20,6 +21,9 @@ const char ibh_options_help[] =
     "  --apply          does it\n"
     "  --confirm        keeps what --apply --confirm SECONDS did\n"
     "  --undo           takes it back, and leaves these interfaces alone until --apply or a reboot\n"
+    "  --render FORMAT  what --apply comes to, whole, for other tools:\n"
+    "                   iproute2, netplan, networkd, nm-keyfile, nmcli, ifupdown, ifcfg,\n"
+    "                   sysctl, rt_tables, udev\n"
     "  --watch          stays, and repairs what changes\n"
     "  --capture FILE   writes what --check reads of RDMA ports, and nothing else, into a new tar archive\n"
     "  --probe PEER...  echoes from every rail to these addresses: replies, and which NICs they used, on both sides\n"
@@ -60,13 +64,13 @@ enum {
     OPTION_COLOR,
     OPTION_FAMILY,
     OPTION_CONFIRM,
+    OPTION_RENDER,
     OPTION_HOOK,
     OPTION_INSTALL,
     OPTION_CAPTURE,
     OPTION_COUNT,
     OPTION_INTERVAL,
-    OPTION_TIMEOUT,
-    OPTION_LATER
+    OPTION_TIMEOUT
 };
 
 static const struct option options_table[] = {
@@ -90,7 +94,7 @@ static const struct option options_table[] = {
     {"count", required_argument, NULL, OPTION_COUNT},
     {"interval", required_argument, NULL, OPTION_INTERVAL},
     {"timeout", required_argument, NULL, OPTION_TIMEOUT},
-    {"render", optional_argument, NULL, OPTION_LATER},
+    {"render", required_argument, NULL, OPTION_RENDER},
     {"watch", no_argument, NULL, ACTION(IBH_ACTION_WATCH)},
     {"capture", required_argument, NULL, OPTION_CAPTURE}, /* an action with an argument */
     {"hook", no_argument, NULL, OPTION_HOOK},
@@ -138,6 +142,20 @@ static gboolean set_format(IbhOptions *options, const char *format, GError **err
     if (!options->json && !g_str_equal(format, "text"))
         return refuse(error, "--format %.40s: text or json", shown);
     return TRUE;
+}
+
+static gboolean set_render(IbhOptions *options, const char *format, gboolean *has_action, GError **error)
+{
+    g_autofree char *shown = g_strescape(format, NULL);
+    g_autofree char *formats = ibh_render_formats();
+
+    if (!ibh_render_knows(format))
+        return refuse(error, "--render %.40s: one of %s", shown, formats);
+    if (options->render && !g_str_equal(options->render, format))
+        return refuse(error, "two formats: one at a time");
+    g_free(options->render);
+    options->render = g_strdup(format);
+    return set_action(options, IBH_ACTION_RENDER, has_action, error);
 }
 
 static gboolean set_color(IbhOptions *options, const char *when, GError **error)
@@ -298,6 +316,8 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
     case OPTION_INSTALL:
         options->install = TRUE;
         return TRUE;
+    case OPTION_RENDER:
+        return set_render(options, optarg, has_action, error);
     case OPTION_FAMILY:
         return set_family(options, optarg, error);
     case OPTION_COUNT:
@@ -308,9 +328,6 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return set_seconds(&options->timeout, "--timeout", error);
     case OPTION_WORD:
         return add_word(options, optarg, error);
-    case OPTION_LATER:
-        shown = g_strescape(word, NULL);
-        return refuse(error, "%.40s: this version does not have it yet", shown);
     case ':':
         shown = g_strescape(word, NULL);
         return refuse(error, "%.40s wants an argument", shown);
@@ -384,6 +401,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
     if (options->action == IBH_ACTION_WATCH && (options->ifaces->len || options->json))
         return refuse(error,
                       "--watch is about all interfaces, and speaks to the journal: --config and --sysfs go with it");
+    if (options->action == IBH_ACTION_RENDER && options->json)
+        return refuse(error, "--render has its own formats");
     if (options->action == IBH_ACTION_CAPTURE && options->ifaces->len)
         return refuse(error, "--capture is about all interfaces");
     if (options->verbose && options->quiet)
@@ -414,6 +433,7 @@ void ibh_options_clear(IbhOptions *options)
 {
     g_clear_pointer(&options->ifaces, g_ptr_array_unref);
     g_clear_pointer(&options->config, g_free);
+    g_clear_pointer(&options->render, g_free);
     g_clear_pointer(&options->sysfs, g_free);
     g_clear_pointer(&options->capture, g_free);
     g_clear_pointer(&options->token, g_free);

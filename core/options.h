@@ -14,6 +14,7 @@ typedef enum {
     IBH_ACTION_APPLY,
     IBH_ACTION_UNDO,
     IBH_ACTION_CONFIRM,
+    IBH_ACTION_RENDER,
     IBH_ACTION_CAPTURE,
     IBH_ACTION_WATCH,
     IBH_ACTION_PROBE,
@@ -27,6 +28,7 @@ typedef struct {
     IbhAction action;
     GPtrArray *ifaces; /* char *, NULL-terminated when not empty */
     char *config;      /* NULL: the system's */
+    char *render;      /* the format of --render, one that is known */
     char *sysfs;
     char *capture; /* the file that --capture writes */
     gboolean json;

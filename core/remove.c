@@ -87,7 +87,7 @@ gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved)
            !is_in_main(rails->snapshot, saved);
 }
 
-static IbhRoute connected_route(const IbhSavedRoute *saved)
+IbhRoute ibh_saved_route(const IbhSavedRoute *saved)
 {
     return (IbhRoute){.family = AF_INET,
                       .table = IBH_TABLE_MAIN,
@@ -117,7 +117,7 @@ GArray *ibh_routes_to_be(const IbhRails *rails)
     }
     for (guint i = 0; i < saved->len; i++) {
         const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
-        IbhRoute route = connected_route(one);
+        IbhRoute route = ibh_saved_route(one);
 
         if (returns(rails, one))
             g_array_append_val(to_be, route);
@@ -128,7 +128,7 @@ GArray *ibh_routes_to_be(const IbhRails *rails)
 void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhSavedRoute *saved, gboolean undo)
 {
     const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
-    IbhRoute route = connected_route(saved);
+    IbhRoute route = ibh_saved_route(saved);
 
     if (undo ? ibh_can_return(rails, saved) : returns(rails, saved))
         ibh_emit_route(plan, rails, IBH_OP_ROUTE_ADD, nic, &route, NULL, g_strdup("main has it again"));

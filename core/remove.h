@@ -9,6 +9,8 @@
 GArray *ibh_routes_to_be(const IbhRails *rails);
 /* Last of all: what leaves main for this NIC. */
 void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic);
+/* As main had it. */
+IbhRoute ibh_saved_route(const IbhSavedRoute *saved);
 /* What the kernel would take now, and main has not. */
 gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved);
 /* First of all: what comes back for a NIC that is there. With `undo`, whatever the configuration says now. */

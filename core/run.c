@@ -9,6 +9,7 @@
 #include "host.h"
 #include "manager.h"
 #include "probe_io.h"
+#include "render.h"
 #include "report.h"
 #include "snapshot.h"
 #include "state.h"
@@ -69,7 +70,7 @@ static gboolean check_privileges(const Run *run, GError **error)
         return TRUE;
     g_set_error(error, IBH_RUN_ERROR, 0,
                 "%s needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it as root "
-                "(--show, --check and --plan need nothing)",
+                "(--show, --check, --plan and --render need nothing)",
                 run->options->action == IBH_ACTION_APPLY  ? "--apply"
                 : run->options->action == IBH_ACTION_UNDO ? "--undo"
                                                           : "--confirm");
@@ -590,6 +591,22 @@ static int run_check(Run *run)
     return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
+static int run_render(Run *run)
+{
+    IbhRender render = {.rails = run->rails, .only = run->only};
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+
+    ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
+    if (g_str_equal(run->options->render, "nm-keyfile"))
+        render.write_profile = ibh_manager_profile_writer();
+    text = ibh_render(run->options->render, &render, &error);
+    if (!text)
+        return fail(run, IBH_EXIT_SYSTEM, error);
+    g_string_append(run->out, text);
+    return IBH_EXIT_OK;
+}
+
 /* ---- archives of other hosts ---- */
 
 static int run_capture(Run *run)
@@ -691,6 +708,8 @@ static int run_action(Run *run)
         return run_change(run);
     case IBH_ACTION_PLAN:
         return run_plan(run);
+    case IBH_ACTION_RENDER:
+        return run_render(run);
     case IBH_ACTION_PROBE:
         return run_probe(run);
     default:

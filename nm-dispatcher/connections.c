@@ -1,10 +1,10 @@
 /*
  * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/manager.c loads it, for
- * --show and --check only.
+ * --show, --check and --render only.
  */
+#include "connections.h"
 #include "manager.h"
 
-#include <NetworkManager.h>
 #include <net/if.h>
 #include <stdio.h>
 
@@ -50,7 +50,7 @@ static void have_bus(GObject *source, GAsyncResult *result, gpointer data)
 }
 
 /* Neither a bus nor a NetworkManager that hangs is waited for any longer; the end of the process ends them. */
-static NMClient *ask(guint milliseconds)
+NMClient *ibh_nm_ask(guint milliseconds)
 {
     Question *question = g_new0(Question, 1);
     GSource *timeout = g_timeout_source_new(milliseconds);
@@ -69,7 +69,7 @@ static NMClient *ask(guint milliseconds)
     return question->client;
 }
 
-static NMDevice *find_device(NMClient *client, int ifindex)
+NMDevice *ibh_nm_find_device(NMClient *client, int ifindex)
 {
     const GPtrArray *devices = nm_client_get_devices(client);
     char name[IF_NAMESIZE];
@@ -106,7 +106,7 @@ static void find_route_tables(NMActiveConnection *active, IbhManager *manager)
 
 static void name_connection(NMClient *client, IbhManager *manager)
 {
-    NMDevice *device = find_device(client, manager->ifindex);
+    NMDevice *device = ibh_nm_find_device(client, manager->ifindex);
     NMActiveConnection *active = device ? nm_device_get_active_connection(device) : NULL;
     const char *id = active ? nm_active_connection_get_id(active) : NULL;
 
@@ -124,7 +124,7 @@ IbhNmFunction ibh_nm_name_connections;
 
 G_MODULE_EXPORT void ibh_nm_name_connections(GArray *managers, guint milliseconds)
 {
-    NMClient *client = ask(milliseconds);
+    NMClient *client = ibh_nm_ask(milliseconds);
 
     for (guint i = 0; client && i < managers->len; i++) {
         IbhManager *manager = &g_array_index(managers, IbhManager, i);

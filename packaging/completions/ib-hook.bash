@@ -12,6 +12,7 @@ _ib_hook() {
             ;;
         --format) words="text json" ;;
         --family) words="4 6" ;;
+        --render) words="iproute2 netplan networkd nm-keyfile nmcli ifupdown ifcfg sysctl rt_tables udev" ;;
         --color) words="auto always never" ;;
         --config | --capture)
             compopt -o filenames
@@ -24,7 +25,7 @@ _ib_hook() {
             return
             ;;
         *)
-            words="--show --check --plan --apply --confirm --undo --watch --probe --capture --version --help
+            words="--show --check --plan --apply --confirm --undo --render --watch --probe --capture --version --help
                 --iface --json --format --hook --install --count --interval --timeout --config --sysfs --family --verbose --quiet --color"
             ;;
     esac

@@ -11,6 +11,12 @@ expect_at_least "ib-hook --help lists options" 15 "$(wc -l <<<"$options")"
 expect_equal "ib-hook(8) has them all, and no other" "$options" \
     "$(grep -o 'Fl Fl [a-z]*' "$manual/ib-hook.8" | sed 's/Fl Fl /--/' | sort -u)"
 expect_equal "each has an entry" "$options" "$(sed -n 's/^\.It Fl Fl \([a-z]*\).*/--\1/p' "$manual/ib-hook.8" | sort -u)"
+formats=$({ "$IB_HOOK" --render no-such-format 2>&1 || true; } | sed -n 's/.*one of \(.*\); ib-hook --help.*/\1/p' | tr -d ' ' | tr , '\n' | sort)
+expect_at_least "--render has formats" 1 "$(wc -w <<<"$formats")"
+expect_equal "ib-hook(8) has them all, and no other" "$formats" \
+    "$(sed -n '/^.It Fl Fl render/,/^.It Fl Fl watch/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
+expect_equal "so has --help" "$formats" \
+    "$("$IB_HOOK" --help | sed -n '/--render/,/--watch/s/^ *--render.*tools: *\|^ \{19\}//p' | tr -d ' ' | tr ',' '\n' | grep . | sort)"
 help=$("$IB_HOOK" --help | tail -n 1)
 for status in 0 1 2 3; do
     expect_contains "--help has the exit status $status" " $status " "$help"
@@ -63,6 +69,7 @@ interfaces=$(cd /sys/class/net && printf '%s\n' * | sort)
 expect_equal "interfaces are those of this host" "$interfaces" "$(complete_bash --check --iface "")"
 expect_equal "also after =" "$interfaces" "$(complete_bash --iface =)"
 expect_equal "values of --color" "always auto" "$(complete_bash --color a | xargs)"
+expect_equal "formats of --render" "$formats" "$(complete_bash --render "")"
 expect_equal "values of --format" "json" "$(complete_bash --format = j)"
 mkdir -p $work/tree/dir && touch $work/tree/file
 expect_equal "files of --config" "$work/tree/dir $work/tree/file" "$(complete_bash --config $work/tree/ | xargs)"
@@ -103,4 +110,5 @@ complete_zsh() { # LINE
 }
 expect_equal "zsh completes all options, and no other" "$options" "$(complete_zsh "ib-hook --")"
 expect_equal "interfaces are those of this host" "$interfaces" "$(complete_zsh "ib-hook --check --iface ")"
+expect_equal "formats of --render" "$formats" "$(complete_zsh "ib-hook --render ")"
 expect_equal "values of --color" "always auto never" "$(complete_zsh "ib-hook --color " | xargs)"

@@ -261,24 +261,19 @@ static void test_contradictions(void **state)
     REFUSED("--verbose --check --quiet", "--quiet", "--verbose");
 }
 
-static void test_later_versions(void **state)
+static void test_render(void **state)
 {
-    static const char *const LATER[] = {"render"};
+    g_auto(Line) line = parse("--render iproute2 --iface ib0 --family 6");
 
     (void)state;
-    for (gsize i = 0; i < G_N_ELEMENTS(LATER); i++) {
-        for (int form = 0; form < 3; form++) {
-            g_autofree char *words = g_strdup_printf(form == 0   ? "--%s"
-                                                     : form == 1 ? "--%s=4"
-                                                                 : "--check --%s 4 --json",
-                                                     LATER[i]);
-
-            REFUSED(words, LATER[i], "version");
-        }
-    }
+    check_parsed(&line, "--render iproute2");
+    assert_int_equal(line.options.action, IBH_ACTION_RENDER);
+    assert_string_equal(line.options.render, "iproute2");
+    REFUSED("--render", "--render", "argument");
+    REFUSED("--render yaml", "--render yaml", "one of iproute2");
+    REFUSED("--render iproute2 --apply", "two actions");
+    REFUSED("--render iproute2 --json", "--render");
 }
-
-/* ---- --probe ------------------------------------------------------------------------------------------- */
 
 static void test_probe(void **state)
 {
@@ -549,7 +544,7 @@ int main(void)
         cmocka_unit_test(test_capture),        cmocka_unit_test(test_family),
         cmocka_unit_test(test_probe),          cmocka_unit_test(test_probe_defaults),
         cmocka_unit_test(test_probe_refused),  cmocka_unit_test(test_events),
-        cmocka_unit_test(test_later_versions), cmocka_unit_test(test_impossible_names),
+        cmocka_unit_test(test_render),         cmocka_unit_test(test_impossible_names),
         cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
         cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
         cmocka_unit_test(test_help),

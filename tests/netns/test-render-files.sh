@@ -1,0 +1,60 @@
+#!/bin/bash
+# --render sysctl, rt_tables: files that their readers take, with what --apply gives.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lookups.sh"
+
+needs sysctl
+
+make_wire
+new_host B
+names=("ib0" "ib1.8002" "i\$;'b")
+for n in 0 1 2; do
+    add_nic B "${names[n]}" $n "172.16.34.$((n + 1))/16"
+done
+rdma B "${names[@]}"
+wait_until 5 settled B
+clean=$(sysctls B)
+
+check_sysctl() { # WHAT CONFIGURATION RP_FILTER: the file leads to the values of --apply
+    local what=$1 applied file=$work/90-ib-hook.conf
+    config "$2" >$work/config
+    on B sh -c "echo $3 >$CONF/all/rp_filter"
+    expect_hook 0 B --render sysctl --config "$(<$work/config)"
+    printf '%s\n' "$out" >$file
+    expect_hook 0 B --apply --config "$(<$work/config)"
+    applied=$(sysctls B)
+    expect_hook 0 B --render sysctl --config "$(<$work/config)"
+    expect_equal "$what: rendered once it is so, it is the same" "$(<$file)" "$out"
+    expect_hook 0 B --undo
+    [ "$what" = nothing ] || expect_differs "$what: undone" "$applied" "$(sysctls B)"
+    on B sysctl --load=$file >$work/said 2>&1 || fail "$what: sysctl --load" "$(<$work/said)"
+    expect_equal "$what: all are set" "$(grep -c '^net' $file || true)" "$(wc -l <$work/said)"
+    expect_equal "$what: to what --apply sets" "$applied" "$(sysctls B)"
+    # shellcheck disable=SC2016 # for the inner shell
+    on B sh -c 'cd '$CONF' && for k in '"$ARP_KEYS"'; do for f in */$k; do echo 0 >"$f"; done; done'
+    expect_equal "$what: and back" "$clean" "$(sysctls B)"
+}
+
+check_sysctl "default" "" 1
+check_sysctl "arp=strict" "[defaults]
+arp=strict" 0
+check_sysctl "single values" "[interface ib0]
+accept_local=1
+arp_ignore=keep" 0
+check_sysctl "nothing" "[defaults]
+arp=keep" 0
+
+# Names of tables.
+expect_hook 0 B --render rt_tables
+mkdir -p /etc/iproute2/rt_tables.d
+[ -s /etc/iproute2/rt_tables ] || printf '255 local\n254 main\n253 default\n0 unspec\n' >/etc/iproute2/rt_tables
+printf '%s\n' "$out" >/etc/iproute2/rt_tables.d/ib-hook.conf
+expect_hook 0 B --apply
+for nic in "${names[@]}"; do
+    routes=$(ip -n B route show table "rail-$nic" 2>&1)
+    expect_contains "ip knows the table of $nic" "172.16.0.0/16 dev $nic " "$routes"
+done
+expect_contains "and shows it" "lookup rail-ib0" "$(ip -n B rule)"
+expect_hook 0 B --plan --config "$(config "[interface ib0]
+table=native-ib0")"
+expect_contains "so does ib-hook: the tables of native formats are other ones" "table 1942" "$out"

@@ -1,0 +1,171 @@
+#!/bin/bash
+# --render nm-keyfile and nmcli: a real NetworkManager takes them, and what comes of them routes as --apply does.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lookups.sh"
+
+[ "$rooted" = yes ] || skip "NetworkManager needs the real root"
+unpacked=$top/build-unpacked
+PATH=$PATH:$unpacked/usr/sbin:$unpacked/usr/bin
+type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make build-unpacked/.complete"
+[ -e "$(dirname "$IB_HOOK")/nm.so" ] || skip "there is no nm.so: it was built without libnm"
+needs dbus-daemon nmcli sysctl
+libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu)
+mount -t sysfs -o ro sysfs /sys # read-only: then NetworkManager does not wait for udev
+mount -t tmpfs tmpfs /var/lib
+mkdir -p /var/lib/NetworkManager /run/dbus
+mkdir -m 0700 $work/connections
+
+# /usr/lib, with ib-hook's directory in it.
+library=/usr/lib/ib-hook
+if [ -d $library ]; then
+    mount -t tmpfs -o mode=0755 tmpfs $library
+else
+    mkdir $work/lib $work/real $work/lib/ib-hook
+    mount --bind /usr/lib $work/real
+    ln -s $work/real/* $work/lib/
+    mount --bind $work/lib /usr/lib
+fi
+install -m 0644 "$(dirname "$IB_HOOK")/nm.so" $library/nm.so
+
+start_bus() {
+    cat >$work/bus.conf <<-END
+	<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
+	<policy context="default"><allow user="*"/><allow own="*"/><allow send_type="*"/><allow receive_type="*"/>
+	<allow send_destination="*"/></policy></busconfig>
+	END
+    dbus-daemon --config-file=$work/bus.conf --nofork 2>$work/bus.log &
+    wait_until 5 test -S /run/dbus/system_bus_socket
+}
+
+start_manager() {
+    cat >$work/manager.conf <<-END
+	[main]
+	plugins=keyfile
+	dns=none
+	rc-manager=unmanaged
+	no-auto-default=*
+	systemd-resolved=false
+	[keyfile]
+	path=$work/connections
+	END
+    LD_LIBRARY_PATH=$libraries NetworkManager --no-daemon --config=$work/manager.conf --config-dir=$work/none \
+        --intern-config=$work/intern.conf --state-file=$work/state >$work/manager.log 2>&1 &
+    manager=$!
+    wait_until 15 is_active 0
+    wait_until 15 is_active 1
+}
+
+stop_manager() { # the links keep what they have
+    kill $manager
+    wait $manager || true
+}
+
+is_active() { # N
+    grep -qs '^connection-uuid=..' "/run/NetworkManager/devices/$(ip -json link show "ib$1" | jq '.[0].ifindex')" &&
+        ip address show "ib$1" | grep -q 172.16.34
+}
+
+write_connection() { # N [LINE OF IPV4]: a profile for its NIC, with something of its own
+    cat >"$work/connections/rail$1.nmconnection" <<-END
+	[connection]
+	id=rail $1's
+	uuid=3e2b4f5c-9a51-4a0c-8f57-7a6d6b1e9a0$1
+	type=ethernet
+	interface-name=ib$1
+	[ipv4]
+	method=manual
+	dns=192.0.2.53;
+	address1=172.16.34.$(($1 + 1))/16
+	${2:-}
+	[ipv6]
+	method=manual
+	addr-gen-mode=eui64
+	address1=fd00:34::$(($1 + 1))/64
+	END
+    chmod 0600 "$work/connections/rail$1.nmconnection"
+}
+
+write_connections() {
+    write_connection 0 gateway=172.16.0.254
+    write_connection 1 route1=198.51.100.0/24,172.16.0.254
+}
+
+cli() { # ARGUMENT…
+    LD_LIBRARY_PATH=$libraries nmcli "$@" >$work/said 2>&1 || fail "nmcli $*" "$(<$work/said)"
+}
+
+activate() {
+    cli connection reload
+    cli connection up "rail 0's"
+    cli connection up "rail 1's"
+    wait_until 10 settled self
+}
+
+# It asks NetworkManager, which is only done for the real /sys; that has no RDMA device here.
+hook() { # HOST ARGUMENT…
+    local how=(--sysfs /run/sys/self)
+    [[ " $* " != *" nm"* ]] || how=(--config "$only")
+    "$IB_HOOK" "${how[@]}" "${@:2}"
+}
+
+ip netns attach self $$
+make_wire
+for n in 0 1; do
+    ip -n wire link add B.$n type veth peer name ib$n netns $$
+    ip -n wire link set B.$n master br0 up
+    ip link set ib$n up
+done
+rdma self ib0 ib1
+only=$work/only.conf
+printf '[interface ib*]\nmanage=yes\n' >$only
+write_connections
+start_bus
+start_manager
+wait_until 10 settled self
+
+render_tree self nm-keyfile
+expect_equal "the files are NetworkManager's own" "rail0.nmconnection rail1.nmconnection" \
+    "$(cd $work/tree$work/connections && echo *)"
+expect_contains "and keep what is theirs" "dns=192.0.2.53;" "$(<$work/tree$work/connections/rail0.nmconnection)"
+cp $work/tree$work/connections/* $work/connections/
+chmod 0600 $work/connections/*
+activate
+expect_native "nm-keyfile" self
+
+write_connections
+activate
+expect_lacks "without them, there are no rules" "1941" "$(ip rule)"
+expect_hook 0 self --render nmcli
+expect_contains "nmcli: by name" "modify 'rail 0'\\''s' +ipv4.routes" "$out"
+printf '%s\n' "$out" >$work/script
+LD_LIBRARY_PATH=$libraries sh -e $work/script >$work/said 2>&1 || fail "nmcli takes it" "$(<$work/said)"
+profile=$(cat $work/connections/*)
+LD_LIBRARY_PATH=$libraries sh -e $work/script >$work/said 2>&1 || fail "nmcli takes it again" "$(<$work/said)"
+expect_equal "nmcli: said again, it adds nothing" "$profile" "$(cat $work/connections/*)"
+activate
+expect_native "nmcli" self
+
+# Of a NIC that NetworkManager does not manage.
+stop_manager
+rm -rf /run/NetworkManager/devices $work/connections/*
+ip route replace default via 172.16.0.254 dev ib0
+ip route replace 198.51.100.0/24 via 172.16.0.254 dev ib1
+render_tree self nm-keyfile
+first=$(cat $work/tree/etc/NetworkManager/system-connections/*)
+render_tree self nm-keyfile
+expect_equal "rendered again, it is the same" "$first" "$(cat $work/tree/etc/NetworkManager/system-connections/*)"
+cp $work/tree/etc/NetworkManager/system-connections/* $work/connections/
+chmod 0600 $work/connections/*
+for n in 0 1; do ip address flush dev ib$n; done
+start_manager
+wait_until 10 settled self
+ip route replace default via 172.16.0.254 dev ib0 # the addresses' gateways are main's, not the rails'
+ip route replace 198.51.100.0/24 via 172.16.0.254 dev ib1
+expect_native "a new connection" self
+stop_manager
+
+# Without the plugin.
+rm $library/nm.so
+expect_hook 3 self --render nm-keyfile
+expect_contains "no nm.so: it says what to do" "--render nmcli" "$err"
+expect_equal "and writes nothing" "" "$out"

@@ -1,0 +1,257 @@
+/*
+ * One test per file in render/: NAME.case is a host, NAME.FORMAT what is rendered of it, from the first empty line on
+ * (what stands before explains the format). The format of cases is in case_text.h.
+ */
+#include "case_text.h"
+#include "render.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CASES IBH_TESTS "/unit/render"
+
+static char *read_file(const char *name, const char *suffix)
+{
+    g_autofree char *file = g_strdup_printf("%s/%s.%s", CASES, name, suffix);
+    g_autoptr(GError) error = NULL;
+    char *text = NULL;
+
+    if (!g_file_get_contents(file, &text, NULL, &error))
+        fail_msg("%s", error->message);
+    return text;
+}
+
+/* The real one writes with libnm (tests/netns/test-render-networkmanager.sh). */
+static char *write_profile(const IbhNative *native, GError **error G_GNUC_UNUSED)
+{
+    return g_strdup_printf("# the profile of %s\nroutes=%u\nrules=%u\n", native->nic->link->name, native->routes->len,
+                           native->rules->len);
+}
+
+typedef struct {
+    const char *format, *text; /* of the case */
+    IbhProfileWriter *writer;
+    IbhManager managers[2]; /* those that have a name */
+} Request;
+
+static char *render(const Request *request, GError **error)
+{
+    g_autoptr(GError) local = NULL;
+    g_autoptr(IbhCase) cas = ibh_case_parse("case", request->text, &local);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhRails) rails = NULL;
+    IbhRender render;
+
+    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &local) ||
+        !(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
+        fail_msg("%s", local->message);
+    for (guint i = 0; i < G_N_ELEMENTS(request->managers); i++) {
+        IbhManager manager = request->managers[i];
+
+        manager.connection = g_strdup(manager.connection); /* the snapshot's */
+        if (manager.name)
+            g_array_append_val(cas->snapshot->managers, manager);
+    }
+    rails->only = ibh_case_only(cas);
+    render = (IbhRender){.rails = rails, .only = rails->only, .write_profile = request->writer};
+    return ibh_render(request->format, &render, error);
+}
+
+static const char *body(const char *text)
+{
+    const char *empty = strstr(text, "\n\n");
+
+    assert_non_null(empty);
+    for (const char *line = text; line < empty; line = strchr(line, '\n') + 1)
+        assert_int_equal(*line, '#');
+    return empty + 2;
+}
+
+static void test_file(void **state)
+{
+    const char *file = *state, *dot = strrchr(file, '.');
+    g_autofree char *name = g_strndup(file, (gsize)(dot - file));
+    g_autofree char *expected = read_file(name, dot + 1);
+    g_autofree char *text = read_file(name, "case");
+    const Request request = {.format = dot + 1, .text = text, .writer = write_profile};
+    g_autofree char *got = render(&request, NULL);
+
+    assert_true(ibh_render_knows(dot + 1));
+    if (!g_str_equal(expected, body(got))) {
+        g_printerr("%s: expected:\n%s\ngot:\n%s\n", file, expected, body(got));
+        fail();
+    }
+}
+
+static const char two_rails[] = "# Two rails\n"
+                                "link 2 ib0 infiniband up carrier\n"
+                                "link 3 ib1 infiniband up carrier\n"
+                                "addr ib0 172.16.34.1/16\n"
+                                "addr ib1 172.16.34.2/16\n"
+                                "kernel rules\n"
+                                "kernel routes\n";
+
+static void expect(const Request *request, const char *part)
+{
+    g_autofree char *got = render(request, NULL);
+
+    if (!strstr(got, part))
+        fail_msg("%s: there is no “%s” in\n%s", request->format, part, got);
+}
+
+static void expect_not(const Request *request, const char *part)
+{
+    g_autofree char *got = render(request, NULL);
+
+    if (strstr(got, part))
+        fail_msg("%s: there is “%s” in\n%s", request->format, part, got);
+}
+
+/* The files are those of the manager that is there. */
+static void test_managers(void **state)
+{
+    Request request = {
+        .text = two_rails,
+        .managers = {{.ifindex = 2, .name = "netplan", .connection = (char[]){"stor\"age"}},
+                     {.ifindex = 3, .name = "systemd-networkd", .connection = (char[]){"10-x.network"}}}};
+
+    (void)state;
+    request.format = "netplan";
+    expect(&request, "\n    \"stor\\\"age\":\n");
+    expect(&request, "\n    \"ib1\":\n");
+    request.format = "networkd";
+    expect(&request, "\n# /etc/systemd/network/10-netplan-stor\"age.network.d/ib-hook.conf\n");
+    expect(&request, "\n# /etc/systemd/network/10-x.network.d/ib-hook.conf\n");
+    request.managers[0] = request.managers[1];
+    request.managers[0].ifindex = 2;
+    expect(&request, "\n# /etc/systemd/network/ib0.network.d/ib-hook.conf\n");
+    expect(&request, "shares its .network file");
+    expect_not(&request, "10-x");
+    request.format = "nmcli";
+    expect(&request, "modify ib0 ");
+    request.managers[0].name = "NetworkManager";
+    request.managers[0].connection = (char[]){"it's"};
+    expect(&request, "modify 'it'\\''s' +ipv4.routes");
+}
+
+static char *refuse_profile(const IbhNative *native G_GNUC_UNUSED, GError **error)
+{
+    g_set_error_literal(error, IBH_RENDER_ERROR, 0, "this cannot be said");
+    return NULL;
+}
+
+static void test_profiles_that_fail(void **state)
+{
+    Request request = {.text = two_rails, .format = "nm-keyfile", .writer = refuse_profile};
+    g_autoptr(GError) error = NULL;
+
+    (void)state;
+    expect(&request, "\n# Without ib1: this cannot be said\n");
+    request.writer = NULL;
+    assert_null(render(&request, &error));
+    assert_non_null(strstr(error->message, "nm.so"));
+}
+
+/* What is missing, and why, is said; nothing of a name that would play with a terminal is. */
+static void test_left_out(void **state)
+{
+    static const char *const formats[] = {"iproute2", "netplan", "networkd", "nmcli", "ifupdown", "ifcfg", "sysctl"};
+    g_autofree char *down = g_strconcat(two_rails, "link 4 ib2 infiniband\naddr ib2 172.16.34.3/16\n", NULL);
+    g_autofree char *escape = g_strconcat(two_rails,
+                                          "link 4 x\033[1m infiniband up carrier\naddr x\033[1m 172.16.34.3/16\n"
+                                          "config [defaults]\nconfig main=spread\n",
+                                          NULL);
+    g_autofree char *only = g_strconcat(two_rails, "do apply only ib1\n", NULL);
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+        Request request = {.format = formats[i], .text = down};
+
+        expect(&request, "# ib2 is down: its routes are not known");
+        request.text = escape;
+        expect(&request, "# Without x?[1m: its name is not printable\n");
+        expect_not(&request, "\033");
+        expect_not(&request, "There is no rail");
+        if (!g_str_equal(formats[i], "iproute2") && !g_str_equal(formats[i], "sysctl"))
+            expect(&request, "Without what main=spread");
+        request.text = only;
+        expect_not(&request, "ib0 ");
+        request.text = "# Nobody\nlink 1 lo loopback up\nkernel rules\n";
+        expect(&request, "# There is no rail.\n");
+    }
+}
+
+/* A number that another NIC has, too, would not make ib-hook defer. */
+static void test_tables(void **state)
+{
+    g_autofree char *text = g_strconcat(two_rails, "config [interface ib1]\nconfig table=1941\n", NULL);
+    const Request request = {.format = "rt_tables", .text = text};
+
+    (void)state;
+    expect(&request, "\n941 rail-ib0\n2941 native-ib0\n1941 rail-ib1\n3941 native-ib1\n");
+}
+
+/* Each format is tested above. */
+static void test_formats(void **state)
+{
+    g_autofree char *text = ibh_render_formats();
+    g_auto(GStrv) formats = g_strsplit(text, ", ", -1);
+
+    (void)state;
+    for (char **format = formats; *format; format++) {
+        g_autofree char *file = g_strdup_printf("%s/everything.%s", CASES, *format);
+
+        if (!g_file_test(file, G_FILE_TEST_EXISTS))
+            fail_msg("there is no %s", file);
+    }
+    assert_false(ibh_render_knows("iproute"));
+    assert_false(ibh_render_knows(""));
+}
+
+static int by_name(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static GPtrArray *find_files(void)
+{
+    GPtrArray *files = g_ptr_array_new_with_free_func(g_free);
+    const char *only = g_getenv("IBH_CASE");
+    g_autoptr(GDir) directory = g_dir_open(CASES, 0, NULL);
+    const char *file;
+
+    while (directory && (file = g_dir_read_name(directory))) {
+        if (!g_str_has_suffix(file, ".case") && (!only || g_str_equal(file, only)))
+            g_ptr_array_add(files, g_strdup(file));
+    }
+    g_ptr_array_sort(files, by_name);
+    return files;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest others[] = {
+        cmocka_unit_test(test_formats),  cmocka_unit_test(test_managers), cmocka_unit_test(test_profiles_that_fail),
+        cmocka_unit_test(test_left_out), cmocka_unit_test(test_tables),
+    };
+    g_autoptr(GPtrArray) files = find_files();
+    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, files->len + G_N_ELEMENTS(others));
+
+    if (!files->len) {
+        g_printerr("nothing in %s\n", CASES);
+        return EXIT_FAILURE;
+    }
+    for (guint i = 0; i < files->len; i++) {
+        char *file = g_ptr_array_index(files, i);
+
+        tests[i] = (struct CMUnitTest){file, test_file, NULL, NULL, file};
+    }
+    memcpy(tests + files->len, others, sizeof others);
+    return _cmocka_run_group_tests("render", tests, files->len + G_N_ELEMENTS(others), NULL, NULL);
+}
