@@ -25,7 +25,10 @@ each() {
     while read -r name n; do
         what="$program killed at $name number $n"
         hook B "--$state_from" >/dev/null || fail "$what: to begin with"
-        [ "$state_from" = apply ] || rm -rf /run/ib-hook
+        if [ "$state_from" = undo ]; then # also what the last one that was killed had to remember
+            expect_state "$before"
+            rm -rf /run/ib-hook
+        fi
         traced "$name:signal=KILL:when=$n" "$@"
         [ $status = 137 ] || fail "$what: it was not" "exit status $status"
         if [ "$program" = undo ]; then
