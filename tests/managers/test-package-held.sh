@@ -1,0 +1,23 @@
+#!/bin/bash
+# What --undo left alone stays so when the package is installed again, in the same version and in a later one; in a hook's
+# run and in the watch that starts anew.
+. "$(dirname "$0")/lib.sh"
+only networkd-252 ifupdown
+needs dpkg-deb
+
+dpkg-deb -R "$DEB" "$work/newer"
+sed -i 's/^Version: .*/&+newer/' "$work/newer/DEBIAN/control"
+dpkg-deb --root-owner-group -Zgzip -b "$work/newer" "$ROOT/root/newer.deb" >/dev/null
+host dpkg -i /root/ib-hook.deb
+settle "$RAILS"
+host ib-hook --undo >/dev/null
+settle ""
+for package in ib-hook newer; do
+    host dpkg -i /root/$package.deb >"$work/said"
+    expect_lacks "$package.deb: nothing is applied" "applied" "$(<"$work/said")"
+    host ib-hook --apply --hook
+    settle ""
+    ok "$package.deb: what is held stays held"
+done
+host ib-hook --apply >/dev/null
+settle "$RAILS"
