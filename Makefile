@@ -25,7 +25,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_5
 PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
                          json report report_text report_json report_log render render_iproute2 render_files render_native \
                          render_networkd render_networkmanager render_scripts)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run confirm \
+EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run run_change run_look confirm \
                            journal hook events notify watch host manager)
 COMMAND := core/main
 
@@ -100,7 +100,8 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 
 check: deps
 	@$(MAKE) -s -j2 all tools unit-tests
-	@$(MAKE) -s check-unit check-install check-sanitized check-valgrind check-netns
+	@$(MAKE) -s -j2 -O check-unit check-sanitized check-valgrind
+	@$(MAKE) -s check-install check-netns
 
 check-unit: unit-tests
 	@set -e; for t in $(UNIT_TESTS); do $$t; done

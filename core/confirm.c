@@ -1,7 +1,5 @@
 #include "confirm.h"
 
-#include "run.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -49,7 +47,7 @@ static void wait_for(int seconds)
 }
 
 /* Until it succeeds, or finds that it was confirmed. */
-static int undo(const IbhOptions *options)
+static int undo(const IbhOptions *options, IbhRunAgain run)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     int status = IBH_EXIT_SYSTEM;
@@ -59,7 +57,7 @@ static int undo(const IbhOptions *options)
             wait_for(PAUSE);
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);
-        status = ibh_run(options, FALSE, out, warnings);
+        status = run(options, FALSE, out, warnings);
     }
     openlog("ib-hook", LOG_PID, LOG_DAEMON);
     if (out->len)
@@ -69,7 +67,7 @@ static int undo(const IbhOptions *options)
     return status;
 }
 
-G_GNUC_NORETURN static void live(const IbhOptions *options, int ready)
+G_GNUC_NORETURN static void live(const IbhOptions *options, IbhRunAgain run, int ready)
 {
     IbhOptions later = *options;
 
@@ -77,10 +75,10 @@ G_GNUC_NORETURN static void live(const IbhOptions *options, int ready)
     wait_for(options->confirm);
     later.action = IBH_ACTION_UNDO;
     later.json = later.verbose = FALSE;
-    _exit(undo(&later));
+    _exit(undo(&later, run));
 }
 
-gboolean ibh_confirm_start(const IbhOptions *options, GError **error)
+gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **error)
 {
     int ready[2] = {-1, -1};
     sigset_t all, before;
@@ -91,7 +89,7 @@ gboolean ibh_confirm_start(const IbhOptions *options, GError **error)
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
     if (pipe2(ready, O_CLOEXEC) == 0 && (child = fork()) == 0)
-        live(options, ready[1]);
+        live(options, run, ready[1]);
     if (child < 0)
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
                     "cannot start the process that waits for --confirm: %s; nothing was changed", g_strerror(errno));

@@ -7,4 +7,5 @@
 
 /* Starts it, just before something changes. It has no terminal, no session and no descriptor of ours; it waits, and
  * undoes what was applied if the token in `options` is still there. */
-gboolean ibh_confirm_start(const IbhOptions *options, GError **error);
+typedef int (*IbhRunAgain)(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
+gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **error);

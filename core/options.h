@@ -7,6 +7,12 @@
 
 #define IBH_OPTIONS_ERROR (g_quark_from_static_string("ibh-options-error"))
 
+/* The exit status. */
+#define IBH_EXIT_OK 0
+#define IBH_EXIT_FINDINGS 1
+#define IBH_EXIT_USAGE 2
+#define IBH_EXIT_SYSTEM 3
+
 typedef enum {
     IBH_ACTION_SHOW,
     IBH_ACTION_CHECK,

@@ -30,7 +30,9 @@ readdress() { # ib1 ADDRESS
     host netplan apply
 }
 
+# Not by netplan apply: it configures every link twice, and systemd-networkd 252 may then lose the address that it just got.
 dhcp() { # ib0 and ib1
     ethernets "dhcp4: true" "dhcp4: true"
-    host netplan apply
+    host netplan generate
+    host networkctl reload
 }

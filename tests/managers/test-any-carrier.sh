@@ -10,3 +10,4 @@ pull_and_put_back() {
 
 event pull_and_put_back
 expect_repaired "the cable is back" "$RAILS" networkd-alone
+expect_control kept

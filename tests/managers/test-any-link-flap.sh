@@ -11,3 +11,4 @@ flap() {
 event flap
 expect_equal "what the kernel left of the tables" "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)" "$lost"
 expect_repaired "the link is up again" "$RAILS" networkd-alone 'nm-*' 'ifupdown*'
+expect_control kept

@@ -10,8 +10,7 @@ settle "$RAILS"
 traffic_stop
 serve_no_more
 expect_no_loss "while the package was installed"
-expect_settled_right "after the installation"
-expect_check "$RAILS"
+expect_rails_right "after the installation"
 expect_equal "other people's rules and routes" "$(<"$RESULTS/../foreign.$SYSTEM")" "$(foreign_routing)"
 
 host systemctl stop ib-hook-watch

@@ -33,7 +33,7 @@ refused action --apply --undo
 refused action --plan --check
 refused xml --plan --format xml
 refused prometheus --apply --format prometheus
-refused --confirm --apply --confirm soon
+refused soon --apply --confirm soon
 refused nosuch.conf --apply --config $work/nosuch.conf
 
 # bad_config LINE-NUMBER CULPRIT TEXT: the message has file:line, and what was read
