@@ -49,7 +49,7 @@ run_networkd() { # what is below $work/tree is configured
     cp -r $work/tree/etc/systemd/network /run/systemd/
     ip -n B address flush dev ib0
     ip -n B address flush dev ib1
-    on B env -u NOTIFY_SOCKET LD_LIBRARY_PATH="$libraries" SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=info \
+    nsenter --net=/run/netns/B env -u NOTIFY_SOCKET LD_LIBRARY_PATH="$libraries" SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=info \
         "$networkd" >$work/networkd.log 2>&1 &
     daemon=$!
     wait_until 10 is_configured ib0
