@@ -90,7 +90,8 @@ TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/%,$(filter-out %/garble.c,$(wildcar
 $(BUILD)/garble.so: tests/tools/garble.c
 	$(CC) $(filter-out -fPIE -Wpedantic,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
 $(filter-out %.so,$(TOOLS)): $(BUILD)/%: $(BUILD)/tests/tools/%.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^
+	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(TOOL_LIBS)
+$(BUILD)/profile: TOOL_LIBS = $(shell pkg-config --libs glib-2.0) -ldl
 
 unit-tests: $(UNIT_TESTS)
 tools: $(TOOLS)

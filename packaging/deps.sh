@@ -6,7 +6,7 @@ set -eu
 packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
-        apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping libcap2-bin hyperfine ;;
+        apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;

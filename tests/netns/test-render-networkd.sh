@@ -22,6 +22,12 @@ libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux
 for d in /etc/systemd/network /usr/lib/systemd/network /lib/systemd/network /etc/systemd/networkd.conf.d; do
     [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
 done
+if ! getent passwd systemd-network >/dev/null; then # it is unpacked, not installed
+    for f in passwd group; do cp /etc/$f $work/$f; done
+    echo 'systemd-network:x:998:998::/:/usr/sbin/nologin' >>$work/passwd
+    echo 'systemd-network:x:998:' >>$work/group
+    for f in passwd group; do mount --bind $work/$f /etc/$f; done
+fi
 mount -t sysfs -o ro sysfs /sys # read-only: then networkd does not wait for udev
 mkdir -p /run/systemd/netif/{links,leases,lldp} /run/systemd/network
 chown -R systemd-network: /run/systemd/netif
@@ -43,7 +49,7 @@ run_networkd() { # what is below $work/tree is configured
     cp -r $work/tree/etc/systemd/network /run/systemd/
     ip -n B address flush dev ib0
     ip -n B address flush dev ib1
-    on B env -u NOTIFY_SOCKET LD_LIBRARY_PATH="$libraries" SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=info \
+    nsenter --net=/run/netns/B env -u NOTIFY_SOCKET LD_LIBRARY_PATH="$libraries" SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=info \
         "$networkd" >$work/networkd.log 2>&1 &
     daemon=$!
     wait_until 10 is_configured ib0

@@ -164,6 +164,18 @@ ip route replace 198.51.100.0/24 via 172.16.0.254 dev ib1
 expect_native "a new connection" self
 stop_manager
 
+# IPoIB, and a child of it, whose name and P_Key belong together.
+profile() { # ARGUMENT…
+    "$(dirname "$FLOW")/profile" $library/nm.so "$@" >$work/said || fail "the profile of $1" "$(<$work/said)"
+}
+ip link add name ib7 type veth peer name peer
+profile ib7
+expect_contains "IPoIB is infiniband" "type=infiniband" "$(<$work/said)"
+expect_contains "with the mode that all have" "transport-mode=datagram" "$(<$work/said)"
+profile ib7.8002 ib7 8002
+expect_contains "a child's P_Key" "p-key=$((0x8002))" "$(<$work/said)"
+expect_contains "and its parent" "parent=ib7" "$(<$work/said)"
+
 # Without the plugin.
 rm $library/nm.so
 expect_hook 3 self --render nm-keyfile
