@@ -171,7 +171,7 @@ SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/
 lint:
 	@packaging/deps.sh lint
 	@clang-format --dry-run --Werror $(C_FILES)
-	@shellcheck -x $(SHELL_FILES)
+	@printf '%s\n' $(sort $(SHELL_FILES)) | xargs -P 2 -n 16 shellcheck -x
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/gcc CC=gcc WERROR=-Werror all tools unit-tests
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
