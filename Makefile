@@ -165,7 +165,7 @@ check-managers:
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
     tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
 
 lint:
