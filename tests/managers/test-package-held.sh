@@ -5,14 +5,14 @@
 only networkd-252 ifupdown
 needs dpkg-deb
 
-dpkg-deb -R "$DEB" "$work/newer"
-sed -i 's/^Version: .*/&+newer/' "$work/newer/DEBIAN/control"
-dpkg-deb --root-owner-group -Zgzip -b "$work/newer" "$ROOT/root/newer.deb" >/dev/null
+dpkg-deb -R "$DEB" "$work/later"
+sed -i 's/^Version: .*/&+newer/' "$work/later/DEBIAN/control"
+dpkg-deb --root-owner-group -Zgzip -b "$work/later" "$ROOT/root/later.deb" >/dev/null
 host dpkg -i /root/ib-hook.deb
 settle "$RAILS"
 host ib-hook --undo >/dev/null
 settle ""
-for package in ib-hook newer; do
+for package in ib-hook later; do
     host dpkg -i /root/$package.deb >"$work/said"
     expect_lacks "$package.deb: nothing is applied" "applied" "$(<"$work/said")"
     host ib-hook --apply --hook
