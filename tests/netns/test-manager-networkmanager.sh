@@ -3,58 +3,9 @@
 # hangs, or nm.so may not be loaded, the number in its state file has to do, and nothing waits for long. No environment
 # leads elsewhere, and nothing but --show and --check looks at any of it.
 . "$(dirname "$0")/lib.sh"
-
-[ "$rooted" = yes ] || skip "NetworkManager needs the real root"
-unpacked=$top/build-unpacked
-PATH=$PATH:$unpacked/usr/sbin:$unpacked/usr/bin
-type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make build-unpacked/.complete"
-needs dbus-daemon nmcli strace
-libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu)
+. "$(dirname "$0")/networkmanager.sh"
+needs strace
 make_wire # a namespace for the other ends
-mount -t sysfs -o ro sysfs /sys # read-only: then NetworkManager does not wait for udev
-mount -t tmpfs tmpfs /var/lib
-mkdir -p /var/lib/NetworkManager /run/dbus
-mkdir -m 0700 $work/connections
-
-# /usr/lib, with ib-hook's directory in it.
-library=/usr/lib/ib-hook
-if [ -d $library ]; then
-    mount -t tmpfs -o mode=0755 tmpfs $library
-else
-    mkdir $work/lib $work/real $work/lib/ib-hook
-    mount --bind /usr/lib $work/real
-    ln -s $work/real/* $work/lib/
-    mount --bind $work/lib /usr/lib
-fi
-install_plugin() { install -m 0644 "$(dirname "$IB_HOOK")/nm.so" $library/nm.so; }
-install_plugin
-
-start_bus() {
-    cat >$work/bus.conf <<-END
-	<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
-	<policy context="default"><allow user="*"/><allow own="*"/><allow send_type="*"/><allow receive_type="*"/>
-	<allow send_destination="*"/></policy></busconfig>
-	END
-    dbus-daemon --config-file=$work/bus.conf --nofork 2>$work/bus.log &
-    bus=$!
-    wait_until 5 test -S /run/dbus/system_bus_socket
-}
-
-start_manager() {
-    cat >$work/manager.conf <<-END
-	[main]
-	plugins=keyfile
-	dns=none
-	rc-manager=unmanaged
-	no-auto-default=*
-	systemd-resolved=false
-	[keyfile]
-	path=$work/connections
-	END
-    LD_LIBRARY_PATH=$libraries NetworkManager --no-daemon --config=$work/manager.conf --config-dir=$work/none \
-        --intern-config=$work/intern.conf --state-file=$work/state >$work/manager.log 2>&1 &
-    manager=$!
-}
 
 uuid() { echo "3e2b4f5c-9a51-4a0c-8f57-7a6d6b1e9a0$1"; }
 

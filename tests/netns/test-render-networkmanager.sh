@@ -2,55 +2,11 @@
 # --render nm-keyfile and nmcli: a real NetworkManager takes them, and what comes of them routes as --apply does.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"
+. "$(dirname "$0")/networkmanager.sh"
+needs sysctl
 
-[ "$rooted" = yes ] || skip "NetworkManager needs the real root"
-unpacked=$top/build-unpacked
-PATH=$PATH:$unpacked/usr/sbin:$unpacked/usr/bin
-type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make build-unpacked/.complete"
-[ -e "$(dirname "$IB_HOOK")/nm.so" ] || skip "there is no nm.so: it was built without libnm"
-needs dbus-daemon nmcli sysctl
-libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu)
-mount -t sysfs -o ro sysfs /sys # read-only: then NetworkManager does not wait for udev
-mount -t tmpfs tmpfs /var/lib
-mkdir -p /var/lib/NetworkManager /run/dbus
-mkdir -m 0700 $work/connections
-
-# /usr/lib, with ib-hook's directory in it.
-library=/usr/lib/ib-hook
-if [ -d $library ]; then
-    mount -t tmpfs -o mode=0755 tmpfs $library
-else
-    mkdir $work/lib $work/real $work/lib/ib-hook
-    mount --bind /usr/lib $work/real
-    ln -s $work/real/* $work/lib/
-    mount --bind $work/lib /usr/lib
-fi
-install -m 0644 "$(dirname "$IB_HOOK")/nm.so" $library/nm.so
-
-start_bus() {
-    cat >$work/bus.conf <<-END
-	<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
-	<policy context="default"><allow user="*"/><allow own="*"/><allow send_type="*"/><allow receive_type="*"/>
-	<allow send_destination="*"/></policy></busconfig>
-	END
-    dbus-daemon --config-file=$work/bus.conf --nofork 2>$work/bus.log &
-    wait_until 5 test -S /run/dbus/system_bus_socket
-}
-
-start_manager() {
-    cat >$work/manager.conf <<-END
-	[main]
-	plugins=keyfile
-	dns=none
-	rc-manager=unmanaged
-	no-auto-default=*
-	systemd-resolved=false
-	[keyfile]
-	path=$work/connections
-	END
-    LD_LIBRARY_PATH=$libraries NetworkManager --no-daemon --config=$work/manager.conf --config-dir=$work/none \
-        --intern-config=$work/intern.conf --state-file=$work/state >$work/manager.log 2>&1 &
-    manager=$!
+manager_is_up() {
+    start_manager
     wait_until 15 is_active 0
     wait_until 15 is_active 1
 }
@@ -120,7 +76,7 @@ only=$work/only.conf
 printf '[interface ib*]\nmanage=yes\n' >$only
 write_connections
 start_bus
-start_manager
+manager_is_up
 wait_until 10 settled self
 
 render_tree self nm-keyfile
@@ -157,7 +113,7 @@ expect_equal "rendered again, it is the same" "$first" "$(cat $work/tree/etc/Net
 cp $work/tree/etc/NetworkManager/system-connections/* $work/connections/
 chmod 0600 $work/connections/*
 for n in 0 1; do ip address flush dev ib$n; done
-start_manager
+manager_is_up
 wait_until 10 settled self
 ip route replace default via 172.16.0.254 dev ib0 # the addresses' gateways are main's, not the rails'
 ip route replace 198.51.100.0/24 via 172.16.0.254 dev ib1
