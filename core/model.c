@@ -51,6 +51,21 @@ gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
                                    : TRUE;
 }
 
+guint ibh_ip_hash(gconstpointer data)
+{
+    const IbhIp *ip = data;
+    guint hash = (guint)ip->family;
+
+    for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
+        hash = hash * 33 + ip->bytes[i];
+    return hash;
+}
+
+gboolean ibh_ip_equals(gconstpointer a, gconstpointer b)
+{
+    return ibh_ip_equal(a, b);
+}
+
 gboolean ibh_ip_is_link_local(const IbhIp *ip)
 {
     if (ip->family == AF_INET)

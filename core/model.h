@@ -38,6 +38,8 @@ const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN]);
 int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 
+guint ibh_ip_hash(gconstpointer ip); /* of an IbhIp, for hash tables */
+gboolean ibh_ip_equals(gconstpointer a, gconstpointer b);
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
 
 IbhPrefix ibh_prefix(const IbhIp *ip, guint length); /* clears the host bits */

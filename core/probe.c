@@ -10,21 +10,6 @@
 
 /* ---- who is asked, from where ---- */
 
-static guint hash_ip(gconstpointer data)
-{
-    const IbhIp *ip = data;
-    guint hash = (guint)ip->family;
-
-    for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
-        hash = hash * 31 + ip->bytes[i];
-    return hash;
-}
-
-static gboolean equal_ips(gconstpointer a, gconstpointer b)
-{
-    return ibh_ip_equal(a, b);
-}
-
 /* One list for all hosts of a fabric names this one, too. */
 static void take_peers(IbhProbe *probe, const GArray *peers)
 {
@@ -122,7 +107,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError
     probe->peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->own = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
-    probe->numbers = g_hash_table_new_full(hash_ip, equal_ips, g_free, NULL);
+    probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->count = options->count;
     probe->interval = options->interval;
@@ -525,23 +510,6 @@ static void judge_flux(const IbhProbe *probe)
 
 #define NAMED 4 /* peers that a finding names */
 
-G_GNUC_PRINTF(6, 7)
-static void find(IbhProbe *probe, const char *iface, IbhSeverity severity, const char *code, char *fix,
-                 const char *format, ...)
-{
-    IbhFinding *finding = g_new0(IbhFinding, 1);
-    va_list args;
-
-    g_strlcpy(finding->iface, iface, sizeof finding->iface);
-    finding->severity = severity;
-    finding->code = code;
-    finding->fix = fix;
-    va_start(args, format);
-    finding->message = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_ptr_array_add(probe->findings, finding);
-}
-
 /* What is said of one peer. */
 static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFault fault)
 {
@@ -651,8 +619,8 @@ static void find_faults(IbhProbe *probe, const IbhNic *nic, const gboolean *down
         g_autofree char *peers = describe_all(probe, nic, (IbhProbeFault)fault, down, &first);
 
         if (peers)
-            find(probe, nic->link->name, faults[fault].severity, faults[fault].code,
-                 fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
+            ibh_finding_add(probe->findings, nic->link->name, faults[fault].severity, faults[fault].code,
+                            fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
     }
 }
 
@@ -671,8 +639,9 @@ static void find_down(IbhProbe *probe, gboolean *down)
     if (count > NAMED)
         g_string_append_printf(text, " and %u more", count - NAMED);
     if (count)
-        find(probe, "", IBH_ERROR, "peer-down", g_strdup("see whether they are up, and answer pings at all"),
-             "%u of %u peers reply to no rail: %s", count, probe->peers->len, text->str);
+        ibh_finding_add(probe->findings, "", IBH_ERROR, "peer-down",
+                        g_strdup("see whether they are up, and answer pings at all"),
+                        "%u of %u peers reply to no rail: %s", count, probe->peers->len, text->str);
 }
 
 static void find_carrier(IbhProbe *probe, const IbhNic *nic)
@@ -680,9 +649,9 @@ static void find_carrier(IbhProbe *probe, const IbhNic *nic)
     if (!(nic->link->flags & IFF_UP) || !nic->link->carrier) {
         g_autofree char *iface = ibh_shell_word(nic->link->name);
 
-        find(probe, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", iface),
-             "the link %s: nothing can leave or arrive by it",
-             nic->link->flags & IFF_UP ? "has no carrier" : "is administratively down");
+        ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "carrier-down",
+                        g_strdup_printf("ip link show %s", iface), "the link %s: nothing can leave or arrive by it",
+                        nic->link->flags & IFF_UP ? "has no carrier" : "is administratively down");
     }
 }
 
@@ -703,9 +672,9 @@ static void find_unasked(IbhProbe *probe)
         first = peer;
     }
     if (unasked)
-        find(probe, "", IBH_ERROR, "no-source", g_strdup("ib-hook --show"),
-             "%u of %u peers were not asked, %s is the first: no rail has an address of its family", unasked,
-             probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
+        ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source", g_strdup("ib-hook --show"),
+                        "%u of %u peers were not asked, %s is the first: no rail has an address of its family", unasked,
+                        probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
 }
 
 /* ---- the verdict: wires ---- */
@@ -763,8 +732,8 @@ static void find_wires(IbhProbe *probe)
         if (reached > NAMED)
             g_string_append_printf(text, " and %u more", reached - NAMED);
     }
-    find(
-        probe, "", IBH_WARNING, "separate-wires", g_strdup("compare the cables with the plan of the fabric"),
+    ibh_finding_add(
+        probe->findings, "", IBH_WARNING, "separate-wires", g_strdup("compare the cables with the plan of the fabric"),
         "no peer is reached by two rails: the rails are on separate wires, and if one reaches what another one should, "
         "their cables are swapped: %s",
         text->str);
@@ -790,13 +759,14 @@ static void find_small_table(IbhProbe *probe, int family)
     if (!probe->table_size[family] || needed <= (guint)probe->table_size[family])
         return;
     size = round_up(2 * needed);
-    find(probe, "", IBH_WARNING, "neighbour-table-small",
-         g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u net.ipv%c.neigh.default.gc_thresh2=%u "
-                         "net.ipv%c.neigh.default.gc_thresh1=%u",
-                         family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4', size / 4),
-         "the kernel keeps %d neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers need %u: when all "
-         "of them talk, some get \"neighbour table overflow\"",
-         probe->table_size[family], family ? '6' : '4', needed);
+    ibh_finding_add(
+        probe->findings, "", IBH_WARNING, "neighbour-table-small",
+        g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u net.ipv%c.neigh.default.gc_thresh2=%u "
+                        "net.ipv%c.neigh.default.gc_thresh1=%u",
+                        family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4', size / 4),
+        "the kernel keeps %d neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers need %u: when all "
+        "of them talk, some get \"neighbour table overflow\"",
+        probe->table_size[family], family ? '6' : '4', needed);
 }
 
 void ibh_probe_judge(IbhProbe *probe)

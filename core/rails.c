@@ -450,26 +450,11 @@ static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
 
 /* ---- the index ---- */
 
-static guint ip_hash(gconstpointer data)
-{
-    const IbhIp *ip = data;
-    guint hash = (guint)ip->family;
-
-    for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
-        hash = hash * 33 + ip->bytes[i];
-    return hash;
-}
-
-static gboolean ip_equal(gconstpointer a, gconstpointer b)
-{
-    return ibh_ip_equal(a, b);
-}
-
 static guint holder_hash(gconstpointer data)
 {
     const IbhAddress *address = data;
 
-    return ip_hash(&address->local) * 31 + (guint)address->ifindex;
+    return ibh_ip_hash(&address->local) * 31 + (guint)address->ifindex;
 }
 
 static gboolean holder_equal(gconstpointer left, gconstpointer right)
@@ -501,9 +486,9 @@ static void index_nics(IbhRails *rails)
     const GArray *addresses = rails->snapshot->addresses;
 
     rails->by.nics = g_hash_table_new(NULL, NULL);
-    rails->by.first = g_hash_table_new(ip_hash, ip_equal);
-    rails->by.owners = g_hash_table_new(ip_hash, ip_equal);
-    rails->by.engaged = g_hash_table_new(ip_hash, ip_equal);
+    rails->by.first = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    rails->by.owners = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    rails->by.engaged = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     rails->by.holders = g_hash_table_new(holder_hash, holder_equal);
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
