@@ -30,26 +30,7 @@ mkdir -p "$consoles"
 
 # ---- assertions ------------------------------------------------------------------------------------
 
-n_ok=0
-n_fail=0
-
-ok() {
-    n_ok=$((n_ok + 1))
-    echo "ok $n_ok - $1"
-}
-
-# fail MESSAGE [DETAIL]
-fail() {
-    n_fail=1
-    echo "not ok $((n_ok + 1)) - $1"
-    [ -z "${2:-}" ] || echo "  ${2//$'\n'/$'\n'  }"
-    exit 1
-}
-
-on_error() {
-    n_fail=1
-    echo "not ok $((n_ok + 1)) - line $1: '$2' failed with status $3"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
 
 at_exit() {
     local vm
@@ -67,33 +48,6 @@ at_exit() {
 trap 'on_error "${BASH_LINENO[0]:-$LINENO}/$LINENO" "$BASH_COMMAND" $?' ERR
 trap 'at_exit' EXIT
 trap 'n_fail=1; exit 143' TERM INT
-
-# expect_equal WHAT EXPECTED GOT
-expect_equal() {
-    [ "$2" = "$3" ] || fail "$1" "expected:
-$2
-got:
-$3
-$(diff <(echo "$2") <(echo "$3") || true)"
-    ok "$1"
-}
-
-expect_contains() { # WHAT NEEDLE HAYSTACK
-    [[ $3 == *"$2"* ]] || fail "$1" "expected to find: $2
-got: $3"
-    ok "$1"
-}
-
-expect_lacks() { # WHAT NEEDLE HAYSTACK
-    [[ $3 != *"$2"* ]] || fail "$1" "expected not to find: $2
-got: $3"
-    ok "$1"
-}
-
-expect_at_least() { # WHAT LEAST GOT
-    [ "$3" -ge "$2" ] || fail "$1" "expected at least $2, got $3"
-    ok "$1"
-}
 
 # ---- virtual machines --------------------------------------------------------------------------------
 
