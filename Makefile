@@ -162,6 +162,15 @@ check-managers:
 	@$(MAKE) -s deb
 	@tests/managers/run
 
+# Many hosts: what asks them all, and what watches them all. Its services are unpacked, not installed: they would start.
+$(BUILD)-fleet/.complete:
+	@packaging/deps.sh unpack $(BUILD)-fleet prometheus prometheus-node-exporter
+
+check-fleet: $(BUILD)-fleet/.complete
+	@packaging/deps.sh build tests fleet
+	@$(MAKE) -s -j2 all tools
+	@tests/fleet/run
+
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
@@ -180,9 +189,9 @@ lint:
 	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libnm)) 2>/dev/null
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-unpacked
+	rm -rf $(BUILD) $(BUILD)-unpacked $(BUILD)-fleet
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab check-fleet \
         lint fuzz fuzzers coverage \
         unit-tests tools clean
 .SECONDARY:
