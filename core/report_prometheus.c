@@ -46,11 +46,11 @@ static void put_rail_info(GString *out, const IbhReport *report, const IbhNic *n
 
     g_string_append(out, "ib_hook_rail_info{");
     put_label(out, "device", nic->link->name);
-    put_label(out, "rdma", nic->link->rdma);
-    put_label(out, "type", nic->link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
-    put_label(out, "table", table);
     put_label(out, "main", ibh_report_main(report->rails, nic));
     put_label(out, "manager", manager ? manager->name : NULL);
+    put_label(out, "rdma", nic->link->rdma);
+    put_label(out, "table", table);
+    put_label(out, "type", nic->link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
     g_string_append(out, "} 1\n");
 }
 
@@ -101,9 +101,9 @@ static void put_findings(GString *out, const GPtrArray *findings)
         if (before)
             continue;
         g_string_append(out, "ib_hook_findings{");
+        put_label(out, "code", finding->code);
         put_label(out, "device", finding->iface);
         put_label(out, "severity", ibh_severity_name(finding->severity));
-        put_label(out, "code", finding->code);
         g_string_append_printf(out, "} %u\n", n);
     }
 }
