@@ -6,10 +6,12 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
+FLEETDIR ?= $(PREFIX)/share/ib-hook/fleet
 MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 
+FLEET := README.md fold.jq ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
 UNITS := ib-hook.service ib-hook-watch.service
 LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
 # Where things are in a package is written down in units and links; elsewhere it is put right.
@@ -37,6 +39,10 @@ install-files: all
 	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
 	install -D -m 0644 packaging/completions/_ib-hook $(DESTDIR)$(ZSH_COMPLETIONS)/_ib-hook
 	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+	install -d $(DESTDIR)$(FLEETDIR)
+	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) $(DESTDIR)$(FLEETDIR)
+	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service
+	chmod 0644 $(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service
 	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
 
 # ---- packages --------------------------------------------------------------------------------------
