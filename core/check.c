@@ -211,6 +211,27 @@ static void ask_local(const IbhRails *rails, const IbhNic *nic, int family, GArr
         ask(questions, IBH_ASK_LOCAL, nic, own, next);
 }
 
+static gboolean main_has(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
+
+        if (route->table == IBH_TABLE_MAIN && ibh_prefix_equal(&route->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Hand-written scripts delete the connected routes, and nobody puts them back. */
+static void ask_unbound(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour,
+                        GArray *questions)
+{
+    const IbhIp none = {.family = AF_INET};
+
+    if (rails->main == IBH_MAIN_KEEP && !main_has(rails, subnet))
+        ask(questions, IBH_ASK_UNBOUND, nic, &none, neighbour);
+}
+
 static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *questions)
 {
     const GArray *addresses = rails->snapshot->addresses;
@@ -225,8 +246,10 @@ static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *que
             !find_neighbour(rails, routes, &address->subnet, &neighbour))
             continue;
         ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
-        if (neighbour.family == AF_INET) /* IPv6 has no rp_filter */
-            ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
+        if (neighbour.family != AF_INET) /* IPv6 has no rp_filter, and main is never written to */
+            continue;
+        ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
+        ask_unbound(rails, nic, &address->subnet, &neighbour, questions);
     }
     if (is_asked_about(rails, AF_INET))
         ask_local(rails, nic, AF_INET, questions);
@@ -377,7 +400,19 @@ static gboolean leaves_wrong(const IbhQuestion *question)
            (question->lookup.error || question->lookup.oif != question->nic->link->ifindex);
 }
 
-gboolean ibh_question_is_well_answered(const IbhQuestion *question)
+/* By a NIC in whose subnet it is: not by whichever has the default route. */
+static const IbhAddress *address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && ibh_prefix_contains(&address->subnet, ip))
+            return address;
+    }
+    return NULL;
+}
+
+gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
 
@@ -386,9 +421,29 @@ gboolean ibh_question_is_well_answered(const IbhQuestion *question)
         return !leaves_wrong(question);
     case IBH_ASK_ARRIVES:
         return answer->error != EINVAL && answer->error != EXDEV;
+    case IBH_ASK_UNBOUND:
+        return !answer->error && address_near(rails, answer->oif, &answer->to);
     default:
         return !answer->error && answer->type == RTN_LOCAL;
     }
+}
+
+/* As the kernel made it when the address came; "append", because another NIC's may stand there. */
+static void judge_unbound(Check *check, const IbhQuestion *question, const char *to)
+{
+    const IbhNic *nic = question->nic;
+    const IbhAddress *address = address_near(check->rails, nic->link->ifindex, &question->lookup.to);
+    g_autofree char *word = ibh_shell_word(nic->link->name);
+    char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
+
+    ibh_prefix_format(&address->subnet, subnet);
+    find(check, nic->link->name, IBH_WARNING, "route-missing",
+         g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
+                         ibh_ip_format(&address->local, source)),
+         "main has no route to %s, so what names no source (ping, mount, rping without -I) gets to %s %s%s: give main "
+         "its connected route back, or set main=remove if that is meant",
+         subnet, to, question->lookup.error ? "not at all: " : "by ",
+         question->lookup.error ? g_strerror(question->lookup.error) : link_name(check, question->lookup.oif));
 }
 
 static void judge_answer(Check *check, const IbhQuestion *question)
@@ -397,7 +452,7 @@ static void judge_answer(Check *check, const IbhQuestion *question)
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    if (ibh_question_is_well_answered(question))
+    if (ibh_question_is_well_answered(check->rails, question))
         return;
     ibh_ip_format(&answer->from, from);
     ibh_ip_format(&answer->to, to);
@@ -418,6 +473,9 @@ static void judge_answer(Check *check, const IbhQuestion *question)
              "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
              "too late",
              from, to);
+        break;
+    case IBH_ASK_UNBOUND:
+        judge_unbound(check, question, to);
         break;
     }
 }
