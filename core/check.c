@@ -641,15 +641,18 @@ static void judge_manager(Check *check, const IbhNic *nic)
 static void judge_scripts(Check *check, const IbhNic *nic)
 {
     const GPtrArray *scripts = check->rails->snapshot->scripts;
+    gboolean deletes = TRUE; /* once: again, a delete would find nothing but ours */
 
     for (guint i = 0; i < scripts->len; i++) {
         const IbhScript *script = g_ptr_array_index(scripts, i);
         g_autofree char *command = ibh_legacy_command(script, check->rails, nic);
 
-        if (command)
-            find(check, nic->link->name, IBH_WARNING, "legacy-script",
-                 ibh_legacy_fix(script, check->rails, nic, command), "%s routes it, too (%s): one of the two is enough",
-                 script->path, command);
+        if (!command)
+            continue;
+        find(check, nic->link->name, IBH_WARNING, "legacy-script",
+             ibh_legacy_fix(script, check->rails, nic, command, deletes),
+             "%s routes it, too (%s): one of the two is enough", script->path, command);
+        deletes = FALSE;
     }
 }
 
