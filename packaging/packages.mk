@@ -37,6 +37,7 @@ install-files: all
 	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
 	install -D -m 0644 packaging/completions/_ib-hook $(DESTDIR)$(ZSH_COMPLETIONS)/_ib-hook
 	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+	install -m 0644 packaging/doc/*.md $(DESTDIR)$(DOCDIR)
 	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
 
 # ---- packages --------------------------------------------------------------------------------------
