@@ -1,5 +1,6 @@
 # ib-hook: every NIC its own rail.
 #   make demo    set-up, build, and a look at it working        make check    set-up, build, all tests
+#   make recording    the README's picture, anew
 #   make         build        make install DESTDIR=… PREFIX=/usr        make deps    what build and tests need
 #   make deb     a package    make rpm                                   make check-packages
 
@@ -75,6 +76,12 @@ demo:
 	@packaging/deps.sh build
 	@$(MAKE) -s all tools
 	@tests/netns/demo.sh
+
+# The picture in the README: a terminal in which ib-hook works. netns/test-recording says when it is out of date.
+recording:
+	@packaging/deps.sh build tests
+	@$(MAKE) -s all
+	@packaging/doc/record >$(BUILD)/recording.svg && mv $(BUILD)/recording.svg packaging/doc/recording.svg
 
 # ---- tests ---------------------------------------------------------------------------------------
 # tests/unit/test_NAME.c is one program; the other .c files beside it are shared by all of them.
@@ -183,6 +190,6 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
 .PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab \
-        lint fuzz fuzzers coverage \
+        lint fuzz fuzzers coverage recording \
         unit-tests tools clean
 .SECONDARY:

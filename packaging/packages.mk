@@ -52,7 +52,7 @@ rpm:
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot
+PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot
 
 # Exactly these files, and a program that says its version.
 check-install: all
