@@ -40,6 +40,10 @@ expect_equal "ib-hook.conf(5) has them all, and no other" "$keys" \
     "$(sed -n 's/^\.It Cm \([a-z0-9_]*\) Ns = .*/\1/p' "$manual/ib-hook.conf.5" | sort)"
 sed -n '/^.Sh EXAMPLES/,$p' "$manual/ib-hook.conf.5" | sed -n '/^.Bd/,/^.Ed/p' | csplit -q -z -f $work/example - '/^.Bd/' '{*}'
 for example in "$work"/example*; do
+    if grep -q '^\$ ' "$example"; then # what it comes to: netns/test-manual-examples runs it
+        rm "$example"
+        continue
+    fi
     sed -i '/^\./d' "$example"
     out=$("$IB_HOOK" --check --config "$example" 2>&1) || fail "an example of ib-hook.conf(5)" "$(<"$example")
 $out"
