@@ -54,13 +54,6 @@ static gboolean open_store(IbhRun *run, GError **error)
            ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
 }
 
-IbhState *ibh_run_copy_state(const IbhState *state)
-{
-    g_autofree char *text = ibh_state_format(state);
-
-    return ibh_state_parse(text, strlen(text));
-}
-
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
@@ -87,7 +80,7 @@ static gboolean look(IbhRun *run, GError **error)
 
     if (!state)
         return FALSE;
-    run->on_file = ibh_run_copy_state(state);
+    run->on_file = ibh_state_copy(state);
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
     if (!run->snapshot)
         return FALSE;
