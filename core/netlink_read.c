@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #define DUMP_TRIES 8
+#define MAIN_MAX 1000 /* routes of main that are read to find those by a rail */
 
 /* ---- attributes ---- */
 
@@ -419,53 +420,95 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     return TRUE;
 }
 
-typedef struct {
-    const IbhRouteFilter *filter;
-    GArray *routes;
-} RouteDump;
-
-/* A kernel without strict dumps sends everything, and one without IPv6 answers with IPv4's. */
+/* A kernel without strict dumps sends everything. */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
-    return filter->family == route->family && (!filter->table || filter->table == route->table) &&
+    return (!filter->table || filter->table == route->table) &&
            (!filter->protocol || filter->protocol == route->protocol) &&
            (!filter->type || filter->type == route->type) && (!filter->ifindex || filter->ifindex == route->ifindex);
 }
 
-static gboolean on_route(struct nlmsghdr *header, gpointer data)
+typedef struct {
+    const IbhRouteFilter *filter;
+    const GArray *ifindexes; /* of main: what is reached by one of these; NULL: whatever passes the filter */
+    guint limit;             /* so many messages may come; 0: any number */
+    guint count;
+    GArray *routes;
+} RouteDump;
+
+static gboolean add_route(const RouteDump *dump, struct nlmsghdr *header, const IbhRouteFilter *filter)
 {
-    const RouteDump *routes = data;
     IbhRoute route;
 
-    if (header->nlmsg_type != RTM_NEWROUTE)
-        return TRUE;
-    if (!read_route(header, routes->filter->ifindex, &route))
+    if (!read_route(header, filter->ifindex, &route))
         return FALSE;
-    if (passes(&route, routes->filter))
-        g_array_append_val(routes->routes, route);
+    if ((route.family == AF_INET || route.family == AF_INET6) && passes(&route, filter)) /* no MPLS, no multicast */
+        g_array_append_val(dump->routes, route);
     return TRUE;
 }
 
-gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
+static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
-    struct rtmsg fixed = {.rtm_family = (guint8)filter->family,
+    RouteDump *dump = data;
+    IbhRouteFilter filter = *dump->filter;
+    int device; /* 0: none, or several */
+
+    if (header->nlmsg_type != RTM_NEWROUTE)
+        return TRUE;
+    if (dump->limit && ++dump->count > dump->limit)
+        return FALSE;
+    if (!dump->ifindexes)
+        return add_route(dump, header, &filter);
+    device = (int)get_u32(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_OIF), 0);
+    for (guint i = 0; i < dump->ifindexes->len; i++) {
+        filter.ifindex = g_array_index(dump->ifindexes, int, i);
+        if ((!device || device == filter.ifindex) && !add_route(dump, header, &filter))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static struct nl_msg *route_request(const IbhRouteFilter *filter)
+{
+    struct rtmsg fixed = {.rtm_family = AF_UNSPEC,
                           .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
                           .rtm_protocol = filter->protocol,
                           .rtm_type = filter->type};
     struct nl_msg *message = dump_request(RTM_GETROUTE, &fixed, sizeof fixed);
-    RouteDump result = {.filter = filter, .routes = routes};
-    g_autoptr(GError) local = NULL;
 
     if (message && filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
     if (message && filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
-    if (dump(netlink, message, on_route, &result, routes, "the routes", &local))
+    return message;
+}
+
+gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
+{
+    RouteDump result = {.filter = filter, .routes = routes};
+
+    return dump(netlink, route_request(filter), on_route, &result, routes, "the routes", error);
+}
+
+/* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
+{
+    IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
+    RouteDump result = {.filter = &filter, .ifindexes = ifindexes, .limit = MAIN_MAX, .routes = routes};
+    g_autoptr(GError) local = NULL;
+
+    if (dump(netlink, route_request(&filter), on_route, &result, routes, "the routes", &local))
         return TRUE;
-    if ((filter->table && local->code == ENOENT) || local->code == EOPNOTSUPP || local->code == EAFNOSUPPORT)
-        return TRUE; /* no such table, or no IPv6 here: no route in it */
-    g_propagate_error(error, g_steal_pointer(&local));
-    return FALSE;
+    if (result.count <= MAIN_MAX) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    for (guint i = 0; i < ifindexes->len; i++) {
+        filter.ifindex = g_array_index(ifindexes, int, i);
+        if (!ibh_netlink_read_routes(netlink, &filter, routes, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* ---- neighbours ---- */

@@ -131,14 +131,15 @@ static gboolean find_rails(IbhRun *run, GError **error)
 /* Where a rail may have a gateway, main is asked for what it reaches by that rail. */
 static gboolean look_into_main(IbhRun *run, GError **error)
 {
+    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
+
     for (guint i = 0; i < run->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
 
-        if (nic->status == IBH_NIC_RAIL &&
-            !ibh_snapshot_add_main(run->snapshot, run->netlink, nic->link->ifindex, error))
-            return FALSE;
+        if (nic->status == IBH_NIC_RAIL)
+            g_array_append_val(ifindexes, nic->link->ifindex);
     }
-    return TRUE;
+    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
 }
 
 int ibh_run_fail(IbhRun *run, int status, const GError *error)
