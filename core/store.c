@@ -126,15 +126,15 @@ static gboolean flock_within(int fd, int seconds)
 static Ticket read_ticket(int fd)
 {
     Ticket ticket = {.pid = 0};
-    guint64 *const numbers[] = {NULL, &ticket.begun, &ticket.done};
+    guint64 pid = 0, *const numbers[] = {&pid, &ticket.begun, &ticket.done};
     char text[TICKET_MAX] = "";
     char *word = text;
 
     if (pread(fd, text, sizeof text - 1, 0) < 0)
         return ticket;
-    ticket.pid = (int)MIN(g_ascii_strtoull(word, &word, 10), G_MAXINT);
-    for (guint i = 1; i < G_N_ELEMENTS(numbers); i++)
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         *numbers[i] = g_ascii_strtoull(word, &word, 10);
+    ticket.pid = (int)MIN(pid, G_MAXINT);
     return ticket;
 }
 
