@@ -15,7 +15,7 @@ waiting() { # N: so many hooks have the lock file open
 # shellcheck disable=SC2016 # for the inner shell
 call() { # ENVIRONMENT…: the hook of ifupdown, on B
     nsenter --net=/run/netns/B unshare --mount sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh /run/sys/B \
-        env -i "$@" "$HOOKS/ifupdown" </dev/null &
+        env -i "$@" "$HOOKS/ifupdown" </dev/null 9>&- &
     hooks+=($!)
 }
 all_ended() {
