@@ -281,8 +281,8 @@ static gboolean judge_main(Check *check, const IbhOp *op)
     if (op->route.table != IBH_TABLE_MAIN || (!back && op->type != IBH_OP_ROUTE_DEL))
         return FALSE;
     find(check, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_op_command(op),
-         back ? "main lacks the connected route to %s that main=remove took"
-              : "main has the connected route to %s, against main=remove",
+         back ? "main lacks the connected route to %s that main=remove took, so what names no source does not get there"
+              : "main has the connected route to %s, against main=remove: what names no source uses it",
          ibh_prefix_format(&op->route.dst, text));
     return TRUE;
 }
@@ -307,8 +307,8 @@ static void judge_op(Check *check, const IbhOp *op)
         break;
     case IBH_OP_RULE_DEL:
         find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
-             "the rule from %s lookup %u is left over (%s)", ibh_ip_format(&op->rule.from.ip, text), op->rule.table,
-             op->why);
+             "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
+             ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
         find(check, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
@@ -317,13 +317,15 @@ static void judge_op(Check *check, const IbhOp *op)
         break;
     case IBH_OP_ROUTE_REPLACE:
         find(check, op->iface, IBH_ERROR, "route-wrong", ibh_op_command(op),
-             "the route to %s in table %u has another device or a source address that is gone",
+             "the route to %s in table %u has another device or a source address that is gone: what uses it leaves by "
+             "the "
+             "wrong NIC, or not at all",
              ibh_prefix_format(&op->route.dst, text), op->route.table);
         break;
     case IBH_OP_ROUTE_DEL:
         find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
-             "the route to %s in table %u is left over (%s)", ibh_prefix_format(&op->route.dst, text), op->route.table,
-             op->why);
+             "the route to %s in table %u is left over (%s): what uses the table is misled",
+             ibh_prefix_format(&op->route.dst, text), op->route.table, op->why);
         break;
     case IBH_OP_SYSCTL_SET:
     case IBH_OP_ANNOUNCE:
@@ -458,14 +460,19 @@ static void judge_answer(Check *check, const IbhQuestion *question)
     ibh_ip_format(&answer->to, to);
     switch (question->kind) {
     case IBH_ASK_LEAVES:
-        find(check, iface, IBH_ERROR, "routed-other-nic", g_strdup_printf("ip route get %s from %s", to, from),
-             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: an earlier rule or a better "
-             "route decides",
-             from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
+        find(
+            check, iface, IBH_ERROR, "routed-other-nic",
+            g_strdup_printf(
+                "ib-hook --apply; ip route get %s from %s # by another NIC, still: see whose rule decides (ip rule)",
+                to, from),
+            "the kernel answers that what goes from %s to %s leaves by %s, not by %s: RDMA by this rail fails, or uses "
+            "the other one",
+            from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
         break;
     case IBH_ASK_ARRIVES:
         find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
-             "the kernel drops what %s sends to %s by %s (rp_filter, own or of all)", from, to, iface);
+             "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
+             from, to, iface);
         break;
     case IBH_ASK_LOCAL:
         find(check, iface, IBH_ERROR, "local-rule-late",
@@ -521,10 +528,13 @@ static void judge_foreign_rules(Check *check, const IbhNic *nic)
 
         if (can_match(check, rule, nic))
             find(check, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
-                 g_strdup_printf("ip -%c rule show priority %u", version(rule->family), rule->priority),
-                 "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic",
+                 g_strdup_printf(
+                     "ip -%c rule show priority %u # whose is it? A priority after %u leaves the rails alone",
+                     version(rule->family), rule->priority, check->rails->priority),
+                 "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic%s",
                  rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
-                 rule->selectors ? " …" : "", rule->table);
+                 rule->selectors ? " …" : "", rule->table,
+                 wrong ? ", which leaves by another NIC" : "; it leads it right, as it is now");
     }
 }
 
@@ -553,9 +563,9 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
     }
     if (worst)
         find(check, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
-             g_strdup_printf("ip route show table %u", nic->table),
-             "table %u has a route to %s by %s that is not ours and comes before it; it is left alone: choose another "
-             "table= or remove it",
+             g_strdup_printf("ip route show table %u # remove what is not marked there, or choose another table=",
+                             nic->table),
+             "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
              nic->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
 }
 
@@ -591,8 +601,13 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
             if (!is_asked_about(check->rails, route->family) || has_better_default(routes, route))
                 continue;
             find(check, nic->link->name, IBH_ERROR, "main-error-route",
-                 g_strdup_printf("ip -%c route show table main exact default", version(route->family)),
-                 "main has a default route that is an error, and it comes before the gateway in table %u", nic->table);
+                 g_strdup_printf(
+                     "ip -%c route show table main exact default # remove the one that is no way, or give it a "
+                     "higher metric",
+                     version(route->family)),
+                 "main has a default route that is an error, and it comes before the gateway in table %u: other "
+                 "networks are not reached from this rail",
+                 nic->table);
             return;
         }
     }
@@ -630,11 +645,12 @@ static void judge_manager(Check *check, const IbhNic *nic)
 
         if ((six ? manager->prunes6 : manager->prunes4) && is_asked_about(check->rails, families[i]) &&
             ibh_serves_family(check->rails, nic, families[i]))
-            find(check, nic->link->name, IBH_WARNING, "manager-removes-foreign",
-                 g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
-                 "this %s removes the routes of table %u each time it configures the NIC, because its connection sets "
-                 "ipv%d.route-table (from 1.36 on it does not)",
-                 manager->name, nic->table, six ? 6 : 4);
+            find(
+                check, nic->link->name, IBH_WARNING, "manager-removes-foreign",
+                g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
+                "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes another "
+                "way until that is repaired, because its connection sets ipv%d.route-table (from 1.36 on it does not)",
+                manager->name, nic->table, six ? 6 : 4);
     }
 }
 
@@ -651,7 +667,8 @@ static void judge_scripts(Check *check, const IbhNic *nic)
             continue;
         find(check, nic->link->name, IBH_WARNING, "legacy-script",
              ibh_legacy_fix(script, check->rails, nic, command, deletes),
-             "%s routes it, too (%s): one of the two is enough", script->path, command);
+             "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is enough",
+             script->path, command);
         deletes = FALSE;
     }
 }
@@ -667,8 +684,11 @@ static void judge_duplicates(Check *check, const IbhNic *nic)
 
         if (owner && owner != nic)
             find(check, nic->link->name, IBH_ERROR, "duplicate-address",
-                 command_for("ip address show", nic->link->name), "%s is also an address of %s, which has the rule",
-                 ibh_ip_format(&address->local, ip), owner->link->name);
+                 g_strdup_printf("ip address show to %s # take it from one of the two",
+                                 ibh_ip_format(&address->local, ip)),
+                 "%s is also an address of %s, which has the rule: what it sends leaves by that one, and peers learn "
+                 "either",
+                 ip, owner->link->name);
     }
 }
 
@@ -809,10 +829,12 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
 
     switch (nic->status) {
     case IBH_NIC_HELD:
-        find(check, iface, IBH_WARNING, "held", command_for("ib-hook --apply --iface", iface), "%s", nic->why);
+        find(check, iface, IBH_WARNING, "held", command_for("ib-hook --apply --iface", iface),
+             "%s: it is no rail meanwhile", nic->why);
         break;
     case IBH_NIC_DEFERRED:
-        find(check, iface, IBH_INFO, "deferred", g_strdup("remove that rule or route-table, or set manage=no"),
+        find(check, iface, IBH_INFO, "deferred",
+             g_strdup("set manage=no if it is to stay so; to make it a rail: manage=yes, then what legacy-script says"),
              "left to who routes it already: %s", nic->why);
         break;
     case IBH_NIC_BLOCKED:
@@ -823,13 +845,15 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
              "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
-        find(check, iface, IBH_INFO, "no-address", command_for("ip address show", iface), "%s", nic->why);
+        find(check, iface, IBH_INFO, "no-address", command_for("ip address show", iface), "%s: nothing to route",
+             nic->why);
         break;
     default:
         break;
     }
     if (check->only)
-        find(check, iface, IBH_WARNING, "not-engaged", g_strdup("ib-hook --show"), "it is no rail: %s", nic->why);
+        find(check, iface, IBH_WARNING, "not-engaged",
+             g_strdup("ib-hook --show # of all NICs; manage=yes makes one a rail"), "it is no rail: %s", nic->why);
 }
 
 static void judge_vrf(Check *check, const IbhNic *nic)
@@ -838,7 +862,7 @@ static void judge_vrf(Check *check, const IbhNic *nic)
 
     if (master && g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
         find(check, nic->link->name, IBH_INFO, "vrf", command_for("ip link show", master->name),
-             "in the VRF %s, whose table routes it", master->name);
+             "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
 GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only)

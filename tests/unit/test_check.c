@@ -1,5 +1,6 @@
 #include "case_text.h"
 #include "check.h"
+#include "speaks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,6 +74,7 @@ static World look(const char *text, Answer answer)
             answer(&g_array_index(world.questions, IbhQuestion, i));
     }
     world.findings = ibh_check_judge(world.rails, world.plan, world.questions, only);
+    assert_findings_speak(world.findings);
     return world;
 }
 
