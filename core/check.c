@@ -463,8 +463,8 @@ static void judge_answer(Check *check, const IbhQuestion *question)
         find(
             check, iface, IBH_ERROR, "routed-other-nic",
             g_strdup_printf(
-                "ib-hook --apply; ip route get %s from %s # by another NIC, still: see whose rule decides (ip rule)",
-                to, from),
+                "ip route get %s from %s # if that is so after ib-hook --apply, too: ip rule shows who comes first", to,
+                from),
             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: RDMA by this rail fails, or uses "
             "the other one",
             from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
