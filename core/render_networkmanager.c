@@ -28,8 +28,6 @@ static char *nmcli_route(const IbhRoute *route)
     if (route->type == RTN_THROW)
         g_string_append(out, " type=throw");
     g_string_append_printf(out, " table=%u", route->table);
-    if (route->src.family != AF_UNSPEC)
-        g_string_append_printf(out, " src=%s", ibh_ip_format(&route->src, text));
     return g_string_free(out, FALSE);
 }
 

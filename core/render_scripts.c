@@ -6,6 +6,7 @@
 
 #include "operation.h"
 
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -32,6 +33,8 @@ static void say_stanza(GString *out, const IbhNative *native, int family)
 
         if (route->family == family)
             g_string_append_printf(out, "    up ip -%c route replace %s\n", flag, text);
+        if (route->family == family && route->type == RTN_THROW) /* the others go with their link */
+            g_string_append_printf(out, "    down ip -%c route del %s || true\n", flag, text);
     }
     for (guint i = 0; i < native->rules->len; i++) {
         const IbhRule *rule = &g_array_index(native->rules, IbhRule, i);

@@ -142,14 +142,6 @@ static gboolean add_ip(NMConnection *connection, const IbhNative *native, int fa
 
 /* ---- what makes it a rail ---- */
 
-static void set_attribute_ip(NMIPRoute *route, const char *name, const IbhIp *ip)
-{
-    char text[INET6_ADDRSTRLEN];
-
-    if (ip->family != AF_UNSPEC && inet_ntop(ip->family, ip->bytes, text, sizeof text))
-        nm_ip_route_set_attribute(route, name, g_variant_new_string(text));
-}
-
 static gboolean add_route(NMSettingIPConfig *setting, const IbhRoute *route, GError **error)
 {
     NMIPRoute *added =
@@ -161,7 +153,6 @@ static gboolean add_route(NMSettingIPConfig *setting, const IbhRoute *route, GEr
     nm_ip_route_set_attribute(added, NM_IP_ROUTE_ATTRIBUTE_TABLE, g_variant_new_uint32(route->table));
     if (route->type == RTN_THROW)
         nm_ip_route_set_attribute(added, "type", g_variant_new_string("throw"));
-    set_attribute_ip(added, NM_IP_ROUTE_ATTRIBUTE_SRC, &route->src);
     nm_setting_ip_config_add_route(setting, added);
     nm_ip_route_unref(added);
     return TRUE;
