@@ -81,11 +81,26 @@ expect_equal "every look-up is as after --apply" "" "$(diff <(echo "$wanted") <(
 expect_equal "rules and tables, too" "$tables" "$(rules_and_tables B 1941 1942)"
 expect_equal "who answers ARP" "$values" "$(arp)"
 expect_contains "ip knows the tables by name" "172.16.0.0/16 dev ib1 " "$(host ip route show table native-ib1)"
+expect_equal "nobody complains of these files" "" \
+    "$(host journalctl -b -p warning -o cat --no-pager | grep -e ib-hook -e nmconnection -e ipv4/conf || true)"
 expect_peer_uses ib0 172.16.34.1
 expect_peer_uses ib1 172.16.34.102
+
+# If ib-hook came back, it would leave these NICs to their manager.
+rdma B ib0 ib1
+on B "$IB_HOOK" --sysfs /run/sys/B --check --json >"$work/check.json" || fail "ib-hook --check" "$(<$work/check.json)"
+expect_equal "ib-hook defers" "ib0 deferred ib1 deferred" \
+    "$(jq -r '.findings[] | "\(.iface) \(.code)"' "$work/check.json" | sort | xargs)"
 
 # Back.
 remove_rendered
 wait_until 20 is_there
 soon is_as_before
 expect_equal "taken away, rules and routes are as before" "$before" "$(others)"
+
+# Rules for names: udev itself says whether they are right (in Debian 13). No netdev here is one of InfiniBand.
+if [ "$SYSTEM" = networkd-257 ]; then
+    cp "$tests/../unit/render/everything.udev" "$ROOT/etc/udev/rules.d/70-persistent-ipoib.rules"
+    host udevadm verify /etc/udev/rules.d/70-persistent-ipoib.rules >"$work/said" 2>&1 || fail "udevadm verify" "$(<$work/said)"
+    ok "udevadm verify"
+fi
