@@ -64,9 +64,10 @@ char *ibh_render_ifupdown(const IbhRender *render, GError **error G_GNUC_UNUSED)
 static const char ifcfg_why[] =
     "For RHEL's network-scripts (RHEL 8 and before): each line is what follows ip route add and ip rule add. They are "
     "used\n"
-    "with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that reads route-NIC itself, and "
-    "rule-NIC\n"
-    "only with the package NetworkManager-dispatcher-routing-rules: take nmcli or nm-keyfile for it.";
+    "with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that passes over all of them as soon as\n"
+    "there is a rule-NIC, unless the package NetworkManager-dispatcher-routing-rules is there: take nmcli or "
+    "nm-keyfile\n"
+    "for it. ifdown deletes the rules; throw routes stay, where nothing leads to them.";
 
 /* The line is split into words by a shell that takes no quotes: only a backslash can be helped. */
 static char *script_word(const char *name)
