@@ -60,19 +60,23 @@ dhcp() { # ib0 and ib1
     done
 }
 
-mixed() { # ib0 static with a gateway, ib1 by DHCP, both with IPv6
+# One NIC by its key file, the other by nmcli; which by which differs between the versions.
+if [ "$SYSTEM" = nm-1.42 ]; then by_keyfile=ib0 by_nmcli=ib1; else by_keyfile=ib1 by_nmcli=ib0; fi
+
+# ib0 static with a gateway, ib1 by DHCP, both with IPv6. The one in 1.52 is in /run only: that is gone after a reboot.
+mixed() {
+    local temporary=()
+    [ "$SYSTEM" = nm-1.42 ] || temporary=(--temporary)
     host nmcli connection modify ib0 ipv4.gateway 172.16.0.254 ipv6.method manual ipv6.addresses fd00:34::1/64
-    host nmcli connection modify ib1 ipv4.method auto ipv4.addresses "" ipv6.method manual ipv6.addresses fd00:34::2/64
+    host nmcli connection modify "${temporary[@]}" ib1 ipv4.method auto ipv4.addresses "" ipv6.method manual ipv6.addresses fd00:34::2/64
     host nmcli connection up ib0
     host nmcli connection up ib1
 }
 
-# One NIC by its key file, the other by nmcli; which by which differs between the versions.
-by_keyfile=$([ "$SYSTEM" = nm-1.42 ] && echo ib0 || echo ib1)
-by_nmcli=$([ "$SYSTEM" = nm-1.42 ] && echo ib1 || echo ib0)
-
 install_rendered() {
-    cp "$ROOT/etc/NetworkManager/system-connections/$by_keyfile.nmconnection" "$work/was.nmconnection"
+    local file
+    file=$(host nmcli -g FILENAME,NAME connection show | sed -n "s/:$by_keyfile\$//p")
+    host cat "$file" >"$work/was.nmconnection"
     render_tree B nm-keyfile --iface "$by_keyfile"
     cp -r "$work/tree/etc" "$ROOT/"
     chmod 0600 "$ROOT"/etc/NetworkManager/system-connections/*
