@@ -1,0 +1,83 @@
+/*
+ * What the kernel alone costs: asks it again what a program asked it, and throws the answers away.
+ *
+ *   replay FILE    a line per request to rtnetlink: its bytes in hexadecimal. Prints how many bytes the answers had
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MOST 32768 /* of a dump at once: the kernel fills no more, however much room there is */
+
+static union {
+    struct nlmsghdr header;
+    unsigned char bytes[MOST];
+} request, answer;
+
+static int failed(const char *what)
+{
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+static size_t decode(const char *line)
+{
+    size_t length = 0;
+    unsigned byte;
+
+    while (length < MOST && sscanf(line + 2 * length, "%2x", &byte) == 1)
+        request.bytes[length++] = (unsigned char)byte;
+    return length;
+}
+
+/* Whether the answer to the request ends in what was received; an error is an answer, too. */
+static int is_complete(size_t received)
+{
+    for (size_t at = 0, length = 1; length && at + sizeof(struct nlmsghdr) <= received; at += length) {
+        const struct nlmsghdr *header = (const void *)(answer.bytes + at);
+
+        if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR)
+            return 1;
+        length = NLMSG_ALIGN(header->nlmsg_len);
+    }
+    return !(request.header.nlmsg_flags & (NLM_F_DUMP | NLM_F_ACK));
+}
+
+static size_t ask(int fd, size_t length)
+{
+    size_t all = 0;
+    ssize_t received;
+
+    if (send(fd, &request, length, 0) < 0)
+        failed("replay: send");
+    do {
+        received = recv(fd, &answer, sizeof answer, 0);
+        if (received < 0)
+            failed("replay: recv");
+        all += (size_t)received;
+    } while (!is_complete((size_t)received));
+    return all;
+}
+
+int main(int argc, char **argv)
+{
+    static char line[2 * MOST + 2];
+    int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), on = 1;
+    FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
+    size_t all = 0;
+
+    if (!file) {
+        fputs("usage: replay FILE\n", stderr);
+        return 2;
+    }
+    if (fd < 0 || setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) < 0)
+        failed("replay: socket");
+    while (fgets(line, sizeof line, file))
+        all += ask(fd, decode(line));
+    printf("%zu\n", all);
+    return EXIT_SUCCESS;
+}
