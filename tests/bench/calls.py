@@ -1,11 +1,14 @@
-"""What a program asked of the system, out of: strace -f -yy -e read=all -e write=all -o FILE PROGRAM"""
+"""
+What a program asked of the system, out of: strace -f -yy -e read=all -e write=all -o FILE PROGRAM
+
+calls.py requests FILE: what it sent to rtnetlink, as replay takes it
+"""
 
 import re
+import sys
 
 CALL = re.compile(r"^(?:\d+ +)?(\w+)\((.*)$")
 RESULT = re.compile(r"= (-?\d+)[^=]*$")
-HEX = re.compile(r"^ \| [0-9a-f]{5}  ((?:[0-9a-f]{2} ?| )+?)  ?(?:.{1,16}) \|$")
-DUMP_BYTES = re.compile(r"[0-9a-f]{2}")
 PATH_CALLS = {"open", "openat", "stat", "lstat", "newfstatat", "fstatat64", "access", "faccessat2", "statx", "mkdir",
               "readlink", "unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdirat"}
 
@@ -34,14 +37,13 @@ def read(path):
 
 
 def messages(data):
-    """The netlink messages in what was sent or received at once: (type, flags, bytes)."""
+    """The netlink messages in what was sent or received at once."""
     at = 0
     while at + 16 <= len(data):
         length = int.from_bytes(data[at:at + 4], "little")
         if length < 16:
             break
-        kind, flags = (int.from_bytes(data[i:i + 2], "little") for i in (at + 4, at + 6))
-        yield kind, flags, bytes(data[at:at + length])
+        yield bytes(data[at:at + length])
         at += (length + 3) & ~3
 
 
@@ -49,8 +51,12 @@ def is_netlink(call):
     return call.on("NETLINK") or "sa_family=AF_NETLINK" in call.text
 
 
+def sends(calls):
+    return [c for c in calls if c.name in ("sendto", "sendmsg", "write") and is_netlink(c) and c.result > 0]
+
+
 def counts(calls):
-    sent = [c for c in calls if c.name in ("sendto", "sendmsg", "write") and is_netlink(c) and c.result > 0]
+    sent = sends(calls)
     received = [c for c in calls if c.name in ("recvfrom", "recvmsg", "read") and is_netlink(c) and c.result > 0
                 and "MSG_PEEK" not in c.text]
     trips, waiting = 0, False
@@ -70,12 +76,8 @@ def counts(calls):
 
 
 def requests(calls):
-    """What was only asked, not changed, as replay takes it."""
-    for call in calls:
-        if call.name in ("sendto", "sendmsg", "write") and is_netlink(call) and call.result > 0:
-            for kind, _, data in messages(call.data):
-                if kind & 3 == 2:
-                    yield data.hex()
+    for call in sends(calls):
+        yield from (data.hex() for data in messages(call.data))
 
 
 def processes(calls):
@@ -101,3 +103,7 @@ def files(calls):
         if re.match(r"/(etc|run|var/run)(/|$)", path) and path not in found:
             found.append(path)
     return found
+
+
+if __name__ == "__main__":
+    print(*requests(read(sys.argv[2])), sep="\n")

@@ -67,7 +67,7 @@ def comparable(was, facts):
 
 def compare(expected, table, columns):
     risen = fallen = 0
-    for name in expected.keys() | table.keys():
+    for name in [*expected, *(name for name in table if name not in expected)]:
         if name not in expected or name not in table:
             print(f"bench-guard: {name}: only in {'what was counted' if name in table else 'expected'}")
             risen += 1

@@ -1,5 +1,5 @@
 /*
- * What the kernel alone costs: asks it again what a program asked it, and throws the answers away.
+ * What the kernel alone costs: tells it again what a program told it, and throws the answers away.
  *
  *   replay FILE    a line per request to rtnetlink: its bytes in hexadecimal. Prints how many bytes the answers had
  */
