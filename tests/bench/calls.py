@@ -84,8 +84,11 @@ def processes(calls):
     return sum(1 for c in calls if c.name in ("fork", "vfork", "clone", "clone3") and "CLONE_THREAD" not in c.text)
 
 
+TO_A_BUS = re.compile(r'sun_path=@?"[^"]*bus|^\d+<UNIX[-\w]*:\[[^]]*bus')
+
+
 def bus_calls(calls):
-    return sum(1 for c in calls if c.name in ("connect", "sendto", "sendmsg", "write") and re.search(r"bus", c.text.split("[{")[0]))
+    return sum(1 for c in calls if c.name in ("connect", "sendto", "sendmsg", "write") and TO_A_BUS.search(c.text))
 
 
 def files(calls):

@@ -79,3 +79,9 @@ prepare() {
     } >"$name"
     chmod +x "$name" "$name-routes"
 }
+
+# callgrind FILE HOST PREPARE PROGRAM ARGUMENT…: counts its instructions, the kernel's not
+callgrind() {
+    inside "$2" "$3"
+    inside "$2" valgrind -q --tool=callgrind --callgrind-out-file="$1" "${@:4}" >/dev/null
+}
