@@ -11,6 +11,7 @@ CALL = re.compile(r"^(?:\d+ +)?(\w+)\((.*)$")
 RESULT = re.compile(r"= (-?\d+)[^=]*$")
 PATH_CALLS = {"open", "openat", "stat", "lstat", "newfstatat", "fstatat64", "access", "faccessat2", "statx", "mkdir",
               "readlink", "unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdirat"}
+NLMSG_ERROR, NLMSG_DONE = 2, 3
 
 
 class Call:
@@ -55,10 +56,12 @@ def sends(calls):
     return [c for c in calls if c.name in ("sendto", "sendmsg", "write") and is_netlink(c) and c.result > 0]
 
 
+def receives(calls):
+    return [c for c in calls if c.name in ("recvfrom", "recvmsg", "read") and is_netlink(c) and c.result > 0 and "MSG_PEEK" not in c.text]
+
+
 def counts(calls):
-    sent = sends(calls)
-    received = [c for c in calls if c.name in ("recvfrom", "recvmsg", "read") and is_netlink(c) and c.result > 0
-                and "MSG_PEEK" not in c.text]
+    sent, received = sends(calls), receives(calls)
     trips, waiting = 0, False
     for call in calls:
         if call in sent:
@@ -75,9 +78,23 @@ def counts(calls):
     }
 
 
+def kind(message):
+    return int.from_bytes(message[4:6], "little")
+
+
+def is_dump(message):
+    return int.from_bytes(message[6:8], "little") & 0x300 == 0x300 and kind(message) & 3 == 2
+
+
 def requests(calls):
-    for call in sends(calls):
-        yield from (data.hex() for data in messages(call.data))
+    """What was sent; and of a dump, whether the answer was read to its end."""
+    sent, received = sends(calls), receives(calls)
+    for call, after in zip(sent, [*sent[1:], None]):
+        until = calls.index(after) if after else len(calls)
+        answer = [kind(m) for c in calls[calls.index(call):until] if c in received for m in messages(c.data)]
+        for message in messages(call.data):
+            abandoned = is_dump(message) and not {NLMSG_DONE, NLMSG_ERROR} & set(answer)
+            yield message.hex() + (" abandoned" if abandoned else "")
 
 
 def processes(calls):

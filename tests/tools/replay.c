@@ -1,7 +1,8 @@
 /*
  * What the kernel alone costs: tells it again what a program told it, and throws the answers away.
  *
- *   replay FILE    a line per request to rtnetlink: its bytes in hexadecimal. Prints how many bytes the answers had
+ *   replay FILE    a line per request to rtnetlink: its bytes in hexadecimal; "abandoned" behind it: read only the beginning
+ *                  of the answer. Prints how many bytes the answers had
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -47,7 +48,16 @@ static int is_complete(size_t received)
     return !(request.header.nlmsg_flags & (NLM_F_DUMP | NLM_F_ACK));
 }
 
-static size_t ask(int fd, size_t length)
+static int open_socket(void)
+{
+    int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), on = 1;
+
+    if (fd < 0 || setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) < 0)
+        failed("replay: socket");
+    return fd;
+}
+
+static size_t ask(int fd, size_t length, int to_its_end)
 {
     size_t all = 0;
     ssize_t received;
@@ -59,14 +69,14 @@ static size_t ask(int fd, size_t length)
         if (received < 0)
             failed("replay: recv");
         all += (size_t)received;
-    } while (!is_complete((size_t)received));
+    } while (to_its_end && !is_complete((size_t)received));
     return all;
 }
 
 int main(int argc, char **argv)
 {
-    static char line[2 * MOST + 2];
-    int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), on = 1;
+    static char line[2 * MOST + sizeof " abandoned\n"];
+    int fd = open_socket();
     FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
     size_t all = 0;
 
@@ -74,10 +84,15 @@ int main(int argc, char **argv)
         fputs("usage: replay FILE\n", stderr);
         return 2;
     }
-    if (fd < 0 || setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) < 0)
-        failed("replay: socket");
-    while (fgets(line, sizeof line, file))
-        all += ask(fd, decode(line));
+    while (fgets(line, sizeof line, file)) {
+        int abandoned = strstr(line, "abandoned") != NULL;
+
+        all += ask(fd, decode(line), !abandoned);
+        if (abandoned) { /* the rest would still come by this one */
+            close(fd);
+            fd = open_socket();
+        }
+    }
     printf("%zu\n", all);
     return EXIT_SUCCESS;
 }
