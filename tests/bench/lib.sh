@@ -48,10 +48,10 @@ plan() {
 }
 
 # The plan's operations as ip -batch takes them. An announcement is what ib-hook has the kernel do: it says so when a NIC's
-# own address is used as a neighbour's.
+# own address is used as a neighbour's; the neighbour goes again.
 as_batch() {
     sed -nE -e 's/^(rule|route)-add ip (-4 )?//p' \
-        -e 's/^announce arping .* -I ([^ ]+) ([^ ]+)$/neigh replace \2 dev \1 use nud none/p'
+        -e 's/^announce arping .* -I ([^ ]+) ([^ ]+)$/neigh replace \2 dev \1 use nud none\nneigh del \2 dev \1/p'
 }
 
 as_sysctls() { # as sysctl -p takes them
@@ -69,7 +69,6 @@ prepare() {
     {
         echo "#!/bin/sh"
         echo "ip -force -batch $name.back 2>/dev/null"
-        echo "ip neigh flush all 2>/dev/null"
         echo "true"
     } >"$name-routes"
     {

@@ -1,8 +1,8 @@
 /*
  * What the kernel alone costs: tells it again what a program told it, and throws the answers away.
  *
- *   replay FILE    a line per request to rtnetlink: its bytes in hexadecimal; "abandoned" behind it: read only the beginning
- *                  of the answer. Prints how many bytes the answers had
+ *   replay FILE    a line per request to rtnetlink: its bytes in hexadecimal. "abandoned" behind it: only the beginning
+ *                  of the answer is read. Prints how many bytes the answers had
  */
 #include <errno.h>
 #include <linux/netlink.h>
