@@ -57,7 +57,8 @@ def sends(calls):
 
 
 def receives(calls):
-    return [c for c in calls if c.name in ("recvfrom", "recvmsg", "read") and is_netlink(c) and c.result > 0 and "MSG_PEEK" not in c.text]
+    return [c for c in calls if c.name in ("recvfrom", "recvmsg", "read") and is_netlink(c) and c.result > 0
+            and "MSG_PEEK" not in c.text]
 
 
 def counts(calls):

@@ -44,7 +44,8 @@ bench_host() {
 
 # plan HOST [NIC] → what is to be done there (for that NIC), one "OP COMMAND" a line
 plan() {
-    hook "$1" --plan --json | jq -r --arg nic "${2:-}" '.operations[] | select($nic == "" or .iface == $nic) | "\(.op) \(.command)"'
+    hook "$1" --plan --json |
+        jq -r --arg nic "${2:-}" '.operations[] | select($nic == "" or .iface == $nic) | "\(.op) \(.command)"'
 }
 
 # The plan's operations as ip -batch takes them. An announcement is what ib-hook has the kernel do: it says so when a NIC's

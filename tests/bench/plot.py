@@ -41,13 +41,15 @@ class Panel:
             yield text(self.x(value), TOP + PANEL_HEIGHT + 18, f"{value:,}")
         yield text(self.left + PANEL_WIDTH / 2, TOP + PANEL_HEIGHT + 38, x_label)
         middle = TOP + PANEL_HEIGHT / 2
-        yield text(self.left - 42, middle, y_label, extra=f' transform="rotate(-90 {self.left - 42} {middle})"')
+        turned = f' transform="rotate(-90 {self.left - 42} {middle})"'
+        yield text(self.left - 42, middle, y_label, extra=turned)
 
     def line(self, points, colour):
         path = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
         yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
         for x, y in points:
-            yield f'<circle cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="4" fill="{colour}"><title>{x:,}: {y:.2f}</title></circle>'
+            at = f'cx="{self.x(x):.1f}" cy="{self.y(y):.1f}"'
+            yield f'<circle {at} r="4" fill="{colour}"><title>{x:,}: {y:.2f}</title></circle>'
 
     def legend(self, names):
         for i, name in enumerate(names):
@@ -72,7 +74,8 @@ def picture(report):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" role="img">',
         "<title>What ib-hook costs against the number of rails, and of unrelated routes</title>",
         *panel(LEFT, report["series"]["rails"], "All rails from nothing, one run", "rails", "times ip -batch for one rail"),
-        *panel(second, report["series"]["routes"], "An event that programs one rail", "unrelated routes in main", "times ib-hook without them"),
+        *panel(second, report["series"]["routes"], "An event that programs one rail", "unrelated routes in main",
+               "times ib-hook without them"),
         text(WIDTH - 8, HEIGHT - 6, f"{report['date']}, {report['commit']}: make bench", "end", 10),
         "</svg>",
     ]

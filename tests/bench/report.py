@@ -94,16 +94,16 @@ def row(figure, target, values, unit="", timed=True):
 
 
 def time_rows(r):
-    one, script = r.rounds("one-rail", "hook"), r.rounds("one-rail", "script")
-    batch = r.rounds("one-rail", "batch")
+    one, same = r.rounds("one-rail", "hook"), r.rounds("one-rail", "hook-routes")
+    script, batch, sysctl = (r.rounds("one-rail", label) for label in ("script", "batch", "sysctl"))
     yield row("one event that programs one rail, against the documents' script for that NIC", 0.20, one / script)
-    yield row("the same against one `ip -batch` with exactly the same operations", 1.0, r.rounds("one-rail", "hook-routes") / batch)
-    yield row("the same with the NIC's sysctls, against `ip -batch` and `sysctl -p`", None, one / (batch + r.rounds("one-rail", "sysctl")))
+    yield row("the same against one `ip -batch` with exactly the same operations", 1.0, same / batch)
+    yield row("the same with the NIC's sysctls, against `ip -batch` and `sysctl -p`", None, one / (batch + sysctl))
     for nics, target in ((2, 0.15), (8, 0.05)):
         race = f"converged{nics}"
-        script = r.rounds(race, "script")
-        yield row(f"{nics} NICs converged, against the documents' script for each", target, r.rounds(race, "hook") / script)
-        yield row(f"{nics} NICs, an event for each, against the documents' script for each", None, r.rounds(race, "events") / script)
+        script, hook, events = (r.rounds(race, label) for label in ("script", "hook", "events"))
+        yield row(f"{nics} NICs converged, against the documents' script for each", target, hook / script)
+        yield row(f"{nics} NICs, an event for each, against the documents' script for each", None, events / script)
     yield row("event with nothing to do, against `ip rule show`", 1.0, r.rounds("nothing", "hook") / r.rounds("nothing", "rules"))
     version = r.rounds("none", "version")
     yield row("hook in a namespace without candidates, against `ip -V`", 0.8, r.rounds("none", "hook") / version)
@@ -127,7 +127,8 @@ def crowd_rows(r):
     for name, what in (("routes100000", "100,000 unrelated routes in main"), ("rules5000", "5,000 foreign rules"),
                        ("links2000", "2,000 other links with 10,000 addresses")):
         more = (r.rounds("crowd", name + "-kernel") - kernel) / plain
-        yield row(f"the same event with {what}, without the kernel's own work", 1.05, r.rounds("crowd", name) / plain - more)
+        whole = r.rounds("crowd", name) / plain
+        yield row(f"the same event with {what}, without the kernel's own work", 1.05, whole - more)
         yield row("the kernel's own work for it: the same requests, sent by a program that only sends", None, more)
         own = r.numbers[f"instructions {name}"] / r.numbers["instructions plain"]
         yield row("ib-hook's own instructions for it", None, own, timed=False)
@@ -137,13 +138,15 @@ def scale_rows(r):
     cost = {n: r.rounds(f"scale{n}", "hook-routes") for n in RAILS}
     batch = {n: r.rounds(f"scale{n}", "batch") for n in RAILS}
     for n in RAILS:
-        yield row(f"{n} rail{'s' * (n > 1)} from nothing, against `ip -batch` of the same operations", 1.2, cost[n] / batch[n])
+        rails = "1 rail" if n == 1 else f"{n} rails"
+        yield row(f"{rails} from nothing, against `ip -batch` of the same operations", 1.2, cost[n] / batch[n])
     whole, rival = r.rounds("scale256", "hook"), batch[256] + r.rounds("scale256", "sysctl")
     yield row("256 rails with their sysctls, against `ip -batch` and `sysctl -p`", None, whole / rival)
     for what, seconds, target in (("ib-hook", cost, 1.2), ("`ip -batch`", batch, None)):
         per_rail = (seconds[256] - seconds[64]) / 192 / ((seconds[64] - seconds[8]) / 56)
         yield row(f"linear: a rail's cost from 64 to 256, against from 8 to 64: {what}", target, per_rail)
-    yield row("64 hooks at once for 64 rails, against one run for all", 2, r.rounds("together", "each") / r.rounds("together", "one"))
+    at_once = r.rounds("together", "each") / r.rounds("together", "one")
+    yield row("64 hooks at once for 64 rails, against one run for all", 2, at_once)
 
 
 def rows(r, cpu_r, programs, nothing):
@@ -156,8 +159,9 @@ def rows(r, cpu_r, programs, nothing):
 
 
 def number_rows(r):
-    for host, what in (("two", "2 rails"), ("all256", "256 rails"), ("routes100000", "2 rails and 100,000 routes")):
-        yield row(f"peak resident memory of a hook, {what}", 4 if host == "two" else None, r.numbers[f"memory {host}"] / 1024, " MiB")
+    for host, what, target in (("two", "2 rails", 4), ("all256", "256 rails", None),
+                               ("routes100000", "100,000 routes", None)):
+        yield row(f"peak resident memory of a hook, {what}", target, r.numbers[f"memory {host}"] / 1024, " MiB")
     yield row("--watch: CPU when idle", 0, r.numbers["watch idle"] / 1e9, " s")
     seconds = r.numbers["watch microseconds"] / 1e6
     share = r.numbers["watch storm"] / 1e9 / seconds
@@ -171,7 +175,8 @@ def number(value):
 
 
 def table(report):
-    yield f"Measured {report['date']} at {report['commit']}: {report['machine']}, load {report['load']:.1f}. Medians (quartiles) of {report['rounds']} rounds."
+    yield f"Measured {report['date']} at {report['commit']}: {report['machine']}, load {report['load']:.1f}."
+    yield f"Medians (quartiles) of {report['rounds']} rounds. Targets that the quartiles are on both sides of: unclear."
     yield ""
     yield "| figure | target | measured | CPU time | |"
     yield "| --- | --- | --- | --- | --- |"
@@ -210,7 +215,8 @@ def main():
     report = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "commit": commit or "no commit",
-        "machine": f"Linux {platform.release()}, {os.cpu_count()} cores, {version('ip', '-V').split(', ')[1]}, {version('hyperfine', '--version')}",
+        "machine": ", ".join([f"Linux {platform.release()}", f"{os.cpu_count()} cores", version("ip", "-V").split(", ")[1],
+                              version("hyperfine", "--version")]),
         "load": os.getloadavg()[1],
         "rounds": len(r.rounds("one-rail", "hook")),
         "rows": list(rows(r, Results(results, cpu), *traces)),
