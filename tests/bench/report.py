@@ -135,12 +135,12 @@ def crowd_rows(r):
 
 
 def scale_rows(r):
-    cost = {n: r.rounds(f"scale{n}", "hook-routes") for n in RAILS}
-    batch = {n: r.rounds(f"scale{n}", "batch") for n in RAILS}
+    cost = {n: r.rounds("scale", f"routes{n}") for n in RAILS}
+    batch = {n: r.rounds("scale", f"batch{n}") for n in RAILS}
     for n in RAILS:
         rails = "1 rail" if n == 1 else f"{n} rails"
         yield row(f"{rails} from nothing, against `ip -batch` of the same operations", 1.2, cost[n] / batch[n])
-    whole, rival = r.rounds("scale256", "hook"), batch[256] + r.rounds("scale256", "sysctl")
+    whole, rival = r.rounds("scale", "hook256"), batch[256] + r.rounds("scale", "sysctl256")
     yield row("256 rails with their sysctls, against `ip -batch` and `sysctl -p`", None, whole / rival)
     for what, seconds, target in (("ib-hook", cost, 1.2), ("`ip -batch`", batch, None)):
         per_rail = (seconds[256] - seconds[64]) / 192 / ((seconds[64] - seconds[8]) / 56)
@@ -195,15 +195,15 @@ def version(*command):
 
 def series(r):
     """For the picture: what a run costs in units of what the first point costs."""
-    unit = statistics.median(r.rounds("scale1", "batch"))
+    unit = statistics.median(r.rounds("scale", "batch1"))
     first = statistics.median(r.rounds("crowd", "plain"))
 
     def routes(label):
         return [[n, statistics.median(r.rounds("crowd", (f"routes{n}" if n else "plain") + label)) / first] for n in ROUTES]
 
     return {
-        "rails": {label: [[n, statistics.median(r.rounds(f"scale{n}", key)) / unit] for n in RAILS]
-                  for label, key in (("ib-hook", "hook-routes"), ("ip -batch", "batch"))},
+        "rails": {label: [[n, statistics.median(r.rounds("scale", f"{key}{n}")) / unit] for n in RAILS]
+                  for label, key in (("ib-hook", "routes"), ("ip -batch", "batch"))},
         "routes": {"ib-hook": routes(""), "the kernel alone": routes("-kernel"), "ip -batch": routes("-batch")},
     }
 
