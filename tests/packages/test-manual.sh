@@ -14,7 +14,7 @@ expect_equal "each has an entry" "$options" "$(sed -n 's/^\.It Fl Fl \([a-z]*\).
 formats=$({ "$IB_HOOK" --render no-such-format 2>&1 || true; } | sed -n 's/.*one of \(.*\); ib-hook --help.*/\1/p' | tr -d ' ' | tr , '\n' | sort)
 expect_at_least "--render has formats" 1 "$(wc -w <<<"$formats")"
 expect_equal "ib-hook(8) has them all, and no other" "$formats" \
-    "$(sed -n '/^.It Fl Fl render/,/^.It Fl Fl watch/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
+    "$(sed -n '/^.Sh NATIVE CONFIGURATION/,/^.Sh FILES/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
 expect_equal "so has --help" "$formats" \
     "$("$IB_HOOK" --help | sed -n '/--render/,/--watch/s/^ *--render.*tools: *\|^ \{19\}//p' | tr -d ' ' | tr ',' '\n' | grep . | sort)"
 help=$("$IB_HOOK" --help | tail -n 1)
