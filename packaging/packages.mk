@@ -39,6 +39,7 @@ install-files: all
 	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
 	install -D -m 0644 packaging/completions/_ib-hook $(DESTDIR)$(ZSH_COMPLETIONS)/_ib-hook
 	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+	install -m 0644 packaging/doc/*.md $(DESTDIR)$(DOCDIR)
 	install -d $(DESTDIR)$(FLEETDIR)
 	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) $(DESTDIR)$(FLEETDIR)
 	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service
@@ -57,7 +58,7 @@ rpm:
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot
+PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot
 
 # Exactly these files, and a program that says its version.
 check-install: all
