@@ -28,7 +28,7 @@ static void put_label(GString *out, const char *name, const char *value)
             if (c == '\\' || c == '"')
                 g_string_append_c(out, '\\');
             g_string_append_unichar(out, c);
-            at = g_utf8_next_char(at) - 1;
+            at += g_utf8_skip[(guchar)*at] - 1;
         }
     }
     g_string_append_c(out, '"');

@@ -83,6 +83,10 @@ expect_fold "which pair" "172.16.0.1 (n1 ib0): probe-lost: from ib1 of n0" < <(s
     (.pairs[]? | select(.source == "172.17.0.0" and .peer == "172.16.0.1")) |= (.received = 0 | .problems = ["probe-lost"])
     | "n\(input_line_number / 2 - 0.5 | floor): \(.)"')
 
+fold < <(reports 2 1 1 1 '["n1 ib0"]')
+expect_equal "of a rail with one peer that, too" "172.16.0.1 (n1 ib0): probe-lost: from ib0 of n0
+172.16.0.0 (n0 ib0): probe-lost: from ib0 of n1" "$(sed 1d <<<"$out")"
+
 # ---- wherever it is wrong ----------------------------------------------------------------------------
 
 # Two faults in a fabric of 7 hosts with 4 rails: a dead rail and, if there are several wires, two cables swapped.
@@ -110,6 +114,19 @@ for ((round = 0; round < 12; round++)); do
     fold < <(reports 7 4 $wires 6)
     expect_contains "without these faults" "all good" "$out"
 done
+
+# Of a host that says nothing, the others know addresses, not rails.
+fold --arg hosts 'n[0-6]' < <(reports 7 4 4 6 | grep -v ^n6)
+expect_equal "on 4 wires: a host without ib-hook" "missing: n6" "$(sed 1d <<<"$out")"
+fold --arg hosts 'n[0-6]' --rawfile names <(echo "172.18.0.6 n6-ib2 # its third") < <(reports 7 4 4 6 '["n6 ib2"]' | grep -v ^n6)
+expect_equal "and one of its rails is dead" "missing: n6
+172.18.0.6 (n6-ib2): probe-lost: from all rails" "$(sed 1d <<<"$out")"
+
+# What gets through from wire to wire is said, even if no cable explains it.
+fold < <(reports 7 2 2 6 | sed 's/^[^{]*//' | jq -rc '
+    (.pairs[]? | select(.source == "172.16.0.0" and .peer == "172.17.0.1")) |= (.received = 3 | .problems = [])
+    | "n\(input_line_number / 2 - 0.5 | floor): \(.)"')
+expect_equal "on 2 wires: one pair that should not reach each other" "172.17.0.1 (n1 ib1): wrong-wire: from ib0 of n0" "$(sed 1d <<<"$out")"
 
 # ---- however many there are --------------------------------------------------------------------------
 

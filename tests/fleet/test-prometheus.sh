@@ -137,6 +137,10 @@ has_series() {
 }
 wait_until 20 has_series
 expect_equal "an odd name is the same in Prometheus" "$odd" "$(query 'ib_hook_rail_info{table="941"}' | jq -r '.[0].metric.device')"
+stale=$(sed -n 's/.*expr: time() - \(.*\) > 600$/\1/p' "$fleet/ib-hook.rules.yml")
+expect_equal "IbHookStale finds the file's age" 1 "$(query "$stale" | jq length)"
+missing=$(sed -n 's/.*expr: \(count .*\) unless .*/\1/p' "$fleet/ib-hook.rules.yml")
+expect_equal "IbHookMissing finds the RDMA ports" 2 "$(query "$missing" | jq -r '.[0].value[1]')"
 pending() {
     http B 9090 /api/v1/alerts | jq -e --arg device "$odd" \
         '.data.alerts | any(.labels.alertname == "IbHookError" and .labels.device == $device and .labels.code == "rule-missing")' >/dev/null
