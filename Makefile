@@ -170,6 +170,8 @@ $(BUILD)-fleet/.complete:
 check-fleet: $(BUILD)-fleet/.complete
 	@packaging/deps.sh build tests fleet
 	@$(MAKE) -s -j2 all tools
+	@$(MAKE) -s deb
+	@tests/managers/images build nm-ssh networkd-ssh
 	@tests/fleet/run
 
 # ---- static checks -------------------------------------------------------------------------------

@@ -6,4 +6,4 @@ install -d -m 0700 "$ROOT/root/.ssh"
 cp "$KEY.pub" "$ROOT/root/.ssh/authorized_keys"
 wait_until 10 host systemctl --quiet is-active ssh
 touch "$RESULTS/ready"
-wait_until "$LIMIT" test -e "$RESULTS/over"
+wait_until "${LIMIT:-60}" test -e "$RESULTS/over"

@@ -3,13 +3,17 @@
 # comes back, and ends the rollout; what --check finds is told.
 . "$(dirname "$0")/../netns/lib.sh"
 [ "$rooted" = yes ] || skip "systems can only be booted by root"
-needs ansible-playbook ssh ssh-keygen dpkg-scanpackages
+needs ansible-playbook ansible-lint ssh ssh-keygen dpkg-scanpackages
 DEB=${DEB:-$(find "$top/build" -maxdepth 2 -name 'ib-hook_*.deb' | sort | tail -n 1)}
+[ -d "$("$tests/../managers/images" layers nm-ssh | cut -d: -f1)" ] || skip "there are no systems: tests/managers/images build nm-ssh networkd-ssh"
 [ -f "$DEB" ] || skip "there is no package to test: make deb"
+
+(cd "$top/packaging/ansible" && ansible-lint --offline -q --nocolor rollout.yml roles >/run/lint 2>&1) || fail "ansible-lint" "$(</run/lint)"
+ok "ansible-lint has nothing to say"
 
 hosts="nm networkd"
 lab=$(mktemp -d) # not below /run: each boot has its own
-export DEB KEY=$lab/key LIMIT=${LIMIT:-150}
+export DEB KEY=$lab/key LIMIT=${LIMIT:-300}
 ssh-keygen -q -t ed25519 -N "" -f "$KEY"
 
 over() {
@@ -27,7 +31,7 @@ boot() { # HOST: in namespaces of its own; process 1 of them is boot
 }
 
 booted() { # HOST
-    [ ! -e "$lab/$1/system.status" ] && kill -0 "$(<"$lab/$1/pid")" 2>/dev/null || fail "boot of $1" "$(cat "$lab/$1"/*.log)"
+    kill -0 "$(<"$lab/$1/pid")" 2>/dev/null || fail "boot of $1" "$(cat "$lab/$1"/*.log)"
     [ -e "$lab/$1/ready" ]
 }
 
@@ -38,6 +42,10 @@ beside() { # HOST COMMAND…: where it was booted
 # shellcheck disable=SC2016 # for the inner shell
 at() { # HOST COMMAND…: in it
     beside "$1" sh -c 'exec nsenter -t "$(cat /run/test/leader)" -m -u -i -n -p -C -- "$@"' sh "${@:2}"
+}
+
+on_all() { # COMMAND…: what each says, in a line
+    for host in $hosts; do at "$host" "$@" || true; done | paste -sd' '
 }
 
 # Both have the same addresses, each on a wire of its own: ssh is run beside it. It comes from FROM.
@@ -104,8 +112,8 @@ expect_rails() { # HOST
     expect_equal "$1: ib-hook --check" "[]" "$(at "$1" ib-hook --check --json | jq -c '[.findings[] | select(.severity != "info")]')"
 }
 
-for host in $hosts; do boot $host; done
-for host in $hosts; do wait_until 30 booted $host; done
+for host in $hosts; do boot "$host"; done
+for host in $hosts; do wait_until 30 booted "$host"; done
 write_inventory
 # One host gets the file, with a configuration that is there already; the other one asks its repository, and has none.
 at networkd rm -r /etc/ib-hook
@@ -117,15 +125,15 @@ at networkd sh -c 'rm -f /etc/apt/sources.list; echo "deb [trusted=yes] file:/sr
     apt-get -qq update'
 
 # ---- the first installation
-for host in $hosts; do state_of $host >"$lab/$host/before"; done
+for host in $hosts; do state_of "$host" >"$lab/$host/before"; done
 play 0 first-check --check --diff
-for host in $hosts; do expect_equal "$host after a check" "$(<"$lab/$host/before")" "$(state_of $host)"; done
+for host in $hosts; do expect_equal "$host after a check" "$(<"$lab/$host/before")" "$(state_of "$host")"; done
 expect_contains "what the check shows" "ip -4 rule add priority 1941 from 172.16.34.2 lookup 942" "$(told first-check)"
 play 0 first --diff
 expect_check_was_right first-check first
-for host in $hosts; do expect_rails $host; done
+for host in $hosts; do expect_rails "$host"; done
 expect_equal "ib-hook-watch, wanted on one of them" "active inactive" \
-    "$(echo $(for host in $hosts; do at $host systemctl is-active ib-hook-watch || true; done))"
+    "$(on_all systemctl is-active ib-hook-watch)"
 
 # ---- nothing to do
 play 0 second
@@ -139,16 +147,16 @@ expect_check_was_right change-check change
 expect_contains "the difference that is shown" "+arp=strict" "$(told change)"
 expect_equal "what changed" "changed: [nm] TASK [ib_hook : Configure]
 changed: [nm] TASK [ib_hook : Routing]" "$(sed 's/^/changed: /' "$lab/change.changed" | grep -v HANDLER)"
-expect_equal "arp_ignore of ib1" "2 1" "$(echo $(for host in $hosts; do at $host cat /proc/sys/net/ipv4/conf/ib1/arp_ignore; done))"
+expect_equal "arp_ignore of ib1" "2 1" "$(on_all cat /proc/sys/net/ipv4/conf/ib1/arp_ignore)"
 expect_equal "ib-hook-watch goes on" "active" "$(at nm systemctl is-active ib-hook-watch)"
 
 # ---- what is cut off comes back: ssh comes from the rails' subnet, to an address whose answers leave by main's route there
-for host in $hosts; do state_of $host >"$lab/$host/before"; done
+for host in $hosts; do state_of "$host" >"$lab/$host/before"; done
 playbook=$top/packaging/ansible/rollout.yml
 FROM=172.16.16.1 play 2 cut-off -e '{ib_hook_config: {defaults: {main: remove}, interface ib*: {manage: yes}}, ib_hook_confirm_seconds: 5}'
 expect_contains "what is said" "nm could not be reached, or did not confirm, within 5 s" "$(<"$lab/cut-off.log")"
 expect_lacks "the next host is not tried" ": [networkd]" "$(<"$lab/cut-off.log")"
-for host in $hosts; do expect_equal "$host is as it was" "$(<"$lab/$host/before")" "$(state_of $host)"; done
+for host in $hosts; do expect_equal "$host is as it was" "$(<"$lab/$host/before")" "$(state_of "$host")"; done
 
 # ---- what is found, and a configuration that is none
 at nm ip rule add priority 100 from 172.16.34.2 lookup main
@@ -156,6 +164,6 @@ echo "ib_hook_host_config: {interface ib0: {arp: perhaps}}" >>"$lab/host_vars/ne
 playbook=$lab/together.yml
 play 2 finding
 expect_contains "a finding" "ib1: error foreign-rule: " "$(<"$lab/finding.log")"
-expect_contains "and its fix" "fix: ip -4 rule del priority 100" "$(<"$lab/finding.log")"
-expect_contains "a bad configuration" "/etc/ib-hook/ib-hook.conf:6: arp=perhaps" "$(<"$lab/finding.log")"
+expect_contains "and its fix" "fix: ip -4 rule show priority 100" "$(<"$lab/finding.log")"
+expect_contains "a bad configuration" "/etc/ib-hook/ib-hook.conf:7: arp=perhaps" "$(<"$lab/finding.log")"
 expect_equal "networkd is as it was" "$(<"$lab/networkd/before")" "$(state_of networkd)"
