@@ -8,6 +8,7 @@ DEB=${DEB:-$(find "$top/build" -maxdepth 2 -name 'ib-hook_*.deb' | sort | tail -
 [ -d "$("$tests/../managers/images" layers nm-ssh | cut -d: -f1)" ] || skip "there are no systems: tests/managers/images build nm-ssh networkd-ssh"
 [ -f "$DEB" ] || skip "there is no package to test: make deb"
 
+export LC_ALL=C.UTF-8 # or Ansible does not start
 (cd "$top/packaging/ansible" && ansible-lint --offline -q --nocolor rollout.yml roles >/run/lint 2>&1) || fail "ansible-lint" "$(</run/lint)"
 ok "ansible-lint has nothing to say"
 
@@ -76,7 +77,7 @@ write_inventory() {
     echo "ib_hook_watch: false" >"$lab/host_vars/networkd"
     grep -v -e '^#' -e serial: -e any_errors_fatal: "$top/packaging/ansible/rollout.yml" >"$lab/together.yml" # it is quicker
 }
-export FROM=10.9.0.16 LC_ALL=C.UTF-8 ANSIBLE_CONFIG=$lab/ansible.cfg ANSIBLE_NOCOLOR=1
+export FROM=10.9.0.16 ANSIBLE_CONFIG=$lab/ansible.cfg ANSIBLE_NOCOLOR=1
 
 playbook=$lab/together.yml
 # play STATUS NAME ARGUMENT…: leaves what it said in $lab/NAME.log, and in NAME.changed which tasks change something, and where
