@@ -5,6 +5,4 @@
 
 #include <syslog.h>
 
-void ibh_log(int priority, const char *message); /* LOG_ERR, LOG_WARNING, LOG_INFO … */
-/* Each line of a text. */
-void ibh_log_lines(int priority, const char *lines);
+void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */

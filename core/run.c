@@ -54,13 +54,6 @@ static gboolean open_store(IbhRun *run, GError **error)
            ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
 }
 
-IbhState *ibh_run_copy_state(const IbhState *state)
-{
-    g_autofree char *text = ibh_state_format(state);
-
-    return ibh_state_parse(text, strlen(text));
-}
-
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
@@ -87,7 +80,7 @@ static gboolean look(IbhRun *run, GError **error)
 
     if (!state)
         return FALSE;
-    run->on_file = ibh_run_copy_state(state);
+    run->on_file = ibh_state_copy(state);
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
     if (!run->snapshot)
         return FALSE;
@@ -138,14 +131,15 @@ static gboolean find_rails(IbhRun *run, GError **error)
 /* Where a rail may have a gateway, main is asked for what it reaches by that rail. */
 static gboolean look_into_main(IbhRun *run, GError **error)
 {
+    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
+
     for (guint i = 0; i < run->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
 
-        if (nic->status == IBH_NIC_RAIL &&
-            !ibh_snapshot_add_main(run->snapshot, run->netlink, nic->link->ifindex, error))
-            return FALSE;
+        if (nic->status == IBH_NIC_RAIL)
+            g_array_append_val(ifindexes, nic->link->ifindex);
     }
-    return TRUE;
+    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
 }
 
 int ibh_run_fail(IbhRun *run, int status, const GError *error)
@@ -196,6 +190,17 @@ static gboolean configure(IbhRun *run, GError **error)
     return TRUE;
 }
 
+/* FALSE: somebody else has done it. What was taken down on purpose is known to this run only. */
+static gboolean take_turn(IbhRun *run)
+{
+    if (!run->how || !run->how->one_of_many || !run->store)
+        return TRUE;
+    if (!run->how->restraint.down[0] && ibh_store_is_done(run->store))
+        return FALSE;
+    ibh_store_begin(run->store);
+    return TRUE;
+}
+
 static int pipeline(IbhRun *run)
 {
     g_autoptr(GError) error = NULL;
@@ -215,6 +220,8 @@ static int pipeline(IbhRun *run)
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     if (run->options->action == IBH_ACTION_CONFIRM)
         return ibh_run_confirm(run);
+    if (!take_turn(run))
+        return IBH_EXIT_OK;
     if (run->options->action == IBH_ACTION_UNDO && run->options->token && !ibh_run_has_token(run))
         return IBH_EXIT_OK; /* it was confirmed */
     if (!look(run, &error))
@@ -232,6 +239,8 @@ static int run_all(IbhRun *run)
 
     run->announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
     status = pipeline(run);
+    if (status == IBH_EXIT_OK && run->snapshot && run->how && run->how->one_of_many && run->store)
+        ibh_store_end(run->store);
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
