@@ -51,7 +51,8 @@ rpm:
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot
+PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
+                  packaging/fleet/slurm-healthcheck packaging/fleet/ib-hook.nhc
 
 # Exactly these files, and a program that says its version.
 check-install: all
