@@ -32,7 +32,7 @@ const char ibh_options_help[] =
     "options\n"
     "  --iface NAME     only this interface; may be repeated\n"
     "  --json           one JSON object on standard output (the same as --format json)\n"
-    "  --format FORMAT  text or json\n"
+    "  --format FORMAT  text, json, or (--check only) prometheus\n"
     "  --confirm SECONDS  with --apply: undone again, unless ib-hook --confirm comes in time\n"
     "  --hook           with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0\n"
     "  --install        with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier\n"
@@ -139,8 +139,9 @@ static gboolean set_format(IbhOptions *options, const char *format, GError **err
     g_autofree char *shown = g_strescape(format, NULL);
 
     options->json = g_str_equal(format, "json");
-    if (!options->json && !g_str_equal(format, "text"))
-        return refuse(error, "--format %.40s: text or json", shown);
+    options->prometheus = g_str_equal(format, "prometheus");
+    if (!options->json && !options->prometheus && !g_str_equal(format, "text"))
+        return refuse(error, "--format %.40s: text, json or prometheus", shown);
     return TRUE;
 }
 
@@ -292,6 +293,7 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
         return add_iface(options, optarg, error);
     case OPTION_JSON:
         options->json = TRUE;
+        options->prometheus = FALSE;
         return TRUE;
     case OPTION_FORMAT:
         return set_format(options, optarg, error);
@@ -391,6 +393,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
         return FALSE;
     if (options->family && (options->action == IBH_ACTION_APPLY || options->action == IBH_ACTION_UNDO))
         return refuse(error, "--family looks at one family; --apply and --undo do both");
+    if (options->prometheus && options->action != IBH_ACTION_CHECK)
+        return refuse(error, "--format prometheus goes with --check");
     if (options->confirm && options->action != IBH_ACTION_APPLY)
         return refuse(error, "--confirm SECONDS goes with --apply");
     if ((options->hook || options->install) && options->action != IBH_ACTION_APPLY)

@@ -38,6 +38,7 @@ typedef struct {
     char *sysfs;
     char *capture; /* the file that --capture writes */
     gboolean json;
+    gboolean prometheus;
     gboolean verbose;
     gboolean quiet;
     IbhColor color;

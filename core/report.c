@@ -22,6 +22,20 @@ char *ibh_report_clean(const char *text)
     return g_string_free(out, FALSE);
 }
 
+char *ibh_report_error(int status, const char *message)
+{
+    g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
+    GString *out = g_string_new(NULL);
+
+    (void)status;
+    for (char **line = lines; *line; line++) {
+        g_autofree char *text = ibh_report_clean(*line);
+
+        g_string_append_printf(out, "ib-hook: %s\n", text);
+    }
+    return g_string_free(out, FALSE);
+}
+
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose)
 {
     if (report->only)

@@ -1,5 +1,6 @@
 /*
- * What a run found or did, and how it is said: text for people, JSON for programs. Pure: it writes into a string.
+ * What a run found or did, and how it is said: text for people, JSON for programs, metrics for Prometheus. Pure: it
+ * writes into a string.
  *
  * A writer is one table of functions; run.c knows nothing of formats.
  */
@@ -40,9 +41,11 @@ typedef struct {
 
 extern const IbhWriter ibh_text_writer;
 extern const IbhWriter ibh_json_writer;
-extern const IbhWriter ibh_log_writer; /* a line per interface that changed: `change` and `error` only */
+extern const IbhWriter ibh_prometheus_writer; /* `check` and `error` only */
+extern const IbhWriter ibh_log_writer;        /* a line per interface that changed: `change` and `error` only */
 
 /* Shared by the writers. */
+char *ibh_report_error(int status, const char *message); /* for people, on standard error */
 char *ibh_report_clean(const char *text); /* names may hold anything: what is not printable becomes a `?` */
 /* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);

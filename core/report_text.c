@@ -696,19 +696,5 @@ static char *probe(const IbhReport *report, const IbhStyle *style)
     return g_string_free(out, FALSE);
 }
 
-static char *error(int status, const char *message)
-{
-    g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
-    GString *out = g_string_new(NULL);
-
-    (void)status;
-    for (char **line = lines; *line; line++) {
-        g_autofree char *text = ibh_report_clean(*line);
-
-        g_string_append_printf(out, "ib-hook: %s\n", text);
-    }
-    return g_string_free(out, FALSE);
-}
-
 const IbhWriter ibh_text_writer = {
-    .show = show, .check = check, .plan = plan, .change = change, .probe = probe, .error = error};
+    .show = show, .check = check, .plan = plan, .change = change, .probe = probe, .error = ibh_report_error};

@@ -252,11 +252,16 @@ static int run_all(IbhRun *run)
     return status;
 }
 
+static const IbhWriter *writer_of(const IbhOptions *options)
+{
+    return options->json ? &ibh_json_writer : options->prometheus ? &ibh_prometheus_writer : &ibh_text_writer;
+}
+
 int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
 {
     IbhRun run = {.options = options,
                   .only = ibh_options_only(options),
-                  .writer = options->json ? &ibh_json_writer : &ibh_text_writer,
+                  .writer = writer_of(options),
                   .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
                   .out = out,
                   .warnings = warnings};

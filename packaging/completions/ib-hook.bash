@@ -10,7 +10,7 @@ _ib_hook() {
             nics=(/sys/class/net/*)
             words="${nics[*]##*/}"
             ;;
-        --format) words="text json" ;;
+        --format) words="text json prometheus" ;;
         --family) words="4 6" ;;
         --render) words="iproute2 netplan networkd nm-keyfile nmcli ifupdown ifcfg sysctl rt_tables udev" ;;
         --color) words="auto always never" ;;

@@ -71,6 +71,7 @@ expect_equal "also after =" "$interfaces" "$(complete_bash --iface =)"
 expect_equal "values of --color" "always auto" "$(complete_bash --color a | xargs)"
 expect_equal "formats of --render" "$formats" "$(complete_bash --render "")"
 expect_equal "values of --format" "json" "$(complete_bash --format = j)"
+expect_equal "all of them" "json prometheus text" "$(complete_bash --format "" | xargs)"
 mkdir -p $work/tree/dir && touch $work/tree/file
 expect_equal "files of --config" "$work/tree/dir $work/tree/file" "$(complete_bash --config $work/tree/ | xargs)"
 expect_equal "directories of --sysfs" "$work/tree/dir" "$(complete_bash --sysfs $work/tree/)"

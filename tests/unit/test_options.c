@@ -153,6 +153,31 @@ static void test_json(void **state)
     }
 }
 
+static void test_prometheus(void **state)
+{
+    static const char *const YES[] = {"--check --format prometheus", "--format=prometheus --check",
+                                      "--json --check --format prometheus"};
+    static const char *const NO[] = {"--check", "--check --format prometheus --json",
+                                     "--check --format prometheus --format text"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(YES); i++) {
+        g_auto(Line) line = parse(YES[i]);
+
+        check_parsed(&line, YES[i]);
+        assert_true(line.options.prometheus && !line.options.json);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(NO); i++) {
+        g_auto(Line) line = parse(NO[i]);
+
+        check_parsed(&line, NO[i]);
+        assert_false(line.options.prometheus);
+    }
+    REFUSED("--format prometheus", "prometheus", "--check"); /* --show */
+    REFUSED("--apply --format prometheus", "prometheus", "--check");
+    REFUSED("--probe 172.16.34.1 --format prometheus", "prometheus", "--check");
+}
+
 /* The last one counts. */
 static void test_values(void **state)
 {
@@ -243,7 +268,7 @@ static void test_missing_arguments(void **state)
 static void test_wrong_values(void **state)
 {
     (void)state;
-    REFUSED("--format xml", "--format", "xml", "text", "json");
+    REFUSED("--format xml", "--format", "xml", "text", "json", "prometheus");
     REFUSED("--format=", "--format", "text", "json");
     REFUSED("--format JSON", "JSON", "json");
     REFUSED("--color green", "--color", "green", "auto", "always", "never");
@@ -535,18 +560,31 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_ifaces),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_abbreviations),
-        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_missing_arguments),
-        cmocka_unit_test(test_wrong_values),   cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_capture),        cmocka_unit_test(test_family),
-        cmocka_unit_test(test_probe),          cmocka_unit_test(test_probe_defaults),
-        cmocka_unit_test(test_probe_refused),  cmocka_unit_test(test_events),
-        cmocka_unit_test(test_render),         cmocka_unit_test(test_impossible_names),
-        cmocka_unit_test(test_unusual_names),  cmocka_unit_test(test_hostile_words),
-        cmocka_unit_test(test_json_of_errors), cmocka_unit_test(test_no_words_at_all),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_ifaces),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_prometheus),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_capture),
+        cmocka_unit_test(test_family),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_probe_defaults),
+        cmocka_unit_test(test_probe_refused),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_impossible_names),
+        cmocka_unit_test(test_unusual_names),
+        cmocka_unit_test(test_hostile_words),
+        cmocka_unit_test(test_json_of_errors),
+        cmocka_unit_test(test_no_words_at_all),
         cmocka_unit_test(test_help),
     };
 

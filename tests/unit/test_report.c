@@ -916,6 +916,63 @@ static void test_operation_names(void **state)
         assert_string_equal(ibh_op_name((IbhOpType)i), NAMES[i]);
 }
 
+/* ---- metrics ------------------------------------------------------------------------------------------- */
+
+static void test_prometheus(void **state)
+{
+    static const char EXPECTED[] =
+        "# HELP ib_hook_info The ib-hook that looked.\n"
+        "# TYPE ib_hook_info gauge\n"
+        "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n"
+        "# HELP ib_hook_check_ok Whether nothing is wrong with this host: no error and no warning.\n"
+        "# TYPE ib_hook_check_ok gauge\n"
+        "ib_hook_check_ok 0\n"
+        "# HELP ib_hook_rail_info What a rail is.\n"
+        "# TYPE ib_hook_rail_info gauge\n"
+        "ib_hook_rail_info{device=\"ib0\",main=\"keep\",manager=\"\","
+        "rdma=\"mlx5_0/1\",table=\"941\",type=\"infiniband\"} 1\n"
+        "ib_hook_rail_info{device=\"ib1\",main=\"keep\",manager=\"\","
+        "rdma=\"mlx5_1/1\",table=\"942\",type=\"infiniband\"} 1\n"
+        "# HELP ib_hook_rail_ok Whether nothing is wrong with a rail: no error and no warning.\n"
+        "# TYPE ib_hook_rail_ok gauge\n"
+        "ib_hook_rail_ok{device=\"ib0\"} 1\n"
+        "ib_hook_rail_ok{device=\"ib1\"} 0\n"
+        "# HELP ib_hook_rails NICs that are rails.\n"
+        "# TYPE ib_hook_rails gauge\n"
+        "ib_hook_rails 2\n"
+        "# HELP ib_hook_findings What was found, by the code that ib-hook(8) explains.\n"
+        "# TYPE ib_hook_findings gauge\n"
+        "ib_hook_findings{code=\"rule-missing\",device=\"ib1\",severity=\"error\"} 2\n"
+        "ib_hook_findings{code=\"deferred\",device=\"ib0\",severity=\"info\"} 1\n"
+        "ib_hook_findings{code=\"rule-missing\",device=\"ib1\",severity=\"warning\"} 1\n"
+        "ib_hook_findings{code=\"memlock-low\",device=\"\",severity=\"info\"} 1\n";
+    g_auto(World) world = look(HOST);
+    g_autofree char *text = NULL;
+
+    (void)state;
+    add_finding(&world, "ib1", IBH_ERROR, "rule-missing", "for 172.16.34.2");
+    add_finding(&world, "ib0", IBH_INFO, "deferred", "b");
+    add_finding(&world, "ib1", IBH_WARNING, "rule-missing", "c");
+    add_finding(&world, "ib1", IBH_ERROR, "rule-missing", "for 172.16.34.3");
+    add_finding(&world, "", IBH_INFO, "memlock-low", "d");
+    text = ibh_prometheus_writer.check(&world.report, &PLAIN);
+    assert_string_equal(text, EXPECTED);
+}
+
+static void test_prometheus_of_a_right_host(void **state)
+{
+    g_auto(World) world = look(NO_RAILS);
+    g_autofree char *text = ibh_prometheus_writer.check(&world.report, &PLAIN), *captured = NULL;
+
+    (void)state;
+    HAS(text, "\nib_hook_check_ok 1\n", "\nib_hook_rails 0\n");
+    HAS_NOT(text, "device=");
+    world.report.captured = TRUE;
+    captured = ibh_prometheus_writer.check(&world.report, &PLAIN);
+    HAS(captured, "\nib_hook_check_ok 1\n");
+    HAS_NOT(captured, "ib_hook_rail");
+}
+
 /* ---- names that the kernel would take, and nobody should see as they are ------------------------------- */
 
 static const char *const HOSTILE[] = {
@@ -1063,6 +1120,47 @@ static void test_hostile_json(void **state)
     }
 }
 
+/* The value of a label, as Prometheus reads it; `at` is behind its first quote. */
+static char *read_label(const char *at)
+{
+    GString *value = g_string_new(NULL);
+
+    for (; *at != '"'; at++) {
+        assert_true(*at && *at != '\n');
+        if (*at != '\\') {
+            g_string_append_c(value, *at);
+            continue;
+        }
+        at++;
+        assert_true(*at == '\\' || *at == '"' || *at == 'n');
+        g_string_append_c(value, (char)(*at == 'n' ? '\n' : *at));
+    }
+    return g_string_free(value, FALSE);
+}
+
+/* What is UTF-8 is told as it is; of anything else, two names stay two. */
+static void test_hostile_prometheus(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(HOSTILE); i++) {
+        g_auto(World) world = look_hostile(i), harmless = look_harmless(i);
+        g_autofree char *text = ibh_prometheus_writer.check(&world.report, &PLAIN);
+        g_autofree char *other = ibh_prometheus_writer.check(&harmless.report, &PLAIN);
+        const char *found = strstr(text, "\nib_hook_findings{code=\"route-missing\",device=\"");
+        g_autofree char *device = NULL;
+
+        assert_non_null(found);
+        device = read_label(strstr(found, "device=\"") + strlen("device=\""));
+        assert_true(g_utf8_validate(text, -1, NULL));
+        assert_int_equal(count_lines(text), count_lines(other));
+        if (g_utf8_validate(HOSTILE[i], -1, NULL))
+            assert_true(g_str_has_prefix(HOSTILE[i], device) &&
+                        strlen(device) == MIN(strlen(HOSTILE[i]), IFNAMSIZ - 1));
+        else
+            assert_true(strstr(device, "\\xff\\xfe\\x80") || g_str_equal(device, "cut\\xe2\\x82"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1094,10 +1192,13 @@ int main(void)
         cmocka_unit_test(test_failed_change_json),
         cmocka_unit_test(test_error_json),
         cmocka_unit_test(test_operation_names),
+        cmocka_unit_test(test_prometheus),
+        cmocka_unit_test(test_prometheus_of_a_right_host),
         cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_hostile_table),
         cmocka_unit_test(test_hostile_hold),
         cmocka_unit_test(test_hostile_json),
+        cmocka_unit_test(test_hostile_prometheus),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
