@@ -20,8 +20,7 @@ packages() { # MANAGER GROUP
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
-        dnf/fleet) echo jq curl ;;
-        dnf/lab | dnf/managers)
+        dnf/lab | dnf/managers | dnf/fleet)
             echo "deps.sh: $2: its systems are made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;

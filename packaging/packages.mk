@@ -25,6 +25,8 @@ install-files: all
 	install -d $(DESTDIR)$(LIBEXECDIR)
 	install -m 0755 $(addprefix $(BUILD)/hooks/,nm-dispatcher networkd-dispatcher ifupdown) $(DESTDIR)$(LIBEXECDIR)
 	install -m 0755 $(BUILD)/hooks/rhel-ifcfg $(DESTDIR)$(LIBEXECDIR)/ifup-local
+	install -m 0755 packaging/fleet/slurm-healthcheck $(DESTDIR)$(LIBEXECDIR)
+	install -m 0644 packaging/fleet/ib-hook.nhc $(DESTDIR)$(LIBEXECDIR)
 	ln -sf ifup-local $(DESTDIR)$(LIBEXECDIR)/ifdown-local
 	install -d $(DESTDIR)$(PLUGINDIR) $(DESTDIR)$(UNITDIR)
 	$(if $(NM),install -m 0644 $(NM) $(DESTDIR)$(PLUGINDIR)/nm.so)
