@@ -26,7 +26,6 @@ install-files: all
 	install -m 0755 $(addprefix $(BUILD)/hooks/,nm-dispatcher networkd-dispatcher ifupdown) $(DESTDIR)$(LIBEXECDIR)
 	install -m 0755 $(BUILD)/hooks/rhel-ifcfg $(DESTDIR)$(LIBEXECDIR)/ifup-local
 	install -m 0755 packaging/fleet/slurm-healthcheck $(DESTDIR)$(LIBEXECDIR)
-	install -m 0644 packaging/fleet/ib-hook.nhc $(DESTDIR)$(LIBEXECDIR)
 	ln -sf ifup-local $(DESTDIR)$(LIBEXECDIR)/ifdown-local
 	install -d $(DESTDIR)$(PLUGINDIR) $(DESTDIR)$(UNITDIR)
 	$(if $(NM),install -m 0644 $(NM) $(DESTDIR)$(PLUGINDIR)/nm.so)
@@ -39,6 +38,7 @@ install-files: all
 	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
 	install -D -m 0644 packaging/completions/_ib-hook $(DESTDIR)$(ZSH_COMPLETIONS)/_ib-hook
 	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
+	install -m 0644 packaging/fleet/ib-hook.nhc $(DESTDIR)$(DOCDIR)/ib-hook.nhc
 	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
 
 # ---- packages --------------------------------------------------------------------------------------
