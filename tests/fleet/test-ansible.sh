@@ -49,7 +49,8 @@ on_all() { # COMMAND…: what each says, in a line
     for host in $hosts; do at "$host" "$@" || true; done | paste -sd' '
 }
 
-# Both have the same addresses, each on a wire of its own: ssh is run beside it. It comes from FROM.
+# Both have the same addresses, each on a wire of its own: ssh is run beside it, and comes from FROM. Connections are kept here
+# alone: elsewhere those of another run would serve hosts of the same name.
 write_inventory() {
     cat >"$lab/ansible.cfg" <<-END
 	[defaults]
@@ -60,6 +61,7 @@ write_inventory() {
 	nocows = True
 	[ssh_connection]
 	pipelining = True
+	control_path_dir = $lab/ssh
 	END
     : >"$lab/inventory"
     for host in $hosts; do
@@ -125,11 +127,21 @@ at networkd sh -c 'cat >/srv/packages/ib-hook.deb' <"$DEB"
 at networkd sh -c 'rm -f /etc/apt/sources.list; echo "deb [trusted=yes] file:/srv/packages ./" >/etc/apt/sources.list.d/own.list
     apt-get -qq update'
 
-# ---- the first installation
+# ---- what it would do
 for host in $hosts; do state_of "$host" >"$lab/$host/before"; done
 play 0 first-check --check --diff
 for host in $hosts; do expect_equal "$host after a check" "$(<"$lab/$host/before")" "$(state_of "$host")"; done
 expect_contains "what the check shows" "ip -4 rule add priority 1941 from 172.16.34.2 lookup 942" "$(told first-check)"
+
+# ---- it would cut the host off: ssh comes from the rails' subnet, to an address whose answers leave by main's route there
+cut_off='{ib_hook_config: {defaults: {main: remove}, interface ib*: {manage: yes}}, ib_hook_confirm_seconds: 5}'
+FROM=172.16.16.1 play 2 first-cut-off -l networkd -e "$cut_off"
+expect_contains "what is said" "networkd could not be reached, or did not confirm, within 5 s" "$(<"$lab/first-cut-off.log")"
+expect_equal "what was installed for it is gone" "" \
+    "$(at networkd sh -c 'ls -d /usr/sbin/ib-hook /etc/ib-hook; ip rule | grep 1941; ip route show table 942' 2>/dev/null || true)"
+expect_equal "networkd's own routes are back" 2 "$(at networkd ip route show 172.16.0.0/16 | grep -c ' proto kernel ')"
+
+# ---- the first installation
 play 0 first --diff
 expect_check_was_right first-check first
 for host in $hosts; do expect_rails "$host"; done
@@ -151,10 +163,10 @@ changed: [nm] TASK [ib_hook : Routing]" "$(sed 's/^/changed: /' "$lab/change.cha
 expect_equal "arp_ignore of ib1" "2 1" "$(on_all cat /proc/sys/net/ipv4/conf/ib1/arp_ignore)"
 expect_equal "ib-hook-watch goes on" "active" "$(at nm systemctl is-active ib-hook-watch)"
 
-# ---- what is cut off comes back: ssh comes from the rails' subnet, to an address whose answers leave by main's route there
+# ---- what is cut off comes back
 for host in $hosts; do state_of "$host" >"$lab/$host/before"; done
 playbook=$top/packaging/ansible/rollout.yml
-FROM=172.16.16.1 play 2 cut-off -e '{ib_hook_config: {defaults: {main: remove}, interface ib*: {manage: yes}}, ib_hook_confirm_seconds: 5}'
+FROM=172.16.16.1 play 2 cut-off -e "$cut_off"
 expect_contains "what is said" "nm could not be reached, or did not confirm, within 5 s" "$(<"$lab/cut-off.log")"
 expect_lacks "the next host is not tried" ": [networkd]" "$(<"$lab/cut-off.log")"
 for host in $hosts; do expect_equal "$host is as it was" "$(<"$lab/$host/before")" "$(state_of "$host")"; done
