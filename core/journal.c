@@ -7,6 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define BUFFER_SIZE (1024 * 1024) /* of hundreds of lines at once, none is lost because the reader is not that quick   \
+                                   */
+
 /* A datagram to whoever listens there; FALSE: nobody does, or not now. */
 static gboolean send_to(int fd, const char *path, const char *text, gsize length)
 {
@@ -40,8 +43,11 @@ static gboolean to_syslog(int fd, int priority, const char *message)
 void ibh_log_lines(int priority, const char *lines)
 {
     g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
+    const int size = BUFFER_SIZE;
     int fd = lines[0] ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 
+    if (fd >= 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
     for (char **line = each; *line; line++) {
         if (**line && !to_journal(fd, priority, *line) && !to_syslog(fd, priority, *line))
             fprintf(stderr, "ib-hook: %s\n", *line);

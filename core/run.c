@@ -45,8 +45,9 @@ static gboolean open_store(IbhRun *run, GError **error)
 
     run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), writes(run), &problem);
     if (problem) {
-        g_autofree char *text =
-            g_strdup_printf("%s; going on without a lock, old sysctl values are not remembered", problem->message);
+        g_autofree char *text = g_strdup_printf(
+            "%s; going on without a lock, old sysctl values are not remembered for --undo: make /run writable",
+            problem->message);
 
         ibh_run_warn(run, text);
     }

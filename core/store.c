@@ -152,8 +152,11 @@ static void set_busy_error(int fd, int seconds, GError **error)
     Ticket ticket = read_ticket(fd);
     g_autofree char *pid = ticket.pid ? g_strdup_printf("%d", ticket.pid) : g_strdup("unknown");
 
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
-                "gave up after %d s: another ib-hook (process %s) is at work in this network namespace", seconds, pid);
+    g_set_error(
+        error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
+        "gave up after %d s: another ib-hook (process %s) is at work in this network namespace; see what it waits "
+        "for, and try again",
+        seconds, pid);
 }
 
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)

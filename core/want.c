@@ -162,16 +162,15 @@ static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArra
     const IbhNic *other;
     gboolean in_subnet, in_copy;
 
-    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !route->ifindex)
+    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !route->ifindex ||
+        route->ifindex == nic->link->ifindex)
         return FALSE;
     in_subnet = is_inside(reached, 0, n_subnets, &route->dst);
     in_copy = is_inside(reached, n_subnets, reached->len, &route->dst);
     if ((!in_subnet && !in_copy) || have_prefix(reached, &route->dst))
         return FALSE;
     other = ibh_rails_nic(rails, route->ifindex);
-    if (!other || other == nic)
-        return FALSE;
-    if (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
+    if (!other || (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC)))
         return FALSE;
     return is_best_in_main(all, route);
 }

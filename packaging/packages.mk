@@ -6,10 +6,12 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
+FLEETDIR ?= $(PREFIX)/share/ib-hook/fleet
 MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 
+FLEET := README.md fold.jq ib-hook.nhc ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
 UNITS := ib-hook.service ib-hook-watch.service
 LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
 # Where things are in a package is written down in units and links; elsewhere it is put right.
@@ -38,7 +40,11 @@ install-files: all
 	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
 	install -D -m 0644 packaging/completions/_ib-hook $(DESTDIR)$(ZSH_COMPLETIONS)/_ib-hook
 	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
-	install -m 0644 packaging/fleet/ib-hook.nhc $(DESTDIR)$(DOCDIR)/ib-hook.nhc
+	install -m 0644 packaging/doc/*.md $(DESTDIR)$(DOCDIR)
+	install -d $(DESTDIR)$(FLEETDIR)
+	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) $(DESTDIR)$(FLEETDIR)
+	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service
+	chmod 0644 $(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service
 	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
 
 # ---- packages --------------------------------------------------------------------------------------
@@ -53,7 +59,7 @@ rpm:
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
+PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
                   packaging/fleet/slurm-healthcheck packaging/fleet/ib-hook.nhc
 
 # Exactly these files, and a program that says its version.

@@ -30,13 +30,13 @@ def labelled: # clush -b puts a name, or several, between two lines of dashes
         else .line = $line end; .)
     | .line as $line
     | if .hosts then {host: .hosts[], text: $line}
-      else ($line[:300] | capture("^(?<all> *(?:[0-9]+: )?(?:[^\\s:{]*/)?(?<host>[^\\s:{/]+): ?)") // {host: "?", all: ""})
+      else ($line[:300] | capture("^(?<all> *(?:[0-9]+: )?(?:[^\\s:{]*/)?(?<host>[[:alnum:]_.-]+): ?)") // {host: "?", all: ""})
            | {host: (.host | sub("\\.(json|out|txt)$"; "")), text: $line[(.all | length):]} end;
 
 def facts($host):
     ["host", $host],
     (.error | objects | ["finding", $host, "", "error", "exit-\(.exit)", .message]),
-    (select(.ok != true and .error == null and .findings == [])
+    (select(.ok != true and .error == null and .findings == [] and ([.pairs[]?.problems[]] == []))
      | ["finding", $host, "", "error", "not-ok", "and nothing says why"]),
     (.rails | arrays | ["rails", $host, length]),
     (.rails[]? | .iface as $iface | .addresses[]? | ["own", sub("/.*"; ""), $host, $iface]),
@@ -68,9 +68,10 @@ def facts($host):
 | [told("pair") | .[1:] + ($own[.[3]] // [$names[.[3]], null])] as $all
 | def from: "\(.[0]) \(.[1])";
 
-# Rails of two names are on wires of their own if most such pairs are lost, and most of each name's own are not. Such a
-# pair has to be lost. On which wire an address is that is no known rail's, nobody knows: some rail has to reach it.
-  ($all | map(select(.[6])) | group_by([.[1], .[6]])
+# Rails of two names are on wires of their own if most such pairs are lost, dead rails aside, and most of each name's own
+# are not. Such a pair has to be lost. Of an address that is no known rail's nobody knows the wire: some rail has to reach it.
+  ([$all[] | select(.[3]) | from, "\(.[5]) \(.[6])"] | set(.)) as $alive
+| ($all | map(select(.[6] and $alive[from] and $alive["\(.[5]) \(.[6])"])) | group_by([.[1], .[6]])
    | map({key: "\(.[0][1]) \(.[0][6])", value: ((map(select(.[3])) | length) * 2 - length)}) | from_entries) as $margin
 | def apart: .[6] != null and .[1] != .[6] and $margin["\(.[1]) \(.[6])"] <= 0
       and ($margin["\(.[1]) \(.[1])"] // -1) >= 0 and ($margin["\(.[6]) \(.[6])"] // -1) >= 0;

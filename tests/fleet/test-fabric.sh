@@ -56,6 +56,18 @@ survey
 fold
 expect_equal "a right fabric is all good" "0 hosts: $HOSTS reported, 0 missing, 0 unreadable; $((HOSTS * (HOSTS - 1) * RAILS * RAILS)) pairs of rail and peer; all good" "$status $out"
 
+# What it costs to ask: a host with these rails, as --probe does it by default.
+start=$EPOCHREALTIME
+read -r user system <<<"$({
+    TIMEFORMAT='%U %S'
+    time hook n1 --probe "${peers[@]}" --json >$work/probe || true
+} 2>&1)"
+sent=$(jq '[.pairs[].sent] | add' $work/probe)
+echo "# one host: $sent packets in $(ms) ms, $user s + $system s of processor time"
+expect_equal "three packets for each pair" $(((HOSTS - 1) * RAILS * RAILS * 3)) "$sent"
+expect_at_least "at most 1000 in a second" "$sent" "$(ms)"
+for host in "${hosts[@]}"; do ip -n "$host" neigh flush all; done
+
 # ---- faults ----
 
 expect_hook 0 n3 --undo # as if it had no ib-hook: ARP flux

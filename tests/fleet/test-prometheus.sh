@@ -42,8 +42,9 @@ expect_equal "an error is no metric" "" "$out"
 mkdir $work/textfiles
 unit=$(sed -n 's/^ExecStart=//p' "$fleet/ib-hook-prometheus.service" | sed 's/\$\$/$/g')
 expect_contains "the unit runs ib-hook --check" "/usr/sbin/ib-hook --check --format prometheus" "$unit"
+expect_contains "with one capability" "CapabilityBoundingSet=CAP_DAC_OVERRIDE" "$(<"$fleet/ib-hook-prometheus.service")"
 run_unit() { # [IB_HOOK]
-    TEXTFILES=$work/textfiles with_sys B sh -c "${unit//\/usr\/sbin\/ib-hook/${1:-$IB_HOOK}}"
+    TEXTFILES=$work/textfiles with_sys B setpriv --bounding-set -all,+dac_override sh -c "${unit//\/usr\/sbin\/ib-hook/${1:-$IB_HOOK}}"
 }
 run_unit
 expect_equal "it writes one file" ib-hook.prom "$(ls $work/textfiles)"

@@ -13,6 +13,10 @@ for unit in ib-hook.service ib-hook-watch.service; do
     sed "s,=/usr/sbin/ib-hook,=$IB_HOOK," "$top/packaging/systemd/$unit" >$work/$unit
     expect_equal "systemd-analyze verify $unit" "" "$(systemd-analyze verify --man=no $work/$unit 2>&1 | grep ib-hook || true)"
 done
+mkdir $work/fleet
+cp "$top"/packaging/fleet/*.timer $work/fleet
+sed "s,/usr/sbin/ib-hook,$IB_HOOK," "$top/packaging/fleet/ib-hook-prometheus.service" >$work/fleet/ib-hook-prometheus.service
+expect_equal "systemd-analyze verify of the fleet's units" "" "$(systemd-analyze verify --man=no $work/fleet/* 2>&1 | grep ib-hook || true)"
 systemd-analyze security --offline=yes --threshold=20 $work/ib-hook-watch.service >$work/log || fail "systemd-analyze security" "$(<$work/log)"
 ok "systemd-analyze security: $(tail -n 1 $work/log)"
 expect_equal "a stop keeps the holds of --undo" "" "$(grep ^RuntimeDirectory= $work/*.service || true)"
