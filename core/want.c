@@ -53,11 +53,12 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *r
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        guint tiers = has_default(routes, address->local.family) ? 3 : 1;
+        guint tiers;
 
         /* Of one address on two rails, the rail of lower rank has the rules. */
         if (!ibh_nic_serves(nic, address) || ibh_rails_owner(rails, &address->local) != nic)
             continue;
+        tiers = has_default(routes, address->local.family) ? 3 : 1;
         for (guint number = 1; number <= tiers; number++) {
             IbhRule rule = tier(rails, nic, &address->local, number);
 
@@ -114,15 +115,17 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        IbhRoute route = own_route(nic, &address->subnet);
+        IbhRoute route;
 
+        if (!ibh_nic_serves(nic, address) || ibh_address_is_host(address))
+            continue;
+        route = own_route(nic, &address->subnet);
         if (route.family == AF_INET) { /* IPv6 has no scope of routes, and chooses a source that is not deprecated */
             route.scope = RT_SCOPE_LINK;
             route.src = address->local;
         }
-        if (ibh_nic_serves(nic, address) &&
-            (route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
-            !ibh_address_is_host(address) && !have_prefix(routes, &address->subnet))
+        if ((route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
+            !have_prefix(routes, &address->subnet))
             g_array_append_val(routes, route);
     }
 }
