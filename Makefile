@@ -188,11 +188,14 @@ check-managers:
 
 # Many hosts: what asks them all, and what watches them all. Its services are unpacked, not installed: they would start.
 $(BUILD)-fleet/.complete:
-	@packaging/deps.sh unpack $(BUILD)-fleet prometheus prometheus-node-exporter
+	@packaging/deps.sh unpack $(BUILD)-fleet prometheus prometheus-node-exporter \
+	    slurmctld slurmd slurm-client munge openssh-server
 
 check-fleet: $(BUILD)-fleet/.complete
 	@packaging/deps.sh build tests fleet
 	@$(MAKE) -s -j2 all tools
+	@$(MAKE) -s deb
+	@tests/managers/images build nm-ssh networkd-ssh
 	@tests/fleet/run
 
 # ---- static checks -------------------------------------------------------------------------------

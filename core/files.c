@@ -270,10 +270,9 @@ static gboolean add_directory(IbhConfig *config, const char *root, const char *p
 }
 
 /* All that there is, in the order in which the later wins. Nothing at all is fine. */
-static gboolean add_standard(IbhConfig *config, const char *root, GError **error)
+static gboolean add_all(IbhConfig *config, const char *root, const char *directory, GError **error)
 {
     g_autoptr(GError) local = NULL;
-    g_autofree char *directory = g_strconcat(root, IBH_CONFIG_DIR, NULL);
     g_autofree char *file = g_strconcat(directory, "/ib-hook.conf", NULL);
     g_autofree char *fragments = g_strconcat(directory, "/conf.d", NULL);
     /* Who can write the directory can put another file, or another conf.d, in the place of root's. */
@@ -288,12 +287,15 @@ static gboolean add_standard(IbhConfig *config, const char *root, GError **error
     return add_directory(config, root, fragments, error);
 }
 
-static IbhConfig *load_under(const char *root, const char *file, GError **error)
+static IbhConfig *load_under(const char *root, const char *named, GError **error)
 {
     g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autofree char *standard = g_strconcat(root, IBH_CONFIG_DIR, NULL);
+    const char *path = named ? named : standard;
+    gboolean all = !named || g_file_test(path, G_FILE_TEST_IS_DIR);
     GError *local = NULL;
 
-    if (file != NULL ? add_file(config, root, file, &local) : add_standard(config, root, &local))
+    if (all ? add_all(config, root, path, &local) : add_file(config, root, path, &local))
         return g_steal_pointer(&config);
     /* To the caller it is one kind of trouble: a configuration that cannot be used. */
     g_assert(local != NULL);
@@ -303,7 +305,7 @@ static IbhConfig *load_under(const char *root, const char *file, GError **error)
     return NULL;
 }
 
-IbhConfig *ibh_config_load(const char *file, GError **error)
+IbhConfig *ibh_config_load(const char *path, GError **error)
 {
-    return load_under("", file, error);
+    return load_under("", path, error);
 }

@@ -14,5 +14,5 @@ gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, g
 /* For people to look at: a regular file, no link, of at most `limit` bytes, whoever wrote it; NULL: there is none. */
 char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length);
 
-/* `file`: this file alone; NULL: IBH_CONFIG_DIR/ib-hook.conf and conf.d. No file at all: the defaults. */
-IbhConfig *ibh_config_load(const char *file, GError **error);
+/* `path`: this file alone, or a directory with ib-hook.conf and conf.d; NULL: IBH_CONFIG_DIR. No file: the defaults. */
+IbhConfig *ibh_config_load(const char *path, GError **error);

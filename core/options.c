@@ -39,7 +39,7 @@ const char ibh_options_help[] =
     "  --count N        with --probe: echoes per rail and peer (3)\n"
     "  --interval S     with --probe: seconds from one to the next (0.2); never more than 1000 packets/s together\n"
     "  --timeout S      with --probe: seconds to wait for the last replies (1)\n"
-    "  --config FILE    instead of /etc/ib-hook\n"
+    "  --config PATH    instead of /etc/ib-hook: a file, or such a directory\n"
     "  --sysfs DIR      instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an\n"
     "                   archive of --capture unpacks to: --show and --check then judge that host's RDMA ports\n"
     "  --family 4|6     only one family (not with --apply, --undo)\n"

@@ -14,7 +14,7 @@ packages() { # MANAGER GROUP
         apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
-        apt/fleet) echo jq curl ;;
+        apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
         dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan python3 util-linux ;;
         dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng ;;
@@ -22,8 +22,7 @@ packages() { # MANAGER GROUP
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
-        dnf/fleet) echo jq curl ;;
-        dnf/lab | dnf/managers)
+        dnf/lab | dnf/managers | dnf/fleet)
             echo "deps.sh: $2: its systems are made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;

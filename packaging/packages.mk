@@ -11,7 +11,7 @@ MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 
-FLEET := README.md fold.jq ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
+FLEET := README.md fold.jq ib-hook.nhc ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
 UNITS := ib-hook.service ib-hook-watch.service
 LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
 # Where things are in a package is written down in units and links; elsewhere it is put right.
@@ -27,6 +27,7 @@ install-files: all
 	install -d $(DESTDIR)$(LIBEXECDIR)
 	install -m 0755 $(addprefix $(BUILD)/hooks/,nm-dispatcher networkd-dispatcher ifupdown) $(DESTDIR)$(LIBEXECDIR)
 	install -m 0755 $(BUILD)/hooks/rhel-ifcfg $(DESTDIR)$(LIBEXECDIR)/ifup-local
+	install -m 0755 packaging/fleet/slurm-healthcheck $(DESTDIR)$(LIBEXECDIR)
 	ln -sf ifup-local $(DESTDIR)$(LIBEXECDIR)/ifdown-local
 	install -d $(DESTDIR)$(PLUGINDIR) $(DESTDIR)$(UNITDIR)
 	$(if $(NM),install -m 0644 $(NM) $(DESTDIR)$(PLUGINDIR)/nm.so)
@@ -58,7 +59,8 @@ rpm:
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot
+PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
+                  packaging/fleet/slurm-healthcheck packaging/fleet/ib-hook.nhc
 
 # Exactly these files, and a program that says its version.
 check-install: all

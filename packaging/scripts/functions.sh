@@ -53,8 +53,14 @@ has_networkd_hooks() {
     return 1
 }
 
+# IB_HOOK_HOLD is for whoever installs it on many hosts, and wants to route each in a way that finds back by itself.
 first_apply() {
-    ! is_booted || ib-hook --apply --install || echo "ib-hook: not everything is routed: ib-hook --check says why"
+    is_booted || return 0
+    if [ -n "${IB_HOOK_HOLD:-}" ]; then
+        ib-hook --undo
+    else
+        ib-hook --apply --install
+    fi || echo "ib-hook: not everything is routed: ib-hook --check says why"
 }
 
 last_undo() {

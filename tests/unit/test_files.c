@@ -542,7 +542,23 @@ static void test_load(void **state)
     config = ibh_config_load(full, NULL);
     assert_non_null(config);
     assert_int_equal(ibh_config_settings(config, "ib0").table, 100);
-    assert_null(ibh_config_load(root, NULL));
+}
+
+/* A directory is read like /etc/ib-hook, and suspected like it. */
+static void test_load_directory(void **state)
+{
+    g_autofree char *full = at("/all");
+    g_autoptr(IbhConfig) config = NULL;
+
+    (void)state;
+    put("/all/ib-hook.conf", "[interface ib0]\ntable=100\n[interface ib1]\ntable=101\n");
+    put("/all/conf.d/later.conf", "[interface ib1]\ntable=202\n");
+    config = ibh_config_load(full, NULL);
+    assert_non_null(config);
+    assert_int_equal(ibh_config_settings(config, "ib0").table, 100);
+    assert_int_equal(ibh_config_settings(config, "ib1").table, 202);
+    assert_int_equal(chmod(full, 0777), 0);
+    assert_null(ibh_config_load(full, NULL));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -574,6 +590,7 @@ int main(void)
         TEST(test_table_files_are_read_at_need),
         TEST(test_environment_is_ignored),
         TEST(test_load),
+        TEST(test_load_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

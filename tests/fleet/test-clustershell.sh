@@ -1,0 +1,49 @@
+#!/bin/bash
+# clush, over ssh to three nodes: what all of them say, as lines and folded.
+. "$(dirname "$0")/../netns/lib.sh"
+. "$(dirname "$0")/nodes.sh"
+needs clush ssh ssh-keygen
+make_nodes
+
+mkdir -p /run/sshd "$work/ssh"
+ssh-keygen -q -t ed25519 -N "" -f "$work/ssh/host"
+ssh-keygen -q -t ed25519 -N "" -f "$work/ssh/key"
+printf '%s\n' "HostKey $work/ssh/host" "AuthorizedKeysFile $work/ssh/key.pub" "PidFile none" "UsePAM no" >"$work/ssh/config"
+echo "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin" >>/etc/passwd
+listens() { [[ $(at "$1" ss -Hltn) == *:22* ]]; }
+for node in n1 n2 n3; do
+    nsenter --net="/run/netns/${NODES[$node]}" /usr/sbin/sshd -D -e -f "$work/ssh/config" -o "ListenAddress=$node" 2>"$work/ssh/$node.log" &
+    wait_until 5 listens $node
+done
+
+all() { # ARGUMENT…: of clush
+    on control clush -w 'n[1-3]' -o "-F none -i $work/ssh/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR" "$@"
+}
+folded() { # the report, and its exit status
+    local status=0
+    jq -nRrf "$top/packaging/fleet/fold.jq" --arg hosts 'n[1-3]' || status=$?
+    echo "status $status"
+}
+peers="172.16.16.1 172.16.16.2 172.16.34.1 172.16.34.2 172.16.50.1 172.16.50.2"
+
+expect_equal "who says that all is well" "n1 n2 n3" \
+    "$(all ib-hook --check --json | jq -rR 'capture("^(?<host>[^:]*): (?<said>.*)$") | select(.said | fromjson | .ok) | .host' | sort | paste -sd' ')"
+expect_contains "folded" "hosts: 3 reported, 0 missing, 0 unreadable" "$(all ib-hook --check --json | folded)"
+expect_equal "every rail to every rail of the others" \
+    "hosts: 3 reported, 0 missing, 0 unreadable; 24 pairs of rail and peer; all good
+status 0" "$(all "ib-hook --probe --json $peers" | folded)"
+all -q -S ib-hook --check --quiet >"$work/quiet"
+expect_equal "nothing to say, and exit status 0" "" "$(<"$work/quiet")"
+
+at n2 ip rule del priority 1941 lookup 942
+status=0
+all -q -S ib-hook --check --quiet >"$work/quiet" 2>&1 || status=$?
+expect_equal "exit status with a broken rail" 1 $status
+expect_contains "who it is" "n2: ib1: error rule-missing: " "$(<"$work/quiet")"
+expect_lacks "and nobody else" "n1:" "$(<"$work/quiet")"
+all ib-hook --check --json 2>/dev/null | folded >"$work/folded"
+expect_contains "folded" "status 1" "$(<"$work/folded")"
+expect_contains "folded" "rule-missing" "$(<"$work/folded")"
+expect_contains "folded: the probe" "status 1" "$(all "ib-hook --probe --json $peers" 2>/dev/null | folded)"
+all -x n3 ib-hook --check --json 2>/dev/null | folded >"$work/folded"
+expect_contains "who did not answer" "2 reported, 1 missing" "$(<"$work/folded")"

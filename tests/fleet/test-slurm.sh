@@ -1,0 +1,130 @@
+#!/bin/bash
+# Slurm, three nodes: the health check drains the one with a broken rail, says why, and takes it back; never somebody else's
+# drain. srun collects what all nodes say.
+. "$(dirname "$0")/../netns/lib.sh"
+. "$(dirname "$0")/nodes.sh"
+make_nodes
+
+mkdir -p /run/munge "$work/munge"
+install -m 0755 "$top/packaging/fleet/slurm-healthcheck" /usr/sbin/slurm-healthcheck
+head -c 1024 /dev/urandom >"$work/munge/key"
+chmod 0400 "$work/munge/key"
+munged --foreground --force --key-file="$work/munge/key" --log-file="$work/munge/log" --pid-file="$work/munge/pid" --seed-file="$work/munge/seed" \
+    --socket=/run/munge/munge.socket.2 >"$work/munge/out" 2>&1 &
+wait_until 5 test -S /run/munge/munge.socket.2
+
+mkdir -p "$work/slurm" /etc/slurm
+cat >/etc/slurm/slurm.conf <<END
+ClusterName=test
+SlurmctldHost=control
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=$work/slurm/state
+SlurmdSpoolDir=$work/slurm/%n
+SlurmctldPidFile=$work/slurm/slurmctld.pid
+SlurmdPidFile=$work/slurm/%n.pid
+SlurmctldLogFile=$work/slurm/slurmctld.log
+SlurmdLogFile=$work/slurm/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SlurmdParameters=config_overrides
+AuthType=auth/munge
+HealthCheckProgram=/usr/sbin/slurm-healthcheck
+HealthCheckInterval=2
+NodeName=n[1-3] CPUs=1 State=UNKNOWN
+PartitionName=all Nodes=n[1-3] Default=YES State=UP
+END
+echo CgroupPlugin=cgroup/v1 >/etc/slurm/cgroup.conf
+named control control slurmctld -D >"$work/slurm/control.out" 2>&1 &
+for node in n1 n2 n3; do
+    mkdir "$work/slurm/$node"
+    named "${NODES[$node]}" $node slurmd -D >"$work/slurm/$node.out" 2>&1 &
+done
+
+states() { # of n1, n2 and n3
+    on control sinfo -h -N -o '%N %T %E'
+}
+are() { [ "$(states 2>/dev/null)" = "$1" ]; }
+drained_for() { [[ $(states) == *"$1"* ]]; }
+expect_states() { # WHAT STATES
+    wait_until 20 are "$2"
+    ok "$1: ${2//$'\n'/, }"
+}
+trap '[ $n_fail = 0 ] && echo "1..$n_ok" || { states; tail -n 15 "$work"/slurm/*.{log,out}; }' EXIT
+
+all="n1 idle none
+n2 idle none
+n3 idle none"
+expect_states "at first" "$all"
+expect_equal "a job on all of them" "n1 n2 n3" "$(on control srun -N 3 printenv SLURMD_NODENAME | sort | paste -sd' ')"
+# A file for each: on its standard output srun mixes lines of more than 1024 bytes of several nodes.
+collect() { # WHAT ARGUMENT…
+    mkdir "$work/$1"
+    on control srun -N 3 --output="$work/$1/%N" ib-hook "${@:2}" --json
+}
+collect check --check
+expect_equal "what all say" "true 2 true 2 true 2" "$(jq -r '"\(.ok) \(.rails | length)"' "$work"/check/n[123] | paste -sd' ')"
+collect probe --probe 172.16.{16,34,50}.{1,2}
+expect_equal "folded: from every rail to every rail of the others" "hosts: 3 reported, 0 missing, 0 unreadable; 24 pairs of rail and peer; all good" \
+    "$(cd "$work/probe" && grep -H '' -- * | jq -nRrf "$top/packaging/fleet/fold.jq" --arg hosts 'n[1-3]')"
+
+health() { # NODE: what the check says and does, now
+    SLURMD_NODENAME=$1 at "$1" slurm-healthcheck 2>/dev/null
+}
+
+# ---- a rail breaks, and is repaired
+break_rail() { # NODE: somebody deletes the rule of its ib1
+    at "$1" ip rule del priority 1941 lookup 942
+}
+missing() { # NODE DRAINED
+    local address
+    address=172.16.$(host_id "${NODES[$1]}").2
+    echo "$1 $2 ib-hook: ib1 rule-missing: no rule for what comes from $address (to table 942), so it leaves by whichever NIC main prefers (and 1 more)"
+}
+break_rail n2
+expect_states "a broken rail" "n1 idle none
+$(missing n2 drained)
+n3 idle none"
+expect_equal "two nodes are left for jobs" "n1 n3" "$(on control srun -N 2 printenv SLURMD_NODENAME | sort | paste -sd' ')"
+at n2 ib-hook --apply >/dev/null
+expect_states "repaired" "$all"
+
+# ---- nodes that are drained for another reason keep it
+on control scontrol update nodename=n1 state=drain reason="fan 3"
+break_rail n1
+expect_equal "the check itself" "" "$(health n1)"
+at n1 ib-hook --apply >/dev/null
+expect_equal "after the repair" "" "$(health n1)"
+expect_equal "somebody else's drain" "n1 drained fan 3" "$(states | grep n1)"
+on control scontrol update nodename=n1 state=undrain
+expect_states "taken back by hand" "$all"
+
+# ---- told to report it does nothing else
+echo ACTION=report >/etc/ib-hook/slurm-healthcheck
+break_rail n3
+expect_equal "what it reports" "drain: $(missing n3 drained | cut -d' ' -f3-)" "$(health n3)"
+expect_equal "what it does" "$all" "$(states)"
+echo ACTION=drain >/etc/ib-hook/slurm-healthcheck
+expect_states "told to drain" "n1 idle none
+n2 idle none
+$(missing n3 drained)"
+echo ACTION=report >/etc/ib-hook/slurm-healthcheck
+at n3 ib-hook --apply >/dev/null
+expect_equal "what it reports" "undrain, no more: $(missing n3 drained | cut -d' ' -f3-)" "$(health n3)"
+expect_equal "what it does" "$(missing n3 drained)" "$(states | grep n3)"
+rm /etc/ib-hook/slurm-healthcheck
+expect_states "taken back" "$all"
+
+# ---- warnings count if told so
+at n2 sysctl -q -w net.ipv4.conf.ib0.arp_ignore=0
+expect_equal "a warning is no reason" "" "$(health n2)"
+echo DRAIN_ON=warning >/etc/ib-hook/slurm-healthcheck
+wait_until 20 drained_for "n2 drained ib-hook: ib0 effective-sysctl: arp_ignore is 0"
+ok "but if told so"
+at n2 ib-hook --apply >/dev/null
+expect_states "repaired" "$all"
+
+# ---- what it cannot tell is no reason
+echo nonsense >>/etc/ib-hook/ib-hook.conf
+expect_contains "a bad configuration" "could not tell (status 2): ib-hook: /etc/ib-hook/ib-hook.conf:3" "$(health n1 || true)"
+expect_equal "all are there" "$all" "$(states)"
