@@ -7,8 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BUFFER_SIZE (1024 * 1024) /* of hundreds of lines at once, none is lost because the reader is not that quick   \
-                                   */
+/* Of hundreds of lines at once, none is lost because the reader is not that quick. */
+#define BUFFER_SIZE (1024 * 1024)
 
 /* A datagram to whoever listens there; FALSE: nobody does, or not now. */
 static gboolean send_to(int fd, const char *path, const char *text, gsize length)
