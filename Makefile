@@ -188,11 +188,16 @@ check-managers:
 	@$(MAKE) -s deb
 	@tests/managers/run
 
+# Other processors, byte orders, libraries, compilers, C libraries; in systems made of Debian packages. Root only.
+check-platforms:
+	@packaging/deps.sh build platforms
+	@tests/platforms/run
+
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
-    tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
+    tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -208,7 +213,7 @@ lint:
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab \
         bench bench-guard bench-deps lint fuzz fuzzers coverage recording \
         unit-tests tools clean
 .SECONDARY:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|bench|lint|fuzz|coverage|lab|managers|packages ...
+# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|bench|lint|fuzz|coverage|lab|managers|packages|platforms ...
 # deps.sh unpack DIR PACKAGE ...: into DIR only, for what would start by itself where it is installed (apt only).
 set -eu
 
@@ -13,6 +13,7 @@ packages() { # MANAGER GROUP
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
         apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
+        apt/platforms) echo util-linux mmdebstrap ;;
         apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
         dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan python3 util-linux ;;
@@ -21,12 +22,12 @@ packages() { # MANAGER GROUP
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
-        dnf/lab | dnf/managers)
+        dnf/lab | dnf/managers | dnf/platforms)
             echo "deps.sh: $2: its systems are made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;
         *)
-            echo "deps.sh: $2: build, tests, bench, lint, fuzz, coverage, lab, managers or packages" >&2
+            echo "deps.sh: $2: build, tests, bench, lint, fuzz, coverage, lab, managers, packages or platforms" >&2
             exit 2
             ;;
     esac
