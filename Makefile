@@ -7,24 +7,26 @@
 PREFIX ?= /usr
 BUILD ?= build
 CC ?= cc
+PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 VERSION := 0.1.0
 
 PKGS := glib-2.0 libnl-route-3.0
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
-PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -ldl
+PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS))
+PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -ldl
 
 # A hook runs on every interface event, and most of such a run would be the linking of GLib and libnl. So where their
 # archives are installed, the programs in the hook directories contain what they use of them. HOOK_LIBS= links all alike.
 ARCHIVES := $(foreach name,nl-route-3 nl-3 glib-2.0,$(filter /%,$(shell $(CC) -print-file-name=lib$(name).a)))
-HOOK_LIBS ?= $(if $(word 3,$(ARCHIVES)),$(ARCHIVES) -lpthread -lm)
+HOOK_LIBS ?= $(if $(word 3,$(ARCHIVES)),$(ARCHIVES) -lpthread -ldl -lm \
+    $(filter-out -lnl-route-3 -lnl-3 -lglib-2.0,$(shell $(PKG_CONFIG) --static --libs $(PKGS))))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
             -Wno-overlength-strings
 HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(findstring -fsanitize,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_56 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_56 -DIBH_VERSION='"$(VERSION)"' -Icore $(WARNINGS) $(WERROR) $(HARDEN) \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_56 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_56 -DIBH_VERSION='"$(VERSION)"' -Icore $(WARNINGS) $(WERROR) $(HARDEN) \
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
@@ -41,7 +43,7 @@ objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 HOOKS := nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg
 
 # libnm is for nm.so alone, which is left out where it is missing.
-NM ?= $(shell pkg-config --exists 'libnm >= 1.22' && echo $(BUILD)/nm.so)
+NM ?= $(shell $(PKG_CONFIG) --exists 'libnm >= 1.22' && echo $(BUILD)/nm.so)
 
 all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%) $(NM)
 
@@ -56,8 +58,8 @@ $(BUILD)/core/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
 
 $(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 	@mkdir -p $(@D)
-	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libnm)) -MMD -MP \
-	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell pkg-config --libs libnm)
+	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) -MMD -MP \
+	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libnm)
 
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))
@@ -96,14 +98,14 @@ UNIT_SHARED := $(patsubst %.c,%,$(filter-out tests/unit/test_%.c,$(wildcard test
 $(BUILD)/tests/unit/%.o: ALL_CFLAGS += -Itests/unit -DIBH_TESTS='"$(CURDIR)/tests"'
 
 $(BUILD)/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(UNIT_SHARED)) $(BUILD)/libibhook-pure.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(shell pkg-config --libs cmocka glib-2.0)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(shell $(PKG_CONFIG) --libs cmocka glib-2.0)
 
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/%,$(filter-out %/garble.c,$(wildcard tests/tools/*.c))) $(BUILD)/garble.so
 $(BUILD)/garble.so: tests/tools/garble.c
 	$(CC) $(filter-out -fPIE -Wpedantic,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
 $(filter-out %.so,$(TOOLS)): $(BUILD)/%: $(BUILD)/tests/tools/%.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(TOOL_LIBS)
-$(BUILD)/profile: TOOL_LIBS = $(shell pkg-config --libs glib-2.0) -ldl
+$(BUILD)/profile: TOOL_LIBS = $(shell $(PKG_CONFIG) --libs glib-2.0) -ldl
 
 unit-tests: $(UNIT_TESTS)
 tools: $(TOOLS)
@@ -198,11 +200,16 @@ check-fleet: $(BUILD)-fleet/.complete
 	@tests/managers/images build nm-ssh networkd-ssh
 	@tests/fleet/run
 
+# Other processors, byte orders, libraries, compilers, C libraries; in systems made of Debian packages. Root only.
+check-platforms:
+	@packaging/deps.sh build platforms
+	@tests/platforms/run
+
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
-    tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
+    tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -213,12 +220,13 @@ lint:
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
 	@clang-tidy --quiet $(wildcard core/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
-	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell pkg-config --cflags libnm)) 2>/dev/null
+	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) 2>/dev/null
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked $(BUILD)-fleet
 
-.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab check-fleet \
+.PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms \
+        check-lab check-fleet \
         bench bench-guard bench-deps lint fuzz fuzzers coverage recording \
         unit-tests tools clean
 .SECONDARY:

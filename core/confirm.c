@@ -39,7 +39,8 @@ static void wait_for(int seconds)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     for (gint64 left = end - g_get_monotonic_time(); left > 0; left = end - g_get_monotonic_time()) {
-        struct timespec rest = {.tv_sec = left / G_USEC_PER_SEC, .tv_nsec = left % G_USEC_PER_SEC * 1000};
+        struct timespec rest = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
+                                .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
 
         if (sigtimedwait(&signals, NULL, &rest) == SIGTERM)
             return;

@@ -308,16 +308,23 @@ static void add_subnet(IbhFabric *fabric, const char *iface, const IbhIp *ip, gu
     }
 }
 
-/* "ib0 000010AC 00000000 0001 0 0 0 0000FFFF 0 0 0": connected routes stand for the addresses. */
+/*
+ * "ib0 000010AC 00000000 0001 0 0 0 0000FFFF 0 0 0": connected routes stand for the addresses. The numbers are in the
+ * byte order of the host that they were captured on. The mask tells it: it begins with ones and does not end with them.
+ */
 static void read_route(IbhFabric *fabric, const char *line)
 {
     char iface[IFNAMSIZ];
     guint dst, flags, mask;
+    guint8 bytes[sizeof mask];
     IbhIp ip = {.family = AF_INET};
 
     if (sscanf(line, "%15s %8x %*s %4x %*s %*s %*s %8x", iface, &dst, &flags, &mask) != 4 || !mask ||
         (flags & (RTF_GATEWAY | RTF_REJECT)) || mask == G_MAXUINT32)
         return;
+    memcpy(bytes, &mask, sizeof mask);
+    if (bytes[0] < bytes[sizeof bytes - 1])
+        dst = GUINT32_SWAP_LE_BE(dst);
     memcpy(ip.bytes, &dst, sizeof dst);
     add_subnet(fabric, iface, &ip, (guint)__builtin_popcount(mask));
 }

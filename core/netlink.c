@@ -8,8 +8,12 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+/* What headers of Linux 4.18 do not have. */
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
+#endif
+#ifndef NETLINK_GET_STRICT_CHK
+#define NETLINK_GET_STRICT_CHK 12
 #endif
 
 #define RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */

@@ -518,6 +518,8 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GAr
 
 /* ---- neighbours ---- */
 
+#define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have */
+
 typedef struct {
     gboolean all; /* also what somebody, or a control plane, put there: ARP would not find it again */
     GArray *neighbours;
@@ -526,16 +528,16 @@ typedef struct {
 static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
 {
     const NeighbourDump *result = data;
-    struct nlattr *attributes[NDA_MAX + 1];
+    struct nlattr *attributes[MAX(NDA_MAX, FLAGS_EXT) + 1];
     const struct ndmsg *info = nlmsg_data(header);
     IbhNeighbour neighbour = {0};
 
     if (header->nlmsg_type != RTM_NEWNEIGH)
         return TRUE;
-    if (!parse(header, sizeof *info, attributes, NDA_MAX))
+    if (!parse(header, sizeof *info, attributes, G_N_ELEMENTS(attributes) - 1))
         return FALSE;
-    if (!result->all && (info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED ||
-                         attributes[NDA_FLAGS_EXT]))
+    if (!result->all &&
+        (info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED || attributes[FLAGS_EXT]))
         return TRUE;
     neighbour.ifindex = info->ndm_ifindex;
     neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);

@@ -493,7 +493,8 @@ static void wait_for(Prober *prober, gint64 until)
     guint n = prober->probe->sources->len;
     g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 3);
     gint64 left = MAX(until - now(), 0);
-    struct timespec limit = {.tv_sec = left / G_USEC_PER_SEC, .tv_nsec = left % G_USEC_PER_SEC * 1000};
+    struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
+                             .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
 
     for (guint i = 0; i < n + 3; i++) {
         fds[i].fd = i < n ? prober->sockets[i].fd : i < n + 2 ? prober->seen[i - n] : prober->arp;

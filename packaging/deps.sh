@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|bench|lint|fuzz|coverage|lab|managers|packages|fleet ...
+# Installs what is needed and missing, silently where nothing is: deps.sh GROUP ..., of
+# build tests bench lint fuzz coverage lab managers packages platforms fleet.
 # deps.sh unpack DIR PACKAGE ...: into DIR only, for what would start by itself where it is installed (apt only).
 set -eu
 
@@ -13,6 +14,7 @@ packages() { # MANAGER GROUP
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
         apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
+        apt/platforms) echo util-linux mmdebstrap ;;
         apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
@@ -22,12 +24,12 @@ packages() { # MANAGER GROUP
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
-        dnf/lab | dnf/managers | dnf/fleet)
+        dnf/lab | dnf/managers | dnf/platforms | dnf/fleet)
             echo "deps.sh: $2: its systems are made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;
         *)
-            echo "deps.sh: $2: build, tests, bench, lint, fuzz, coverage, lab, managers, packages or fleet" >&2
+            echo "deps.sh: $2: build, tests, bench, lint, fuzz, coverage, lab, managers, packages, platforms or fleet" >&2
             exit 2
             ;;
     esac

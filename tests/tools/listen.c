@@ -4,6 +4,7 @@
  * Prints each datagram as one line; fields that are told by length (the journal's protocol) as NAME=value, too. Runs
  * until it is killed.
  */
+#include <endian.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,11 +31,13 @@ static void print(const char *text, size_t length)
         at += line + 1;
         if (memchr(text + at - line - 1, '=', line) || at + sizeof size > length)
             continue;
-        memcpy(&size, text + at, sizeof size); /* little-endian, as this machine is */
+        memcpy(&size, text + at, sizeof size); /* little-endian */
+        size = le64toh(size);
         at += sizeof size;
         putchar('=');
-        print_value(text + at, at + size <= length ? size : length - at);
-        at += size + 1;
+        line = size <= length - at ? (size_t)size : length - at;
+        print_value(text + at, line);
+        at += line + 1;
     }
     putchar('\n');
 }

@@ -382,7 +382,7 @@ static void test_ipv6_routes(void **state)
     guint first, end;
 
     (void)state;
-    assert_refused(kernel, "-6 route add default via 2001:db8:9::1 dev ib0", EHOSTUNREACH, "No route to host");
+    assert_refused(kernel, "-6 route add default via 2001:db8:9::1 dev ib0", EHOSTUNREACH, strerror(EHOSTUNREACH));
     assert_refused(kernel, "-6 route add default via 2001:db8:1::2 dev ib0", EINVAL,
                    "Gateway can not be a local address");
     fake_do(kernel, "-6 route add default via 2001:db8:1::9 dev ib0 table 941",

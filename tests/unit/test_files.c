@@ -3,6 +3,7 @@
  */
 #include "files.c"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,6 +164,8 @@ static void test_missing(void **state)
 
 static void test_unreadable(void **state)
 {
+    g_autofree char *loop = g_strdup_printf(UNREADABLE("%s"), strerror(ELOOP)); /* its words are the C library's */
+
     (void)state;
     put("/file", "");
     change_mode("/file", 0);
@@ -171,7 +174,7 @@ static void test_unreadable(void **state)
     else
         assert_refused("/file", TEXT_MAX, UNREADABLE("Permission denied"));
     put_link("/loop", "loop");
-    assert_refused("/loop", TEXT_MAX, UNREADABLE("Too many levels of symbolic links"));
+    assert_refused("/loop", TEXT_MAX, loop);
 }
 
 static void test_writable_by_others(void **state)

@@ -438,8 +438,9 @@ static void test_impossible_names(void **state)
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
-        g_auto(Line) line = {.argv = g_new0(char *, 4)};
+        g_auto(Line) line = {0};
 
+        line.argv = g_new0(char *, 4);
         line.argv[0] = g_strdup("ib-hook");
         line.argv[1] = g_strdup("--iface");
         line.argv[2] = g_strdup(NAMES[i]);
@@ -454,8 +455,9 @@ static void test_unusual_names(void **state)
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
-        g_auto(Line) line = {.argv = g_new0(char *, 4)};
+        g_auto(Line) line = {0};
 
+        line.argv = g_new0(char *, 4);
         line.argv[0] = g_strdup("ib-hook");
         line.argv[1] = g_strdup("--iface");
         line.argv[2] = g_strdup(NAMES[i]);
@@ -529,9 +531,10 @@ static void test_json_of_errors(void **state)
 
 static void test_no_words_at_all(void **state)
 {
-    Line line = {.argv = g_new0(char *, 1)};
+    Line line = {0};
 
     (void)state;
+    line.argv = g_new0(char *, 1);
     parse_argv(&line);
     assert_true(line.parsed);
     assert_int_equal(line.options.action, IBH_ACTION_SHOW);

@@ -116,10 +116,10 @@ static void expect_not(const Request *request, const char *part)
 /* The files are those of the manager that is there. */
 static void test_managers(void **state)
 {
-    Request request = {
-        .text = two_rails,
-        .managers = {{.ifindex = 2, .name = "netplan", .connection = (char[]){"stor\"age"}},
-                     {.ifindex = 3, .name = "systemd-networkd", .connection = (char[]){"10-x.network"}}}};
+    char storage[] = "stor\"age", network[] = "10-x.network";
+    Request request = {.text = two_rails,
+                       .managers = {{.ifindex = 2, .name = "netplan", .connection = storage},
+                                    {.ifindex = 3, .name = "systemd-networkd", .connection = network}}};
 
     (void)state;
     request.format = "netplan";
