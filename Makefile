@@ -26,7 +26,7 @@ PURE := $(addprefix core/,model operation config rt_tables state rails want emit
                          json report report_text report_json report_log render render_iproute2 render_files render_native \
                          render_networkd render_networkmanager render_scripts)
 EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run run_change run_look confirm \
-                           journal hook events notify watch host manager)
+                           journal start hook events notify watch host manager)
 COMMAND := core/main
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))

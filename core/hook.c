@@ -2,8 +2,8 @@
 
 #include "journal.h"
 #include "run.h"
+#include "start.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,17 +11,6 @@
 #include <unistd.h>
 
 #define SECONDS 10
-
-void ibh_open_standard_descriptors(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
 
 /* In a signal handler: no memory, no locks. */
 static void say_last_words(const char *words)
@@ -68,7 +57,7 @@ int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs)
 
     if (!trigger->wanted)
         return 0;
-    ibh_open_standard_descriptors();
+    ibh_start(0, NULL, environ);
     never_fail();
     out = g_string_new(NULL);
     warnings = g_string_new(NULL);

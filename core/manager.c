@@ -4,7 +4,6 @@
 #include "host.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -183,13 +182,11 @@ static gboolean is_trusted(const char *path)
     return lstat(path, &status) == 0 && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* libnm and the libraries below it can be told by the environment to write files, to ask others, to load modules: it is
- * taken away from them. Nothing else needs it any more. */
 static void *load(const char *name)
 {
     void *plugin = NULL;
 
-    if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so") || clearenv() != 0)
+    if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so"))
         return NULL;
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
     /* It stays loaded: GLib's threads and types would not survive that. */
