@@ -20,7 +20,7 @@ static void say_last_words(const char *words)
 
     if (fd < 0 ||
         sendto(fd, words, strlen(words), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) < 0)
-        (void)!write(STDERR_FILENO, words, strlen(words));
+        ibh_log_last(words);
 }
 
 /* What is half done then, the next run completes. */
@@ -36,10 +36,13 @@ static void on_signal(int number)
 /* ifupdown marks an interface as failed, and leaves out what comes after, if a hook does not exit with 0. */
 static void never_fail(void)
 {
-    static const int numbers[] = {SIGALRM, SIGABRT, SIGTRAP, SIGSEGV, SIGBUS};
-    struct sigaction action = {.sa_handler = on_signal};
+    static const int numbers[] = {SIGALRM, SIGABRT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU};
+    static char room[32 * 1024]; /* where the stack itself is at its end */
+    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     sigset_t set;
 
+    (void)sigaltstack(&stack, NULL);
     sigemptyset(&set);
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
         sigaction(numbers[i], &action, NULL);

@@ -1,7 +1,8 @@
 #include "journal.h"
 
 #include <glib.h>
-#include <stdio.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -42,10 +43,22 @@ static gboolean to_syslog(int priority, const char *message)
     return send_to("/dev/log", text, strlen(text));
 }
 
+void ibh_log_last(const char *text)
+{
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
+        (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* there is room for so much */
+}
+
 void ibh_log(int priority, const char *message)
 {
-    if (!to_journal(priority, message) && !to_syslog(priority, message))
-        fprintf(stderr, "ib-hook: %s\n", message);
+    g_autofree char *line = NULL;
+
+    if (to_journal(priority, message) || to_syslog(priority, message))
+        return;
+    line = g_strdup_printf("ib-hook: %s\n", message);
+    ibh_log_last(line);
 }
 
 void ibh_log_lines(int priority, const char *lines)

@@ -150,7 +150,7 @@ racer=$!
 for i in $(seq 40); do
     [ $((i % 2)) = 1 ] && action=--apply || action=--undo
     status=0
-    timeout -s KILL 20 nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B $action >$work/out 2>&1 </dev/null || status=$?
+    timeout -s KILL 20 nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B "$action" >$work/out 2>&1 </dev/null || status=$?
     [ $status = 0 ] || [ $status = 3 ] || fail "a race: exit status $status" "$(<$work/out)"
 done
 kill $racer
