@@ -13,6 +13,11 @@ PKGS := glib-2.0 libnl-route-3.0
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -ldl
 
+# A hook runs on every interface event, and most of such a run would be the linking of GLib and libnl. So where their
+# archives are installed, the programs in the hook directories contain what they use of them. HOOK_LIBS= links all alike.
+ARCHIVES := $(foreach name,nl-route-3 nl-3 glib-2.0,$(filter /%,$(shell $(CC) -print-file-name=lib$(name).a)))
+HOOK_LIBS ?= $(if $(word 3,$(ARCHIVES)),$(ARCHIVES) -lpthread -lm)
+
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
             -Wno-overlength-strings
@@ -41,7 +46,7 @@ all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%) $(NM)
 
 $(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -Wl,--gc-sections -o $@ $^ $(or $(HOOK_LIBS),$(PKG_LIBS))
 
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)

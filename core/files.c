@@ -25,11 +25,12 @@ static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, con
     return FALSE;
 }
 
+/* That there is no such file is what most runs hear: strerror(), because g_strerror() loads the tables of iconv. */
 static gboolean fail_errno(GError **error, const char *path, int number)
 {
     g_autofree char *shown = g_strescape(path, NULL);
 
-    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number), "%s: %s", shown, g_strerror(number));
+    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number), "%s: %s", shown, strerror(number));
     return FALSE;
 }
 

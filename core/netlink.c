@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
+#include <netlink/attr.h>
 #include <netlink/socket.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,11 +12,14 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-#define RECEIVE_SIZE (64 * 1024)
+#define RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
 
 struct IbhNetlink {
     struct nl_sock *socket;
+    char *received;
 };
+
+typedef enum { NO_PROBLEM, UNREADABLE, OVERRUN, NO_ANSWER } Problem;
 
 /* One request and what came back for it. */
 typedef struct {
@@ -23,8 +27,8 @@ typedef struct {
     IbhMessageFunc each;
     gpointer data;
     gboolean done;
-    gboolean unreadable;
-    int error; /* errno the kernel answered with */
+    gboolean changed; /* the kernel's state, while it was dumped */
+    int error;        /* errno the kernel answered with */
     char words[200];
 } Exchange;
 
@@ -33,40 +37,54 @@ static void set_nl_error(GError **error, const char *doing, int nl_error)
     g_set_error(error, IBH_NETLINK_ERROR, EIO, "netlink: %s: %s", doing, nl_geterror(nl_error));
 }
 
-IbhNetlink *ibh_netlink_open(GError **error)
+/* Anew, where it was connected before: with the same port, by which --watch knows our own changes. */
+static gboolean connect_socket(IbhNetlink *netlink, GError **error)
 {
-    IbhNetlink *netlink = g_new0(IbhNetlink, 1);
     const int on = 1;
     const struct timeval patience = {.tv_sec = 1};
-    int result = 0;
+    int result, fd;
+
+    nl_close(netlink->socket);
+    result = nl_connect(netlink->socket, NETLINK_ROUTE);
+    if (result < 0) {
+        set_nl_error(error, "cannot open a socket", result);
+        return FALSE;
+    }
+    nl_socket_disable_auto_ack(netlink->socket); /* a look-up has one answer; changes ask for their own */
+    fd = nl_socket_get_fd(netlink->socket);
+    /* The kernel answers before a request is sent to its end: what is not there then never comes. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    /* Both are missing in old kernels: then dumps come unfiltered (the readers filter again) and errors without words
+     */
+    (void)setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
+    (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
+    return TRUE;
+}
+
+IbhNetlink *ibh_netlink_open(GError **error)
+{
+    g_autoptr(IbhNetlink) netlink = g_new0(IbhNetlink, 1);
     struct nl_cb *callbacks =
         nl_cb_alloc(NL_CB_CUSTOM); /* of our own: the default set goes by the environment (NLCB) */
 
+    netlink->received = g_malloc(RECEIVE_SIZE);
     netlink->socket = callbacks ? nl_socket_alloc_cb(callbacks) : NULL;
     if (callbacks)
         nl_cb_put(callbacks);
-    if (!netlink->socket || (result = nl_connect(netlink->socket, NETLINK_ROUTE)) < 0) {
-        set_nl_error(error, "cannot open a socket", netlink->socket ? result : -NLE_NOMEM);
-        ibh_netlink_close(netlink);
+    if (!netlink->socket) {
+        set_nl_error(error, "cannot open a socket", -NLE_NOMEM);
         return NULL;
     }
-    nl_socket_disable_auto_ack(netlink->socket); /* a look-up has one answer; changes ask for their own */
-    nl_socket_disable_msg_peek(netlink->socket);
-    nl_socket_set_msg_buf_size(netlink->socket, RECEIVE_SIZE);
-    /* The kernel answers before a request is sent to its end: what is not there then never comes. */
-    (void)setsockopt(nl_socket_get_fd(netlink->socket), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    /* Both are missing in old kernels: then dumps come unfiltered (the readers filter again) and errors without words
-     */
-    (void)setsockopt(nl_socket_get_fd(netlink->socket), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
-    (void)setsockopt(nl_socket_get_fd(netlink->socket), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
-    return netlink;
+    return connect_socket(netlink, error) ? g_steal_pointer(&netlink) : NULL;
 }
 
 void ibh_netlink_close(IbhNetlink *netlink)
 {
     if (!netlink)
         return;
-    nl_socket_free(netlink->socket);
+    if (netlink->socket)
+        nl_socket_free(netlink->socket);
+    g_free(netlink->received);
     g_free(netlink);
 }
 
@@ -87,112 +105,126 @@ guint32 ibh_netlink_port(IbhNetlink *netlink)
 
 /* ---- an exchange ---- */
 
-static int on_valid(struct nl_msg *message, void *data)
-{
-    Exchange *exchange = data;
-    struct nlmsghdr *header = nlmsg_hdr(message);
-
-    if (header->nlmsg_seq != exchange->sequence)
-        return NL_SKIP;
-    if (exchange->each && !exchange->each(header, exchange->data))
-        exchange->unreadable = TRUE;
-    if (!(header->nlmsg_flags & NLM_F_MULTI))
-        exchange->done = TRUE;
-    return NL_OK;
-}
-
-static int on_ack(struct nl_msg *message, void *data)
-{
-    Exchange *exchange = data;
-
-    if (nlmsg_hdr(message)->nlmsg_seq == exchange->sequence)
-        exchange->done = TRUE;
-    return NL_OK;
-}
-
 /* The kernel's own words are an attribute behind an error (NLMSGERR_ATTR_MSG). */
-static void copy_words(Exchange *exchange, const char *attributes, gsize length)
+static void copy_words(Exchange *exchange, const struct nlmsghdr *header, gsize offset)
 {
-    const gsize head = sizeof(struct nlattr);
+    const struct nlattr *attribute = (const void *)((const char *)nlmsg_data(header) + offset);
+    int left = nlmsg_datalen(header) - (int)offset;
 
-    while (length > head) {
-        struct nlattr attribute;
-        gsize step;
-
-        memcpy(&attribute, attributes, head);
-        if (attribute.nla_len < head || attribute.nla_len > length)
-            return;
-        if ((attribute.nla_type & NLA_TYPE_MASK) == NLMSGERR_ATTR_MSG) {
-            gsize n = MIN(sizeof exchange->words - 1, attribute.nla_len - head);
-
-            memcpy(exchange->words, attributes + head, n);
-            exchange->words[n] = '\0';
-            return;
-        }
-        step = ((gsize)attribute.nla_len + NLA_ALIGNTO - 1) & ~(gsize)(NLA_ALIGNTO - 1);
-        attributes += step;
-        length -= MIN(step, length);
+    if (!(header->nlmsg_flags & NLM_F_ACK_TLVS))
+        return;
+    for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left)) {
+        if (nla_type(attribute) == NLMSGERR_ATTR_MSG)
+            nla_strlcpy(exchange->words, attribute, sizeof exchange->words);
     }
 }
 
-static void copy_words_behind(Exchange *exchange, const struct nlmsghdr *header, gsize offset)
+/* An acknowledgement is an error of number 0. The request, or only its header, comes behind it. */
+static void on_error(Exchange *exchange, const struct nlmsghdr *header)
 {
-    gsize length = header->nlmsg_len - sizeof *header;
+    const struct nlmsgerr *error = nlmsg_data(header);
+    gsize request = header->nlmsg_flags & NLM_F_CAPPED ? sizeof error->msg : NLMSG_ALIGN(error->msg.nlmsg_len);
 
-    if ((header->nlmsg_flags & NLM_F_ACK_TLVS) && offset < length)
-        copy_words(exchange, (const char *)header + sizeof *header + offset, length - offset);
-}
-
-/* The end of a dump tells whether it was whole: a negative errno, which libnl does not look at. */
-static int on_finish(struct nl_msg *message, void *data)
-{
-    Exchange *exchange = data;
-    const struct nlmsghdr *header = nlmsg_hdr(message);
-    gint32 error;
-
-    if (header->nlmsg_seq != exchange->sequence)
-        return NL_SKIP;
-    exchange->done = TRUE;
-    if (header->nlmsg_len >= sizeof *header + sizeof error) {
-        memcpy(&error, (const char *)header + sizeof *header, sizeof error);
-        if (error < 0) {
-            exchange->error = -error;
-            copy_words_behind(exchange, header, sizeof error);
-        }
-    }
-    return NL_OK;
-}
-
-static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *data)
-{
-    Exchange *exchange = data;
-    const struct nlmsghdr *header = (const void *)((const char *)error - NLMSG_HDRLEN);
-    gsize request = header->nlmsg_flags & NLM_F_CAPPED ? 0 : NLMSG_ALIGN(error->msg.nlmsg_len) - sizeof *header;
-
-    (void)from;
-    if (header->nlmsg_seq != exchange->sequence)
-        return NL_SKIP;
     exchange->done = TRUE;
     exchange->error = -error->error;
-    copy_words_behind(exchange, header, sizeof *error + request);
-    return NL_STOP;
+    if (error->error && request <= (gsize)nlmsg_datalen(header))
+        copy_words(exchange, header, sizeof error->error + request);
 }
 
-static int receive(IbhNetlink *netlink, Exchange *exchange)
+/* The end of a dump tells whether it was whole. */
+static void on_finish(Exchange *exchange, const struct nlmsghdr *header)
 {
-    struct nl_cb *callbacks = nl_cb_alloc(NL_CB_CUSTOM);
-    int result = callbacks ? 0 : -NLE_NOMEM;
+    gint32 error = 0;
 
-    if (callbacks) {
-        nl_cb_set(callbacks, NL_CB_VALID, NL_CB_CUSTOM, on_valid, exchange);
-        nl_cb_set(callbacks, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, exchange);
-        nl_cb_set(callbacks, NL_CB_ACK, NL_CB_CUSTOM, on_ack, exchange);
-        nl_cb_err(callbacks, NL_CB_CUSTOM, on_error, exchange);
-        while (!exchange->done && result >= 0)
-            result = nl_recvmsgs(netlink->socket, callbacks);
-        nl_cb_put(callbacks);
+    exchange->done = TRUE;
+    if (nlmsg_datalen(header) >= (int)sizeof error)
+        memcpy(&error, nlmsg_data(header), sizeof error);
+    if (error < 0) {
+        exchange->error = -error;
+        copy_words(exchange, header, sizeof error);
     }
-    return result;
+}
+
+static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
+{
+    switch (header->nlmsg_type) {
+    case NLMSG_NOOP:
+        return NO_PROBLEM;
+    case NLMSG_OVERRUN:
+        return OVERRUN;
+    case NLMSG_DONE:
+        on_finish(exchange, header);
+        return NO_PROBLEM;
+    case NLMSG_ERROR:
+        if (nlmsg_datalen(header) < (int)sizeof(struct nlmsgerr))
+            return UNREADABLE;
+        on_error(exchange, header);
+        return NO_PROBLEM;
+    default:
+        exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
+        return !exchange->each || exchange->each(header, exchange->data) ? NO_PROBLEM : UNREADABLE;
+    }
+}
+
+static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, gsize length)
+{
+    struct nlmsghdr *header = (void *)netlink->received;
+    int left = (int)length;
+    Problem problem = NO_PROBLEM;
+
+    for (; !problem && !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
+        if (header->nlmsg_seq != exchange->sequence)
+            continue;
+        exchange->changed |= (header->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+        problem = on_message(exchange, header);
+    }
+    return problem;
+}
+
+static Problem receive(IbhNetlink *netlink, Exchange *exchange)
+{
+    struct sockaddr_nl from;
+    struct iovec space = {.iov_base = netlink->received, .iov_len = RECEIVE_SIZE};
+    Problem problem = NO_PROBLEM;
+
+    while (!problem && !exchange->done) {
+        struct msghdr message = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &space, .msg_iovlen = 1};
+        gssize length = recvmsg(nl_socket_get_fd(netlink->socket), &message, 0);
+
+        if (length < 0 && errno != EINTR)
+            problem = errno == ENOBUFS ? OVERRUN : NO_ANSWER;
+        else if (length >= 0 && message.msg_flags & MSG_TRUNC)
+            problem = UNREADABLE;
+        else if (length >= 0 && message.msg_namelen == sizeof from && from.nl_pid == 0) /* the kernel, nobody else */
+            problem = on_datagram(netlink, exchange, (gsize)length);
+    }
+    return problem;
+}
+
+static gboolean set_problem(Problem problem, GError **error)
+{
+    static const char *const words[] = {
+        [UNREADABLE] = "a message of the kernel could not be read",
+        [OVERRUN] = "cannot read the answer: the kernel dropped a part of it",
+        [NO_ANSWER] = "cannot read the answer: none came within a second",
+    };
+
+    if (problem == UNREADABLE)
+        g_set_error(error, IBH_NETLINK_ERROR, EBADMSG, "netlink: %s", words[problem]);
+    else
+        g_set_error(error, IBH_ANSWER_LOST, 0, "netlink: %s", words[problem]);
+    return FALSE;
+}
+
+static gboolean set_refusal(const Exchange *exchange, GError **error)
+{
+    const char *plain = g_strerror(exchange->error);
+
+    if (exchange->words[0])
+        g_set_error(error, IBH_NETLINK_ERROR, exchange->error, "%s (%s)", exchange->words, plain);
+    else
+        g_set_error_literal(error, IBH_NETLINK_ERROR, exchange->error, plain);
+    return FALSE;
 }
 
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
@@ -200,32 +232,20 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
 {
     Exchange exchange = {.each = each, .data = data};
     int result = nl_send_auto(netlink->socket, message);
+    Problem problem;
 
     if (result < 0) {
         set_nl_error(error, "cannot send a request", result);
         return FALSE;
     }
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
-    result = receive(netlink, &exchange);
-    if (exchange.error) {
-        const char *plain = g_strerror(exchange.error);
-
-        if (exchange.words[0])
-            g_set_error(error, IBH_NETLINK_ERROR, exchange.error, "%s (%s)", exchange.words, plain);
-        else
-            g_set_error_literal(error, IBH_NETLINK_ERROR, exchange.error, plain);
-        return FALSE;
-    }
-    if (result == -NLE_DUMP_INTR) {
+    problem = receive(netlink, &exchange);
+    if (problem) /* what is left of the answer stands in the way of the next one */
+        return connect_socket(netlink, error) && set_problem(problem, error);
+    if (exchange.error)
+        return set_refusal(&exchange, error);
+    if (exchange.changed) {
         g_set_error_literal(error, IBH_NETLINK_ERROR, EINTR, "the kernel's state kept changing while it was read");
-        return FALSE;
-    }
-    if (result < 0) {
-        g_set_error(error, IBH_ANSWER_LOST, 0, "netlink: cannot read the answer: %s", nl_geterror(result));
-        return FALSE;
-    }
-    if (exchange.unreadable) {
-        g_set_error_literal(error, IBH_NETLINK_ERROR, EBADMSG, "netlink: a message of the kernel could not be read");
         return FALSE;
     }
     return TRUE;

@@ -23,20 +23,21 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 /* The kernel names it in what it tells others of our changes. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);
 
-/* ---- reading: each appends to an array ---- */
+/* ---- reading: each appends to an array; of both families ---- */
 
 typedef struct {
     guint32 table;   /* 0: all */
     guint8 protocol; /* 0: all */
     guint8 type;     /* 0: all */
     int ifindex;     /* of the device, 0: any */
-    int family;
 } IbhRouteFilter;
 
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error); /* both families */
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);         /* both families */
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
+/* What main reaches by these devices (int). */
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
 /* Those that ARP or ND found; of both, the second also has those that somebody put there. */
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
 gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);

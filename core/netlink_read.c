@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #define DUMP_TRIES 8
+#define MAIN_MAX 256 /* routes of main that are read to find those by a rail */
 
 /* ---- attributes ---- */
 
@@ -265,78 +266,83 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GErr
 /* ---- rules ---- */
 
 /* libnl's own rule objects drop the suppressors, which are what marks a rule as ours. */
-static guint rule_selectors(struct nlmsghdr *header, const struct fib_rule_hdr *rule)
+static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
 {
-    guint selectors = (rule->dst_len ? IBH_SELECT_TO : 0u) | (rule->tos ? IBH_SELECT_TOS : 0u) |
-                      (rule->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u);
-    struct nlattr *attribute;
-    int left;
-
-    nlmsg_for_each_attr(attribute, header, (int)sizeof *rule, left)
-    {
-        switch (nla_type(attribute)) {
-        case FRA_SRC:
-        case FRA_DST:
-        case FRA_PRIORITY:
-        case FRA_TABLE:
-        case FRA_SUPPRESS_PREFIXLEN:
-        case FRA_SUPPRESS_IFGROUP:
-        case FRA_PROTOCOL:
-        case FRA_L3MDEV:
-        case FRA_PAD:
-            break;
-        case FRA_IIFNAME:
-            selectors |= IBH_SELECT_IIF;
-            break;
-        case FRA_OIFNAME:
-            selectors |= IBH_SELECT_OIF;
-            break;
-        case FRA_FWMARK:
-        case FRA_FWMASK:
-            selectors |= IBH_SELECT_FWMARK;
-            break;
-        case FRA_UID_RANGE:
-            selectors |= IBH_SELECT_UID;
-            break;
-        case FRA_IP_PROTO:
-        case FRA_SPORT_RANGE:
-        case FRA_DPORT_RANGE:
-            selectors |= IBH_SELECT_PORT;
-            break;
-        default: /* also what newer kernels bring: such a rule is never taken for ours */
-            selectors |= IBH_SELECT_OTHER;
-        }
+    switch (nla_type(attribute)) {
+    case FRA_SRC:
+        rule->from = get_prefix(attribute, info->family, info->src_len);
+        break;
+    case FRA_PRIORITY:
+        rule->priority = get_u32(attribute, 0);
+        break;
+    case FRA_TABLE:
+        rule->table = get_u32(attribute, info->table);
+        break;
+    case FRA_PROTOCOL:
+        rule->protocol = get_u8(attribute);
+        break;
+    case FRA_SUPPRESS_PREFIXLEN:
+        rule->suppress_prefixlength = MAX((gint32)get_u32(attribute, G_MAXUINT32), -1);
+        break;
+    case FRA_SUPPRESS_IFGROUP:
+        rule->suppress_ifgroup = get_u32(attribute, G_MAXUINT32);
+        if (rule->suppress_ifgroup == G_MAXUINT32)
+            rule->suppress_ifgroup = -1;
+        break;
+    case FRA_L3MDEV:
+        rule->l3mdev = get_u8(attribute) != 0;
+        break;
+    case FRA_DST: /* its length says whether there is one */
+    case FRA_PAD:
+        break;
+    case FRA_IIFNAME:
+        rule->selectors |= IBH_SELECT_IIF;
+        break;
+    case FRA_OIFNAME:
+        rule->selectors |= IBH_SELECT_OIF;
+        break;
+    case FRA_FWMARK:
+    case FRA_FWMASK:
+        rule->selectors |= IBH_SELECT_FWMARK;
+        break;
+    case FRA_UID_RANGE:
+        rule->selectors |= IBH_SELECT_UID;
+        break;
+    case FRA_IP_PROTO:
+    case FRA_SPORT_RANGE:
+    case FRA_DPORT_RANGE:
+        rule->selectors |= IBH_SELECT_PORT;
+        break;
+    default: /* also what newer kernels bring: such a rule is never taken for ours */
+        rule->selectors |= IBH_SELECT_OTHER;
     }
-    return selectors;
 }
 
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
-    struct nlattr *attributes[FRA_MAX + 1];
     const struct fib_rule_hdr *info = nlmsg_data(header);
-    IbhRule rule = {0};
-    gint32 prefixlength;
-    guint32 ifgroup;
+    struct nlattr *attribute;
+    int left;
 
     if (header->nlmsg_type != RTM_NEWRULE)
         return TRUE;
-    if (!parse(header, sizeof *info, attributes, FRA_MAX))
+    if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
-    if (info->family != AF_INET && info->family != AF_INET6) /* multicast routing has rules, too */
-        return TRUE;
-    rule.family = info->family;
-    rule.priority = get_u32(attributes[FRA_PRIORITY], 0);
-    rule.from = get_prefix(attributes[FRA_SRC], info->family, info->src_len);
-    rule.action = info->action;
-    rule.table = get_u32(attributes[FRA_TABLE], info->table);
-    rule.protocol = get_u8(attributes[FRA_PROTOCOL]);
-    prefixlength = (gint32)get_u32(attributes[FRA_SUPPRESS_PREFIXLEN], G_MAXUINT32);
-    rule.suppress_prefixlength = prefixlength < 0 ? -1 : prefixlength;
-    ifgroup = get_u32(attributes[FRA_SUPPRESS_IFGROUP], G_MAXUINT32);
-    rule.suppress_ifgroup = ifgroup == G_MAXUINT32 ? -1 : (gint64)ifgroup;
-    rule.l3mdev = get_u8(attributes[FRA_L3MDEV]) != 0;
-    rule.selectors = rule_selectors(header, info);
-    g_array_append_val((GArray *)data, rule);
+    if (info->family == AF_INET || info->family == AF_INET6) { /* multicast routing has rules, too */
+        IbhRule rule = {
+            .family = info->family,
+            .from = {.ip = {.family = info->family}, .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
+            .action = info->action,
+            .table = info->table,
+            .suppress_prefixlength = -1,
+            .suppress_ifgroup = -1,
+            .selectors = (info->dst_len ? IBH_SELECT_TO : 0u) | (info->tos ? IBH_SELECT_TOS : 0u) |
+                         (info->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u),
+        };
+
+        nlmsg_for_each_attr(attribute, header, (int)sizeof *info, left) get_rule_attribute(attribute, info, &rule);
+        g_array_append_val((GArray *)data, rule);
+    }
     return TRUE;
 }
 
@@ -419,53 +425,95 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     return TRUE;
 }
 
-typedef struct {
-    const IbhRouteFilter *filter;
-    GArray *routes;
-} RouteDump;
-
-/* A kernel without strict dumps sends everything, and one without IPv6 answers with IPv4's. */
+/* A kernel without strict dumps sends everything. */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
-    return filter->family == route->family && (!filter->table || filter->table == route->table) &&
+    return (!filter->table || filter->table == route->table) &&
            (!filter->protocol || filter->protocol == route->protocol) &&
            (!filter->type || filter->type == route->type) && (!filter->ifindex || filter->ifindex == route->ifindex);
 }
 
-static gboolean on_route(struct nlmsghdr *header, gpointer data)
+typedef struct {
+    const IbhRouteFilter *filter;
+    const GArray *ifindexes; /* of main: what is reached by one of these; NULL: whatever passes the filter */
+    guint limit;             /* so many messages may come; 0: any number */
+    guint count;
+    GArray *routes;
+} RouteDump;
+
+static gboolean add_route(const RouteDump *dump, struct nlmsghdr *header, const IbhRouteFilter *filter)
 {
-    const RouteDump *routes = data;
     IbhRoute route;
 
-    if (header->nlmsg_type != RTM_NEWROUTE)
-        return TRUE;
-    if (!read_route(header, routes->filter->ifindex, &route))
+    if (!read_route(header, filter->ifindex, &route))
         return FALSE;
-    if (passes(&route, routes->filter))
-        g_array_append_val(routes->routes, route);
+    if ((route.family == AF_INET || route.family == AF_INET6) && passes(&route, filter)) /* no MPLS, no multicast */
+        g_array_append_val(dump->routes, route);
     return TRUE;
 }
 
-gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
+static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
-    struct rtmsg fixed = {.rtm_family = (guint8)filter->family,
+    RouteDump *dump = data;
+    IbhRouteFilter filter = *dump->filter;
+    int device; /* 0: none, or several */
+
+    if (header->nlmsg_type != RTM_NEWROUTE)
+        return TRUE;
+    if (dump->limit && ++dump->count > dump->limit)
+        return FALSE;
+    if (!dump->ifindexes)
+        return add_route(dump, header, &filter);
+    device = (int)get_u32(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_OIF), 0);
+    for (guint i = 0; i < dump->ifindexes->len; i++) {
+        filter.ifindex = g_array_index(dump->ifindexes, int, i);
+        if ((!device || device == filter.ifindex) && !add_route(dump, header, &filter))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static struct nl_msg *route_request(const IbhRouteFilter *filter)
+{
+    struct rtmsg fixed = {.rtm_family = AF_UNSPEC,
                           .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
                           .rtm_protocol = filter->protocol,
                           .rtm_type = filter->type};
     struct nl_msg *message = dump_request(RTM_GETROUTE, &fixed, sizeof fixed);
-    RouteDump result = {.filter = filter, .routes = routes};
-    g_autoptr(GError) local = NULL;
 
     if (message && filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
     if (message && filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
-    if (dump(netlink, message, on_route, &result, routes, "the routes", &local))
+    return message;
+}
+
+gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
+{
+    RouteDump result = {.filter = filter, .routes = routes};
+
+    return dump(netlink, route_request(filter), on_route, &result, routes, "the routes", error);
+}
+
+/* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
+{
+    IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
+    RouteDump result = {.filter = &filter, .ifindexes = ifindexes, .limit = MAIN_MAX, .routes = routes};
+    g_autoptr(GError) local = NULL;
+
+    if (dump(netlink, route_request(&filter), on_route, &result, routes, "the routes", &local))
         return TRUE;
-    if ((filter->table && local->code == ENOENT) || local->code == EOPNOTSUPP || local->code == EAFNOSUPPORT)
-        return TRUE; /* no such table, or no IPv6 here: no route in it */
-    g_propagate_error(error, g_steal_pointer(&local));
-    return FALSE;
+    if (result.count <= MAIN_MAX) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    for (guint i = 0; i < ifindexes->len; i++) {
+        filter.ifindex = g_array_index(ifindexes, int, i);
+        if (!ibh_netlink_read_routes(netlink, &filter, routes, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* ---- neighbours ---- */

@@ -48,7 +48,8 @@ static gboolean may_leave(const IbhRails *rails, const IbhNic *nic, const IbhPre
 /* What cannot come back stays: without its source the kernel would not take it. */
 static gboolean leaves(const IbhRails *rails, const IbhRoute *route)
 {
-    const IbhNic *nic = is_connected(route) ? ibh_rails_nic(rails, route->ifindex) : NULL;
+    const IbhNic *nic =
+        rails->main == IBH_MAIN_REMOVE && is_connected(route) ? ibh_rails_nic(rails, route->ifindex) : NULL;
 
     return nic && may_leave(rails, nic, &route->dst) && ibh_rails_has_address(rails, nic, &route->src);
 }
@@ -109,8 +110,11 @@ static gboolean returns(const IbhRails *rails, const IbhSavedRoute *saved)
 GArray *ibh_routes_to_be(const IbhRails *rails)
 {
     const GArray *routes = rails->snapshot->routes, *saved = rails->snapshot->state->routes;
-    GArray *to_be = g_array_sized_new(FALSE, TRUE, sizeof(IbhRoute), routes->len);
+    GArray *to_be;
 
+    if (rails->main != IBH_MAIN_REMOVE && !saved->len) /* nothing leaves, nothing returns */
+        return g_array_ref((GArray *)(guintptr)routes);
+    to_be = g_array_sized_new(FALSE, TRUE, sizeof(IbhRoute), routes->len);
     for (guint i = 0; i < routes->len; i++) {
         if (!leaves(rails, &g_array_index(routes, IbhRoute, i)))
             g_array_append_val(to_be, g_array_index(routes, IbhRoute, i));

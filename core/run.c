@@ -54,13 +54,6 @@ static gboolean open_store(IbhRun *run, GError **error)
            ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
 }
 
-IbhState *ibh_run_copy_state(const IbhState *state)
-{
-    g_autofree char *text = ibh_state_format(state);
-
-    return ibh_state_parse(text, strlen(text));
-}
-
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
@@ -87,7 +80,7 @@ static gboolean look(IbhRun *run, GError **error)
 
     if (!state)
         return FALSE;
-    run->on_file = ibh_run_copy_state(state);
+    run->on_file = ibh_state_copy(state);
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
     if (!run->snapshot)
         return FALSE;
@@ -138,14 +131,15 @@ static gboolean find_rails(IbhRun *run, GError **error)
 /* Where a rail may have a gateway, main is asked for what it reaches by that rail. */
 static gboolean look_into_main(IbhRun *run, GError **error)
 {
+    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
+
     for (guint i = 0; i < run->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
 
-        if (nic->status == IBH_NIC_RAIL &&
-            !ibh_snapshot_add_main(run->snapshot, run->netlink, nic->link->ifindex, error))
-            return FALSE;
+        if (nic->status == IBH_NIC_RAIL)
+            g_array_append_val(ifindexes, nic->link->ifindex);
     }
-    return TRUE;
+    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
 }
 
 int ibh_run_fail(IbhRun *run, int status, const GError *error)

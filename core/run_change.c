@@ -159,7 +159,7 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
 static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
 {
     const IbhState *before = run->snapshot->state, *on_file = run->on_file;
-    g_autoptr(IbhState) ahead = ibh_run_copy_state(before), after = ibh_run_copy_state(before);
+    g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
     IbhOutcome *outcome;
     sigset_t signals;
 
@@ -260,7 +260,7 @@ char *ibh_run_rails_without_carrier(const IbhRun *run)
 
 int ibh_run_hold_back(IbhRun *run, const char *names)
 {
-    g_autoptr(IbhState) after = ibh_run_copy_state(run->snapshot->state);
+    g_autoptr(IbhState) after = ibh_state_copy(run->snapshot->state);
     g_autofree char *text = NULL;
 
     for (guint i = 0; i < run->rails->nics->len; i++) {

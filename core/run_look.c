@@ -28,11 +28,9 @@ static gboolean look_for_errors(IbhRun *run, GError **error)
     static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
 
     for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
-        const IbhRouteFilter four = {.family = AF_INET, .table = IBH_TABLE_MAIN, .type = types[i]};
-        const IbhRouteFilter six = {.family = AF_INET6, .table = IBH_TABLE_MAIN, .type = types[i]};
+        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = types[i]};
 
-        if (!ibh_netlink_read_routes(run->netlink, &four, run->snapshot->routes, error) ||
-            !ibh_netlink_read_routes(run->netlink, &six, run->snapshot->routes, error))
+        if (!ibh_netlink_read_routes(run->netlink, &filter, run->snapshot->routes, error))
             return FALSE;
     }
     return TRUE;

@@ -50,7 +50,6 @@ int ibh_run_captured(IbhRun *run, IbhTree *tree);
 
 void ibh_run_warn(IbhRun *run, const char *message);
 int ibh_run_fail(IbhRun *run, int status, const GError *error);
-IbhState *ibh_run_copy_state(const IbhState *state);
 IbhPlan *ibh_run_make_plan(IbhRun *run);
 /* Is somebody waiting for --confirm, and (with a token in the options) for this one? */
 gboolean ibh_run_has_token(const IbhRun *run);

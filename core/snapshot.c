@@ -9,48 +9,55 @@
 
 /* Whatever is ours, and every connected route, has protocol kernel: the kernel picks them out of its tables, so the
  * routes of a full BGP table are never sent to us. The local table's entries have other types. */
-static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, int family, GError **error)
+static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
-    const IbhRouteFilter unicast = {.family = family, .protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
-    const IbhRouteFilter throws = {.family = family, .protocol = RTPROT_KERNEL, .type = RTN_THROW};
+    const IbhRouteFilter unicast = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
+    const IbhRouteFilter throws = {.protocol = RTPROT_KERNEL, .type = RTN_THROW};
 
     return ibh_netlink_read_routes(netlink, &unicast, snapshot->routes, error) &&
            ibh_netlink_read_routes(netlink, &throws, snapshot->routes, error);
 }
 
-/* All but those of protocol kernel, which were read before. */
-static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRouteFilter *filter,
-                                    GError **error)
+/* From here on, those of protocol kernel are here already. */
+static void keep_foreign_routes(IbhSnapshot *snapshot, guint from)
 {
-    guint before = snapshot->routes->len, kept;
+    guint kept = from;
 
-    if (!ibh_netlink_read_routes(netlink, filter, snapshot->routes, error))
-        return FALSE;
-    for (guint i = kept = before; i < snapshot->routes->len; i++) { /* in order: of two equals the first counts */
+    for (guint i = from; i < snapshot->routes->len; i++) { /* in order: of two equals the first counts */
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
         if (route->protocol != RTPROT_KERNEL || (route->type != RTN_UNICAST && route->type != RTN_THROW))
             g_array_index(snapshot->routes, IbhRoute, kept++) = *route;
     }
     g_array_set_size(snapshot->routes, kept);
+}
+
+static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRouteFilter *filter,
+                                    GError **error)
+{
+    guint before = snapshot->routes->len;
+
+    if (!ibh_netlink_read_routes(netlink, filter, snapshot->routes, error))
+        return FALSE;
+    keep_foreign_routes(snapshot, before);
     return TRUE;
 }
 
 gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
 {
-    const IbhRouteFilter four = {.family = AF_INET, .table = table}, six = {.family = AF_INET6, .table = table};
+    const IbhRouteFilter filter = {.table = table};
 
-    return read_foreign_routes(snapshot, netlink, &four, error) && read_foreign_routes(snapshot, netlink, &six, error);
+    return read_foreign_routes(snapshot, netlink, &filter, error);
 }
 
-gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, int ifindex, GError **error)
+gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const GArray *ifindexes, GError **error)
 {
-    IbhRouteFilter filter = {.family = AF_INET, .table = IBH_TABLE_MAIN, .ifindex = ifindex, .type = RTN_UNICAST};
+    guint before = snapshot->routes->len;
 
-    if (!read_foreign_routes(snapshot, netlink, &filter, error))
+    if (ifindexes->len && !ibh_netlink_read_main(netlink, ifindexes, snapshot->routes, error))
         return FALSE;
-    filter.family = AF_INET6;
-    return read_foreign_routes(snapshot, netlink, &filter, error);
+    keep_foreign_routes(snapshot, before);
+    return TRUE;
 }
 
 static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
@@ -58,7 +65,7 @@ static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filt
     for (guint i = 0; i < seen->len; i++) {
         const IbhRouteFilter *other = &g_array_index(seen, IbhRouteFilter, i);
 
-        if (other->family == filter->family && other->table == filter->table && other->ifindex == filter->ifindex)
+        if (other->table == filter->table && other->ifindex == filter->ifindex)
             return TRUE;
     }
     return FALSE;
@@ -70,7 +77,7 @@ static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *ne
 {
     for (guint i = 0; i < snapshot->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-        const IbhRouteFilter filter = {.family = rule->family, .table = rule->table, .ifindex = address->ifindex};
+        const IbhRouteFilter filter = {.table = rule->table, .ifindex = address->ifindex};
 
         if (!ibh_prefix_contains(&rule->from, &address->local) || has_table_of_link(seen, &filter))
             continue;
@@ -105,9 +112,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
     snapshot->state = state;
     if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
         !ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
-        !ibh_netlink_read_rules(netlink, snapshot->rules, error) ||
-        !read_kernel_routes(snapshot, netlink, AF_INET, error) ||
-        !read_kernel_routes(snapshot, netlink, AF_INET6, error) ||
+        !ibh_netlink_read_rules(netlink, snapshot->rules, error) || !read_kernel_routes(snapshot, netlink, error) ||
         !read_tables_of_foreign_rules(snapshot, netlink, error) || !ibh_sysctl_read_all(snapshot->all, error) ||
         !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
         return NULL;

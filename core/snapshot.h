@@ -10,6 +10,6 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
 
 /* Adds what only some actions look at. */
 gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
-/* What main reaches by this device: gateways, prefixes on the link. */
-gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, int ifindex, GError **error);
+/* What main reaches by these devices (int): gateways, prefixes on the link. */
+gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const GArray *ifindexes, GError **error);
 gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error);

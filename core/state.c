@@ -84,11 +84,52 @@ char *ibh_state_format(const IbhState *state)
     return g_string_free(text, FALSE);
 }
 
+IbhState *ibh_state_copy(const IbhState *state)
+{
+    IbhState *copy = ibh_state_new();
+
+    g_array_append_vals(copy->sysctls, state->sysctls->data, state->sysctls->len);
+    g_array_append_vals(copy->routes, state->routes->data, state->routes->len);
+    for (guint i = 0; i < state->holds->len; i++)
+        ibh_state_hold(copy, g_ptr_array_index(state->holds, i));
+    return copy;
+}
+
+static gboolean equal_sysctls(const GArray *a, const GArray *b)
+{
+    gboolean equal = a->len == b->len;
+
+    for (guint i = 0; equal && i < a->len; i++) {
+        const IbhSavedSysctl *one = &g_array_index(a, IbhSavedSysctl, i), *other = &g_array_index(b, IbhSavedSysctl, i);
+
+        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex && one->key == other->key &&
+                one->old == other->old && one->set == other->set;
+    }
+    return equal;
+}
+
+static gboolean equal_routes(const GArray *a, const GArray *b)
+{
+    gboolean equal = a->len == b->len;
+
+    for (guint i = 0; equal && i < a->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(a, IbhSavedRoute, i), *other = &g_array_index(b, IbhSavedRoute, i);
+
+        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex &&
+                ibh_prefix_equal(&one->dst, &other->dst) && ibh_ip_equal(&one->src, &other->src) &&
+                one->metric == other->metric;
+    }
+    return equal;
+}
+
 gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 {
-    g_autofree char *text_a = ibh_state_format(a), *text_b = ibh_state_format(b);
+    gboolean equal =
+        equal_sysctls(a->sysctls, b->sysctls) && equal_routes(a->routes, b->routes) && a->holds->len == b->holds->len;
 
-    return g_str_equal(text_a, text_b);
+    for (guint i = 0; equal && i < a->holds->len; i++)
+        equal = g_str_equal(g_ptr_array_index(a->holds, i), g_ptr_array_index(b->holds, i));
+    return equal;
 }
 
 /* ---- sysctls ---- */

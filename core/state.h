@@ -8,6 +8,7 @@
 /* Lines that make no sense are left out: losing them loses old sysctl values and holds, nothing else. */
 IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
+IbhState *ibh_state_copy(const IbhState *state);
 gboolean ibh_state_equal(const IbhState *a, const IbhState *b);
 
 /* Remembers the administrator's value of each sysctl that these operations (IbhOp *) change. Before they are run

@@ -102,7 +102,7 @@ static void find_mains_nics(Undo *undo)
 {
     const GArray *addresses = undo->rails->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
+    for (guint i = 0; g_hash_table_size(undo->undone) && i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         const IbhNic *holder = ibh_rails_nic(undo->rails, address->ifindex);
 
@@ -207,10 +207,10 @@ static void delete_routes(const Undo *undo, IbhRouteKind kind)
 
     for (guint i = 0; i < routes->len; i++) {
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-        const IbhNic *owner = ibh_route_owner(undo->rails, route);
+        const IbhNic *owner;
 
         if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && ibh_route_kind(route) == kind &&
-            goes(undo, owner) && !is_taken(undo, NULL, route))
+            goes(undo, owner = ibh_route_owner(undo->rails, route)) && !is_taken(undo, NULL, route))
             ibh_emit_route(undo->plan, undo->rails, IBH_OP_ROUTE_DEL, owner, route, NULL, why_undone(owner));
     }
 }
@@ -258,7 +258,7 @@ static void announce(const Undo *undo)
 {
     const GArray *addresses = undo->rails->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
+    for (guint i = 0; g_hash_table_size(undo->undone) && i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         const IbhNic *nic = ibh_rails_nic(undo->rails, address->ifindex);
         const IbhNic *from;

@@ -159,15 +159,17 @@ static gboolean is_best_in_main(const GArray *routes, const IbhRoute *route)
 static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArray *reached, guint n_subnets,
                            const GArray *all, const IbhRoute *route)
 {
-    const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
+    const IbhNic *other;
     gboolean in_subnet, in_copy;
 
-    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !other || other == nic ||
-        have_prefix(reached, &route->dst))
+    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !route->ifindex)
         return FALSE;
     in_subnet = is_inside(reached, 0, n_subnets, &route->dst);
     in_copy = is_inside(reached, n_subnets, reached->len, &route->dst);
-    if (!in_subnet && !in_copy)
+    if ((!in_subnet && !in_copy) || have_prefix(reached, &route->dst))
+        return FALSE;
+    other = ibh_rails_nic(rails, route->ifindex);
+    if (!other || other == nic)
         return FALSE;
     if (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
         return FALSE;
@@ -243,11 +245,13 @@ static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, cons
  * a router announces prefixes) on the link. */
 static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, const IbhRoute *route)
 {
-    const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
+    const IbhNic *other;
 
     if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 || route->special ||
-        ibh_route_is_ours(route) || !other || other->status != IBH_NIC_RAIL ||
-        !ibh_serves_family(rails, nic, route->family))
+        ibh_route_is_ours(route) || (route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex))
+        return FALSE;
+    other = ibh_rails_nic(rails, route->ifindex);
+    if (!other || other->status != IBH_NIC_RAIL || !ibh_serves_family(rails, nic, route->family))
         return FALSE;
     if (route->gateway.family != AF_UNSPEC)
         return can_reach_gateway(rails, nic, subnets, route) && !is_anothers_in_main(rails, route);

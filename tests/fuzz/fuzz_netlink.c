@@ -40,15 +40,17 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
 
 static gboolean read_all(IbhSnapshot *snapshot)
 {
-    const IbhRouteFilter four = {.family = 2}, six = {.family = 10},
-                         main_by_3 = {.family = 2, .table = 254, .ifindex = 3};
+    const IbhRouteFilter all = {.table = 0}, main_by_3 = {.table = 254, .ifindex = 3};
+    static int devices[] = {2, 3, 4};
+    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
 
+    g_array_append_vals(ifindexes, devices, G_N_ELEMENTS(devices));
     return ibh_netlink_read_links(NULL, snapshot->links, NULL) &&
            ibh_netlink_read_addresses(NULL, snapshot->addresses, NULL) &&
            ibh_netlink_read_rules(NULL, snapshot->rules, NULL) &&
-           ibh_netlink_read_routes(NULL, &four, snapshot->routes, NULL) &&
+           ibh_netlink_read_routes(NULL, &all, snapshot->routes, NULL) &&
            ibh_netlink_read_routes(NULL, &main_by_3, snapshot->routes, NULL) &&
-           ibh_netlink_read_routes(NULL, &six, snapshot->routes, NULL) &&
+           ibh_netlink_read_main(NULL, ifindexes, snapshot->routes, NULL) &&
            ibh_netlink_read_neighbours(NULL, 2, snapshot->neighbours, NULL);
 }
 

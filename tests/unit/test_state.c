@@ -114,14 +114,21 @@ static void test_equal(void **state)
         "sysctl ib0 2 rp_filter 1 0\n",
         "hold ib0\n",
         "hold ib1\n",
+        "route ib0 2 10.0.0.0/8 10.0.0.1 0\n",
+        "route ib1 2 10.0.0.0/8 10.0.0.1 0\n",
+        "route ib0 3 10.0.0.0/8 10.0.0.1 0\n",
+        "route ib0 2 10.0.0.0/9 10.0.0.1 0\n",
+        "route ib0 2 10.0.0.0/8 10.0.0.2 0\n",
+        "route ib0 2 10.0.0.0/8 10.0.0.1 9\n",
     };
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(DIFFERENT); i++) {
         for (gsize j = 0; j < G_N_ELEMENTS(DIFFERENT); j++) {
-            g_autoptr(IbhState) a = parse(DIFFERENT[i]), b = parse(DIFFERENT[j]);
+            g_autoptr(IbhState) a = parse(DIFFERENT[i]), b = parse(DIFFERENT[j]), copy = ibh_state_copy(a);
 
             assert_int_equal(ibh_state_equal(a, b), i == j);
+            assert_int_equal(ibh_state_equal(copy, b), i == j);
         }
     }
 }
