@@ -1,5 +1,7 @@
 #include "journal.h"
 
+#include "report.h"
+
 #include <glib.h>
 #include <limits.h>
 #include <poll.h>
@@ -53,11 +55,11 @@ void ibh_log_last(const char *text)
 
 void ibh_log(int priority, const char *message)
 {
-    g_autofree char *line = NULL;
+    g_autofree char *clean = ibh_report_clean(message), *line = NULL;
 
-    if (to_journal(priority, message) || to_syslog(priority, message))
+    if (to_journal(priority, clean) || to_syslog(priority, clean))
         return;
-    line = g_strdup_printf("ib-hook: %s\n", message);
+    line = g_strdup_printf("ib-hook: %s\n", clean);
     ibh_log_last(line);
 }
 
