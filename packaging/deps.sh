@@ -6,7 +6,7 @@ set -eu
 packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
-        apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine ;;
+        apt/tests) echo acl jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
@@ -14,7 +14,7 @@ packages() { # MANAGER GROUP
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
-        dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
+        dnf/tests) echo acl jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;

@@ -5,6 +5,7 @@
 
 make_hosts 3 B
 shared() { on B sh -c "cd $CONF && grep . all/* default/*"; }
+for name in default all; do sysctl_set B $name arp_announce 1; done # so that nothing that is written there is as it was
 before=$(shared)
 for name in default all; do
     expect_hook 0 B --apply
