@@ -1,5 +1,6 @@
 # ib-hook: every NIC its own rail.
 #   make demo    set-up, build, and a look at it working        make check    set-up, build, all tests
+#   make recording    the README's picture, anew
 #   make         build        make install DESTDIR=… PREFIX=/usr        make deps    what build and tests need
 #   make deb     a package    make rpm                                   make check-packages
 
@@ -81,6 +82,12 @@ demo:
 	@$(MAKE) -s all tools
 	@tests/netns/demo.sh
 
+# The picture in the README: a terminal in which ib-hook works. netns/test-recording says when it is out of date.
+recording:
+	@packaging/deps.sh build tests
+	@$(MAKE) -s all
+	@packaging/doc/record >$(BUILD)/recording.svg && mv $(BUILD)/recording.svg packaging/doc/recording.svg
+
 # ---- tests ---------------------------------------------------------------------------------------
 # tests/unit/test_NAME.c is one program; the other .c files beside it are shared by all of them.
 
@@ -154,6 +161,18 @@ $(BUILD)/fuzz_netlink: $(call objects,core/netlink_read)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 
+# What an event costs, as ratios; and counts of what it asks of the machine, which CI compares.
+BENCH = IB_HOOK=$(BUILD)/ib-hook FLOW=$(BUILD)/flow CC='$(CC)' CFLAGS='$(CFLAGS)'
+bench: bench-deps
+	@$(BENCH) tests/bench/run
+
+bench-guard: bench-deps
+	@$(BENCH) tests/bench/guard
+
+bench-deps:
+	@packaging/deps.sh build bench
+	@$(MAKE) -s -j2 all tools
+
 # The RDMA proof: Soft-RoCE in virtual machines. Not part of check: it downloads a kernel.
 check-lab:
 	@packaging/deps.sh build lab
@@ -171,7 +190,7 @@ check-managers:
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
-    tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build) $(PACKAGING_SHELL)
+    tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -188,6 +207,6 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-unpacked
 
 .PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-lab \
-        lint fuzz fuzzers coverage \
+        bench bench-guard bench-deps lint fuzz fuzzers coverage recording \
         unit-tests tools clean
 .SECONDARY:

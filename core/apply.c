@@ -39,7 +39,7 @@ static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute ex
         g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
                                problem);
     else if (op->unit)
-        g_string_append(message, "; it is as it was before");
+        g_string_append(message, "; it is as it was before: see to that, then ib-hook --apply");
     return g_string_free(message, FALSE);
 }
 

@@ -211,6 +211,27 @@ static void ask_local(const IbhRails *rails, const IbhNic *nic, int family, GArr
         ask(questions, IBH_ASK_LOCAL, nic, own, next);
 }
 
+static gboolean main_has(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
+
+        if (route->table == IBH_TABLE_MAIN && ibh_prefix_equal(&route->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Hand-written scripts delete the connected routes, and nobody puts them back. */
+static void ask_unbound(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour,
+                        GArray *questions)
+{
+    const IbhIp none = {.family = AF_INET};
+
+    if (rails->main == IBH_MAIN_KEEP && !main_has(rails, subnet))
+        ask(questions, IBH_ASK_UNBOUND, nic, &none, neighbour);
+}
+
 static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *questions)
 {
     const GArray *addresses = rails->snapshot->addresses;
@@ -225,8 +246,10 @@ static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *que
             !find_neighbour(rails, routes, &address->subnet, &neighbour))
             continue;
         ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
-        if (neighbour.family == AF_INET) /* IPv6 has no rp_filter */
-            ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
+        if (neighbour.family != AF_INET) /* IPv6 has no rp_filter, and main is never written to */
+            continue;
+        ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
+        ask_unbound(rails, nic, &address->subnet, &neighbour, questions);
     }
     if (is_asked_about(rails, AF_INET))
         ask_local(rails, nic, AF_INET, questions);
@@ -258,8 +281,8 @@ static gboolean judge_main(Check *check, const IbhOp *op)
     if (op->route.table != IBH_TABLE_MAIN || (!back && op->type != IBH_OP_ROUTE_DEL))
         return FALSE;
     find(check, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_op_command(op),
-         back ? "main lacks the connected route to %s that main=remove took"
-              : "main has the connected route to %s, against main=remove",
+         back ? "main lacks the connected route to %s that main=remove took, so what names no source does not get there"
+              : "main has the connected route to %s, against main=remove: what names no source uses it",
          ibh_prefix_format(&op->route.dst, text));
     return TRUE;
 }
@@ -284,8 +307,8 @@ static void judge_op(Check *check, const IbhOp *op)
         break;
     case IBH_OP_RULE_DEL:
         find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
-             "the rule from %s lookup %u is left over (%s)", ibh_ip_format(&op->rule.from.ip, text), op->rule.table,
-             op->why);
+             "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
+             ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
         find(check, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
@@ -294,13 +317,15 @@ static void judge_op(Check *check, const IbhOp *op)
         break;
     case IBH_OP_ROUTE_REPLACE:
         find(check, op->iface, IBH_ERROR, "route-wrong", ibh_op_command(op),
-             "the route to %s in table %u has another device or a source address that is gone",
+             "the route to %s in table %u has another device or a source address that is gone: what uses it leaves by "
+             "the "
+             "wrong NIC, or not at all",
              ibh_prefix_format(&op->route.dst, text), op->route.table);
         break;
     case IBH_OP_ROUTE_DEL:
         find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
-             "the route to %s in table %u is left over (%s)", ibh_prefix_format(&op->route.dst, text), op->route.table,
-             op->why);
+             "the route to %s in table %u is left over (%s): what uses the table is misled",
+             ibh_prefix_format(&op->route.dst, text), op->route.table, op->why);
         break;
     case IBH_OP_SYSCTL_SET:
     case IBH_OP_ANNOUNCE:
@@ -377,7 +402,19 @@ static gboolean leaves_wrong(const IbhQuestion *question)
            (question->lookup.error || question->lookup.oif != question->nic->link->ifindex);
 }
 
-gboolean ibh_question_is_well_answered(const IbhQuestion *question)
+/* By a NIC in whose subnet it is: not by whichever has the default route. */
+static const IbhAddress *address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && ibh_prefix_contains(&address->subnet, ip))
+            return address;
+    }
+    return NULL;
+}
+
+gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
 
@@ -386,9 +423,29 @@ gboolean ibh_question_is_well_answered(const IbhQuestion *question)
         return !leaves_wrong(question);
     case IBH_ASK_ARRIVES:
         return answer->error != EINVAL && answer->error != EXDEV;
+    case IBH_ASK_UNBOUND:
+        return !answer->error && address_near(rails, answer->oif, &answer->to);
     default:
         return !answer->error && answer->type == RTN_LOCAL;
     }
+}
+
+/* As the kernel made it when the address came; "append", because another NIC's may stand there. */
+static void judge_unbound(Check *check, const IbhQuestion *question, const char *to)
+{
+    const IbhNic *nic = question->nic;
+    const IbhAddress *address = address_near(check->rails, nic->link->ifindex, &question->lookup.to);
+    g_autofree char *word = ibh_shell_word(nic->link->name);
+    char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
+
+    ibh_prefix_format(&address->subnet, subnet);
+    find(check, nic->link->name, IBH_WARNING, "route-missing",
+         g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
+                         ibh_ip_format(&address->local, source)),
+         "main has no route to %s, so what names no source (ping, mount, rping without -I) gets to %s %s%s: give main "
+         "its connected route back, or set main=remove if that is meant",
+         subnet, to, question->lookup.error ? "not at all: " : "by ",
+         question->lookup.error ? g_strerror(question->lookup.error) : link_name(check, question->lookup.oif));
 }
 
 static void judge_answer(Check *check, const IbhQuestion *question)
@@ -397,20 +454,25 @@ static void judge_answer(Check *check, const IbhQuestion *question)
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    if (ibh_question_is_well_answered(question))
+    if (ibh_question_is_well_answered(check->rails, question))
         return;
     ibh_ip_format(&answer->from, from);
     ibh_ip_format(&answer->to, to);
     switch (question->kind) {
     case IBH_ASK_LEAVES:
-        find(check, iface, IBH_ERROR, "routed-other-nic", g_strdup_printf("ip route get %s from %s", to, from),
-             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: an earlier rule or a better "
-             "route decides",
-             from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
+        find(
+            check, iface, IBH_ERROR, "routed-other-nic",
+            g_strdup_printf(
+                "ip route get %s from %s # if that is so after ib-hook --apply, too: ip rule shows who comes first", to,
+                from),
+            "the kernel answers that what goes from %s to %s leaves by %s, not by %s: RDMA by this rail fails, or uses "
+            "the other one",
+            from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
         break;
     case IBH_ASK_ARRIVES:
         find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
-             "the kernel drops what %s sends to %s by %s (rp_filter, own or of all)", from, to, iface);
+             "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
+             from, to, iface);
         break;
     case IBH_ASK_LOCAL:
         find(check, iface, IBH_ERROR, "local-rule-late",
@@ -418,6 +480,9 @@ static void judge_answer(Check *check, const IbhQuestion *question)
              "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
              "too late",
              from, to);
+        break;
+    case IBH_ASK_UNBOUND:
+        judge_unbound(check, question, to);
         break;
     }
 }
@@ -463,10 +528,13 @@ static void judge_foreign_rules(Check *check, const IbhNic *nic)
 
         if (can_match(check, rule, nic))
             find(check, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
-                 g_strdup_printf("ip -%c rule show priority %u", version(rule->family), rule->priority),
-                 "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic",
+                 g_strdup_printf(
+                     "ip -%c rule show priority %u # whose is it? A priority after %u leaves the rails alone",
+                     version(rule->family), rule->priority, check->rails->priority),
+                 "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic%s",
                  rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
-                 rule->selectors ? " …" : "", rule->table);
+                 rule->selectors ? " …" : "", rule->table,
+                 wrong ? ", which leaves by another NIC" : "; it leads it right, as it is now");
     }
 }
 
@@ -495,9 +563,9 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
     }
     if (worst)
         find(check, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
-             g_strdup_printf("ip route show table %u", nic->table),
-             "table %u has a route to %s by %s that is not ours and comes before it; it is left alone: choose another "
-             "table= or remove it",
+             g_strdup_printf("ip route show table %u # remove what is not marked there, or choose another table=",
+                             nic->table),
+             "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
              nic->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
 }
 
@@ -533,8 +601,13 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
             if (!is_asked_about(check->rails, route->family) || has_better_default(routes, route))
                 continue;
             find(check, nic->link->name, IBH_ERROR, "main-error-route",
-                 g_strdup_printf("ip -%c route show table main exact default", version(route->family)),
-                 "main has a default route that is an error, and it comes before the gateway in table %u", nic->table);
+                 g_strdup_printf(
+                     "ip -%c route show table main exact default # remove the one that is no way, or give it a "
+                     "higher metric",
+                     version(route->family)),
+                 "main has a default route that is an error, and it comes before the gateway in table %u: other "
+                 "networks are not reached from this rail",
+                 nic->table);
             return;
         }
     }
@@ -572,26 +645,31 @@ static void judge_manager(Check *check, const IbhNic *nic)
 
         if ((six ? manager->prunes6 : manager->prunes4) && is_asked_about(check->rails, families[i]) &&
             ibh_serves_family(check->rails, nic, families[i]))
-            find(check, nic->link->name, IBH_WARNING, "manager-removes-foreign",
-                 g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
-                 "this %s removes the routes of table %u each time it configures the NIC, because its connection sets "
-                 "ipv%d.route-table (from 1.36 on it does not)",
-                 manager->name, nic->table, six ? 6 : 4);
+            find(
+                check, nic->link->name, IBH_WARNING, "manager-removes-foreign",
+                g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
+                "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes another "
+                "way until that is repaired, because its connection sets ipv%d.route-table (from 1.36 on it does not)",
+                manager->name, nic->table, six ? 6 : 4);
     }
 }
 
 static void judge_scripts(Check *check, const IbhNic *nic)
 {
     const GPtrArray *scripts = check->rails->snapshot->scripts;
+    gboolean deletes = TRUE; /* once: again, a delete would find nothing but ours */
 
     for (guint i = 0; i < scripts->len; i++) {
         const IbhScript *script = g_ptr_array_index(scripts, i);
         g_autofree char *command = ibh_legacy_command(script, check->rails, nic);
 
-        if (command)
-            find(check, nic->link->name, IBH_WARNING, "legacy-script",
-                 ibh_legacy_fix(script, check->rails, nic, command), "%s routes it, too (%s): one of the two is enough",
-                 script->path, command);
+        if (!command)
+            continue;
+        find(check, nic->link->name, IBH_WARNING, "legacy-script",
+             ibh_legacy_fix(script, check->rails, nic, command, deletes),
+             "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is enough",
+             script->path, command);
+        deletes = FALSE;
     }
 }
 
@@ -606,8 +684,11 @@ static void judge_duplicates(Check *check, const IbhNic *nic)
 
         if (owner && owner != nic)
             find(check, nic->link->name, IBH_ERROR, "duplicate-address",
-                 command_for("ip address show", nic->link->name), "%s is also an address of %s, which has the rule",
-                 ibh_ip_format(&address->local, ip), owner->link->name);
+                 g_strdup_printf("ip address show to %s # take it from one of the two",
+                                 ibh_ip_format(&address->local, ip)),
+                 "%s is also an address of %s, which has the rule: what it sends leaves by that one, and peers learn "
+                 "either",
+                 ip, owner->link->name);
     }
 }
 
@@ -748,10 +829,12 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
 
     switch (nic->status) {
     case IBH_NIC_HELD:
-        find(check, iface, IBH_WARNING, "held", command_for("ib-hook --apply --iface", iface), "%s", nic->why);
+        find(check, iface, IBH_WARNING, "held", command_for("ib-hook --apply --iface", iface),
+             "%s: it is no rail meanwhile", nic->why);
         break;
     case IBH_NIC_DEFERRED:
-        find(check, iface, IBH_INFO, "deferred", g_strdup("remove that rule or route-table, or set manage=no"),
+        find(check, iface, IBH_INFO, "deferred",
+             g_strdup("set manage=no if it is to stay so; to make it a rail: manage=yes, then what legacy-script says"),
              "left to who routes it already: %s", nic->why);
         break;
     case IBH_NIC_BLOCKED:
@@ -762,13 +845,15 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
              "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
-        find(check, iface, IBH_INFO, "no-address", command_for("ip address show", iface), "%s", nic->why);
+        find(check, iface, IBH_INFO, "no-address", command_for("ip address show", iface), "%s: nothing to route",
+             nic->why);
         break;
     default:
         break;
     }
     if (check->only)
-        find(check, iface, IBH_WARNING, "not-engaged", g_strdup("ib-hook --show"), "it is no rail: %s", nic->why);
+        find(check, iface, IBH_WARNING, "not-engaged",
+             g_strdup("ib-hook --show # of all NICs; manage=yes makes one a rail"), "it is no rail: %s", nic->why);
 }
 
 static void judge_vrf(Check *check, const IbhNic *nic)
@@ -777,7 +862,7 @@ static void judge_vrf(Check *check, const IbhNic *nic)
 
     if (master && g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
         find(check, nic->link->name, IBH_INFO, "vrf", command_for("ip link show", master->name),
-             "in the VRF %s, whose table routes it", master->name);
+             "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
 GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only)

@@ -27,7 +27,8 @@ void ibh_finding_free(gpointer finding);
 typedef enum {
     IBH_ASK_LEAVES,  /* what the rail's address sends to a neighbour leaves by the rail */
     IBH_ASK_ARRIVES, /* what a neighbour sends to it by the rail is accepted */
-    IBH_ASK_LOCAL    /* what it sends to ourselves stays here */
+    IBH_ASK_LOCAL,   /* what it sends to ourselves stays here */
+    IBH_ASK_UNBOUND  /* what is bound to no address has a way, though main lacks the connected route */
 } IbhQuestionKind;
 
 typedef struct {
@@ -36,7 +37,7 @@ typedef struct {
     IbhLookup lookup;
 } IbhQuestion;
 
-gboolean ibh_question_is_well_answered(const IbhQuestion *question);
+gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question);
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
 

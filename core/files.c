@@ -30,7 +30,8 @@ static gboolean fail_errno(GError **error, const char *path, int number)
 {
     g_autofree char *shown = g_strescape(path, NULL);
 
-    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number), "%s: %s", shown, strerror(number));
+    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number),
+                "%s: cannot be read: %s; put it right, or take it away", shown, strerror(number));
     return FALSE;
 }
 

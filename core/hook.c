@@ -56,7 +56,7 @@ static void never_fail(void)
 int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs)
 {
     g_autoptr(GString) out = NULL, warnings = NULL;
-    IbhReconcile how = {.config = config, .sysfs = sysfs, .restraint = {.down = trigger->down}};
+    IbhReconcile how = {.config = config, .sysfs = sysfs, .one_of_many = TRUE, .restraint = {.down = trigger->down}};
 
     if (!trigger->wanted)
         return 0;

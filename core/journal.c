@@ -10,23 +10,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A datagram to a socket of whoever listens there; FALSE: nobody does, or not now. */
-static gboolean send_to(const char *path, const char *text, gsize length)
+/* Of hundreds of lines at once, none is lost because the reader is not that quick. */
+#define BUFFER_SIZE (1024 * 1024)
+
+/* A datagram to whoever listens there; FALSE: nobody does, or not now. */
+static gboolean send_to(int fd, const char *path, const char *text, gsize length)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    gboolean sent;
 
     g_strlcpy(address.sun_path, path, sizeof address.sun_path);
-    sent = fd >= 0 && sendto(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
-                             sizeof address) == (gssize)length;
-    if (fd >= 0)
-        close(fd);
-    return sent;
+    return sendto(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) ==
+           (gssize)length;
 }
 
 /* The journal's own protocol: a field whose length is given may hold anything. */
-static gboolean to_journal(int priority, const char *message)
+static gboolean to_journal(int fd, int priority, const char *message)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     guint64 length = GUINT64_TO_LE((guint64)strlen(message));
@@ -35,14 +33,14 @@ static gboolean to_journal(int priority, const char *message)
     g_string_append_len(text, (const char *)&length, sizeof length);
     g_string_append(text, message);
     g_string_append_c(text, '\n');
-    return send_to("/run/systemd/journal/socket", text->str, text->len);
+    return send_to(fd, "/run/systemd/journal/socket", text->str, text->len);
 }
 
-static gboolean to_syslog(int priority, const char *message)
+static gboolean to_syslog(int fd, int priority, const char *message)
 {
     g_autofree char *text = g_strdup_printf("<%d>ib-hook[%d]: %s", LOG_DAEMON | priority, (int)getpid(), message);
 
-    return send_to("/dev/log", text, strlen(text));
+    return send_to(fd, "/dev/log", text, strlen(text));
 }
 
 void ibh_log_last(const char *text)
@@ -53,22 +51,28 @@ void ibh_log_last(const char *text)
         (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* there is room for so much */
 }
 
-void ibh_log(int priority, const char *message)
+static void log_line(int fd, int priority, const char *line)
 {
-    g_autofree char *clean = ibh_report_clean(message), *line = NULL;
+    g_autofree char *clean = ibh_report_clean(line), *last = NULL;
 
-    if (to_journal(priority, clean) || to_syslog(priority, clean))
+    if (to_journal(fd, priority, clean) || to_syslog(fd, priority, clean))
         return;
-    line = g_strdup_printf("ib-hook: %s\n", clean);
-    ibh_log_last(line);
+    last = g_strdup_printf("ib-hook: %s\n", clean);
+    ibh_log_last(last);
 }
 
 void ibh_log_lines(int priority, const char *lines)
 {
     g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
+    const int size = BUFFER_SIZE;
+    int fd = lines[0] ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 
+    if (fd >= 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
     for (char **line = each; *line; line++) {
         if (**line)
-            ibh_log(priority, *line);
+            log_line(fd, priority, *line);
     }
+    if (fd >= 0)
+        close(fd);
 }

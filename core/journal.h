@@ -5,8 +5,6 @@
 
 #include <syslog.h>
 
-void ibh_log(int priority, const char *message); /* LOG_ERR, LOG_WARNING, LOG_INFO … */
 /* To standard error, and only if nobody has to wait for it; in a signal handler, too. */
 void ibh_log_last(const char *text);
-/* Each line of a text. */
-void ibh_log_lines(int priority, const char *lines);
+void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */

@@ -291,7 +291,8 @@ char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const I
 }
 
 /* A delete that names no mark may take one of ours with it: --apply comes last. */
-char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command)
+char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
+                     gboolean deletes)
 {
     gboolean whole = script->kind != IBH_SCRIPT_STANZAS && script->kind != IBH_SCRIPT_NETPLAN;
     g_autoptr(GPtrArray) deletions = list_deletions(rails, nic);
@@ -300,7 +301,7 @@ char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNi
 
     if (whole)
         g_string_append_printf(fix, "rm -f %s; ", path);
-    for (guint i = 0; i < deletions->len; i++)
+    for (guint i = 0; deletes && i < deletions->len; i++)
         g_string_append_printf(fix, "%s; ", (const char *)g_ptr_array_index(deletions, i));
     g_string_append(fix, "ib-hook --apply");
     if (!whole)

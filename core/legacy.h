@@ -7,5 +7,7 @@
 
 /* The first of its commands that gives this rail a rule, or a route in a table of its own; NULL: none. */
 char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const IbhNic *nic);
-/* What to paste, or to do, so that it is gone. */
-char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command);
+/* What to paste, or to do, so that it is gone; `deletes`: with its rules and routes, which only one fix of a NIC may.
+ */
+char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
+                     gboolean deletes);

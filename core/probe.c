@@ -419,7 +419,8 @@ static const struct {
     const char *code;
     const char *meaning;
 } faults[IBH_PROBE_N_FAULTS] = {
-    [IBH_PROBE_UNSENT] = {IBH_ERROR, "probe-not-sent", "the kernel does not send the echo by this NIC"},
+    [IBH_PROBE_UNSENT] = {IBH_ERROR, "probe-not-sent",
+                          "the kernel does not send the echo by this NIC, so nothing else gets there by it"},
     [IBH_PROBE_DROPPED] = {IBH_ERROR, "reply-dropped",
                            "the reply came to this host by the NIC named, and this host dropped it: rp_filter or a "
                            "firewall"},
@@ -650,7 +651,9 @@ static void find_carrier(IbhProbe *probe, const IbhNic *nic)
         g_autofree char *iface = ibh_shell_word(nic->link->name);
 
         ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "carrier-down",
-                        g_strdup_printf("ip link show %s", iface), "the link %s: nothing can leave or arrive by it",
+                        nic->link->flags & IFF_UP ? g_strdup_printf("ip link show %s # cable, switch port", iface)
+                                                  : g_strdup_printf("ip link set %s up", iface),
+                        "the link %s: nothing can leave or arrive by it",
                         nic->link->flags & IFF_UP ? "has no carrier" : "is administratively down");
     }
 }
@@ -672,9 +675,11 @@ static void find_unasked(IbhProbe *probe)
         first = peer;
     }
     if (unasked)
-        ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source", g_strdup("ib-hook --show"),
-                        "%u of %u peers were not asked, %s is the first: no rail has an address of its family", unasked,
-                        probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
+        ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source",
+                        g_strdup("ib-hook --show # which addresses the rails have; or leave these peers out"),
+                        "%u of %u peers were not asked, %s is the first: no rail has an address of its family, so they "
+                        "are not reached",
+                        unasked, probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
 }
 
 /* ---- the verdict: wires ---- */

@@ -67,6 +67,7 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
         IbhRoute route = g_array_index(routes, IbhRoute, i);
 
         route.table = native->table;
+        route.src = (IbhIp){0}; /* see render_native.h */
         if (ibh_render_has_family(render, route.family))
             g_array_append_val(native->routes, route);
     }
@@ -156,8 +157,6 @@ char *ibh_native_route(const IbhRoute *route, const char *iface)
     g_string_append_printf(text, " table %u", route->table);
     if (route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");
-    if (route->src.family != AF_UNSPEC)
-        g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, ip));
     return g_string_free(text, FALSE);
 }
 

@@ -5,6 +5,9 @@
  * priorities, but lead to a table of another number than the NIC's own: an unmarked rule to another table that routes
  * the NIC's subnet by it makes ib-hook defer. To its own table, it would be one more rule beside ib-hook's, and both
  * would write the same table.
+ *
+ * The routes name no source: who comes by these rules has one. NetworkManager 1.42 adds routes before DHCP gave it the
+ * address, and a route whose source is not there yet it never adds.
  */
 #pragma once
 

@@ -27,8 +27,6 @@ static void say_route(GString *out, const IbhRoute *route)
         g_string_append(out, "Type=throw\n");
     if (route->scope == RT_SCOPE_LINK)
         g_string_append(out, "Scope=link\n");
-    if (route->src.family != AF_UNSPEC)
-        g_string_append_printf(out, "PreferredSource=%s\n", ibh_ip_format(&route->src, text));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(out, "Gateway=%s\n", ibh_ip_format(&route->gateway, text));
 }
@@ -147,8 +145,6 @@ static void say_yaml_routes(GString *out, const IbhNative *native)
             g_string_append_printf(out, "          via: \"%s\"\n", ibh_ip_format(&route->gateway, text));
         else
             g_string_append(out, route->type == RTN_THROW ? "          type: throw\n" : "          scope: link\n");
-        if (route->src.family != AF_UNSPEC)
-            g_string_append_printf(out, "          from: \"%s\"\n", ibh_ip_format(&route->src, text));
     }
 }
 

@@ -28,8 +28,6 @@ static char *nmcli_route(const IbhRoute *route)
     if (route->type == RTN_THROW)
         g_string_append(out, " type=throw");
     g_string_append_printf(out, " table=%u", route->table);
-    if (route->src.family != AF_UNSPEC)
-        g_string_append_printf(out, " src=%s", ibh_ip_format(&route->src, text));
     return g_string_free(out, FALSE);
 }
 
@@ -73,7 +71,9 @@ static const char keyfile_why[] =
     "the\n"
     "NIC already, it is that connection, without its secrets; else a new one with the addresses of now: whether they "
     "come\n"
-    "by DHCP is not known. Files of mode 0600; then nmcli connection reload, and nmcli connection up NAME.\n"
+    "by DHCP is not known. Files of mode 0600; then nmcli connection reload, and nmcli connection up NAME. One that "
+    "is\n"
+    "in /run is written for /etc: it is in force after the next boot, if nothing puts it into /run again.\n"
     "NetworkManager finds foreign rules none of its business, and deletes these when the connection goes down.";
 
 char *ibh_render_nm_keyfile(const IbhRender *render, GError **error)

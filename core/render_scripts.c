@@ -6,6 +6,7 @@
 
 #include "operation.h"
 
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -32,6 +33,8 @@ static void say_stanza(GString *out, const IbhNative *native, int family)
 
         if (route->family == family)
             g_string_append_printf(out, "    up ip -%c route replace %s\n", flag, text);
+        if (route->family == family && route->type == RTN_THROW) /* the others go with their link */
+            g_string_append_printf(out, "    down ip -%c route del %s || true\n", flag, text);
     }
     for (guint i = 0; i < native->rules->len; i++) {
         const IbhRule *rule = &g_array_index(native->rules, IbhRule, i);
@@ -61,9 +64,10 @@ char *ibh_render_ifupdown(const IbhRender *render, GError **error G_GNUC_UNUSED)
 static const char ifcfg_why[] =
     "For RHEL's network-scripts (RHEL 8 and before): each line is what follows ip route add and ip rule add. They are "
     "used\n"
-    "with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that reads route-NIC itself, and "
-    "rule-NIC\n"
-    "only with the package NetworkManager-dispatcher-routing-rules: take nmcli or nm-keyfile for it.";
+    "with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that passes over all of them as soon as\n"
+    "there is a rule-NIC, unless the package NetworkManager-dispatcher-routing-rules is there: take nmcli or "
+    "nm-keyfile\n"
+    "for it. ifdown deletes the rules; throw routes stay, where nothing leads to them.";
 
 /* The line is split into words by a shell that takes no quotes: only a backslash can be helped. */
 static char *script_word(const char *name)

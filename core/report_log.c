@@ -55,52 +55,53 @@ static char *describe(const IbhOp *op)
     return g_strdup(ibh_ip_format(&op->ip, ip));
 }
 
-static void put_kind(GString *line, const GPtrArray *done, const char *iface, guint kind)
+static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 {
-    g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(g_free);
+    guint n = 0;
 
-    for (guint i = 0; i < done->len; i++) {
-        const IbhOp *op = g_ptr_array_index(done, i);
+    for (guint i = 0; i < ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(ops, i);
+        g_autofree char *item = op->type == kinds[kind].type && n < ITEMS_MAX ? describe(op) : NULL;
 
-        if (op->type == kinds[kind].type && g_str_equal(op->iface, iface))
-            g_ptr_array_add(items, describe(op));
+        if (item)
+            g_string_append_printf(line, "%s%s%s", n ? ", " : line->len ? "; " : "", n ? "" : kinds[kind].verb, item);
+        n += op->type == kinds[kind].type;
     }
-    for (guint i = 0; i < items->len && i < ITEMS_MAX; i++)
-        g_string_append_printf(line, "%s%s%s",
-                               i           ? ", "
-                               : line->len ? "; "
-                                           : "",
-                               i ? "" : kinds[kind].verb, (const char *)g_ptr_array_index(items, i));
-    if (items->len > ITEMS_MAX)
-        g_string_append_printf(line, " and %u more", items->len - ITEMS_MAX);
+    if (n > ITEMS_MAX)
+        g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
 }
 
-static gboolean was_named(const GPtrArray *done, guint at)
+static void put_line(GString *out, const char *iface, const GPtrArray *ops)
 {
-    for (guint i = 0; i < at; i++) {
-        if (g_str_equal(((const IbhOp *)g_ptr_array_index(done, i))->iface,
-                        ((const IbhOp *)g_ptr_array_index(done, at))->iface))
-            return TRUE;
-    }
-    return FALSE;
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_autofree char *name = ibh_report_clean(iface[0] ? iface : "an interface that is gone");
+
+    for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
+        put_kind(line, ops, kind);
+    g_string_append_printf(out, "%s: %s\n", name, line->str);
 }
 
 static char *change(const IbhReport *report, const IbhStyle *style)
 {
+    g_autoptr(GHashTable) ops_of =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+    g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
     GString *out = g_string_new(NULL);
 
     (void)style;
     for (guint i = 0; i < report->done->len; i++) {
-        const char *iface = ((const IbhOp *)g_ptr_array_index(report->done, i))->iface;
-        g_autoptr(GString) line = g_string_new(NULL);
-        g_autofree char *name = ibh_report_clean(iface[0] ? iface : "an interface that is gone");
+        IbhOp *op = g_ptr_array_index(report->done, i);
+        GPtrArray *ops = g_hash_table_lookup(ops_of, op->iface);
 
-        if (was_named(report->done, i))
-            continue;
-        for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
-            put_kind(line, report->done, iface, kind);
-        g_string_append_printf(out, "%s: %s\n", name, line->str);
+        if (!ops) {
+            ops = g_ptr_array_new();
+            g_hash_table_insert(ops_of, op->iface, ops);
+            g_ptr_array_add(ifaces, op->iface);
+        }
+        g_ptr_array_add(ops, op);
     }
+    for (guint i = 0; i < ifaces->len; i++)
+        put_line(out, g_ptr_array_index(ifaces, i), g_hash_table_lookup(ops_of, g_ptr_array_index(ifaces, i)));
     return g_string_free(out, FALSE);
 }
 

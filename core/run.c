@@ -45,8 +45,9 @@ static gboolean open_store(IbhRun *run, GError **error)
 
     run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), writes(run), &problem);
     if (problem) {
-        g_autofree char *text =
-            g_strdup_printf("%s; going on without a lock, old sysctl values are not remembered", problem->message);
+        g_autofree char *text = g_strdup_printf(
+            "%s; going on without a lock, old sysctl values are not remembered for --undo: make /run writable",
+            problem->message);
 
         ibh_run_warn(run, text);
     }
@@ -190,6 +191,17 @@ static gboolean configure(IbhRun *run, GError **error)
     return TRUE;
 }
 
+/* FALSE: somebody else has done it. What was taken down on purpose is known to this run only. */
+static gboolean take_turn(IbhRun *run)
+{
+    if (!run->how || !run->how->one_of_many || !run->store)
+        return TRUE;
+    if (!run->how->restraint.down[0] && ibh_store_is_done(run->store))
+        return FALSE;
+    ibh_store_begin(run->store);
+    return TRUE;
+}
+
 static int pipeline(IbhRun *run)
 {
     g_autoptr(GError) error = NULL;
@@ -213,6 +225,8 @@ static int pipeline(IbhRun *run)
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     if (run->options->action == IBH_ACTION_CONFIRM)
         return ibh_run_confirm(run);
+    if (!take_turn(run))
+        return IBH_EXIT_OK;
     if (run->options->action == IBH_ACTION_UNDO && run->options->token && !ibh_run_has_token(run))
         return IBH_EXIT_OK; /* it was confirmed */
     if (!look(run, &error))
@@ -230,6 +244,8 @@ static int run_all(IbhRun *run)
 
     run->announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
     status = pipeline(run);
+    if (status == IBH_EXIT_OK && run->snapshot && run->how && run->how->one_of_many && run->store)
+        ibh_store_end(run->store);
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);

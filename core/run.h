@@ -14,8 +14,9 @@ int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *wa
 /* A run on an event: like --apply, but holds stay, restraint is used, and what is said is one line per interface that
  * changed (`out`) and per problem (`warnings`). */
 typedef struct {
-    const char *config; /* NULL: the system's */
-    const char *sysfs;  /* NULL: the system's */
+    const char *config;   /* NULL: the system's */
+    const char *sysfs;    /* NULL: the system's */
+    gboolean one_of_many; /* another one like it that begins while this one waits may do its work */
     IbhRestraint restraint;
     void (*done)(gpointer data, const IbhOp *op); /* told of each change that stands; may be NULL */
     gpointer data;

@@ -106,7 +106,8 @@ static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState
         return on_file;
     if (ibh_store_save(run->store, state, &error))
         return state;
-    text = g_strdup_printf("%s; old sysctl values and holds are not remembered", error->message);
+    text = g_strdup_printf("%s; old sysctl values and holds are not remembered for --undo: make /run writable",
+                           error->message);
     ibh_run_warn(run, text);
     return on_file;
 }

@@ -16,7 +16,17 @@ struct IbhStore {
     int directory; /* -1: there is none */
     int lock;
     char *key; /* of the namespace */
+    gboolean waited;
+    guint64 begun_before; /* the last run on an event that had begun when we came; only if we waited */
+    guint64 begun;        /* ours; 0: none */
 };
+
+/* What is in the lock file, for those who wait. */
+typedef struct {
+    int pid;
+    guint64 begun; /* runs on events that have begun, all told */
+    guint64 done;  /* the last one that ended well */
+} Ticket;
 
 static gboolean fail(const char *doing, const char *name, GError **error)
 {
@@ -110,21 +120,48 @@ static gboolean flock_within(int fd, int seconds)
         if ((errno != EWOULDBLOCK && errno != EINTR) || g_get_monotonic_time() >= deadline)
             return FALSE;
         g_usleep(pause);
-        pause = MIN(pause * 2, 20000);
+        pause = MIN(pause * 2, 5000);
     }
     return TRUE;
 }
 
+#define TICKET_FORMAT "%-10d %20" G_GINT64_MODIFIER "u %20" G_GINT64_MODIFIER "u\n"
+#define TICKET_MAX 64
+
+static Ticket read_ticket(int fd)
+{
+    Ticket ticket = {.pid = 0};
+    guint64 pid = 0, *const numbers[] = {&pid, &ticket.begun, &ticket.done};
+    char text[TICKET_MAX] = "";
+    char *word = text;
+
+    if (pread(fd, text, sizeof text - 1, 0) < 0)
+        return ticket;
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+        *numbers[i] = g_ascii_strtoull(word, &word, 10);
+    ticket.pid = (int)MIN(pid, G_MAXINT);
+    return ticket;
+}
+
+/* Always of the same length: there is never anything behind it. */
+static void write_ticket(int fd, const Ticket *ticket)
+{
+    char text[TICKET_MAX];
+
+    g_snprintf(text, sizeof text, TICKET_FORMAT, ticket->pid, ticket->begun, ticket->done);
+    (void)!pwrite(fd, text, strlen(text), 0);
+}
+
 static void set_busy_error(int fd, int seconds, GError **error)
 {
-    char pid[16] = "";
+    Ticket ticket = read_ticket(fd);
+    g_autofree char *pid = ticket.pid ? g_strdup_printf("%d", ticket.pid) : g_strdup("unknown");
 
-    if (pread(fd, pid, sizeof pid - 1, 0) < 0)
-        pid[0] = '\0';
-    pid[strspn(pid, "0123456789")] = '\0';
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
-                "gave up after %d s: another ib-hook (process %s) is at work in this network namespace", seconds,
-                pid[0] ? pid : "unknown");
+    g_set_error(
+        error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
+        "gave up after %d s: another ib-hook (process %s) is at work in this network namespace; see what it waits "
+        "for, and try again",
+        seconds, pid);
 }
 
 /* Of a FIFO, a device or somebody else's file nothing is wanted. */
@@ -160,7 +197,10 @@ static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError
             close(store->lock);
         if ((store->lock = open_lock(store, name, error)) < 0)
             return FALSE;
-        if (!flock_within(store->lock, seconds)) {
+        store->waited = flock(store->lock, LOCK_EX | LOCK_NB) < 0;
+        if (store->waited)
+            store->begun_before = read_ticket(store->lock).begun;
+        if (store->waited && !flock_within(store->lock, seconds)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
                 set_busy_error(store->lock, seconds, error);
             else
@@ -174,13 +214,36 @@ static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.lock", store->key);
-    char pid[16];
+    Ticket ticket;
 
     if (!take_lock(store, name, seconds, error))
         return FALSE;
-    g_snprintf(pid, sizeof pid, "%-10d", (int)getpid());
-    (void)!pwrite(store->lock, pid, strlen(pid), 0); /* for the message of those who wait in vain */
+    ticket = read_ticket(store->lock);
+    ticket.pid = (int)getpid();
+    write_ticket(store->lock, &ticket);
     return TRUE;
+}
+
+/* One that began after we came has seen what we came for. */
+gboolean ibh_store_is_done(const IbhStore *store)
+{
+    return store->waited && read_ticket(store->lock).done > store->begun_before;
+}
+
+void ibh_store_begin(IbhStore *store)
+{
+    Ticket ticket = read_ticket(store->lock);
+
+    store->begun = ++ticket.begun;
+    write_ticket(store->lock, &ticket);
+}
+
+void ibh_store_end(IbhStore *store)
+{
+    Ticket ticket = read_ticket(store->lock);
+
+    ticket.done = store->begun;
+    write_ticket(store->lock, &ticket);
 }
 
 /* ---- the state ---- */

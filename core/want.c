@@ -53,11 +53,12 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *r
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        guint tiers = has_default(routes, address->local.family) ? 3 : 1;
+        guint tiers;
 
         /* Of one address on two rails, the rail of lower rank has the rules. */
         if (!ibh_nic_serves(nic, address) || ibh_rails_owner(rails, &address->local) != nic)
             continue;
+        tiers = has_default(routes, address->local.family) ? 3 : 1;
         for (guint number = 1; number <= tiers; number++) {
             IbhRule rule = tier(rails, nic, &address->local, number);
 
@@ -114,15 +115,17 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        IbhRoute route = own_route(nic, &address->subnet);
+        IbhRoute route;
 
+        if (!ibh_nic_serves(nic, address) || ibh_address_is_host(address))
+            continue;
+        route = own_route(nic, &address->subnet);
         if (route.family == AF_INET) { /* IPv6 has no scope of routes, and chooses a source that is not deprecated */
             route.scope = RT_SCOPE_LINK;
             route.src = address->local;
         }
-        if (ibh_nic_serves(nic, address) &&
-            (route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
-            !ibh_address_is_host(address) && !have_prefix(routes, &address->subnet))
+        if ((route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
+            !have_prefix(routes, &address->subnet))
             g_array_append_val(routes, route);
     }
 }
@@ -162,16 +165,15 @@ static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArra
     const IbhNic *other;
     gboolean in_subnet, in_copy;
 
-    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !route->ifindex)
+    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !route->ifindex ||
+        route->ifindex == nic->link->ifindex)
         return FALSE;
     in_subnet = is_inside(reached, 0, n_subnets, &route->dst);
     in_copy = is_inside(reached, n_subnets, reached->len, &route->dst);
     if ((!in_subnet && !in_copy) || have_prefix(reached, &route->dst))
         return FALSE;
     other = ibh_rails_nic(rails, route->ifindex);
-    if (!other || other == nic)
-        return FALSE;
-    if (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
+    if (!other || (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC)))
         return FALSE;
     return is_best_in_main(all, route);
 }

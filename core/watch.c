@@ -61,7 +61,7 @@ static void note(gpointer data, const IbhOp *op)
                            "stop that, or ib-hook (manage=no, ib-hook --undo --iface %s)",
                            op->iface, command, watch->events.who[0] ? ", last " : "", watch->events.who, seconds,
                            op->iface);
-    ibh_log(LOG_WARNING, text);
+    ibh_log_lines(LOG_WARNING, text);
 }
 
 /* What stays wrong is said once, not at every event. */
@@ -254,7 +254,7 @@ int ibh_watch(const char *config, const char *sysfs)
     g_autoptr(GError) error = NULL;
 
     if (!start(&watch, &error)) {
-        ibh_log(LOG_ERR, error->message);
+        ibh_log_lines(LOG_ERR, error->message);
         return IBH_EXIT_SYSTEM;
     }
     run(&watch);

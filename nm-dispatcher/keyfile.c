@@ -33,6 +33,20 @@ static gboolean is_connection(NMRemoteConnection *remote, const char *name)
            g_strcmp0(nm_connection_get_uuid(NM_CONNECTION(remote)), name) == 0;
 }
 
+#define CONNECTIONS "/NetworkManager/system-connections/"
+
+/* Where it stays: what is in /run is gone after a reboot, and /usr/lib belongs to packages. */
+static char *lasting_path(const char *path)
+{
+    static const char *const others[] = {"/run" CONNECTIONS, "/usr/lib" CONNECTIONS};
+
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+        if (path && g_str_has_prefix(path, others[i]))
+            return g_strconcat("/etc" CONNECTIONS, path + strlen(others[i]), NULL);
+    }
+    return g_strdup(path);
+}
+
 /* A copy of the connection that the NIC has now; NULL: none. */
 static NMConnection *find_profile(const IbhNative *native, char **ret_path)
 {
@@ -49,7 +63,7 @@ static NMConnection *find_profile(const IbhNative *native, char **ret_path)
     remote = active ? nm_active_connection_get_connection(active) : NULL;
     if (!remote || !is_connection(remote, native->connection))
         return NULL;
-    *ret_path = g_strdup(nm_remote_connection_get_filename(remote));
+    *ret_path = lasting_path(nm_remote_connection_get_filename(remote));
     return nm_simple_connection_new_clone(NM_CONNECTION(remote));
 }
 
@@ -142,14 +156,6 @@ static gboolean add_ip(NMConnection *connection, const IbhNative *native, int fa
 
 /* ---- what makes it a rail ---- */
 
-static void set_attribute_ip(NMIPRoute *route, const char *name, const IbhIp *ip)
-{
-    char text[INET6_ADDRSTRLEN];
-
-    if (ip->family != AF_UNSPEC && inet_ntop(ip->family, ip->bytes, text, sizeof text))
-        nm_ip_route_set_attribute(route, name, g_variant_new_string(text));
-}
-
 static gboolean add_route(NMSettingIPConfig *setting, const IbhRoute *route, GError **error)
 {
     NMIPRoute *added =
@@ -161,7 +167,6 @@ static gboolean add_route(NMSettingIPConfig *setting, const IbhRoute *route, GEr
     nm_ip_route_set_attribute(added, NM_IP_ROUTE_ATTRIBUTE_TABLE, g_variant_new_uint32(route->table));
     if (route->type == RTN_THROW)
         nm_ip_route_set_attribute(added, "type", g_variant_new_string("throw"));
-    set_attribute_ip(added, NM_IP_ROUTE_ATTRIBUTE_SRC, &route->src);
     nm_setting_ip_config_add_route(setting, added);
     nm_ip_route_unref(added);
     return TRUE;
@@ -229,7 +234,7 @@ G_MODULE_EXPORT char *ibh_nm_write_profile(const IbhNative *native, GError **err
     if (!connection)
         return NULL;
     if (!path)
-        path = g_strdup_printf("/etc/NetworkManager/system-connections/%s.nmconnection", native->nic->link->name);
+        path = g_strdup_printf("/etc" CONNECTIONS "%s.nmconnection", native->nic->link->name);
     if (make_rail(connection, native, error))
         text = write_text(connection, path, error);
     g_object_unref(connection);

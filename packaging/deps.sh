@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|lint|fuzz|coverage|lab|managers|packages ...
+# Installs what is needed and missing, silently where nothing is: deps.sh build|tests|bench|lint|fuzz|coverage|lab|managers|packages ...
 # deps.sh unpack DIR PACKAGE ...: into DIR only, for what would start by itself where it is installed (apt only).
 set -eu
 
 packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
-        apt/tests) echo acl jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine ;;
+        apt/tests) echo acl jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
+        apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
@@ -14,7 +15,8 @@ packages() { # MANAGER GROUP
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
-        dnf/tests) echo acl jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan ;;
+        dnf/tests) echo acl jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan python3 util-linux ;;
+        dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
@@ -24,7 +26,7 @@ packages() { # MANAGER GROUP
             exit 1
             ;;
         *)
-            echo "deps.sh: $2: build, tests, lint, fuzz, coverage, lab, managers or packages" >&2
+            echo "deps.sh: $2: build, tests, bench, lint, fuzz, coverage, lab, managers or packages" >&2
             exit 2
             ;;
     esac

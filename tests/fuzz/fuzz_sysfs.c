@@ -257,7 +257,7 @@ static GHashTable *parse(const uint8_t *data, size_t size)
         gboolean directory = length && (*line)[length - 1] == '/';
 
         (*line)[directory ? length - 1 : length] = '\0';
-        if (**line && **line != '/' && **line != '#') {
+        if (**line && **line != '/' && **line != '#' && !strstr(*line, "/.") && !strstr(*line, "//")) {
             add_file(to, *line, directory ? NULL : unescape(text), failure(text));
             add_state(to, *line);
             is_whole &= !failure(text);

@@ -15,6 +15,8 @@ if ! declare -F learned_mac >/dev/null; then
 fi
 work=/run/test ROOT=/run/root
 
+# shellcheck source=tests/managers/machine.sh
+. "$managers/machine.sh"
 # shellcheck disable=SC1090 # one of those beside this file
 case $SYSTEM in
     ifupdown*) . "$managers/manager-ifupdown.sh" ;;
@@ -98,6 +100,10 @@ wanted() { # "NIC:TABLE:ADDRESS…": what our_state says when exactly these are 
 foreign_routing() { # all rules and routes but ours; temporary ones of IPv6 come and go
     { ip -n B -d rule && ip -n B route show table all && ip -n B -6 -d rule && ip -n B -6 route show table all; } |
         { grep -vw -e "suppress_ifgroup $MARK" -e "metric $MARK" || true; } | sed 's/ expires [0-9]*sec//' | tidy
+}
+
+without_metrics() { # one that NetworkManager chooses is the next one that nobody had
+    sed 's/ metric [0-9]*//'
 }
 
 # settle "NIC:TABLE:ADDRESS…" [SECONDS]: waits until exactly these are rails, and stay it for half a second: what a

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # what lib.sh offers
 # ifupdown, ifupdown-ng and ifupdown2: /etc/network/interfaces, kept in parts (they include files in different ways).
 # shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/network/interfaces etc/network/parts)
@@ -64,4 +64,35 @@ dhcp() { # ib0 and ib1
         stanza $nic "iface $nic inet dhcp"
         host ifup $nic
     done
+}
+
+mixed() { # ib0 static with a gateway, ib1 by DHCP, both with IPv6
+    local nic
+    for nic in ib0 ib1; do host ifdown $nic; done
+    for nic in ib0 ib1; do
+        printf '%s\n' "iface $nic inet6 static" "    address fd00:34::$((${nic#ib} + 1))/64" >"$ROOT/etc/network/parts/$nic-inet6"
+    done
+    # It would ask for an address of IPv6 by DHCP as well, for a minute: part of the stanza before.
+    [ "$SYSTEM" != ifupdown2 ] || echo "    up ip -6 address add fd00:34::2/64 dev ib1" >"$ROOT/etc/network/parts/ib1-inet6"
+    static ib0 172.16.34.1/16 "    gateway 172.16.0.254"
+    stanza ib1 "iface ib1 inet dhcp"
+    for nic in ib0 ib1; do host ifup $nic; done
+}
+
+install_rendered() { # at the end of each stanza
+    local nic parts=$ROOT/etc/network/parts
+    cp -r "$parts" "$work/parts"
+    render_tree B ifupdown
+    for nic in ib0 ib1; do
+        cat "$work/tree/etc/network/interfaces: iface $nic inet" >>"$parts/$nic"
+        cat "$work/tree/etc/network/interfaces: iface $nic inet6" >>"$parts/$nic-inet6"
+    done
+    cat "$parts"/* >"$ROOT/etc/network/interfaces"
+}
+
+remove_rendered() {
+    local nic
+    for nic in ib0 ib1; do host ifdown $nic; done
+    cat "$work/parts"/* >"$ROOT/etc/network/interfaces"
+    for nic in ib0 ib1; do host ifup $nic; done
 }

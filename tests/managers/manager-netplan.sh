@@ -36,3 +36,22 @@ dhcp() { # ib0 and ib1
     host netplan generate
     host networkctl reload
 }
+
+mixed() { # ib0 static with a gateway, ib1 by DHCP, both with IPv6
+    ethernets 'addresses: [172.16.34.1/16, "fd00:34::1/64"]
+      routes: [{to: default, via: 172.16.0.254}]' 'addresses: ["fd00:34::2/64"]
+      dhcp4: true'
+    host netplan generate
+    host networkctl reload
+}
+
+install_rendered() { # a drop-in where netplan cannot say it
+    render_tree B netplan
+    cp -r "$work/tree/etc" "$ROOT/"
+    chmod 0600 "$ROOT/etc/netplan"/*.yaml
+}
+
+remove_rendered() {
+    rm -r "$ROOT/etc/netplan/90-ib-hook.yaml" "$ROOT"/etc/systemd/network/*.network.d
+    host netplan apply
+}

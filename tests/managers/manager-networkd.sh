@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # what lib.sh offers
 # systemd-networkd: one .network file per NIC.
 # shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/systemd/network)
@@ -51,5 +51,21 @@ up() { # NIC
 dhcp() { # ib0 and ib1
     network ib0 DHCP=ipv4
     network ib1 DHCP=ipv4
+    host networkctl reload
+}
+
+mixed() { # ib0 static with a gateway, ib1 by DHCP, both with IPv6
+    network ib0 Address=172.16.34.1/16 Address=fd00:34::1/64 Gateway=172.16.0.254
+    network ib1 DHCP=ipv4 Address=fd00:34::2/64
+    host networkctl reload
+}
+
+install_rendered() {
+    render_tree B networkd
+    cp -r "$work/tree/etc" "$ROOT/"
+}
+
+remove_rendered() {
+    rm -r "$ROOT"/etc/systemd/network/*.network.d
     host networkctl reload
 }

@@ -187,6 +187,21 @@ make_hosts() {
     for host in "$@"; do wait_until 5 settled "$host"; done
 }
 
+# plant HOST DIR: the tree of another one in DIR, as sysfs and procfs show it (the format: tests/unit/fabric/faults)
+plant() {
+    local path text
+    while read -r path text; do
+        case $path in
+            '#'* | '') ;;
+            */) mkdir -p "$2/$path" ;;
+            *)
+                mkdir -p "$2/${path%/*}"
+                printf '%b\n' "$text" >"$2/$path"
+                ;;
+        esac
+    done <"$top/tests/unit/fabric/$1.tree"
+}
+
 # ---- the program under test -------------------------------------------------------------------------
 
 hook() { # HOST ARGUMENT…

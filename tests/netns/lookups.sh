@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # What the kernel's own routing says, so that two ways to the same end can be compared.
 
-# lookups HOST: from each address, unbound, and as if it came in by each NIC, to peers, gateways, bridges and itself.
+# lookups HOST [PATTERN]: from each address, unbound, and as if it came in by each NIC, to peers, gateways, bridges and itself;
+# of these only what matches: 'from' without what main alone decides
 # shellcheck disable=SC2154 # of lib.sh
 lookups() {
     local family
     for family in 4 6; do
-        questions "$1" $family >"$work/questions"
+        questions "$1" $family | grep "${2:-}" >"$work/questions"
         cat "$work/questions"
         ip -n "$1" -$family -force -batch "$work/questions" 2>&1 | sed 's/ uid [0-9]*//; s/ *$//' || true
     done
@@ -69,9 +70,11 @@ render_tree() {
     done <<<"$out"
 }
 
-# Without what differs between the tables: their numbers, and whose rules and routes are.
+# Without what differs between the tables: their numbers, whose rules and routes are, and what makes no difference: the
+# source of a route (who is asked for it has one), the scope of none.
 normal() {
-    sed 's/ \(table\|lookup\) 194/ \1 94/; s/ \(proto\|metric\|suppress_ifgroup\) [a-z0-9]*//g'
+    sed 's/ \(table\|lookup\) 194/ \1 94/; s/ \(proto\|metric\|suppress_ifgroup\) [a-z0-9]*//g
+        s/^\(throw .*\) scope link/\1/; s/ scope link src [0-9.]*/ scope link/'
 }
 
 rules_and_tables() { # HOST TABLE…

@@ -3,23 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 
 new_host A
-fixtures=$top/tests/unit/fabric
-
-# plant HOST DIR: the tree of a host (the format: tests/unit/fabric/faults)
-plant() {
-    local path text
-    while read -r path text; do
-        case $path in
-            '#'* | '') ;;
-            */) mkdir -p "$2/$path" ;;
-            *)
-                mkdir -p "$2/${path%/*}"
-                printf '%b\n' "$text" >"$2/$path"
-                ;;
-        esac
-    done <"$fixtures/$1.tree"
-}
-
 run() { # STATUS ARGUMENT…: in A, which has no such NICs
     local status=0
     on A "$IB_HOOK" "${@:2}" >$work/out 2>$work/err </dev/null || status=$?
@@ -130,7 +113,7 @@ done
 
 # ---- all the hosts ----
 
-for tree in "$fixtures"/*.tree; do
+for tree in "$top"/tests/unit/fabric/*.tree; do
     name=$(basename "$tree" .tree)
     plant "$name" "hosts/$name"
     run 0 --capture "$name.tar" --sysfs "hosts/$name/sys"

@@ -48,3 +48,24 @@ hook B --apply >/dev/null
 expect_hook 1 B --check --json
 expect_at_least "a foreign rule that misleads ib1" 1 \
     "$(json '[.findings[] | select(.iface == "ib1" and .severity == "error")] | length')"
+ip -n B rule del priority 500
+hook B --apply >/dev/null
+
+# What hand-written scripts leave behind: rails that are right, and a main table without the connected routes.
+for nic in ib0 ib1; do ip -n B route del 172.16.0.0/16 dev $nic; done
+expect_hook 1 B --check --json
+expect_equal "unbound traffic has no way" "ib0 warning route-missing ib1 warning route-missing" \
+    "$(json '.findings[] | "\(.iface) \(.severity) \(.code)"' | xargs)"
+on B sh -c "$(json '.findings[].fix')"
+expect_hook 0 B --check
+for nic in ib0 ib1; do
+    expect_contains "main has the route by $nic again, as the kernel made it" \
+        "172.16.0.0/16 dev $nic proto kernel scope link src 172.16.34.$((${nic#ib} + 1)) " "$(ip -n B route show)"
+    ip -n B route del 172.16.0.0/16 dev $nic
+done
+add_nic B eth0 7 192.168.7.1/24
+wait_until 5 settled B
+ip -n B route replace default via 192.168.7.9 dev eth0 metric 40
+expect_hook 1 B --check --json
+expect_contains "nor is the default route of another NIC one" "gets to 172.16.0.1 by eth0" "$(json '.findings[0].message')"
+ip -n B route del default dev eth0

@@ -22,7 +22,7 @@ $(<$work/err)"
 
 files() { # all that is remembered, but for the number of the process that did it last
     find /run/ib-hook -name '*.lock' | while read -r file; do
-        [[ $(<"$file") =~ ^[0-9]+\ *$ ]] || echo "in the lock: $(<"$file")"
+        [[ $(<"$file") =~ ^[0-9]+\ +0\ +0$ ]] || echo "in the lock: $(<"$file")"
     done
     find /run/ib-hook -type f ! -name '*.lock' -exec cat '{}' +
 }

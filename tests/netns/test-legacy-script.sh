@@ -73,8 +73,8 @@ for place in etc/networkd-dispatcher/routable.d/route-ib-mem34 etc/network/if-up
     run $place ib0 ib1
     hook B --apply >/dev/null
     check
-    expect_equal "the document's script" "ib0 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941): one of the two is enough
-ib1 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942): one of the two is enough" "$(found)"
+    expect_equal "the document's script" "ib0 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941): it knows of no change, and what it deletes stays away; one of the two is enough
+ib1 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942): it knows of no change, and what it deletes stays away; one of the two is enough" "$(found)"
     fixes "/$place"
 done
 

@@ -5,24 +5,63 @@
 
 needs sysctl
 
-# What RHEL's ifup-routes does with each line of route-NIC, route6-NIC, rule-NIC, rule6-NIC.
-read_file() { # FILE
-    local name=${1##*/} type family=-4 line
-    type=${name%%-*}
-    [ "$type" = "${type%6}" ] || family=-6
-    # shellcheck disable=SC2086,SC2162 # as it is there
-    while read line; do
-        [[ $line =~ ^[[:space:]]*(\#.*)?$ ]] || on B ip $family ${type%6} add $line
-    done <"$1"
+# RHEL's own ifup-routes, where there is one: NETWORK_SCRIPTS=DIR. Its licence is not ours, so there is none here.
+scripts=${NETWORK_SCRIPTS:-/etc/sysconfig/network-scripts}
+files=$work/tree/etc/sysconfig/network-scripts
+if [ "$rooted" = yes ] && [ -e "$scripts/ifup-routes" ]; then
+    system_config ""
+    mkdir -p /etc/sysconfig/network-scripts
+    cp "$scripts"/{ifup-routes,ifdown-routes,network-functions} /etc/sysconfig/network-scripts/ 2>/dev/null || true
+    export __sed_discard_ignored_files=none # or else it reads more files
+    reader=itself
+else
+    reader=repeated
+fi
+echo "# ifup-routes: $reader"
+
+run_routes() { # ifup|ifdown
+    local nic
+    cp "$files"/r* /etc/sysconfig/network-scripts/
+    for nic in ib0 ib1; do
+        on B bash "/etc/sysconfig/network-scripts/$1-routes" $nic >$work/said 2>&1 || fail "$1-routes $nic" "$(<$work/said)"
+        expect_equal "$1-routes $nic has nothing to complain of" "" "$(<$work/said)"
+    done
+}
+
+# What ifup-routes does with each line of route-NIC, route6-NIC, rule-NIC, rule6-NIC; ifdown-routes with those of rules.
+repeat_routes() { # ifup|ifdown
+    local file type family line verb=add pattern=r
+    [ "$1" = ifup ] || verb=del pattern=rule
+    for file in "$files"/"$pattern"*; do
+        type=${file##*/} type=${type%%-*} family=-4
+        [ "$type" = "${type%6}" ] || family=-6
+        # shellcheck disable=SC2086,SC2162 # as it is there
+        while read line; do
+            [[ $line =~ ^[[:space:]]*(\#.*)?$ ]] || on B ip $family ${type%6} $verb $line
+        done <"$file"
+    done
+}
+
+routes() { # ifup|ifdown
+    if [ $reader = itself ]; then run_routes "$1"; else repeat_routes "$1"; fi
 }
 
 check_ifcfg() { # WHAT
-    local file
+    local file before
+    before=$(ip -n B rule; ip -n B -6 rule)
     render_tree B ifcfg
-    for file in "$work"/tree/etc/sysconfig/network-scripts/r*; do
+    for file in "$files"/r*; do
         expect_lacks "$1: ${file##*/} is not in the form of keys" "ADDRESS" "$(<"$file")"
-        read_file "$file"
     done
+    routes ifup
+    expect_contains "$1: there are rules" "lookup 1942" "$(ip -n B rule)"
+    routes ifdown
+    expect_equal "$1: ifdown leaves no rule" "$before" "$(ip -n B rule; ip -n B -6 rule)"
+    for file in 1941 1942; do
+        ip -n B route flush table $file
+        ip -n B -6 route flush table $file
+    done
+    routes ifup
     expect_native "$1" B
 }
 
@@ -33,7 +72,7 @@ check_ifcfg "gateways"
 
 # What ib-hook had programmed itself goes when somebody else routes the NIC.
 expect_hook 0 B --apply
-for file in "$work"/tree/etc/sysconfig/network-scripts/r*; do read_file "$file"; done
+routes ifup
 expect_contains "both stand" "lookup 942" "$(ip -n B rule)"
 expect_contains "both stand" "lookup 1942" "$(ip -n B rule)"
 expect_hook 0 B --apply

@@ -55,6 +55,7 @@ check_ifupdown() { # WHAT
     expect_equal "$1: nor rule" "$(<$work/rules)" "$(ip -n B rule)"
     for nic in ib0 ib1; do run_if down $nic; done
     expect_equal "$1: ifdown leaves no rule" "$before" "$(ip -n B rule; ip -n B -6 rule)"
+    expect_lacks "$1: nor route" " table 194" "$(ip -n B route show table all; ip -n B -6 route show table all)"
     for nic in ib0 ib1; do run_if up $nic; done
     expect_native "$1" B
     rm -f /run/network/ifstate* # it knows of nothing

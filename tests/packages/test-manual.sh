@@ -14,7 +14,7 @@ expect_equal "each has an entry" "$options" "$(sed -n 's/^\.It Fl Fl \([a-z]*\).
 formats=$({ "$IB_HOOK" --render no-such-format 2>&1 || true; } | sed -n 's/.*one of \(.*\); ib-hook --help.*/\1/p' | tr -d ' ' | tr , '\n' | sort)
 expect_at_least "--render has formats" 1 "$(wc -w <<<"$formats")"
 expect_equal "ib-hook(8) has them all, and no other" "$formats" \
-    "$(sed -n '/^.It Fl Fl render/,/^.It Fl Fl watch/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
+    "$(sed -n '/^.Sh NATIVE CONFIGURATION/,/^.Sh FILES/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
 expect_equal "so has --help" "$formats" \
     "$("$IB_HOOK" --help | sed -n '/--render/,/--watch/s/^ *--render.*tools: *\|^ \{19\}//p' | tr -d ' ' | tr ',' '\n' | grep . | sort)"
 help=$("$IB_HOOK" --help | tail -n 1)
@@ -40,6 +40,10 @@ expect_equal "ib-hook.conf(5) has them all, and no other" "$keys" \
     "$(sed -n 's/^\.It Cm \([a-z0-9_]*\) Ns = .*/\1/p' "$manual/ib-hook.conf.5" | sort)"
 sed -n '/^.Sh EXAMPLES/,$p' "$manual/ib-hook.conf.5" | sed -n '/^.Bd/,/^.Ed/p' | csplit -q -z -f $work/example - '/^.Bd/' '{*}'
 for example in "$work"/example*; do
+    if grep -q '^\$ ' "$example"; then # what it comes to: netns/test-manual-examples runs it
+        rm "$example"
+        continue
+    fi
     sed -i '/^\./d' "$example"
     out=$("$IB_HOOK" --check --config "$example" 2>&1) || fail "an example of ib-hook.conf(5)" "$(<"$example")
 $out"

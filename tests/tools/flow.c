@@ -683,7 +683,7 @@ int main(int argc, char **argv)
             die(2, "unknown option");
     }
     if (options.seconds < 0)
-        options.seconds = !strcmp(mode, "arp") ? 0.15 : MAX_SECONDS;
+        options.seconds = !strcmp(mode, "arp") ? 0.3 : MAX_SECONDS;
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);

@@ -1,5 +1,6 @@
 #include "case_text.h"
 #include "check.h"
+#include "speaks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,8 +45,10 @@ static const IbhQuestion *question_at(const World *world, guint i)
 /* What a kernel says where all is well. */
 static void answer_well(IbhQuestion *question)
 {
-    question->lookup.type = question->kind == IBH_ASK_LEAVES ? RTN_UNICAST : RTN_LOCAL;
-    question->lookup.oif = question->kind == IBH_ASK_LEAVES ? question->nic->link->ifindex : 1;
+    gboolean leaves = question->kind == IBH_ASK_LEAVES || question->kind == IBH_ASK_UNBOUND;
+
+    question->lookup.type = leaves ? RTN_UNICAST : RTN_LOCAL;
+    question->lookup.oif = leaves ? question->nic->link->ifindex : 1;
 }
 
 typedef void (*Answer)(IbhQuestion *question);
@@ -71,6 +74,7 @@ static World look(const char *text, Answer answer)
             answer(&g_array_index(world.questions, IbhQuestion, i));
     }
     world.findings = ibh_check_judge(world.rails, world.plan, world.questions, only);
+    assert_findings_speak(world.findings);
     return world;
 }
 
@@ -91,6 +95,7 @@ static World look(const char *text, Answer answer)
 #define RAIL0 ROUTE0 RULE0
 #define RAIL1 ROUTE1 RULE1
 #define RAILS HOST RAIL0 RAIL1
+#define RAILS_ALONE LO IB0 IB1 ADDRESSES "kernel rules\n" RAIL0 RAIL1 /* main has lost its connected routes */
 #define ADDRESSES6 "addr ib0 fd00:16::34:1/64\naddr ib1 fd00:16::34:2/64\n"
 #define HOST6 LO IB0 IB1 ADDRESSES6 KERNEL
 #define RAIL60 "route 941 fd00:16::/64 dev ib0 proto kernel metric mark\n" RULE("fd00:16::34:1", "941")
@@ -165,6 +170,24 @@ static void local_fails(IbhQuestion *question)
         question->lookup.error = ENETUNREACH;
 }
 
+static void no_way_unbound(IbhQuestion *question)
+{
+    if (question->kind == IBH_ASK_UNBOUND)
+        question->lookup.error = ENETUNREACH;
+}
+
+static void unbound_by_ib1(IbhQuestion *question)
+{
+    if (question->kind == IBH_ASK_UNBOUND)
+        question->lookup.oif = 3;
+}
+
+static void unbound_by_eth0(IbhQuestion *question)
+{
+    if (question->kind == IBH_ASK_UNBOUND)
+        question->lookup.oif = 9;
+}
+
 /* ---- each finding, and what brings it about ------------------------------------------------------------ */
 
 typedef struct {
@@ -192,6 +215,14 @@ static const Case CASES[] = {
     {"no route", HOST RAIL0 RULE1, NULL, "error route-missing ib1"},
     {"nothing at all", HOST, NULL,
      "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib1"},
+    {"main has no way: a script deleted its routes", RAILS_ALONE, no_way_unbound,
+     "warning route-missing ib0\nwarning route-missing ib1"},
+    {"main has the default route's only", RAILS_ALONE ETH0, unbound_by_eth0,
+     "warning route-missing ib0\nwarning route-missing ib1"},
+    {"main has another way", RAILS_ALONE, unbound_by_ib1, ""},
+    {"main has no way, as it should be", RAILS_ALONE "config [defaults]\nconfig main=remove\n", no_way_unbound, ""},
+    {"main has one of the routes", RAILS_ALONE "route main 172.16.0.0/16 dev ib1 proto kernel scope link\n",
+     no_way_unbound, ""},
     {"a bridge without its throw",
      RAILS "link 8 docker0 ether up carrier kind=bridge\naddr docker0 172.16.99.1/24\n"
      "route main 172.16.99.0/24 dev docker0 proto kernel scope link src 172.16.99.1\n", NULL,
@@ -502,7 +533,7 @@ static void test_severities(void **state)
 /* "ib0 leaves 172.16.34.1 172.16.0.1", one per line. */
 static char *write_questions(const World *world)
 {
-    static const char *const KINDS[] = {"leaves", "arrives", "local"};
+    static const char *const KINDS[] = {"leaves", "arrives", "local", "unbound"};
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < world->questions->len; i++) {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "speaks.h"
 #include "temp_tree.h"
 
 #include <glib/gstdio.h>
@@ -115,6 +116,7 @@ static GPtrArray *judge(const char *const *only, GPtrArray *good)
     ibh_tree_open(&tree, root);
     fabric = ibh_fabric_read_captured(&tree, NULL);
     ibh_fabric_judge(fabric, only, findings, good);
+    assert_findings_speak(findings);
     return findings;
 }
 

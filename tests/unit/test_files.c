@@ -93,6 +93,8 @@ static void assert_reads(const char *path, const char *expected)
     assert_int_equal(length, strlen(expected));
 }
 
+#define UNREADABLE(why) "cannot be read: " why "; put it right, or take it away"
+
 /* `why` with its %s, if any, replaced by the path. */
 static void assert_refused(const char *path, gsize limit, const char *why)
 {
@@ -154,9 +156,9 @@ static void test_missing(void **state)
     assert_false(ibh_file_read_trusted(full, TEXT_MAX, &text, &length, &error));
     assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT));
     put_link("/dangling", "none");
-    assert_refused("/dangling", TEXT_MAX, "No such file or directory");
+    assert_refused("/dangling", TEXT_MAX, UNREADABLE("No such file or directory"));
     put("/file", "");
-    assert_refused("/file/x", TEXT_MAX, "Not a directory");
+    assert_refused("/file/x", TEXT_MAX, UNREADABLE("Not a directory"));
 }
 
 static void test_unreadable(void **state)
@@ -167,9 +169,9 @@ static void test_unreadable(void **state)
     if (geteuid() == 0)
         assert_reads("/file", ""); /* modes do not bind root */
     else
-        assert_refused("/file", TEXT_MAX, "Permission denied");
+        assert_refused("/file", TEXT_MAX, UNREADABLE("Permission denied"));
     put_link("/loop", "loop");
-    assert_refused("/loop", TEXT_MAX, "Too many levels of symbolic links");
+    assert_refused("/loop", TEXT_MAX, UNREADABLE("Too many levels of symbolic links"));
 }
 
 static void test_writable_by_others(void **state)
@@ -248,7 +250,8 @@ static void test_hostile_name(void **state)
 
     (void)state;
     assert_false(ibh_file_read_trusted("/none/\033[2J\n", TEXT_MAX, &text, &length, &error));
-    assert_string_equal(error->message, "/none/\\033[2J\\n: No such file or directory");
+    assert_string_equal(error->message,
+                        "/none/\\033[2J\\n: cannot be read: No such file or directory; put it right, or take it away");
     g_clear_error(&error);
     assert_false(ibh_file_read_trusted("/dev/../dev", TEXT_MAX, &text, &length, &error));
     assert_true(g_str_has_prefix(error->message, "/dev/../dev: refused: "));
@@ -384,7 +387,7 @@ static void test_named_file(void **state)
     put("/mine", "[interface ib0]\ntable=100\n");
     config = load("/mine");
     assert_int_equal(ibh_config_settings(config, "ib0").table, 100);
-    assert_no_config("/none", "/none: No such file or directory");
+    assert_no_config("/none", "/none: " UNREADABLE("No such file or directory"));
 }
 
 static void test_refused_configuration(void **state)
@@ -405,7 +408,7 @@ static void test_refused_configuration(void **state)
                            "%s/etc/ib-hook/conf.d/x.conf");
     put("/etc/ib-hook/conf.d/x.conf", "");
     put_link("/etc/ib-hook/conf.d/y.conf", "z");
-    assert_no_config(NULL, "/etc/ib-hook/conf.d/y.conf: No such file or directory");
+    assert_no_config(NULL, "/etc/ib-hook/conf.d/y.conf: " UNREADABLE("No such file or directory"));
     put_directory("/etc/ib-hook/conf.d/z");
     assert_no_config(NULL, "/etc/ib-hook/conf.d/y.conf: refused: it is a directory, not a regular file; put a plain "
                            "text file there");
@@ -441,7 +444,7 @@ static void test_directory_is_none(void **state)
 {
     (void)state;
     put("/etc/ib-hook/conf.d", "");
-    assert_no_config(NULL, "/etc/ib-hook/conf.d: Not a directory");
+    assert_no_config(NULL, "/etc/ib-hook/conf.d: " UNREADABLE("Not a directory"));
 }
 
 /* ---- names of tables ---------------------------------------------------------------------------------- */

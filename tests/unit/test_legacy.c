@@ -148,7 +148,7 @@ static void test_fix(void **state)
                         "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
                         "route 941 10.0.0.0/8 dev ib1 proto boot scope link\n");
     IbhScript script = {.kind = IBH_SCRIPT_SHELL, .path = g_strdup("/etc/it's"), .text = g_strdup("")};
-    g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it");
+    g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
 
     (void)state;
     assert_string_equal(fix,

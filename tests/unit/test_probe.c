@@ -1,5 +1,6 @@
 #include "case_text.h"
 #include "probe.h"
+#include "speaks.h"
 #include "report.h"
 
 #include <setjmp.h>
@@ -413,6 +414,7 @@ static char *verdict(World *world)
     GString *text = g_string_new(NULL);
 
     ibh_probe_judge(world->probe);
+    assert_findings_speak(world->probe->findings);
     for (guint i = 0; i < world->probe->findings->len; i++) {
         const IbhFinding *finding = g_ptr_array_index(world->probe->findings, i);
 

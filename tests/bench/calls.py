@@ -1,0 +1,130 @@
+"""
+What a program asked of the system, out of: strace -f -yy -e read=all -e write=all -o FILE PROGRAM
+
+calls.py requests FILE: what it sent to rtnetlink, as replay takes it
+"""
+
+import re
+import sys
+
+CALL = re.compile(r"^(?:\d+ +)?(\w+)\((.*)$")
+RESULT = re.compile(r"= (-?\d+)[^=]*$")
+PATH_CALLS = {"open", "openat", "stat", "lstat", "newfstatat", "fstatat64", "access", "faccessat2", "statx", "mkdir",
+              "readlink", "unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdirat"}
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+
+
+class Call:
+    def __init__(self, name, text):
+        self.name, self.text, self.data = name, text, bytearray()
+        result = RESULT.search(text)
+        self.result = int(result.group(1)) if result else -1
+
+    def on(self, kind):  # whether its first argument is a descriptor of that kind
+        return re.match(r"\d+<" + kind, self.text) is not None
+
+
+def read(path):
+    calls = []
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            dump = line.startswith(" | ")
+            if dump and calls:
+                # " | 00000  14 00 00 00 …  text |": sixteen bytes, a blank more in the middle
+                calls[-1].data += bytes.fromhex(line[10:59].replace(" ", ""))
+            elif not dump and (match := CALL.match(line)):
+                calls.append(Call(*match.groups()))
+    return calls
+
+
+def messages(data):
+    """The netlink messages in what was sent or received at once."""
+    at = 0
+    while at + 16 <= len(data):
+        length = int.from_bytes(data[at:at + 4], "little")
+        if length < 16:
+            break
+        yield bytes(data[at:at + length])
+        at += (length + 3) & ~3
+
+
+def is_netlink(call):
+    return call.on("NETLINK") or "sa_family=AF_NETLINK" in call.text
+
+
+def sends(calls):
+    return [c for c in calls if c.name in ("sendto", "sendmsg", "write") and is_netlink(c) and c.result > 0]
+
+
+def receives(calls):
+    return [c for c in calls if c.name in ("recvfrom", "recvmsg", "read") and is_netlink(c) and c.result > 0
+            and "MSG_PEEK" not in c.text]
+
+
+def counts(calls):
+    sent, received = sends(calls), receives(calls)
+    trips, waiting = 0, False
+    for call in calls:
+        if call in sent:
+            waiting = True
+        elif call in received and waiting:
+            trips, waiting = trips + 1, False
+    return {
+        "system-calls": len(calls),
+        "requests": sum(1 for c in sent for _ in messages(c.data)),
+        "bytes-sent": sum(c.result for c in sent),
+        "round-trips": trips,
+        "answers": sum(1 for c in received for _ in messages(c.data)),
+        "bytes-received": sum(c.result for c in received),
+    }
+
+
+def kind(message):
+    return int.from_bytes(message[4:6], "little")
+
+
+def is_dump(message):
+    return int.from_bytes(message[6:8], "little") & 0x300 == 0x300 and kind(message) & 3 == 2
+
+
+def requests(calls):
+    """What was sent; and of a dump, whether the answer was read to its end."""
+    sent, received = sends(calls), receives(calls)
+    for call, after in zip(sent, [*sent[1:], None]):
+        until = calls.index(after) if after else len(calls)
+        answer = [kind(m) for c in calls[calls.index(call):until] if c in received for m in messages(c.data)]
+        for message in messages(call.data):
+            abandoned = is_dump(message) and not {NLMSG_DONE, NLMSG_ERROR} & set(answer)
+            yield message.hex() + (" abandoned" if abandoned else "")
+
+
+def processes(calls):
+    return sum(1 for c in calls if c.name in ("fork", "vfork", "clone", "clone3") and "CLONE_THREAD" not in c.text)
+
+
+TO_A_BUS = re.compile(r'sun_path=@?"[^"]*bus|^\d+<UNIX[-\w]*:\[[^]]*bus')
+
+
+def bus_calls(calls):
+    return sum(1 for c in calls if c.name in ("connect", "sendto", "sendmsg", "write") and TO_A_BUS.search(c.text))
+
+
+def files(calls):
+    """The files under /etc and /run that were opened or looked at, or at least wanted."""
+    found = []
+    for call in calls:
+        if call.name not in PATH_CALLS:
+            continue
+        match = re.search(r'(?:\d+<([^>]*)>, )?"([^"]+)"', call.text)
+        if not match:
+            continue
+        path = match.group(2)
+        if not path.startswith("/"):
+            path = (match.group(1) or "") + "/" + path
+        if re.match(r"/(etc|run|var/run)(/|$)", path) and path not in found:
+            found.append(path)
+    return found
+
+
+if __name__ == "__main__":
+    print(*requests(read(sys.argv[2])), sep="\n")

@@ -1,0 +1,232 @@
+"""
+report.py RESULTS PROGRAMS.strace NOTHING.strace JSON SVG COMMIT: what bench/run measured, as a table to paste, as JSON and as
+a picture. RESULTS has a file of hyperfine's per race, competitor and round, and one per number that is no time.
+"""
+
+import datetime
+import fnmatch
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+
+import calls
+import plot
+
+RAILS = [1, 8, 64, 256]
+ROUTES = [0, 1000, 10000, 100000]
+
+# Files under /etc and /run that a hook may ask for, and why. Any other is a figure missed.
+FILES = {
+    "/etc/ld.so.preload": "the loader",
+    "/etc/ld.so.cache": "the loader: where the libraries are",
+    "/etc/libnl/classid": "libnl, when it is loaded",
+    "/etc/ib-hook": "whose it is: what is not root's is refused",
+    "/etc/ib-hook/ib-hook.conf": "the configuration",
+    "/etc/ib-hook/conf.d": "the configuration",
+    "/run/ib-hook": "whose it is",
+    "/run/ib-hook/*.lock": "one at a time per network namespace",
+    "/run/ib-hook/*.state": "holds; sysctls as they were",
+    "/run/ib-hook/*.new": "the state, written atomically",
+}
+
+
+def elapsed(result):
+    return statistics.median(result["times"][1:])
+
+
+def cpu(result):
+    """hyperfine has no more than the mean of it."""
+    return result["user"] + result["system"]
+
+
+class Results:
+    def __init__(self, directory, of):
+        self.times, self.numbers = {}, {}
+        for path in pathlib.Path(directory).iterdir():
+            if re.search(r" \d+$", path.name):
+                race, label, number = path.name.split()
+                result = json.loads(path.read_text())["results"][0]
+                self.times.setdefault((race, label), {})[int(number)] = of(result)
+            else:
+                self.numbers[path.name] = int(path.read_text())
+
+    def rounds(self, race, label):
+        """Seconds of one run, a median per round."""
+        found = self.times[race, label]
+        return Values(found[number] for number in sorted(found))
+
+
+class Values(list):
+    """One value per round; arithmetic goes round by round."""
+
+    def __add__(self, other):
+        return Values(a + b for a, b in zip(self, other, strict=True))
+
+    def __sub__(self, other):
+        return Values(a - b for a, b in zip(self, other, strict=True))
+
+    def __truediv__(self, other):
+        if isinstance(other, (int, float)):
+            return Values(a / other for a in self)
+        return Values(a / b for a, b in zip(self, other, strict=True))
+
+    def summary(self):
+        low, median, high = statistics.quantiles(self, n=4) if len(self) > 1 else [self[0]] * 3
+        return {"median": median, "low": low, "high": high}
+
+
+def verdict(target, spread):
+    """Where the quartiles are on both sides of the target, one run says nothing."""
+    if target is None:
+        return ""
+    return "met" if spread["high"] <= target else "missed" if spread["low"] > target else "unclear"
+
+
+def row(figure, target, values, unit="", timed=True):
+    """One line of the table; no target: for comparison only."""
+    spread = (values if isinstance(values, Values) else Values([values])).summary()
+    return {"figure": figure, "target": target, "unit": unit, "timed": timed, **spread, "verdict": verdict(target, spread)}
+
+
+def time_rows(r):
+    one, same = r.rounds("one-rail", "hook"), r.rounds("one-rail", "hook-routes")
+    script, batch, sysctl = (r.rounds("one-rail", label) for label in ("script", "batch", "sysctl"))
+    yield row("one event that programs one rail, against the documents' script for that NIC", 0.20, one / script)
+    yield row("the same against one `ip -batch` with exactly the same operations", 1.0, same / batch)
+    yield row("the same with the NIC's sysctls, against `ip -batch` and `sysctl -p`", None, one / (batch + sysctl))
+    for nics, target in ((2, 0.15), (8, 0.05)):
+        race = f"converged{nics}"
+        script, hook, events = (r.rounds(race, label) for label in ("script", "hook", "events"))
+        yield row(f"{nics} NICs converged, against the documents' script for each", target, hook / script)
+        yield row(f"{nics} NICs, an event for each, against the documents' script for each", None, events / script)
+    yield row("event with nothing to do, against `ip rule show`", 1.0, r.rounds("nothing", "hook") / r.rounds("nothing", "rules"))
+    version = r.rounds("none", "version")
+    yield row("hook in a namespace without candidates, against `ip -V`", 0.8, r.rounds("none", "hook") / version)
+    yield row("event that is not wanted, against `ip -V`", None, r.rounds("none", "unwanted") / version)
+
+
+def counted_rows(programs, nothing):
+    both = programs + nothing
+    yield row("processes forked", 0, calls.processes(both))
+    yield row("messages to D-Bus", 0, calls.bus_calls(both))
+    files = calls.files(both)
+    unjustified = [path for path in files if not any(fnmatch.fnmatch(path, pattern) for pattern in FILES)]
+    yield row("files under /etc and /run that an event asks for", None, len(files))
+    yield row("of these, without a reason" + "".join(f", {path}" for path in unjustified), 0, len(unjustified))
+    yield row("netlink round trips, 2 rails, nothing to do", 6, calls.counts(nothing)["round-trips"])
+    yield row("netlink round trips, 2 rails, one is programmed", 6, calls.counts(programs)["round-trips"])
+
+
+def crowd_rows(r):
+    plain, kernel = r.rounds("crowd", "plain"), r.rounds("crowd", "plain-kernel")
+    for name, what in (("routes100000", "100,000 unrelated routes in main"), ("rules5000", "5,000 foreign rules"),
+                       ("links2000", "2,000 other links with 10,000 addresses")):
+        more = (r.rounds("crowd", name + "-kernel") - kernel) / plain
+        whole = r.rounds("crowd", name) / plain
+        yield row(f"the same event with {what}, without the kernel's own work", 1.05, whole - more)
+        yield row("the kernel's own work for it: the same requests, sent by a program that only sends", None, more)
+        own = r.numbers[f"instructions {name}"] / r.numbers["instructions plain"]
+        yield row("ib-hook's own instructions for it", None, own, timed=False)
+
+
+def scale_rows(r):
+    cost = {n: r.rounds("scale", f"routes{n}") for n in RAILS}
+    batch = {n: r.rounds("scale", f"batch{n}") for n in RAILS}
+    for n in RAILS:
+        rails = "1 rail" if n == 1 else f"{n} rails"
+        yield row(f"{rails} from nothing, against `ip -batch` of the same operations", 1.2, cost[n] / batch[n])
+    whole, rival = r.rounds("scale", "hook256"), batch[256] + r.rounds("scale", "sysctl256")
+    yield row("256 rails with their sysctls, against `ip -batch` and `sysctl -p`", None, whole / rival)
+    for what, seconds, target in (("ib-hook", cost, 1.2), ("`ip -batch`", batch, None)):
+        per_rail = (seconds[256] - seconds[64]) / 192 / ((seconds[64] - seconds[8]) / 56)
+        yield row(f"linear: a rail's cost from 64 to 256, against from 8 to 64: {what}", target, per_rail)
+    at_once = r.rounds("together", "each") / r.rounds("together", "one")
+    yield row("64 hooks at once for 64 rails, against one run for all", 2, at_once)
+
+
+def rows(r, cpu_r, programs, nothing):
+    """CPU time beside what has elapsed: on a busy machine it says more."""
+    for part in (time_rows, crowd_rows, scale_rows):
+        for line, of_cpu in zip(part(r), part(cpu_r), strict=True):
+            yield line | ({"cpu": of_cpu["median"]} if line["timed"] else {})
+    yield from counted_rows(programs, nothing)
+    yield from number_rows(r)
+
+
+def number_rows(r):
+    for host, what, target in (("two", "2 rails", 4), ("all256", "256 rails", None),
+                               ("routes100000", "100,000 routes", None)):
+        yield row(f"peak resident memory of a hook, {what}", target, r.numbers[f"memory {host}"] / 1024, " MiB")
+    yield row("--watch: CPU when idle", 0, r.numbers["watch idle"] / 1e9, " s")
+    seconds = r.numbers["watch microseconds"] / 1e6
+    share = r.numbers["watch storm"] / 1e9 / seconds
+    rate = 50000 / seconds
+    yield row("--watch: of a core, per 10,000 unrelated route changes/s", 5, 100 * share * 10000 / rate, " %")
+    yield row("unrelated route changes/s meanwhile", None, rate)
+
+
+def number(value):
+    return f"{value:.0f}" if value == int(value) else f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def table(report):
+    yield f"Measured {report['date']} at {report['commit']}: {report['machine']}, load {report['load']:.1f}."
+    yield f"Medians (quartiles) of {report['rounds']} rounds. Targets that the quartiles are on both sides of: unclear."
+    yield ""
+    yield "| figure | target | measured | CPU time | |"
+    yield "| --- | --- | --- | --- | --- |"
+    for line in report["rows"]:
+        unit = line["unit"]
+        spread = f" ({number(line['low'])}–{number(line['high'])})" if line["low"] != line["high"] else ""
+        target = "" if line["target"] is None else ("" if line["target"] == 0 else "≤ ") + f"{line['target']:g}{unit}"
+        met = "**missed**" if line["verdict"] == "missed" else line["verdict"]
+        of_cpu = number(line["cpu"]) if "cpu" in line else ""
+        yield f"| {line['figure']} | {target} | {number(line['median'])}{spread}{unit} | {of_cpu} | {met} |"
+
+
+def version(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def series(r):
+    """For the picture: what a run costs in units of what the first point costs."""
+    unit = statistics.median(r.rounds("scale", "batch1"))
+    first = statistics.median(r.rounds("crowd", "plain"))
+
+    def routes(label):
+        return [[n, statistics.median(r.rounds("crowd", (f"routes{n}" if n else "plain") + label)) / first] for n in ROUTES]
+
+    return {
+        "rails": {label: [[n, statistics.median(r.rounds("scale", f"{key}{n}")) / unit] for n in RAILS]
+                  for label, key in (("ib-hook", "routes"), ("ip -batch", "batch"))},
+        "routes": {"ib-hook": routes(""), "the kernel alone": routes("-kernel"), "ip -batch": routes("-batch")},
+    }
+
+
+def main():
+    results, programs, nothing, json_path, svg_path, commit = sys.argv[1:]
+    r = Results(results, elapsed)
+    traces = calls.read(programs), calls.read(nothing)
+    report = {
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "commit": commit or "no commit",
+        "machine": ", ".join([f"Linux {platform.release()}", f"{os.cpu_count()} cores", version("ip", "-V").split(", ")[1],
+                              version("hyperfine", "--version")]),
+        "load": os.getloadavg()[1],
+        "rounds": len(r.rounds("one-rail", "hook")),
+        "rows": list(rows(r, Results(results, cpu), *traces)),
+        "files": calls.files(traces[0] + traces[1]),
+        "series": series(r),
+    }
+    pathlib.Path(json_path).write_text(json.dumps(report, indent=1) + "\n")
+    pathlib.Path(svg_path).write_text(plot.picture(report))
+    print(*table(report), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

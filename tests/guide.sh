@@ -1,0 +1,16 @@
+# shellcheck shell=bash disable=SC2016 # Markdown's quotes
+# packaging/doc/troubleshooting.md, as its readers use it: what they see → what to ask → what it may name.
+
+guide=$(dirname "${BASH_SOURCE[0]}")/../packaging/doc/troubleshooting.md
+
+guide_section() { # SYMPTOM: how a heading begins → its section
+    awk -v symptom="$1" '/^##/ { inside = index($0, "# `" symptom) || index($0, "# " symptom) } inside' "$guide"
+}
+
+guide_asks() { # SYMPTOM: its commands, one per line
+    guide_section "$1" | sed -n '/^- Ask/,/^- Named/p' | grep -o '`[^`]*`' | tr -d '`' | grep 'ib-hook' || true
+}
+
+guide_names() { # SYMPTOM: the codes that its commands may find, one per line
+    guide_section "$1" | sed -n '/^- Named/,/^- Do/p' | sed '/^- Do/d' | grep -o '`[^`]*`' | tr -d '`' | sort
+}

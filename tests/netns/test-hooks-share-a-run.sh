@@ -1,0 +1,77 @@
+#!/bin/bash
+# A boot calls many hooks at once. Those that wait for the lock leave it to one of them, if it begins after they came:
+# it sees what they came for. What was taken down on purpose only its own hook knows.
+. "$(dirname "$0")/lib.sh"
+needs flock
+
+HOOKS_AT_ONCE=16
+
+ticket() { # → how many runs have begun, and the last that ended well
+    awk '{ print $2, $3 }' "$lock"
+}
+waiting() { # N: so many hooks have the lock file open
+    [ "$(find /proc/[0-9]*/fd -lname "$lock" 2>/dev/null | wc -l)" -ge "$1" ]
+}
+# shellcheck disable=SC2016 # for the inner shell
+call() { # ENVIRONMENT…: the hook of ifupdown, on B
+    nsenter --net=/run/netns/B unshare --mount sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh /run/sys/B \
+        env -i "$@" "$HOOKS/ifupdown" </dev/null 9>&- &
+    hooks+=($!)
+}
+all_ended() {
+    local pid
+    for pid in "${hooks[@]}"; do wait "$pid"; done
+    hooks=()
+}
+
+hooks=()
+make_hosts 2
+hook B --apply --quiet
+lock=$(find /run/ib-hook -name '*.lock')
+ip -n B rule delete from 172.16.34.2
+exec 9<>"$lock"
+
+flock 9
+for ((i = 0; i < HOOKS_AT_ONCE; i++)); do call IFACE=ib1 MODE=start; done
+wait_until 20 waiting $((HOOKS_AT_ONCE + 1))
+flock -u 9
+all_ended
+read -r begun ended < <(ticket)
+expect_equal "all runs ended well" "$begun" "$ended"
+expect_at_least "of $HOOKS_AT_ONCE that waited one or two have done it for all" "$begun" 2
+printf '%-10d %20d %20d\n' 1 1 1 >"$lock"
+expect_hook 0 B --check
+
+# Numbers as a run that is under way leaves them: it began before the hook came, and may have looked before.
+flock 9
+printf '%-10d %20d %20d\n' 1 5 4 >"$lock"
+call IFACE=ib1 MODE=start
+wait_until 20 waiting 2
+ip -n B rule delete from 172.16.34.2
+printf '%-10d %20d %20d\n' 1 5 5 >"$lock"
+flock -u 9
+all_ended
+expect_equal "one that was under way does not count" "6 6" "$(ticket)"
+expect_hook 0 B --check
+
+# It began after, but never ended: killed, or refused.
+flock 9
+call IFACE=ib1 MODE=start
+wait_until 20 waiting 2
+ip -n B rule delete from 172.16.34.2
+printf '%-10d %20d %20d\n' 1 7 6 >"$lock"
+flock -u 9
+all_ended
+expect_equal "nor does one that did not end well" "8 8" "$(ticket)"
+expect_hook 0 B --check
+
+flock 9
+call IFACE=ib1 MODE=stop
+wait_until 20 waiting 2
+ip -n B link set ib1 down
+ip -n B address flush dev ib1
+printf '%-10d %20d %20d\n' 1 9 9 >"$lock"
+flock -u 9
+all_ended
+expect_equal "whoever knows what was taken down looks itself" "10 10" "$(ticket)"
+expect_equal "and its rule is gone" "" "$(our_rules B | grep 172.16.34.2 || true)"

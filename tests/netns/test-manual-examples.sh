@@ -1,0 +1,91 @@
+#!/bin/bash
+# The examples of ib-hook(8) and ib-hook.conf(5), run in the order in which they stand there: each command's output has to
+# be what the page shows. There, "..." is anything, lines are broken to fit, and round trips are other numbers.
+. "$(dirname "$0")/lib.sh"
+
+# shellcheck disable=SC2016 # for what is written
+# A command of an example on a host: with its ib-hook, and what leads to other hosts.
+wrappers() { # HOST ARGUMENT…: for its ib-hook, unless it is to look at another tree
+    local bin=$work/bin.$1
+    mkdir -p "$bin"
+    printf '#!/bin/sh\n[ "${*%%%%--sysfs*}" = "$*" ] || exec "%s" "$@"\nexec "%s" "$@"%s\n' "$IB_HOOK" "$IB_HOOK" \
+        "$(printf ' %s' "${@:2}")" >"$bin/ib-hook"
+    printf '#!/bin/sh\nexec "$@"\n' >"$bin/sudo"
+    printf '#!/bin/bash\n[ "$1" = node16 ] && PATH=%s:$PATH exec nsenter --net=/run/netns/A "${@:2}"\n' "$work/bin.A" >"$bin/ssh"
+    printf '#!/bin/bash\n[ "$1" = -a ] && "${@:2}" 2>&1 | sed "s/^/node34: /"\n' >"$bin/clush"
+    chmod 0755 "$bin"/*
+}
+
+# examples PAGE: "config TEXT", "run HOST COMMAND", "shows TEXT", one per line, from the literal blocks of its section EXAMPLES
+examples() {
+    sed -n '/^.Sh EXAMPLES/,/^.Sh [^E]/p' "$top/packaging/man/$1" | sed -n '/^.Bd/,/^.Ed/p' | sed 's/\\&//g; s/\\e/\\/g; s/\\(dq/"/g' |
+        awk '/^\.Bd/ { runs = 0 }
+            /^\.[A-Z]/ { next }
+            match($0, /^([a-z0-9]*#|\$) /) && $2 !~ /:$/ {
+                runs = 1
+                print "run", (/^node/ ? substr($0, 1, RLENGTH - 2) : "-"), substr($0, RLENGTH + 1)
+                next
+            }
+            { print (runs ? "shows " : "config ") $0 }'
+}
+
+squeeze() { # one line, single blanks, round trips as N.NN
+    tr -s ' \n' ' ' | sed -E 's/^ | $//g; :a; s/(^| )[0-9]+\.[0-9]{2}( |$)/\1N.NN\2/; ta; s/captured [0-9]+ files/captured N files/'
+}
+
+compare() { # COMMAND EXPECTED GOT
+    local pattern
+    pattern=$(squeeze <<<"$2" | sed 's/[][*?\\]/\\&/g; s/\.\.\./*/g')
+    # shellcheck disable=SC2053 # a pattern
+    [[ $(squeeze <<<"$3") == $pattern ]] || fail "$page: $1" "the page has: $(squeeze <<<"$2")
+got:          $(squeeze <<<"$3")"
+    ok "$page: $1"
+}
+
+# story PAGE HOST: all of its examples
+story() {
+    local page=$1 host command="" expected="" got="" n=0 config=""
+    while read -r kind text || [ "$kind" ]; do
+        if [ "$kind" != shows ] && [ -n "$command" ]; then
+            compare "$command" "$expected" "$got"
+            command=""
+        fi
+        case $kind in
+            config) config+=$text$'\n' ;;
+            shows) expected+=$text$'\n' ;;
+            run)
+                [ -z "$config" ] || printf '%s' "$config" >$work/ib-hook.conf
+                config=""
+                read -r host text <<<"$text"
+                [ "$host" != - ] || host=$2
+                [[ $text != *journalctl* ]] || continue # there is no journal here
+                forget A B
+                command=$text expected="" n=$((n + 1))
+                got=$(cd $work && on "$2" env PATH="$work/bin.$host:$PATH" bash -c "$text" 2>&1 </dev/null) || true
+                ;;
+        esac
+    done < <(examples "$page")
+    [ -z "$command" ] || compare "$command" "$expected" "$got"
+    expect_at_least "$page: examples that were run" 5 $n
+}
+
+make_hosts 2
+wrappers A --sysfs /run/sys/A
+wrappers B --sysfs /run/sys/B
+plant mlx5-infiniband $work/node7.host
+wrappers node7 --sysfs $work/node7.host/sys
+echo "1: DOWN" >$work/node7.host/sys/class/infiniband/mlx5_1/ports/1/state
+echo "2: Polling" >$work/node7.host/sys/class/infiniband/mlx5_1/ports/1/phys_state
+story ib-hook.8 B
+
+new_host C
+add_nic C ib0 2 172.16.34.1/16
+add_nic C ib1 3 172.16.34.2/16
+add_nic C ib3 4 172.16.34.4/16
+add_nic C eno1 5 10.1.0.1/24
+add_nic C eno2 6 10.1.0.2/24
+rdma C ib0 ib1 ib3
+wait_until 5 settled C
+: >$work/ib-hook.conf
+wrappers C --sysfs /run/sys/C --config $work/ib-hook.conf
+story ib-hook.conf.5 C

@@ -1,0 +1,167 @@
+#!/bin/bash
+# The guide of packaging/doc: the symptom is made, the program prints what the guide quotes, the guide's command is run, and
+# all that it finds is what the guide says it may be. After what the guide says to do, the symptom is gone.
+. "$(dirname "$0")/lib.sh"
+. "$tests/../guide.sh"
+
+# sees SYMPTOM COMMAND…: COMMAND's output has it
+sees() {
+    local output
+    output=$("${@:2}" 2>&1 || true)
+    expect_contains "\"$1\" is what ${*:2} prints" "$1" "$output"
+    [ -n "$(guide_section "$1")" ] || fail "the guide has a section \"$1\""
+}
+
+# named SYMPTOM HOST CODE…: the guide's first command for it, on HOST; of what it finds all is in the guide, and CODE is found
+named() {
+    local symptom=$1 host=$2 command found code
+    read -r command < <(guide_asks "$symptom")
+    command=${command//\$(cat addresses)/172.16.34.1 172.16.34.2}
+    command=${command#sudo }
+    read -ra words <<<"${command#ib-hook }"
+    expect_hook 1 "$host" "${words[@]}" "${tree[@]}" --json
+    found=$(json '.findings[] | select(.severity != "info") | .code' | sort -u)
+    expect_equal "$command finds nothing for \"$symptom\" that the guide has not" "" "$(comm -23 <(echo "$found") <(guide_names "$symptom"))"
+    for code in "${@:3}"; do expect_contains "$command finds $code, which the guide says" " $code " " ${found//$'\n'/ } "; done
+}
+
+tree=() # where hand-written scripts are looked for, if not in this system
+
+# finds SYMPTOM HOST CODE: info counts, too
+finds() {
+    hook "$2" --check "${tree[@]}" --json >$work/out || true
+    expect_contains "--check names $3 for \"$1\"" "\"$3\"" "$(<$work/out)"
+    expect_contains "so does the guide" " $3 " " $(guide_names "$1" | xargs) "
+}
+
+sysctls() { # HOST KEY=VALUE…: on both NICs
+    local nic pair
+    for nic in ib0 ib1; do
+        for pair in "${@:2}"; do sysctl_set "$1" $nic "${pair%=*}" "${pair#*=}"; done
+    done
+}
+
+ping_from() { # HOST ARGUMENT…
+    on "$1" ping -n -c 2 -i 0.2 -W 1 "${@:2}"
+}
+
+passes() { # HOST ARGUMENT…
+    ping_from "$@" >/dev/null || fail "ping ${*:2} on $1 passes"
+    ok "ping ${*:2} on $1 passes"
+}
+
+make_hosts 2
+for nic in ib0 ib1; do echo 100 | on A tee /proc/sys/net/ipv4/neigh/$nic/retrans_time_ms >/dev/null; done # ARP gives up soon
+
+# Plain Linux: ping is fine, and one NIC idle.
+sees "received, 0% packet loss" ping_from A 172.16.34.2
+named "received, 0% packet loss" A peer-flux routed-other-nic
+for host in A B; do expect_hook 0 $host --apply; done
+forget A B
+expect_hook 0 A --probe 172.16.34.1 172.16.34.2
+for host in A B; do
+    expect_hook 0 $host --undo
+    rm -rf /run/ib-hook # the holds
+done
+
+# A strict rp_filter on the server, whose NICs do not answer for each other.
+sysctls B rp_filter=1 arp_ignore=1
+forget A B
+sees "Destination Host Unreachable" on A ping -n -c 1 -W 3 172.16.34.2
+named "Destination Host Unreachable" B rule-missing route-missing effective-sysctl
+named "cma event RDMA_CM_EVENT_REJECTED, error 8" B rule-missing
+named "mount.nfs: Connection timed out" B rule-missing
+expect_hook 0 B --apply
+passes A 172.16.34.2
+ip -n B link set ib1 down
+forget A
+sees "Destination Host Unreachable" on A ping -n -c 1 -W 3 172.16.34.2
+named "Destination Host Unreachable" B carrier-down
+named "cma event RDMA_CM_EVENT_UNREACHABLE, error -110" A peer-down
+named "Transport retry count exceeded" A peer-down
+ip -n B link set ib1 up
+wait_until 5 settled B
+expect_hook 0 B --apply
+
+# A strict rp_filter on the client.
+sysctls A rp_filter=1
+forget A B
+sees "100% packet loss" ping_from A -I ib1 172.16.34.1
+named "100% packet loss" A reply-dropped routed-other-nic
+expect_hook 0 A --apply
+forget A B
+passes A -I ib1 172.16.34.1
+
+# The documents' script, run twice, with the slip that one of them has.
+ln -s /run/sys/A $work/sys
+tree=(--sysfs "$work/sys")
+script=$work/etc/network/if-up.d/route-ib
+mkdir -p "${script%/*}"
+cat >$script <<'END'
+#!/bin/bash
+ip route del 172.16.0.0/16 dev ib0
+ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.16.1 table 941
+ip rule add from 172.16.16.1 tible 941
+ip rule add from 172.16.16.1 table 941
+ip route del 172.16.0.0/16 dev ib1
+END
+chmod 0755 $script
+said=$(on A bash $script 2>&1 || true)$(on A bash $script 2>&1 || true)
+for text in 'Error: argument "tible" is wrong' "RTNETLINK answers: No such process" "RTNETLINK answers: File exists"; do
+    expect_contains "the script prints what the guide quotes" "$text" "$said"
+    expect_contains "the guide quotes it" "\`$text\`" "$(guide_section "RTNETLINK answers: No such process")"
+done
+named "RTNETLINK answers: No such process" A legacy-script foreign-table
+sees "ping: connect: Network is unreachable" ping_from A 172.16.34.1
+named "ping: connect: Network is unreachable" A legacy-script route-missing
+fixes() { # CODE: pasted, where the tree is the root
+    on A sh -c "$(json "[.findings[] | select(.code == \"$1\") | .fix][]" |
+        sed "s, /etc/, $work/etc/,g; s,ib-hook --apply,$IB_HOOK --sysfs $work/sys --apply,")" >$work/said
+}
+expect_hook 1 A --check "${tree[@]}" --json
+fixes legacy-script
+expect_hook 1 A --check "${tree[@]}" --json
+fixes route-missing
+expect_hook 0 A --check "${tree[@]}"
+passes A 172.16.34.1
+tree=()
+
+# Rails of different MTU: what is too long for one arrives by the other.
+mkdir -p /run/sys/A/class/net/ib{0,1}
+for nic in 0 1; do echo $((1500 + 7500 * nic)) >/run/sys/A/class/net/ib$nic/mtu; done
+ip -n A link set ib1 mtu 9000
+sees "message too long, mtu=" on A ping -n -c 1 -W 1 -M "do" -s 8000 172.16.34.1
+named "message too long, mtu=" A mode-mtu
+ip -n A link set ib1 mtu 1500
+rm -r /run/sys/A/class/net
+
+# What RDMA ports, modules and limits say: no program is here that would print the symptom, but its cause can be made.
+host=$work/host
+mkdir -p $host/sys/module/ib_core $host/sys/module/rdma_ucm $host/proc/self
+cp -r /run/sys/A/class $host/sys
+tree=(--sysfs "$host/sys")
+port=$host/sys/class/infiniband/mlx5_1/ports/1
+echo InfiniBand >$port/link_layer
+echo 0x0 >$port/sm_lid
+echo "2: INIT" >$port/state
+echo "Max locked memory         8388608              8388608              bytes" >$host/proc/self/limits
+named "Physical state: Polling" A sm-missing
+finds "Failed to get IB devices list" A module-missing
+finds "Please set max locked memory" A memlock-low
+echo "1: DOWN" >$port/state
+echo "2: Polling" >$port/phys_state
+named "Physical state: Polling" A port-not-active
+tree=()
+
+# Held; a host whose local table comes late.
+expect_hook 0 A --undo
+named "It was right, and is not any more" A held
+expect_hook 0 A --apply
+ip -n A rule add priority 32000 from all lookup local
+ip -n A rule del priority 0
+if on A ping -n -c 1 -W 1 172.16.16.2 >/dev/null; then
+    fail "a host whose local table comes late cannot ping itself"
+fi
+named "A host cannot ping its own other address" A local-rule-late
+ip -n A rule add priority 0 from all lookup local
+passes A 172.16.16.2

@@ -1,0 +1,47 @@
+#include "speaks.h"
+
+#include "check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+/* What follows one of these is why it matters. */
+static gboolean has_consequence(const char *message)
+{
+    static const char *const leads[] = {": ", ", so ", ", which ", ", and ", "; "};
+
+    for (guint i = 0; i < G_N_ELEMENTS(leads); i++) {
+        if (strstr(message, leads[i]))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Host-wide, or of peers: it has no interface, and names what it is about instead. */
+static gboolean has_place(const IbhFinding *finding)
+{
+    static const char *const elsewhere[] = {
+        "module-missing",        "memlock-low",     "peer-down",          "no-source",  "separate-wires",
+        "neighbour-table-small", "port-not-active", "roce-version-mixed", "sm-missing", NULL};
+
+    /* What main=spread has, and what is left of a NIC that is gone, names its table. */
+    return finding->iface[0] || g_strv_contains(elsewhere, finding->code) || strstr(finding->message, "table ") ||
+           strstr(finding->message, "lookup ");
+}
+
+void assert_findings_speak(const GPtrArray *findings)
+{
+    for (guint i = 0; i < findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(findings, i);
+        gboolean one_line = !strchr(finding->message, '\n') && finding->fix && !strchr(finding->fix, '\n');
+
+        if (!one_line || !finding->fix[0] || !has_consequence(finding->message) || !has_place(finding))
+            fail_msg("%s says too little: iface \"%s\", message \"%s\", fix \"%s\"", finding->code, finding->iface,
+                     finding->message, finding->fix ? finding->fix : "(none)");
+    }
+}
