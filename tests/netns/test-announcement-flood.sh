@@ -15,6 +15,8 @@ journal_start
 watch_start B
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 wait_until 10 calm
+woken() { sed -n 's/^voluntary_ctxt_switches:[[:blank:]]*//p' "/proc/$watch/status"; }
+before_flood=$(woken)
 
 nsenter --net=/run/netns/C "$ANNOUNCER" ib0 172.16.34.1 172.16.34.2 172.16.16.1 172.16.16.2 >$work/announcer &
 flood=$!
@@ -22,8 +24,13 @@ wait_until 5 grep -q ready $work/announcer
 flooded() { [ "$(ip -n B neigh show | wc -l)" -ge 200 ]; }
 wait_until 10 flooded
 ok "B has $(ip -n B neigh show | wc -l) neighbours"
-wait_until 10 calm
-ok "--watch sleeps"
+changed() { [ "$(wc -l <$work/neighbours)" -ge 50 ]; }
+nsenter --net=/run/netns/B ip monitor neigh >$work/neighbours &
+monitor=$!
+wait_until 20 changed
+kill $monitor
+wait $monitor 2>/dev/null || true
+expect_equal "--watch slept through $(wc -l <$work/neighbours) changes of neighbours" "$before_flood" "$(woken)"
 
 # in_time SECONDS STATUS ARGUMENT…: on B
 in_time() {

@@ -61,19 +61,19 @@ for file in $main /etc/ib-hook/conf.d/50.conf; do
     attack "$file is a link to a device" "$file: refused: it is a device, pipe or socket" "ln -sf /dev/zero $file"
     attack "$file is a directory" "$file: refused: it is a directory" "rm -f $file; mkdir $file"
     attack "$file is huge" "$file: refused: it is larger than 1048576 bytes" "truncate -s 64G $file; chmod 0644 $file"
-    attack "$file is a link to itself" "$file: Too many levels of symbolic links" "ln -sf ${file##*/} $file"
+    attack "$file is a link to itself" "Too many levels of symbolic links" "ln -sf ${file##*/} $file"
     attack "$file has bytes that are no text" "$file:1:" "head -c 4096 /dev/urandom >$file; chmod 0644 $file; printf '\1\2\n' | cat - $file >$work/x; cp $work/x $file"
     attack "$file has escape sequences" "$file:1:" "printf '\e[2J=%%n\n' >$file; chmod 0644 $file"
     expect_lacks "and none of them gets out" $'\e' "$(cat $work/err $work/out)$(journal 1)"
 done
-attack "a dangling link is somebody's wish" "/etc/ib-hook/conf.d/x.conf: No such file" "ln -s /nowhere /etc/ib-hook/conf.d/x.conf"
+attack "a dangling link is somebody's wish" "No such file" "ln -s /nowhere /etc/ib-hook/conf.d/x.conf"
 attack "a name with an escape sequence and a newline" 'conf.d/\033[2J\n.conf: refused' "cp $evil/ib-hook.conf \$'/etc/ib-hook/conf.d/\e[2J\n.conf'; chown 65534 /etc/ib-hook/conf.d/*"
 for directory in /etc/ib-hook /etc/ib-hook/conf.d; do
     attack "$directory is somebody's" "$directory: refused: it belongs to user 65534" "chown 65534 $directory"
     attack "$directory may be written by its group" "$directory: refused: it can be written by others" "chmod 0775 $directory"
     attack "$directory is a link to somebody's" "$directory: refused: it belongs to user 65534" "rm -r $directory; ln -s $evil $directory"
-    attack "$directory is a file" "$directory: Not a directory" "rm -r $directory; touch $directory"
-    attack "$directory is a pipe" "$directory: Not a directory" "rm -r $directory; mkfifo $directory"
+    attack "$directory is a file" "Not a directory" "rm -r $directory; touch $directory"
+    attack "$directory is a pipe" "Not a directory" "rm -r $directory; mkfifo $directory"
 done
 if setfacl -m u:65534:r $work/good.conf 2>/dev/null; then # its file system has such
     attack "an ACL lets somebody write" "$main: refused: it can be written by others" "setfacl -m u:65534:rw $main"
