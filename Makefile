@@ -188,7 +188,7 @@ check-managers:
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
     tests/managers/boot tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
