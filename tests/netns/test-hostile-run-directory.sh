@@ -136,6 +136,26 @@ ok "who has the lock is unknown"
 exec 9>&-
 unharmed "a lock file with an escape sequence"
 
+# Somebody removes the lock that one has and another waits for: the latter does not begin beside a third.
+begin true
+hook B --undo >/dev/null
+exec 9<>"$KEY.lock"
+flock 9
+nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>&1 9>&- &
+waits=$!
+has_open() { readlink /proc/$waits/fd/* 2>/dev/null | grep -c "^$KEY.lock$1\$" >/dev/null; }
+wait_until 5 has_open ""
+rm "$KEY.lock"
+exec 8<>"$KEY.lock"
+flock 8
+exec 9>&-
+wait_until 5 has_open ""
+expect_nothing_of_ours B
+exec 8>&-
+wait $waits || fail "it goes on in the end" "$(<$work/out)"
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+unharmed "a lock that is removed"
+
 # Files that change between one look and the next: only what was opened is judged, written, renamed.
 begin "mkdir -m 0755 /run/test/ours"
 (
