@@ -34,7 +34,7 @@ PURE := $(addprefix core/,model operation config rt_tables state rails want emit
                          json report report_text report_json report_log report_prometheus render render_iproute2 render_files render_native \
                          render_networkd render_networkmanager render_scripts)
 EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run run_change run_look confirm \
-                           journal hook events notify watch host manager)
+                           journal start hook events notify watch host manager)
 COMMAND := core/main
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
@@ -207,7 +207,7 @@ check-platforms:
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.c tests/lab/ipoib/*.c)
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 

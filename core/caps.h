@@ -6,5 +6,9 @@
 #include <glib.h>
 
 gboolean ibh_caps_have(int capability); /* CAP_NET_ADMIN, … */
-/* Keeps CAP_NET_ADMIN and CAP_NET_RAW of what this process has, and lets it gain nothing. */
-void ibh_caps_drop(void);
+/* What is kept of what this process has; it can gain nothing. */
+typedef enum {
+    IBH_CAPS_NET,   /* CAP_NET_ADMIN, CAP_NET_RAW */
+    IBH_CAPS_FILES, /* to read a copy of /sys, or write one, in anybody's directory */
+} IbhCaps;
+void ibh_caps_keep(IbhCaps caps);

@@ -101,8 +101,13 @@ void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const 
 
 void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
 {
-    IbhOp *op = ibh_emit(plan, IBH_OP_SYSCTL_SET, nic, why);
+    IbhOp *op;
 
+    if (!ibh_has_sysctls(nic->link->name)) {
+        g_free(why);
+        return;
+    }
+    op = ibh_emit(plan, IBH_OP_SYSCTL_SET, nic, why);
     op->key = key;
     op->from = from;
     op->to = to;

@@ -131,6 +131,15 @@ static void read_port(IbhTree *tree, const char *device, int number, IbhFabric *
     g_array_append_val(fabric->ports, port);
 }
 
+/* "01" and "1:" would be read as "1". */
+static gboolean is_number(const char *name, int number)
+{
+    char text[16];
+
+    g_snprintf(text, sizeof text, "%d", number);
+    return g_str_equal(name, text);
+}
+
 static void read_ports(IbhTree *tree, IbhFabric *fabric)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
@@ -140,9 +149,10 @@ static void read_ports(IbhTree *tree, IbhFabric *fabric)
         g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
 
         for (guint j = 0; j < ports->len && strlen(device) < sizeof(((IbhPort *)NULL)->device); j++) {
-            int number = number_of(g_ptr_array_index(ports, j));
+            const char *name = g_ptr_array_index(ports, j);
+            int number = number_of(name);
 
-            if (number != IBH_UNKNOWN)
+            if (number != IBH_UNKNOWN && is_number(name, number))
                 read_port(tree, device, number, fabric);
         }
     }

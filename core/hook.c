@@ -2,8 +2,8 @@
 
 #include "journal.h"
 #include "run.h"
+#include "start.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,17 +11,6 @@
 #include <unistd.h>
 
 #define SECONDS 10
-
-void ibh_open_standard_descriptors(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
 
 /* In a signal handler: no memory, no locks. */
 static void say_last_words(const char *words)
@@ -31,7 +20,7 @@ static void say_last_words(const char *words)
 
     if (fd < 0 ||
         sendto(fd, words, strlen(words), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) < 0)
-        (void)!write(STDERR_FILENO, words, strlen(words));
+        ibh_log_last(words);
 }
 
 /* What is half done then, the next run completes. */
@@ -47,10 +36,13 @@ static void on_signal(int number)
 /* ifupdown marks an interface as failed, and leaves out what comes after, if a hook does not exit with 0. */
 static void never_fail(void)
 {
-    static const int numbers[] = {SIGALRM, SIGABRT, SIGTRAP, SIGSEGV, SIGBUS};
-    struct sigaction action = {.sa_handler = on_signal};
+    static const int numbers[] = {SIGALRM, SIGABRT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU};
+    static char room[32 * 1024]; /* where the stack itself is at its end */
+    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     sigset_t set;
 
+    (void)sigaltstack(&stack, NULL);
     sigemptyset(&set);
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
         sigaction(numbers[i], &action, NULL);
@@ -68,7 +60,7 @@ int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs)
 
     if (!trigger->wanted)
         return 0;
-    ibh_open_standard_descriptors();
+    ibh_start(0, NULL, environ);
     never_fail();
     out = g_string_new(NULL);
     warnings = g_string_new(NULL);

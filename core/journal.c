@@ -1,7 +1,10 @@
 #include "journal.h"
 
+#include "report.h"
+
 #include <glib.h>
-#include <stdio.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -40,6 +43,24 @@ static gboolean to_syslog(int fd, int priority, const char *message)
     return send_to(fd, "/dev/log", text, strlen(text));
 }
 
+void ibh_log_last(const char *text)
+{
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
+        (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* there is room for so much */
+}
+
+static void log_line(int fd, int priority, const char *line)
+{
+    g_autofree char *clean = ibh_report_clean(line), *last = NULL;
+
+    if (to_journal(fd, priority, clean) || to_syslog(fd, priority, clean))
+        return;
+    last = g_strdup_printf("ib-hook: %s\n", clean);
+    ibh_log_last(last);
+}
+
 void ibh_log_lines(int priority, const char *lines)
 {
     g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
@@ -49,8 +70,8 @@ void ibh_log_lines(int priority, const char *lines)
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
     for (char **line = each; *line; line++) {
-        if (**line && !to_journal(fd, priority, *line) && !to_syslog(fd, priority, *line))
-            fprintf(stderr, "ib-hook: %s\n", *line);
+        if (**line)
+            log_line(fd, priority, *line);
     }
     if (fd >= 0)
         close(fd);

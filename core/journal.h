@@ -5,4 +5,6 @@
 
 #include <syslog.h>
 
+/* To standard error, and only if nobody has to wait for it; in a signal handler, too. */
+void ibh_log_last(const char *text);
 void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */

@@ -2,6 +2,7 @@
 #include "hook.h"
 #include "report.h"
 #include "run.h"
+#include "start.h"
 #include "watch.h"
 
 #include <stdio.h>
@@ -48,7 +49,7 @@ int main(int argc, char **argv)
     g_autoptr(GError) error = NULL;
     int status = IBH_EXIT_OK;
 
-    ibh_open_standard_descriptors();
+    ibh_start(argc, argv, environ);
 
     if (!ibh_options_parse(argc, argv, &options, &error))
         status = fail(&options, IBH_EXIT_USAGE, error->message);

@@ -4,7 +4,6 @@
 #include "host.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +39,14 @@ static char *value_of(const char *text, const char *key, const char *stops)
         }
     }
     return NULL;
+}
+
+/* Root's, and only root can write it, or put something in the place of what is in it. */
+static gboolean is_trusted(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* ---- one manager after the other: TRUE where it is this one ---- */
@@ -103,17 +110,18 @@ static gboolean pickle_has(const char *data, gsize size, const char *word)
     return FALSE;
 }
 
-/* ifupdown2 keeps its stanzas where everybody could have put a file, and where they outlive it: its lock is of this
- * boot. */
+/* ifupdown2 keeps its stanzas where everybody could have put a directory, with links to anywhere, and where they
+ * outlive it: its lock is of this boot. */
 static gboolean by_ifupdown2(const char *root, const IbhLink *link, IbhManager *manager)
 {
-    g_autofree char *path = g_strconcat(root, "/var/tmp/network/ifstatenew", NULL);
+    g_autofree char *directory = g_strconcat(root, "/var/tmp/network", NULL);
+    g_autofree char *path = g_strconcat(directory, "/ifstatenew", NULL);
     g_autofree char *lock = g_strconcat(root, "/run/network/ifstatelock", NULL);
     g_autofree char *data = NULL;
     gsize size;
 
-    if (access(lock, F_OK) != 0 || !ibh_file_read_trusted(path, STATE_MAX, &data, &size, NULL) ||
-        !pickle_has(data, size, link->name))
+    if (access(lock, F_OK) != 0 || !is_trusted(directory) ||
+        !ibh_file_read_trusted(path, STATE_MAX, &data, &size, NULL) || !pickle_has(data, size, link->name))
         return FALSE;
     manager->name = "ifupdown2";
     manager->connection = g_strdup(link->name);
@@ -175,21 +183,12 @@ static gboolean manages_candidate(const IbhRails *rails, const IbhSnapshot *snap
     return FALSE;
 }
 
-/* Its code will be ours. Root's, and only root can write it, or put another in its place. */
-static gboolean is_trusted(const char *path)
-{
-    struct stat status;
-
-    return lstat(path, &status) == 0 && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/* libnm and the libraries below it can be told by the environment to write files, to ask others, to load modules: it is
- * taken away from them. Nothing else needs it any more. */
+/* The code of the plugin will be ours. */
 static void *load(const char *name)
 {
     void *plugin = NULL;
 
-    if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so") || clearenv() != 0)
+    if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so"))
         return NULL;
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
     /* It stays loaded: GLib's threads and types would not survive that. */

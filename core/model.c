@@ -181,6 +181,11 @@ gboolean ibh_is_iface_name(const char *name)
            !g_str_equal(name, "..");
 }
 
+gboolean ibh_has_sysctls(const char *name)
+{
+    return !g_str_equal(name, "all") && !g_str_equal(name, "default");
+}
+
 gboolean ibh_address_counts(const IbhAddress *address)
 {
     if (address->local.family == AF_INET)

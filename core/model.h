@@ -70,6 +70,9 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 
 /* What the kernel would take as the name of a netdev. */
 gboolean ibh_is_iface_name(const char *name);
+/* The kernel lets a netdev be renamed to "all" or "default", which in /proc/sys/net are everybody's: such a one has no
+ * settings there. */
+gboolean ibh_has_sysctls(const char *name);
 
 typedef struct {
     int ifindex;

@@ -56,6 +56,8 @@ static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, 
 {
     if (link->type == ARPHRD_LOOPBACK || (link->flags & IFF_LOOPBACK))
         return g_strdup("loopback");
+    if (!ibh_has_sysctls(link->name))
+        return g_strdup_printf("its name: net.ipv4.conf.%s is everybody's; rename it", link->name);
     if (link->master) {
         const IbhLink *master = ibh_snapshot_link(snapshot, link->master);
 

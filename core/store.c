@@ -71,20 +71,17 @@ static int open_directory(void)
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
 {
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
-    gboolean made;
 
     store->lock = -1;
     store->key = cookie ? g_strdup_printf("n%" G_GINT64_MODIFIER "x", cookie) : fallback_key();
     store->directory = open_directory();
-    made = store->directory < 0 && errno == ENOENT && create && mkdir(IBH_RUN_DIR, 0755) == 0;
-    if (made || (create && store->directory < 0 && errno == EEXIST)) /* another one was first */
+    if (create && store->directory < 0 && errno == ENOENT &&
+        (mkdir(IBH_RUN_DIR, 0755) == 0 || errno == EEXIST)) /* another one was first */
         store->directory = open_directory();
     if (store->directory < 0 && (create || errno != ENOENT)) {
         fail("open or make", "", error);
         return NULL;
     }
-    if (made)
-        (void)fchmod(store->directory, 0755); /* whatever the umask: --check of anybody looks for holds here */
     if (create && !is_private(store->directory, error))
         return NULL;
     return g_steal_pointer(&store);
@@ -100,6 +97,14 @@ void ibh_store_close(IbhStore *store)
         close(store->directory);
     g_free(store->key);
     g_free(store);
+}
+
+/* A plain file of ours, under one name: what is written to one that has another name as well changes that one, too. */
+static gboolean is_trusted(int fd, struct stat *ret_info)
+{
+    return fstat(fd, ret_info) == 0 && S_ISREG(ret_info->st_mode) && ret_info->st_nlink <= 1 &&
+           (ret_info->st_uid == 0 || ret_info->st_uid == geteuid()) && !(ret_info->st_mode & (S_IWGRP | S_IWOTH)) &&
+           ret_info->st_size <= STATE_MAX;
 }
 
 /* ---- the lock ---- */
@@ -159,24 +164,60 @@ static void set_busy_error(int fd, int seconds, GError **error)
         seconds, pid);
 }
 
+/* Of a FIFO, a device or somebody else's file nothing is wanted. */
+static int open_lock(IbhStore *store, const char *name, GError **error)
+{
+    int fd = openat(store->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    struct stat info;
+
+    if (fd < 0) {
+        fail("open", name, error);
+        return -1;
+    }
+    if (is_trusted(fd, &info))
+        return fd;
+    close(fd);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
+                "cannot lock " IBH_RUN_DIR "/%s: it is not a plain file of root's alone; remove it", name);
+    return -1;
+}
+
+/* Whoever removes the file while somebody has its lock, or waits for it, leaves the others with a new one. */
+static gboolean is_removed(int fd)
+{
+    struct stat info;
+
+    return fstat(fd, &info) == 0 && info.st_nlink == 0;
+}
+
+static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError **error)
+{
+    do {
+        if (store->lock >= 0)
+            close(store->lock);
+        if ((store->lock = open_lock(store, name, error)) < 0)
+            return FALSE;
+        store->waited = flock(store->lock, LOCK_EX | LOCK_NB) < 0;
+        if (store->waited)
+            store->begun_before = read_ticket(store->lock).begun;
+        if (store->waited && !flock_within(store->lock, seconds)) {
+            if (errno == EWOULDBLOCK || errno == EINTR)
+                set_busy_error(store->lock, seconds, error);
+            else
+                fail("lock", name, error);
+            return FALSE;
+        }
+    } while (is_removed(store->lock));
+    return TRUE;
+}
+
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.lock", store->key);
     Ticket ticket;
 
-    store->lock = openat(store->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (store->lock < 0)
-        return fail("open", name, error);
-    store->waited = flock(store->lock, LOCK_EX | LOCK_NB) < 0;
-    if (store->waited)
-        store->begun_before = read_ticket(store->lock).begun;
-    if (store->waited && !flock_within(store->lock, seconds)) {
-        if (errno == EWOULDBLOCK || errno == EINTR)
-            set_busy_error(store->lock, seconds, error);
-        else
-            fail("lock", name, error);
+    if (!take_lock(store, name, seconds, error))
         return FALSE;
-    }
     ticket = read_ticket(store->lock);
     ticket.pid = (int)getpid();
     write_ticket(store->lock, &ticket);
@@ -206,13 +247,6 @@ void ibh_store_end(IbhStore *store)
 }
 
 /* ---- the state ---- */
-
-static gboolean is_trusted(int fd, struct stat *ret_info)
-{
-    return fstat(fd, ret_info) == 0 && S_ISREG(ret_info->st_mode) &&
-           (ret_info->st_uid == 0 || ret_info->st_uid == geteuid()) && !(ret_info->st_mode & (S_IWGRP | S_IWOTH)) &&
-           ret_info->st_size <= STATE_MAX;
-}
 
 static char *read_whole(int fd, gsize size, gsize *ret_length)
 {
@@ -293,7 +327,7 @@ static gboolean write_file(IbhStore *store, const char *suffix, const char *text
     fd = openat(store->directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return fail("write", beside, error);
-    written = write_whole(fd, text) && fchmod(fd, 0644) == 0;
+    written = write_whole(fd, text);
     if (close(fd) < 0 || !written || renameat(store->directory, beside, store->directory, name) < 0) {
         fail("write", name, error);
         (void)unlinkat(store->directory, beside, 0);

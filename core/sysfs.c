@@ -1,7 +1,6 @@
 #include "sysfs.h"
 
 #include <linux/if_arp.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The default GIDs of the port's own netdev, or of the bond above it, come first; the rest of the table (rxe lists
@@ -63,7 +62,7 @@ static gboolean is_of_port(const Port *port, const char *iface)
     char dev_port[16];
 
     ibh_tree_line(port->tree, dev_port, sizeof dev_port, "sys/class/net/%s/dev_port", iface);
-    return !dev_port[0] || atoi(dev_port) + 1 == atoi(port->port);
+    return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->port, NULL, 10);
 }
 
 /* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. */

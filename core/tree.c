@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,15 @@ static gboolean is_captured(const char *directory)
     g_autofree char *mark = g_build_filename(directory, IBH_TREE_MARK, NULL);
 
     return access(mark, F_OK) == 0;
+}
+
+/* "" where there is nothing. */
+static char *resolve(const char *path)
+{
+    char *real = realpath(path, NULL), *copy = g_strdup(real ? real : "");
+
+    free(real);
+    return copy;
 }
 
 void ibh_tree_open(IbhTree *tree, const char *sysfs)
@@ -41,6 +51,12 @@ void ibh_tree_open(IbhTree *tree, const char *sysfs)
         tree->captured = !live && is_captured(parent);
     }
     tree->complete = live || tree->captured;
+    if (live)
+        return;
+    g_free(parent);
+    parent = g_path_get_dirname(tree->sys);
+    tree->real_sys = resolve(tree->captured ? parent : tree->sys);
+    tree->real_proc = resolve(tree->captured ? parent : tree->proc);
 }
 
 static void entry_free(gpointer data)
@@ -63,14 +79,41 @@ void ibh_tree_clear(IbhTree *tree)
 {
     g_clear_pointer(&tree->sys, g_free);
     g_clear_pointer(&tree->proc, g_free);
+    g_clear_pointer(&tree->real_sys, g_free);
+    g_clear_pointer(&tree->real_proc, g_free);
     g_clear_pointer(&tree->record, g_ptr_array_unref);
 }
 
+static gboolean is_below(const char *path, const char *directory)
+{
+    gsize length = strlen(directory);
+
+    return length && strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+/* Whoever made a copy decides where its links lead: not to files that only root can read, nor to a device. */
+static gboolean leads_out(const IbhTree *tree, const char *path)
+{
+    g_autofree char *real = tree->real_sys ? resolve(path) : NULL;
+
+    return real && real[0] && !is_below(real, tree->real_sys) && !is_below(real, tree->real_proc);
+}
+
+/* A pipe, a device: to open it may be all that somebody wanted. */
+static gboolean is_file(const IbhTree *tree, const char *full)
+{
+    struct stat status;
+
+    return full && (!tree->real_sys || stat(full, &status) < 0 || S_ISREG(status.st_mode));
+}
+
+/* NULL: not in this tree. */
 static char *locate(const IbhTree *tree, const char *path)
 {
     gboolean sys = g_str_has_prefix(path, "sys/");
+    g_autofree char *full = g_build_filename(sys ? tree->sys : tree->proc, path + strlen(sys ? "sys/" : "proc/"), NULL);
 
-    return g_build_filename(sys ? tree->sys : tree->proc, path + strlen(sys ? "sys/" : "proc/"), NULL);
+    return leads_out(tree, full) ? NULL : g_steal_pointer(&full);
 }
 
 /* `text` NULL: a directory. */
@@ -99,9 +142,13 @@ static void note_problem(IbhTree *tree, int problem)
 static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit)
 {
     g_autofree char *full = locate(tree, path);
-    int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    gssize length = 0, n = fd < 0 ? -1 : 0;
+    gssize length = 0, n;
+    int fd;
 
+    if (!is_file(tree, full))
+        return -1;
+    fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    n = fd < 0 ? -1 : 0;
     if (fd < 0)
         note_problem(tree, errno);
     while (fd >= 0 && (gsize)length < limit && (n = read(fd, text + length, limit - (gsize)length)) > 0)
@@ -154,7 +201,7 @@ gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
     path = g_strdup_vprintf(format, args);
     va_end(args);
     full = locate(tree, path);
-    if (stat(full, &status) != 0)
+    if (!full || stat(full, &status) != 0)
         return FALSE;
     note(tree, path, S_ISDIR(status.st_mode) ? NULL : "", 0);
     return TRUE;
@@ -177,8 +224,8 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
     path = g_strdup_vprintf(format, args);
     va_end(args);
     full = locate(tree, path);
-    dir = opendir(full);
-    if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
+    dir = full ? opendir(full) : NULL;
+    if (!dir && full && errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
         tree->problem = errno;
     if (!dir)
         return names;

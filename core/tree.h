@@ -1,8 +1,8 @@
 /*
  * Small files below /sys and /proc, or below a copy of them. Reads are bounded and never wait.
  *
- * Paths begin with "sys/" or "proc/". A copy has its proc beside its sys; so has what --capture writes, whose own
- * directory may be named instead of its sys.
+ * Paths begin with "sys/" or "proc/". What links lead out of a copy to is not there. A copy has its proc beside its
+ * sys; so has what --capture writes, whose own directory may be named instead of its sys.
  */
 #pragma once
 
@@ -18,6 +18,8 @@ typedef struct {
 typedef struct {
     char *sys;
     char *proc;
+    char *real_sys; /* both without links, where others than the kernel could have made some; NULL: no need */
+    char *real_proc;
     gboolean captured; /* another host's, or this one's at another time: nothing else here belongs to it */
     gboolean complete; /* /sys itself, or captured: what is missing does not exist */
     int problem;       /* errno of what could not be read, though it may be there; 0: nothing */

@@ -7,7 +7,7 @@ set -eu
 packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
-        apt/tests) echo jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
+        apt/tests) echo acl jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
         apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
@@ -18,7 +18,7 @@ packages() { # MANAGER GROUP
         apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
-        dnf/tests) echo jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan python3 util-linux ;;
+        dnf/tests) echo acl jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan python3 util-linux ;;
         dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;

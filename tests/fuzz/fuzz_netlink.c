@@ -3,6 +3,7 @@
  * a plan, its undoing, findings and reports: whatever it was, a second plan after the first is none of ours to judge
  * here, but nothing crashes, and nothing of others is touched.
  */
+#include "broken.h"
 #include "check.h"
 #include "netlink_private.h"
 #include "report.h"
@@ -62,7 +63,7 @@ static void check_plan(const IbhPlan *plan)
 
         if ((op->type == IBH_OP_RULE_DEL && !ibh_rule_is_ours(&op->rule)) ||
             (op->type == IBH_OP_ROUTE_DEL && op->route.table != IBH_TABLE_MAIN && !ibh_route_is_ours(&op->route)))
-            g_error("%s is not ours", command);
+            broken("%s is not ours", command);
     }
 }
 
@@ -77,7 +78,7 @@ static void report(const IbhRails *rails, const IbhPlan *plan)
 
     if (!g_utf8_validate(log, -1, NULL) || !g_utf8_validate(json, -1, NULL) || !g_utf8_validate(show, -1, NULL) ||
         !g_utf8_validate(check, -1, NULL) || strchr(show, '\033'))
-        g_error("not fit to print");
+        broken("not fit to print");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

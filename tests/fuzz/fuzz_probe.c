@@ -2,6 +2,7 @@
  * What the wire brings to --probe: one packet behind the other, each with two bytes in front: what it is taken for, and
  * its length. One that is taken for a reply is also tried as the difference to a right one.
  */
+#include "broken.h"
 #include "probe.h"
 #include "report.h"
 
@@ -33,10 +34,10 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
     IbhProbe *probe;
 
     if (!ibh_options_parse(G_N_ELEMENTS(words) - 1, words, options, NULL))
-        g_error("not even the options");
+        broken("not even the options");
     probe = ibh_probe_new(rails, options, NULL);
     if (!probe || probe->pairs->len != 8)
-        g_error("not the pairs that were meant");
+        broken("not the pairs that were meant");
     for (guint i = 0; i < probe->pairs->len; i++) {
         ibh_probe_sent(probe, i, 0, 1);
         ibh_probe_sent(probe, i, 1, 2);
@@ -91,12 +92,12 @@ static void report(const IbhRails *rails, IbhProbe *probe)
     text = ibh_text_writer.probe(&all, &style);
     json = ibh_json_writer.probe(&all, &style);
     if (!g_utf8_validate(text, -1, NULL) || !g_utf8_validate(json, -1, NULL) || strchr(text, '\033'))
-        g_error("not fit to print");
+        broken("not fit to print");
     for (guint i = 0; i < probe->pairs->len; i++) {
         const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
 
         if (pair->received > pair->sent || pair->answers > G_N_ELEMENTS(pair->answer))
-            g_error("more replies than requests");
+            broken("more replies than requests");
     }
 }
 

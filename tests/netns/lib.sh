@@ -264,12 +264,15 @@ with_sys() {
 # A hook as its manager calls it, with nothing but the environment given.
 # manager_calls HOST [VARIABLE=VALUE]… PROGRAM ARGUMENT…: exits 0 and says nothing, or fails the test
 manager_calls() {
-    local host=$1 status=0 output
+    local host=$1 status=0 output what
     shift
+    what="${*: -3}" # words may be very long, and the shell slow with them
+    what=${what:0:200}
+    what=${what##*/}
     output=$(with_sys "$host" env -i "$@" </dev/null 2>&1) || status=$?
-    [ $status = 0 ] || fail "hook on $host: ${*##*/}" "expected exit status 0, got $status: $output"
-    [ -z "$output" ] || fail "hook on $host: ${*##*/}" "expected no output, got: $output"
-    ok "hook on $host: ${*##*/}"
+    [ $status = 0 ] || fail "hook on $host: $what" "expected exit status 0, got $status: $output"
+    [ -z "$output" ] || fail "hook on $host: $what" "expected no output, got: $output"
+    ok "hook on $host: $what"
 }
 
 # Context switches of --watch so far; and whether it has had none for a moment.

@@ -6,11 +6,11 @@ needs cc
 
 make_hosts 2 B
 cat >$work/broken-dump.c <<'END'
-/* Of each answer to the request $BROKEN_DUMP nothing arrives but the end, and that says -EMSGSIZE. */
+/* Of each answer to the request whose number is in FILE_NAME nothing arrives but the end, and that says -EMSGSIZE. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/netlink.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -29,12 +29,16 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     ssize_t (*real)(int, struct msghdr *, int), n;
     struct nlmsghdr *header = message->msg_iov[0].iov_base;
-    const char *broken = getenv("BROKEN_DUMP");
-    int error = -EMSGSIZE;
+    FILE *file = fopen(FILE_NAME, "re");
+    int error = -EMSGSIZE, broken = 0;
 
     *(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
     n = real(fd, message, flags);
-    for (int left = (int)n; broken && request == atoi(broken) && n > 0 && NLMSG_OK(header, left);
+    if (file) {
+        (void)!fscanf(file, "%d", &broken);
+        fclose(file);
+    }
+    for (int left = (int)n; request == broken && n > 0 && NLMSG_OK(header, left);
          header = NLMSG_NEXT(header, left)) {
         if (header->nlmsg_type == NLMSG_DONE)
             memcpy(NLMSG_DATA(header), &error, sizeof error);
@@ -44,11 +48,12 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
     return n;
 }
 END
-cc -D_GNU_SOURCE -shared -fPIC -o $work/broken-dump.so $work/broken-dump.c -ldl
+cc -D_GNU_SOURCE -DFILE_NAME=\"$work/broken-dump\" -shared -fPIC -o $work/broken-dump.so $work/broken-dump.c -ldl
 
 broken() { # REQUEST ARGUMENT… → exit status
     local status=0
-    on B env LD_PRELOAD=$work/broken-dump.so BROKEN_DUMP="$1" "$IB_HOOK" --sysfs /run/sys/B "${@:2}" \
+    echo "$1" >$work/broken-dump
+    on B env LD_PRELOAD=$work/broken-dump.so "$IB_HOOK" --sysfs /run/sys/B "${@:2}" \
         >$work/out 2>$work/err </dev/null || status=$?
     echo $status
 }

@@ -99,6 +99,16 @@ rm $tree/run/network/ifstatelock
 as "ifupdown2, before the last reboot" "ib0 null null
 ib1 null null"
 write run/network/ifstatelock ""
+mv $tree/var/tmp/network $tree/var/tmp/of-somebody
+ln -s of-somebody $tree/var/tmp/network
+as "ifupdown2, its directory is a link" "ib0 null null
+ib1 null null"
+rm $tree/var/tmp/network
+mv $tree/var/tmp/of-somebody $tree/var/tmp/network
+chmod 0777 $tree/var/tmp/network
+as "ifupdown2, its directory is everybody's" "ib0 null null
+ib1 null null"
+chmod 0755 $tree/var/tmp/network
 chmod 0666 $tree/var/tmp/network/ifstatenew
 as "what anybody could have written" "ib0 null null
 ib1 null null"

@@ -25,6 +25,24 @@ static unsigned next(void)
     return seed >> 16;
 }
 
+/* The program takes its environment away from all libraries: what it was called with, the kernel still tells. */
+static const char *variable(const char *name)
+{
+    static char text[1024 * 1024];
+    static size_t length;
+    FILE *file = length ? NULL : fopen("/proc/self/environ", "re");
+
+    if (file) {
+        length = fread(text, 1, sizeof text - 1, file);
+        fclose(file);
+    }
+    for (const char *at = text; at < text + length; at += strlen(at) + 1) {
+        if (!strncmp(at, name, strlen(name)) && at[strlen(name)] == '=')
+            return at + strlen(name) + 1;
+    }
+    return NULL;
+}
+
 static void record(const struct msghdr *message, ssize_t length, const char *path)
 {
     FILE *file = fopen(path, "a");
@@ -61,7 +79,7 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     static ssize_t (*real)(int, struct msghdr *, int);
     static int count;
-    const char *what = getenv("GARBLE");
+    const char *what = variable("GARBLE");
     char kind[16] = "";
     int at = 0;
     ssize_t length;
@@ -69,8 +87,8 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
     length = real(fd, message, flags);
-    if (getenv("RECORD"))
-        record(message, length, getenv("RECORD"));
+    if (variable("RECORD"))
+        record(message, length, variable("RECORD"));
     if (!what || length <= 0 || flags & MSG_PEEK || sscanf(what, "%15s %d %u", kind, &at, &seed) != 3 || ++count != at)
         return length;
     if (!strcmp(kind, "lost")) {

@@ -215,17 +215,6 @@ static void test_made_at_need(void **state)
     check_loaded("");
 }
 
-/* --show and --check need not be root to read it, whatever umask root has. */
-static void test_umask(void **state)
-{
-    (void)state;
-    umask(077);
-    save(SOME);
-    umask(022);
-    assert_int_equal(mode_of(STATE), 0644);
-    assert_int_equal(mode_of(IBH_RUN_DIR), 0755);
-}
-
 static void check_refused(gboolean create, const char *word)
 {
     g_autoptr(GError) error = NULL;
@@ -747,7 +736,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_nothing_there),
         TEST(test_made_at_need),
-        TEST(test_umask),
         TEST(test_symlinked_directory),
         TEST(test_no_directory),
         TEST(test_writable_directory),

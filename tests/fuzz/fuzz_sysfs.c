@@ -1,0 +1,373 @@
+/*
+ * A tree of /sys and /proc, as somebody may have made it: lines "PATH TEXT", as in tests/unit/fabric/HOST.tree. It is
+ * read as a captured tree, and as the one of a host; judged and reported; captured, unpacked and read again, which has
+ * to come to the same. The files are in memory only.
+ *
+ * "PATH/" is a directory. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
+ */
+#include "broken.h"
+#include "capture.h"
+#include "report.h"
+#include "state.h"
+#include "tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- files that are in memory ---- */
+
+#define ROOT "/t/"
+#define FIRST_FD 1000
+#define N_FDS 8
+
+typedef struct {
+    GString *text; /* NULL: a directory */
+    int fails;     /* errno of who opens it, or, negative, of who reads it */
+} File;
+
+typedef struct {
+    const File *file;
+    gsize at;
+} Open;
+
+typedef struct {
+    GHashTableIter iter;
+    char *prefix;
+    struct dirent entry;
+    GHashTable *seen;
+} Directory;
+
+static gboolean is_whole; /* nothing in the input fails */
+static GHashTable *files; /* path below ROOT → File * */
+static Open fds[N_FDS];
+
+static void file_free(gpointer data)
+{
+    File *file = data;
+
+    if (file->text)
+        g_string_free(file->text, TRUE);
+    g_free(file);
+}
+
+static GHashTable *new_files(void)
+{
+    return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, file_free);
+}
+
+/* Its directories, too; what is there already stays. */
+static void add_file(GHashTable *to, const char *path, GString *text, int fails)
+{
+    File *file = g_new0(File, 1);
+
+    file->text = text;
+    file->fails = fails;
+    if (g_hash_table_contains(to, path)) {
+        file_free(file);
+        return;
+    }
+    g_hash_table_insert(to, g_strdup(path), file);
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        g_autofree char *parent = g_strndup(path, (gsize)(slash - path));
+
+        if (!g_hash_table_contains(to, parent))
+            g_hash_table_insert(to, g_steal_pointer(&parent), g_new0(File, 1));
+    }
+}
+
+static const File *find(const char *path)
+{
+    static const File root = {.text = NULL};
+    const File *file = g_str_has_prefix(path, ROOT) ? g_hash_table_lookup(files, path + strlen(ROOT))
+                       : g_str_equal(path, "/t")    ? &root
+                                                    : NULL;
+
+    if (!file)
+        errno = ENOENT;
+    return file;
+}
+
+static int fake_open(const char *path, int flags)
+{
+    const File *file = find(path);
+
+    if (!(flags & O_NONBLOCK) || (flags & O_ACCMODE) != O_RDONLY)
+        broken("opened in a way that could wait, or write");
+    if (file && file->fails > 0)
+        errno = file->fails;
+    for (int i = 0; file && file->fails <= 0 && i < N_FDS; i++) {
+        if (!fds[i].file) {
+            fds[i] = (Open){.file = file};
+            return FIRST_FD + i;
+        }
+    }
+    return -1;
+}
+
+static ssize_t fake_read(int fd, void *to, size_t size)
+{
+    Open *open = &fds[fd - FIRST_FD];
+    gsize n;
+
+    if (!open->file->text || open->file->fails < 0) {
+        errno = open->file->text ? -open->file->fails : EISDIR;
+        return -1;
+    }
+    n = MIN(MIN(size, open->file->text->len - open->at), 1000); /* in pieces */
+    memcpy(to, open->file->text->str + open->at, n);
+    open->at += n;
+    return (ssize_t)n;
+}
+
+static int fake_close(int fd)
+{
+    fds[fd - FIRST_FD].file = NULL;
+    return 0;
+}
+
+static int fake_stat(const char *path, struct stat *status)
+{
+    const File *file = find(path);
+
+    *status = (struct stat){.st_mode = file && file->text ? S_IFREG : S_IFDIR};
+    return file ? 0 : -1;
+}
+
+static int fake_access(const char *path, int mode)
+{
+    (void)mode;
+    return find(path) ? 0 : -1;
+}
+
+static DIR *fake_opendir(const char *path)
+{
+    const File *file = find(path);
+    Directory *directory;
+
+    if (file && (file->fails || file->text))
+        errno = file->text ? ENOTDIR : ABS(file->fails);
+    if (!file || file->fails || file->text)
+        return NULL;
+    directory = g_new0(Directory, 1);
+    directory->prefix = g_strconcat(path + strlen(ROOT), "/", NULL);
+    directory->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_hash_table_iter_init(&directory->iter, files);
+    return (DIR *)directory;
+}
+
+static struct dirent *fake_readdir(DIR *dir)
+{
+    Directory *directory = (Directory *)dir;
+    gpointer key;
+
+    while (g_hash_table_iter_next(&directory->iter, &key, NULL)) {
+        const char *name = (const char *)key + strlen(directory->prefix);
+
+        if (!g_str_has_prefix(key, directory->prefix) || strchr(name, '/') || !name[0] ||
+            strlen(name) >= sizeof directory->entry.d_name || !g_hash_table_add(directory->seen, g_strdup(name)))
+            continue;
+        g_strlcpy(directory->entry.d_name, name, sizeof directory->entry.d_name);
+        return &directory->entry;
+    }
+    return NULL;
+}
+
+static int fake_closedir(DIR *dir)
+{
+    Directory *directory = (Directory *)dir;
+
+    g_free(directory->prefix);
+    g_hash_table_unref(directory->seen);
+    g_free(directory);
+    return 0;
+}
+
+/* No input fills the megabytes that tables of routes have room for, and to clear them would take most of the time. */
+#define g_malloc0(size) g_malloc0(MIN((size), 16 * 1024))
+#define open fake_open
+#define read fake_read
+#define close fake_close
+#define stat(path, status) fake_stat(path, status)
+#define access fake_access
+#define opendir fake_opendir
+#define readdir fake_readdir
+#define closedir fake_closedir
+#define realpath(path, buffer) (find(path) ? strdup(path) : NULL)
+#include "tree.c"
+#undef open
+#undef read
+#undef close
+#undef stat
+#undef access
+#undef g_malloc0
+
+#include "capture.c"
+#include "fabric_read.c"
+#include "sysfs.c"
+
+/* ---- the input ---- */
+
+static GString *unescape(const char *text)
+{
+    GString *out = g_string_new(NULL);
+
+    for (; *text; text++) {
+        gboolean escape = text[0] == '\\' && (text[1] == 'n' || text[1] == '0');
+
+        g_string_append_c(out, escape ? (char)(text[1] == 'n' ? '\n' : '\0') : *text);
+        text += escape;
+    }
+    return g_string_append_c(out, '\n');
+}
+
+static int failure(const char *text)
+{
+    static const int ways[] = {EMFILE, EACCES, ENODEV, -EIO, -EINVAL, -EAGAIN};
+
+    return text[0] == '!' && text[1] && !text[2] ? ways[(guchar)text[1] % G_N_ELEMENTS(ways)] : 0;
+}
+
+/* Every port has a state, be it an empty one: of a directory without files nothing would be captured. */
+static void add_state(GHashTable *to, const char *path)
+{
+    const char *ports = strstr(path, "/ports/");
+    gsize length = ports ? strcspn(ports + strlen("/ports/"), "/") : 0;
+
+    if (length) {
+        g_autofree char *port = g_strndup(path, (gsize)(ports - path) + strlen("/ports/") + length);
+        g_autofree char *state = g_strconcat(port, "/state", NULL);
+
+        add_file(to, state, g_string_new(NULL), 0);
+    }
+}
+
+static GHashTable *parse(const uint8_t *data, size_t size)
+{
+    g_autofree char *copy = g_strndup((const char *)data, size);
+    g_auto(GStrv) lines = g_strsplit(copy, "\n", -1);
+    GHashTable *to = new_files();
+
+    is_whole = TRUE;
+    for (char **line = lines; *line; line++) {
+        gsize length = strcspn(*line, " ");
+        const char *text = (*line)[length] ? *line + length + 1 : "";
+        gboolean directory = length && (*line)[length - 1] == '/';
+
+        (*line)[directory ? length - 1 : length] = '\0';
+        if (**line && **line != '/' && **line != '#' && !strstr(*line, "/.") && !strstr(*line, "//")) {
+            add_file(to, *line, directory ? NULL : unescape(text), failure(text));
+            add_state(to, *line);
+            is_whole &= !failure(text);
+        }
+    }
+    add_file(to, IBH_TREE_MARK, g_string_new(NULL), 0);
+    return to;
+}
+
+/* ---- what has to hold ---- */
+
+static void check_text(const char *text, const char *allowed)
+{
+    if (!g_utf8_validate(text, -1, NULL))
+        broken("a report is no UTF-8");
+    for (; *text; text++) {
+        if (((guchar)*text < 0x20 || *text == 0x7f) && !strchr(allowed, *text))
+            broken("a control character in a report");
+    }
+}
+
+/* What --check --json says of a captured tree; NULL: it cannot be read completely. */
+static char *judge(IbhTree *tree)
+{
+    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
+    g_autoptr(IbhFabric) fabric = ibh_fabric_read_captured(tree, NULL);
+    g_autoptr(IbhRails) rails = NULL;
+    g_autofree char *text = NULL;
+    char *json;
+    IbhReport report = {.findings = findings, .captured = TRUE};
+
+    if (!fabric || tree->problem)
+        return NULL;
+    snapshot->fabric = fabric;
+    report.rails = rails = ibh_rails_find(config, snapshot, TRUE, NULL);
+    ibh_fabric_judge(fabric, NULL, findings, NULL);
+    text = ibh_text_writer.show(&report, &(IbhStyle){.verbose = TRUE});
+    check_text(text, "\n");
+    json = ibh_json_writer.check(&report, &(IbhStyle){0});
+    check_text(json, "");
+    return json;
+}
+
+/* The same files as of a host, whose links netlink tells. */
+static void read_as_host(void)
+{
+    g_auto(IbhTree) tree = {0};
+    g_autoptr(GArray) links = NULL;
+    g_autoptr(IbhFabric) fabric = NULL;
+
+    g_hash_table_remove(files, IBH_TREE_MARK);
+    ibh_tree_open(&tree, ROOT "sys");
+    links = read_links(&tree);
+    (void)ibh_sysfs_find_rdma_in(&tree, links, NULL);
+    fabric = ibh_fabric_read(&tree, links);
+}
+
+/* As tar does it. */
+static GHashTable *unpack(const GString *archive, const char *directory)
+{
+    GHashTable *to = new_files();
+    gsize skip = strlen(directory) + 1;
+
+    for (gsize at = 0; at + BLOCK <= archive->len && archive->str[at];) {
+        const Header *header = (const Header *)(archive->str + at);
+        gsize size = strtoul(header->size, NULL, 8);
+        g_autofree char *path = g_strdup_printf("%.*s%s%.*s", PREFIX_SIZE, header->prefix, header->prefix[0] ? "/" : "",
+                                                NAME_SIZE, header->name);
+
+        at += BLOCK;
+        if (strlen(path) <= skip || strstr(path, "/../") || at + size > archive->len)
+            broken("this is no path, or no size, of an archive of ours");
+        if (header->type == '5')
+            path[strlen(path) - 1] = '\0';
+        add_file(to, path + skip, header->type == '5' ? NULL : g_string_new_len(archive->str + at, (gssize)size), 0);
+        at += (size + BLOCK - 1) / BLOCK * BLOCK;
+    }
+    return to;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    g_auto(IbhTree) tree = {0}, again = {0};
+    g_auto(IbhCaptured) captured = {.directory = directory_of("node.tar")};
+    g_autoptr(GString) archive = g_string_new(NULL);
+    g_autoptr(GHashTable) first = files = parse(data, size), second = NULL;
+    g_autofree char *json = NULL, *json_again = NULL;
+
+    ibh_tree_open(&tree, "/t");
+    ibh_tree_start_recording(&tree);
+    add_mark(&tree);
+    json = judge(&tree);
+    if (json && add_all(archive, &tree, &captured, NULL)) {
+        second = files = unpack(archive, captured.directory);
+        ibh_tree_open(&again, "/t");
+        json_again = judge(&again);
+        if (is_whole && g_strcmp0(json, json_again) != 0)
+            broken("what was captured is judged in another way:\n%s\n%s", json, json_again);
+    }
+    files = first;
+    read_as_host();
+    for (int i = 0; i < N_FDS; i++) {
+        if (fds[i].file)
+            broken("a file is left open");
+    }
+    return 0;
+}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# Whatever somebody puts into the place of /etc/ib-hook and of the files in it is refused by its name, at once; nothing is
+# changed for it, a hook's rails stand, and its caller never knows.
+. "$(dirname "$0")/lib.sh"
+[ "$rooted" = yes ] || skip "the real root has to give files away"
+needs setfacl
+
+make_hosts 2 B
+journal_start
+system_config '[interface ib0]
+table=700'
+before=$(state B)
+manager_calls B "$HOOKS/nm-dispatcher" ib1 up
+expect_rails B ib0:700:172.16.34.1 ib1:942:172.16.34.2
+standing=$(state B)
+mv /etc/ib-hook/ib-hook.conf $work/good.conf
+evil=$work/evil # somebody's directory, with a configuration that would switch all off
+mkdir $evil $evil/conf.d
+printf '[interface *]\nmanage=no\n' >$evil/ib-hook.conf
+cp $evil/ib-hook.conf $evil/conf.d/x.conf
+chown -R 65534 $evil
+
+clean_up() { # as it should be
+    rm -rf /etc/ib-hook
+    mkdir -m 0755 /etc/ib-hook /etc/ib-hook/conf.d
+    cp $work/good.conf /etc/ib-hook/ib-hook.conf
+    chmod 0644 /etc/ib-hook/ib-hook.conf
+}
+
+heard() { [[ $(journal "$1") == *"$2"* ]]; }
+
+n=0
+# attack WHAT NEEDLE COMMAND
+attack() {
+    local status from
+    n=$((n + 1))
+    clean_up
+    eval "$3"
+    for action in --apply --check --plan --show; do
+        status=0
+        timeout -s KILL 5 nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B $action >$work/out 2>$work/err </dev/null || status=$?
+        expect_equal "$1: exit status of $action" 2 $status
+        expect_contains "$1: $action says it" "$2" "$(<$work/err)"
+    done
+    from=$(($(journal_lines) + 1))
+    manager_calls B "$HOOKS/nm-dispatcher" ib1 up
+    wait_until 5 heard "$from" "$2"
+    ok "$1: a hook says it"
+    expect_equal "$1: and nothing is changed" "$standing" "$(state B)"
+}
+
+main=/etc/ib-hook/ib-hook.conf
+for file in $main /etc/ib-hook/conf.d/50.conf; do
+    put="rm -f $main; cp $evil/ib-hook.conf $file; chmod 0644 $file"
+    attack "$file is a link to somebody's" "$file: refused: it belongs to user 65534" "ln -sf $evil/ib-hook.conf $file"
+    attack "$file is somebody's file, too" "$file: refused: it belongs to user 65534" "$put; chown 65534 $file"
+    attack "$file may be written by its group" "$file: refused: it can be written by others (mode 0664)" "$put; chmod 0664 $file"
+    attack "$file may be written by all" "$file: refused: it can be written by others (mode 0602)" "$put; chmod 0602 $file"
+    attack "$file is a pipe" "$file: refused: it is a device, pipe or socket" "rm -f $file; mkfifo -m 0644 $file"
+    attack "$file is a device" "$file: refused: it is a device, pipe or socket" "rm -f $file; mknod -m 0644 $file c 1 5"
+    attack "$file is a link to a device" "$file: refused: it is a device, pipe or socket" "ln -sf /dev/zero $file"
+    attack "$file is a directory" "$file: refused: it is a directory" "rm -f $file; mkdir $file"
+    attack "$file is huge" "$file: refused: it is larger than 1048576 bytes" "truncate -s 64G $file; chmod 0644 $file"
+    attack "$file is a link to itself" "Too many levels of symbolic links" "ln -sf ${file##*/} $file"
+    attack "$file has bytes that are no text" "$file:1:" "head -c 4096 /dev/urandom >$file; chmod 0644 $file; printf '\1\2\n' | cat - $file >$work/x; cp $work/x $file"
+    attack "$file has escape sequences" "$file:1:" "printf '\e[2J=%%n\n' >$file; chmod 0644 $file"
+    expect_lacks "and none of them gets out" $'\e' "$(cat $work/err $work/out)$(journal 1)"
+done
+attack "a dangling link is somebody's wish" "No such file" "ln -s /nowhere /etc/ib-hook/conf.d/x.conf"
+attack "a name with an escape sequence and a newline" 'conf.d/\033[2J\n.conf: refused' "cp $evil/ib-hook.conf \$'/etc/ib-hook/conf.d/\e[2J\n.conf'; chown 65534 /etc/ib-hook/conf.d/*"
+for directory in /etc/ib-hook /etc/ib-hook/conf.d; do
+    attack "$directory is somebody's" "$directory: refused: it belongs to user 65534" "chown 65534 $directory"
+    attack "$directory may be written by its group" "$directory: refused: it can be written by others" "chmod 0775 $directory"
+    attack "$directory is a link to somebody's" "$directory: refused: it belongs to user 65534" "rm -r $directory; ln -s $evil $directory"
+    attack "$directory is a file" "Not a directory" "rm -r $directory; touch $directory"
+    attack "$directory is a pipe" "Not a directory" "rm -r $directory; mkfifo $directory"
+done
+if setfacl -m u:65534:r $work/good.conf 2>/dev/null; then # its file system has such
+    attack "an ACL lets somebody write" "$main: refused: it can be written by others" "setfacl -m u:65534:rw $main"
+fi
+
+# Files that change between one look and the next: either the good ones are believed, or they are refused.
+clean_up
+(
+    set +e
+    while :; do
+        ln -sfn $evil/ib-hook.conf /etc/ib-hook/x && mv -T /etc/ib-hook/x $main
+        cp $work/good.conf /etc/ib-hook/x && mv -T /etc/ib-hook/x $main
+        mv -T /etc/ib-hook /etc/aside && ln -s $evil /etc/ib-hook
+        rm /etc/ib-hook && mv -T /etc/aside /etc/ib-hook
+    done
+) 2>/dev/null &
+racer=$!
+for _ in $(seq 100); do
+    status=0
+    timeout -s KILL 5 nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B --plan --json >$work/out 2>$work/err </dev/null || status=$?
+    case $status in
+        0) ! grep -q '"op":"rule-del","command":"[^"]*172.16.34.2' $work/out || fail "somebody's configuration was believed" "$(<$work/out)" ;;
+        2) ;;
+        *) fail "races: exit status $status" "$(<$work/err)" ;;
+    esac
+done
+kill $racer || fail "nobody raced"
+wait $racer 2>/dev/null || true
+rm -rf /etc/aside
+ok "races: somebody's configuration is never believed"
+clean_up
+expect_hook 0 B --undo
+expect_equal "what was before comes back" "$before" "$(state B)"
+ok "$n attacks"

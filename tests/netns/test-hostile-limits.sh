@@ -1,0 +1,99 @@
+#!/bin/bash
+# A caller may leave any limit, umask and set of signals behind. A hook ends with 0 all the same, each rail is whole or
+# absent, it is said if it is absent, and the next run, by whomever, finds nothing in its way.
+. "$(dirname "$0")/lib.sh"
+needs prlimit
+
+make_hosts 2 B
+before=$(state B)
+journal_start
+
+# run PROGRAM…: on B, for no more than 15 s; leaves its $status. Its output goes into a pipe, which has no limits.
+run() {
+    status=0
+    with_sys B timeout -s KILL 15 "$@" </dev/null 2>&1 | cat >$work/said || status=${PIPESTATUS[0]}
+}
+
+rail() { # NIC TABLE ADDRESS → whole | absent | torn
+    local rules routes sysctls
+    rules=$(ip -n B rule show | grep -c "from $3 lookup $2 suppress" || true)
+    routes=$(ip -n B route show table "$2" 2>/dev/null | grep -c "dev $1 .*metric $MARK" || true)
+    sysctls=$(on B cat "$CONF/$1/arp_announce" "$CONF/$1/arp_ignore" | xargs)
+    case "$rules $routes $sysctls" in
+        "1 1 2 1") echo whole ;;
+        "0 0 0 0") echo absent ;;
+        *) echo "torn ($rules rules, $routes routes, arp_announce and arp_ignore $sysctls)" ;;
+    esac
+}
+
+fresh() { # where nothing could be remembered, old sysctl values are lost
+    hook B --undo >/dev/null 2>&1
+    rm -rf /run/ib-hook
+    for nic in ib0 ib1; do for key in arp_announce arp_ignore; do sysctl_set B $nic $key 0; done; done
+    expect_equal "$1: all is undone" "$before" "$(state B)"
+}
+
+heard() { [ -n "$(<$work/said)$(journal "$1")" ]; }
+
+n=0 n_unstarted=0
+# limited WHAT PROGRAM…: a hook, called by this program
+limited() {
+    local from rails
+    n=$((n + 1))
+    run "${@:2}" "$HOOKS/nm-dispatcher" ib1 hostname # an event that is none for us
+    if [ "$status" != 0 ]; then
+        n_unstarted=$((n_unstarted + 1))
+        echo "# $1: no program with these libraries gets as far as its beginning: $status $(<$work/said)"
+        return
+    fi
+    from=$(($(journal_lines) + 1))
+    run "${@:2}" "$HOOKS/nm-dispatcher" ib1 up
+    rails="$(rail ib0 941 172.16.34.1) $(rail ib1 942 172.16.34.2)"
+    expect_equal "$1: exit status" 0 "$status"
+    [[ $rails != *torn* ]] || fail "$1: a rail is $rails" "$(<$work/said)"
+    ok "$1: $rails"
+    [ "$rails" = "whole whole" ] || wait_until 5 heard "$from"
+    manager_calls B "$HOOKS/nm-dispatcher" ib1 up
+    expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    fresh "$1"
+}
+
+for files in 3 4 5 6 8 16; do limited "$files descriptors" prlimit --nofile=$files; done
+for kilobytes in 4000 8000 10000 12000 16000 24000; do
+    limited "$kilobytes kB of address space" prlimit --as=$((kilobytes * 1024))
+done
+for kilobytes in 0 64 128 256 512 1024; do limited "$kilobytes kB of data" prlimit --data=$((kilobytes * 1024)); done
+for kilobytes in 16 32 64 128; do limited "$kilobytes kB of stack" prlimit --stack=$((kilobytes * 1024)); done
+for limit in fsize=0 fsize=1 fsize=100 nproc=0 memlock=0 msgqueue=0 sigpending=0 locks=0 nice=0 rtprio=0 rttime=1 cpu=1 core=0; do
+    limited "$limit" prlimit --$limit
+done
+limited "all of them" prlimit --nofile=16 --stack=131072 --fsize=0 --nproc=0 --memlock=0 --sigpending=0 --cpu=1
+limited "all signals blocked" env --block-signal
+limited "all signals ignored" env --ignore-signal
+# shellcheck disable=SC2016 # for the inner shell
+for mask in 0 0777 0077 0666; do
+    limited "umask $mask" sh -c 'umask '$mask' && exec "$@"' -
+    run sh -c "umask $mask && exec \"\$@\"" - "$IB_HOOK" --apply
+    expect_equal "umask $mask: exit status of --apply" 0 "$status"
+    expect_equal "umask $mask: who may do what in /run/ib-hook" "600 lock 644 state 755" \
+        "$(find /run/ib-hook -printf '%m %f\n' | sed 's/ [^.]*\./ /; s/ ib-hook//' | sort | xargs)"
+    hook B --undo >/dev/null
+    fresh "umask $mask"
+done
+[ $n_unstarted -le 10 ] || fail "$n_unstarted of $n limits are too small for any program: nothing was tried"
+ok "$n limits, $n_unstarted of them too small for the loader"
+
+# The command says what it could not do, and undoes what it has begun.
+for limit in fsize=0 fsize=30; do
+    run prlimit --$limit "$IB_HOOK" --apply
+    expect_equal "$limit: --apply does what can be done" "0 whole whole" \
+        "$status $(rail ib0 941 172.16.34.1) $(rail ib1 942 172.16.34.2)"
+    expect_contains "$limit: and says what it cannot" "File too large; old sysctl values and holds are not remembered" "$(<$work/said)"
+    fresh "$limit"
+done
+status=0
+hook B --apply >/dev/null
+with_sys B prlimit --fsize=10 "$IB_HOOK" --show 2>&1 >$work/short </dev/null | cat >$work/said || status=${PIPESTATUS[0]}
+expect_equal "output into a file that may not grow: exit status" 3 "$status"
+expect_contains "it is said" "cannot write to standard output" "$(<$work/said)"
+fresh "output into a file"

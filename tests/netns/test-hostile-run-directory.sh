@@ -1,0 +1,183 @@
+#!/bin/bash
+# Whatever somebody puts into the place of /run/ib-hook and of the files in it - links, hard links, pipes, devices, files
+# that are not root's - root reads, writes, waits for nothing there, and says so.
+. "$(dirname "$0")/lib.sh"
+[ "$rooted" = yes ] || skip "the real root has to give files away"
+
+make_hosts 2 B
+before=$(state B)
+journal_start
+expect_hook 0 B --apply
+expect_hook 0 B --undo
+KEY=$(find /run/ib-hook -name '*.lock')
+KEY=${KEY%.lock}
+forged=/run/test/forged # a state that, if it were believed, would hold both rails
+cp "$KEY.state" $forged
+expect_contains "a state that holds the rails" ib1 "$(<$forged)"
+
+n_attacks=0
+victims() { # all that is not ours
+    (cd /run/test && find victim victims forged -printf '%p %m %U %s\n' | sort && cat victim forged)
+}
+
+# begin COMMAND: an empty directory, as it should be, and then what the attacker makes of it
+begin() {
+    rm -rf /run/ib-hook /run/test/victims /run/test/nowhere
+    echo precious >/run/test/victim
+    chmod 0600 /run/test/victim
+    mkdir -m 0755 /run/ib-hook /run/test/victims
+    eval "$1"
+    harmless=$(victims)
+    n_attacks=$((n_attacks + 1))
+}
+
+unharmed() { # WHAT: nothing but what is ours was written, and it is over
+    expect_equal "$1: nobody else's file is changed" "$harmless" "$(victims)"
+    [ ! -e /run/test/nowhere ] || fail "$1: a file was made where a link leads"
+    hook B --undo >/dev/null 2>&1 || true
+    rm -rf /run/ib-hook
+    hook B --undo >/dev/null 2>&1
+    for nic in ib0 ib1; do for key in arp_announce arp_ignore; do sysctl_set B $nic $key 0; done; done
+    expect_equal "$1: all is undone" "$before" "$(state B)"
+}
+
+# attack WHAT STATUS NEEDLE COMMAND: --apply ends at once, with this status, and says this
+attack() {
+    local status=0
+    begin "$4"
+    timeout -s KILL 5 nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>$work/err \
+        </dev/null || status=$?
+    expect_equal "$1: exit status" "$2" $status
+    expect_contains "$1: it is said" "$3" "$(<$work/err)"
+    if [ "$2" = 0 ]; then
+        expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    else
+        expect_nothing_of_ours B
+    fi
+    unharmed "$1"
+}
+
+# The directory. Without one that can be trusted, nothing is remembered; what is to be done, is.
+for target in victims nowhere ../ib-hook; do
+    attack "the directory is a link to $target" 0 "old sysctl values are not remembered" \
+        "rmdir /run/ib-hook; ln -s ../run/test/$target /run/ib-hook"
+done
+attack "the directory is a file" 0 "Not a directory" "rmdir /run/ib-hook; cp -p /run/test/victim /run/ib-hook"
+attack "the directory is a pipe" 0 "Not a directory" "rmdir /run/ib-hook; mkfifo /run/ib-hook"
+attack "the directory is somebody else's" 0 "it belongs to somebody else" "chown 65534 /run/ib-hook"
+attack "the directory is its group's, too" 0 "others can write it" "chmod 0775 /run/ib-hook"
+attack "the directory is everybody's" 0 "others can write it" "chmod 1777 /run/ib-hook"
+
+# Each file in it. Nobody is locked out for ever without being told of what.
+plain="is not a plain file of root's alone; remove it"
+attack "the lock is a link" 3 "$KEY.lock: Too many levels of symbolic links" "ln -s ../test/victim $KEY.lock"
+attack "the lock is a link to nowhere" 3 "Too many levels" "ln -s ../test/nowhere $KEY.lock"
+attack "the lock is another file, too" 3 "$plain" "ln /run/test/victim $KEY.lock"
+attack "the lock is a pipe" 3 "$plain" "mkfifo $KEY.lock"
+attack "the lock is a device" 3 "$plain" "mknod $KEY.lock c 1 5"
+attack "the lock is a directory" 3 "Is a directory" "mkdir $KEY.lock"
+attack "the lock is somebody else's" 3 "" "touch $KEY.lock; chown 65534 $KEY.lock"
+attack "the lock is everybody's" 3 "$plain" "touch $KEY.lock; chmod 0666 $KEY.lock"
+attack "the lock is huge" 3 "$plain" "truncate -s 64G $KEY.lock"
+for file in state new; do
+    attack "$file is a link" 0 "" "ln -s ../test/victim $KEY.$file"
+    attack "$file is a link to nowhere" 0 "" "ln -s ../test/nowhere $KEY.$file"
+    attack "$file is another file, too" 0 "" "ln /run/test/victim $KEY.$file"
+    attack "$file is a pipe" 0 "" "mkfifo $KEY.$file"
+    attack "$file is a device" 0 "" "mknod $KEY.$file c 1 5"
+    attack "$file is huge" 0 "" "truncate -s 64G $KEY.$file"
+done
+attack "state is a directory" 0 "$KEY.state: Is a directory" "mkdir $KEY.state"
+attack "new is a directory" 0 "$KEY.new: File exists" "mkdir $KEY.new"
+
+# A confirmation that nobody waits for.
+echo "1 1" >/run/test/victims.token
+for how in "ln -s ../test/victim" "ln /run/test/victim" "mkfifo" "cp /run/test/victims.token" "install -o 65534 /run/test/victim" \
+    "install -m 0666 /run/test/victim" "truncate -s 64G"; do
+    begin "$how $KEY.confirm"
+    status=0
+    timeout -s KILL 5 nsenter --net=/run/netns/B "$IB_HOOK" --confirm >$work/out 2>$work/err </dev/null || status=$?
+    case $how in
+        cp*) expect_equal "a confirmation of root's" 0 $status ;;
+        *) expect_equal "$how as confirmation: nothing waits for it" 2 $status ;;
+    esac
+    unharmed "$how as confirmation"
+done
+
+# believed WHAT YES-OR-NO COMMAND: does a hook respect the holds of a state like this?
+believed() {
+    begin "$3"
+    manager_calls B "$HOOKS/nm-dispatcher" ib1 up
+    if [ "$2" = yes ]; then
+        expect_nothing_of_ours B
+    else
+        expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    fi
+    unharmed "$1"
+}
+believed "a state of root's" yes "cp $forged $KEY.state"
+believed "a link to a state" no "ln -s ../test/forged $KEY.state"
+believed "a hard link to a state" no "ln $forged $KEY.state"
+believed "a state of somebody else's" no "cp $forged $KEY.state; chown 65534 $KEY.state"
+believed "a state that a group may write" no "cp $forged $KEY.state; chmod 0664 $KEY.state"
+believed "a state that everybody may write" no "cp $forged $KEY.state; chmod 0646 $KEY.state"
+believed "a state that is too large" no "cp $forged $KEY.state; truncate -s 2M $KEY.state"
+
+# A message shows of the lock file nothing but a number.
+begin "printf '\e[2J%%n\n\n\n' >$KEY.lock"
+exec 9<"$KEY.lock"
+flock 9
+status=0
+hook B --hook >/dev/null 2>&1 </dev/null 9>&- || status=$?
+manager_calls B "$HOOKS/nm-dispatcher" ib1 up 9>&-
+heard() { [[ $(journal 1) == *"another ib-hook (process unknown)"* ]]; }
+wait_until 5 heard
+ok "who has the lock is unknown"
+exec 9>&-
+unharmed "a lock file with an escape sequence"
+
+# Somebody removes the lock that one has and another waits for: the latter does not begin beside a third.
+begin true
+hook B --undo >/dev/null
+exec 9<>"$KEY.lock"
+flock 9
+nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>&1 9>&- &
+waits=$!
+has_open() { readlink /proc/$waits/fd/* 2>/dev/null | grep -c "^$KEY.lock$1\$" >/dev/null; }
+wait_until 5 has_open ""
+rm "$KEY.lock"
+exec 8<>"$KEY.lock"
+flock 8
+exec 9>&-
+wait_until 5 has_open ""
+expect_nothing_of_ours B
+exec 8>&-
+wait $waits || fail "it goes on in the end" "$(<$work/out)"
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+unharmed "a lock that is removed"
+
+# Files that change between one look and the next: only what was opened is judged, written, renamed.
+begin "mkdir -m 0755 /run/test/ours"
+(
+    set +e
+    while :; do
+        ln -sfn ../test/victim "$KEY.state"
+        ln -sfn ../test/victim "$KEY.new"
+        ln -f /run/test/victim "$KEY.new"
+        ln -f /run/test/victim "$KEY.state"
+        mv -T /run/ib-hook /run/test/ours/x && ln -s test/victims /run/ib-hook
+        rm -f /run/ib-hook && mv -T /run/test/ours/x /run/ib-hook
+    done
+) 2>/dev/null &
+racer=$!
+for i in $(seq 40); do
+    [ $((i % 2)) = 1 ] && action=--apply || action=--undo
+    status=0
+    timeout -s KILL 20 nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B "$action" >$work/out 2>&1 </dev/null || status=$?
+    [ $status = 0 ] || [ $status = 3 ] || fail "a race: exit status $status" "$(<$work/out)"
+done
+kill $racer || fail "nobody raced"
+wait $racer 2>/dev/null || true
+[ ! -e /run/test/ours/x ] || { rm -f /run/ib-hook && mv -T /run/test/ours/x /run/ib-hook; }
+expect_equal "races: nobody else's file is changed" "$harmless" "$(victims)"
+ok "$n_attacks attacks, all without harm"
