@@ -331,7 +331,8 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     if (info->family == AF_INET || info->family == AF_INET6) { /* multicast routing has rules, too */
         IbhRule rule = {
             .family = info->family,
-            .from = {.ip = {.family = info->family}, .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
+            .from = {.ip = {.family = info->family},
+                     .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
             .action = info->action,
             .table = info->table,
             .suppress_prefixlength = -1,
