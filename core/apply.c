@@ -77,8 +77,6 @@ IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel)
 
 void ibh_outcome_free(IbhOutcome *outcome)
 {
-    if (!outcome)
-        return;
     g_ptr_array_unref(outcome->done);
     g_ptr_array_unref(outcome->errors);
     g_free(outcome);

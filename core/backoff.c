@@ -33,8 +33,6 @@ IbhBackoff *ibh_backoff_new(void)
 
 void ibh_backoff_free(IbhBackoff *backoff)
 {
-    if (!backoff)
-        return;
     g_hash_table_unref(backoff->repeats);
     g_hash_table_unref(backoff->fights);
     g_free(backoff);

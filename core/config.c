@@ -112,12 +112,9 @@ static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...
 /* Reads a value that is none of the key's words; on failure says why. */
 typedef gboolean (*ReadValue)(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
 
-typedef enum { NOW, LATER } Since; /* LATER: known, but not in this version */
-
 typedef struct {
     const char *text; /* NULL ends the list */
     gint64 value;
-    Since since;
 } Word;
 
 typedef struct {
@@ -133,26 +130,26 @@ static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_v
 static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
 
 #define SYSCTL(key, high)                                                                                              \
-    [KEY_SYSCTL + (key)] = {.max = (high), .words = {{"keep", IBH_SYSCTL_KEEP, NOW}}, .allowed = "keep or 0-" #high}
+    [KEY_SYSCTL + (key)] = {.max = (high), .words = {{"keep", IBH_SYSCTL_KEEP}}, .allowed = "keep or 0-" #high}
 
 /* clang-format off */
 static const KeyForm KEYS[N_KEYS] = {
     [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep, spread or remove",
-                  .words = {{"keep", IBH_MAIN_KEEP, NOW}, {"spread", IBH_MAIN_SPREAD, NOW}, {"remove", IBH_MAIN_REMOVE, NOW}}},
+                  .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}, {"remove", IBH_MAIN_REMOVE}}},
     [KEY_PRIORITY] = {.name = "priority", .defaults_only = TRUE, .allowed = "auto or a number (1-29765)",
-                      .words = {{"auto", IBH_PRIORITY_BASE, NOW}}, .min = 1, .max = PRIORITY_MAX},
+                      .words = {{"auto", IBH_PRIORITY_BASE}}, .min = 1, .max = PRIORITY_MAX},
     [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
-                    .words = {{"auto", IBH_MANAGE_AUTO, NOW}, {"yes", IBH_MANAGE_YES, NOW}, {"no", IBH_MANAGE_NO, NOW}}},
+                    .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
     [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294967295) or a name from rt_tables",
-                   .words = {{"auto", IBH_TABLE_AUTO, NOW}}, .read = read_table},
+                   .words = {{"auto", IBH_TABLE_AUTO}}, .read = read_table},
     [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none or an address",
-                     .words = {{"auto", IBH_GATEWAY_AUTO, NOW}, {"none", IBH_GATEWAY_NONE, NOW}}, .read = read_gateway},
+                     .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}}, .read = read_gateway},
     [KEY_IPV6] = {.name = "ipv6", .allowed = "yes or no",
-                  .words = {{"yes", TRUE, NOW}, {"no", FALSE, NOW}}},
+                  .words = {{"yes", TRUE}, {"no", FALSE}}},
     [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
-                 .words = {{"auto", IBH_ARP_AUTO, NOW}, {"strict", IBH_ARP_STRICT, NOW}, {"keep", IBH_ARP_KEEP, NOW}}},
+                 .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
     [KEY_ANNOUNCE] = {.name = "announce", .allowed = "yes or no",
-                      .words = {{"yes", TRUE, NOW}, {"no", FALSE, NOW}}},
+                      .words = {{"yes", TRUE}, {"no", FALSE}}},
     SYSCTL(IBH_SYSCTL_RP_FILTER, 2),
     SYSCTL(IBH_SYSCTL_ARP_FILTER, 1),
     SYSCTL(IBH_SYSCTL_ARP_ANNOUNCE, 2),
@@ -297,10 +294,8 @@ static gboolean read_value(const Reader *reader, Key key, const char *text, gint
     for (const Word *word = form->words; word->text != NULL; word++) {
         if (strcmp(word->text, text) != 0)
             continue;
-        if (word->since == LATER)
-            *ret_reason = g_strdup("not available in this version yet");
         *ret_value = word->value;
-        return word->since == NOW;
+        return TRUE;
     }
     if (form->max > 0 && parse_number(text, (guint64)form->max, ret_value))
         return *ret_value >= form->min;

@@ -383,8 +383,8 @@ static gboolean parse_words(int argc, char **argv, IbhOptions *options, GError *
     }
     if (confirms && has_action)
         return refuse(error, "--confirm with another action wants 1 to %d seconds", CONFIRM_MAX);
-    if (confirms && !set_action(options, IBH_ACTION_CONFIRM, &has_action, error))
-        return FALSE;
+    if (confirms)
+        options->action = IBH_ACTION_CONFIRM;
     for (; optind < argc; optind++) { /* behind -- */
         if (!add_word(options, argv[optind], error))
             return FALSE;

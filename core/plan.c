@@ -88,7 +88,7 @@ static void want_all(Work *work)
 
 static Todo *find_todo(const Work *work, const IbhNic *nic)
 {
-    for (guint i = 0; nic && nic->status == IBH_NIC_RAIL && i < work->todos->len; i++) {
+    for (guint i = 0; i < work->todos->len; i++) {
         Todo *todo = &g_array_index(work->todos, Todo, i);
 
         if (todo->nic == nic)

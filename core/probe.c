@@ -133,8 +133,6 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError
 
 void ibh_probe_free(IbhProbe *probe)
 {
-    if (!probe)
-        return;
     g_ptr_array_unref(probe->nics);
     g_array_unref(probe->peers);
     g_array_unref(probe->own);

@@ -10,7 +10,7 @@ int ibh_natural_compare(const char *a, const char *b)
 {
     const char *whole_a = a, *whole_b = b;
 
-    while (*a && *b) {
+    while (*a || *b) {
         if (g_ascii_isdigit(*a) && g_ascii_isdigit(*b)) {
             gsize len_a, len_b;
             int order;
@@ -32,8 +32,6 @@ int ibh_natural_compare(const char *a, const char *b)
             b++;
         }
     }
-    if (*a || *b)
-        return *a ? 1 : -1;
     return strcmp(whole_a, whole_b); /* ib01 and ib1: still a total order */
 }
 
@@ -314,13 +312,14 @@ static char *why_deferred(const IbhSnapshot *snapshot, const IbhNic *nic)
 
 /* ---- blocked: programming it would do harm ---- */
 
-static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic, gboolean explicit_ones)
+/* The NIC to which the configuration gives this one's table: automatic ones never clash with each other. */
+static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic)
 {
     for (guint i = 0; i < rails->nics->len; i++) {
         const IbhNic *other = g_ptr_array_index(rails->nics, i);
 
-        if (other != nic && other->rank && other->table == nic->table && other->settings.manage != IBH_MANAGE_NO &&
-            (!explicit_ones || other->settings.table != IBH_TABLE_AUTO))
+        if (other != nic && other->rank && other->settings.table == nic->table &&
+            other->settings.manage != IBH_MANAGE_NO)
             return other;
     }
     return NULL;
@@ -329,20 +328,16 @@ static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic, 
 /* Traffic to ourselves would leave by a rail if a rail's rule came before the local table's. */
 static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
 {
-    gboolean found = FALSE;
-
-    *ret_priority = G_MAXUINT32;
+    *ret_priority = G_MAXUINT32; /* there is none */
     for (guint i = 0; i < rails->snapshot->rules->len; i++) {
         const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
 
         if (rule->family != family || rule->table != IBH_TABLE_LOCAL || rule->action != FR_ACT_TO_TBL ||
             rule->from.length || rule->selectors)
             continue;
-        if (!found || rule->priority < *ret_priority)
-            *ret_priority = rule->priority;
-        found = TRUE;
+        *ret_priority = MIN(*ret_priority, rule->priority);
     }
-    return !found || *ret_priority >= rails->priority;
+    return *ret_priority >= rails->priority;
 }
 
 gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family)
@@ -358,7 +353,7 @@ gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family)
 
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
 {
-    const IbhNic *clash = nic->settings.table == IBH_TABLE_AUTO ? find_table_clash(rails, nic, FALSE) : NULL;
+    const IbhNic *clash = nic->settings.table == IBH_TABLE_AUTO ? find_table_clash(rails, nic) : NULL;
     guint32 local = 0;
 
     if (clash) {
@@ -439,7 +434,7 @@ static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
 
         if (!nic->rank || nic->settings.table == IBH_TABLE_AUTO || nic->settings.manage == IBH_MANAGE_NO)
             continue;
-        other = find_table_clash(rails, nic, TRUE);
+        other = find_table_clash(rails, nic);
         if (other) {
             g_set_error(error, IBH_CONFIG_ERROR, 0,
                         "%s: table=%u is read for %s and %s: each NIC needs a table of its own",

@@ -84,8 +84,6 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
 
 void ibh_native_free(IbhNative *native)
 {
-    if (!native)
-        return;
     g_array_unref(native->addresses);
     g_array_unref(native->routes);
     g_array_unref(native->rules);

@@ -37,10 +37,13 @@ for i in 0 1; do
 done
 expect_deferred "connected routes in tables 100 and 101"
 
-# When they are gone, the rails are ours.
+# When they are gone, the rails are ours; rules for one NIC's or one user's packets alone are nobody's routing.
 for i in 0 1; do
     ip -n B route del 172.16.0.0/16 dev ib$i table $((100 + i))
     ip -n B route append 172.16.0.0/16 dev ib$i proto kernel scope link src 172.16.34.$((i + 1))
+    ip -n B route add 172.16.0.0/16 dev ib$i table $((100 + i))
 done
+ip -n B rule add from 172.16.34.1 oif ib0 table 100
+ip -n B rule add from 172.16.34.2 uidrange 1000-1999 table 101
 expect_hook 0 B --apply
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2

@@ -28,6 +28,10 @@ for round in first second; do
 done
 expect_hook 0 B --config "$spread" --apply --json
 expect_equal "nothing more to do" "[]" "$(json '.operations | tostring')"
+applied=$(state B)
+ip -n B route replace 172.16.0.0/16 table 940 metric $MARK proto kernel scope link nexthop dev ib0 weight 3 nexthop dev ib1
+expect_hook 0 B --config "$spread" --apply
+expect_equal "weights of somebody else's are none of ours" "$applied" "$(state B)"
 expect_hook 0 B --apply
 expect_lacks "switched off" nexthop "$(ip -n B route show table 940)"
 expect_equal "switched off: what is foreign" "$foreign" "$(theirs)"

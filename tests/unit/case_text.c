@@ -962,9 +962,13 @@ const char *const *ibh_case_only(const IbhCase *cas)
 
 char *ibh_case_op(const IbhOp *op)
 {
-    g_autofree char *command = ibh_op_command(op);
+    g_autofree char *command = ibh_op_command(op), *unit = NULL;
+    gboolean is_raw = op->type == IBH_OP_ANNOUNCE && op->by_kernel != (op->ip.family == AF_INET);
 
-    return g_strdup_printf("%s %s: %s", ibh_op_name(op->type), *op->iface ? op->iface : "-", command);
+    if (op->ifindex && op->type != IBH_OP_ANNOUNCE && ABS(op->unit) != op->ifindex)
+        unit = g_strdup_printf(" with %d", ABS(op->unit));
+    return g_strdup_printf("%s %s%s%s%s: %s", ibh_op_name(op->type), *op->iface ? op->iface : "-", unit ? unit : "",
+                           op->for_good ? " for good" : "", is_raw ? " raw" : "", command);
 }
 
 char *ibh_case_verdict(const IbhNic *nic)

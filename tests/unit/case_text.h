@@ -21,7 +21,9 @@
  *   hold IFACE
  *   config LINE                                           one line of the configuration
  *   do apply|undo [only IFACE…] [respect-holds]
- *   expect op NAME IFACE: COMMAND                         the complete plan, in order; IFACE is - where it is gone
+ *   expect op NAME IFACE [with INDEX] [for good] [raw]: COMMAND [# PART OF THE REASON]
+ *        the complete plan, in order; IFACE is - where it is gone; with: it stands or falls with this other NIC; for
+ *        good: nothing brings it back; raw: an IPv4 announcement of what the kernel would not choose as its source
  *   expect nic IFACE VERDICT [why="part of the reason"]   VERDICT: alone, rail 941, blocked table-clash, …
  *   expect error PART                                     the configuration is refused
  */

@@ -472,6 +472,7 @@ static void test_fixes(void **state)
     g_auto(World) missing = look(HOST RAIL0, NULL);
     g_auto(World) stale = look(RAILS RULE("172.16.34.7", "942"), NULL);
     g_auto(World) strict = look(RAILS "all rp_filter=1\n", NULL);
+    g_auto(World) local = look(RAILS "config [interface ib1]\nconfig accept_local=1\n", NULL);
     g_auto(World) missing6 = look(HOST6 RAIL60, NULL);
 
     (void)state;
@@ -481,6 +482,8 @@ static void test_fixes(void **state)
     SAID(find_code(&missing, "route-missing")->fix, "ip -4 route add", "172.16.0.0/16", "dev ib1", "table 942");
     SAID(find_code(&stale, "rule-stale")->fix, "ip -4 rule del", "from 172.16.34.7 ");
     SAID(find_code(&strict, "effective-sysctl")->fix, "sysctl", "ib0", "rp_filter=2");
+    SAID(find_code(&local, "effective-sysctl")->fix, "sysctl", "ib1", "accept_local=1");
+    SAID(find_code(&local, "effective-sysctl")->message, "it is configured otherwise");
 }
 
 static void test_messages(void **state)

@@ -297,6 +297,7 @@ static void test_render(void **state)
     REFUSED("--render", "--render", "argument");
     REFUSED("--render yaml", "--render yaml", "one of iproute2");
     REFUSED("--render iproute2 --apply", "two actions");
+    REFUSED("--render iproute2 --render netplan", "two formats");
     REFUSED("--render iproute2 --json", "--render");
 }
 
@@ -350,6 +351,7 @@ static void test_probe_refused(void **state)
     REFUSED("--check 10.0.0.1", "10.0.0.1", "no option");
     REFUSED("--probe node17", "node17", "address", "getent");
     REFUSED("--probe 10.0.0.1/24", "10.0.0.1/24", "address");
+    REFUSED("--probe 10.0.0.1 -- 10.0.0.2 node17", "node17", "address");
     REFUSED("--probe 10.0.0.1 --check", "two actions");
     REFUSED("--probe 10.0.0.1 ''", "address");
     REFUSED("--probe 10.0.0.1 --count 0", "--count");
@@ -371,6 +373,22 @@ static void test_probe_refused(void **state)
         REFUSED(interval, "--interval", "0.01", "60");
         REFUSED(timeout, "--timeout", "0.01", "60");
     }
+}
+
+static void test_too_many_peers(void **state)
+{
+    g_autoptr(GString) words = g_string_new("--probe");
+
+    (void)state;
+    for (int i = 0; i < 10000; i++)
+        g_string_append(words, " 10.0.0.1");
+    {
+        g_auto(Line) line = parse(words->str);
+
+        assert_true(line.parsed);
+    }
+    g_string_append(words, " 10.0.0.1");
+    REFUSED(words->str, "more than 10000 peers");
 }
 
 static void test_events(void **state)
@@ -581,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_probe),
         cmocka_unit_test(test_probe_defaults),
         cmocka_unit_test(test_probe_refused),
+        cmocka_unit_test(test_too_many_peers),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_render),
         cmocka_unit_test(test_impossible_names),

@@ -11,11 +11,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
 #define CASES IBH_TESTS "/unit/plan"
 #define SUFFIX ".case"
+#define REASON " # " /* what follows it in an expected operation */
 
 static IbhCase *load(const char *name)
 {
@@ -160,10 +162,13 @@ static GPtrArray *got_lines(const IbhCase *cas)
     after = cas->undo && rails->only ? ibh_rails_without(config, cas->snapshot, rails->only) : NULL;
     plan = cas->undo ? ibh_plan_undo(rails, after, rails->only) : ibh_plan_apply(rails, rails->only);
     for (guint i = 0; i < plan->ops->len; i++) {
-        g_autofree char *op = ibh_case_op(g_ptr_array_index(plan->ops, i));
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+        const char *reason = i < cas->ops->len ? strstr(line(cas->ops, i), REASON) : NULL;
+        g_autofree char *text = ibh_case_op(op);
 
-        check_operation(cas, g_ptr_array_index(plan->ops, i));
-        g_ptr_array_add(lines, g_strdup_printf("op %s", op));
+        check_operation(cas, op);
+        g_ptr_array_add(lines, g_strconcat("op ", text, reason ? REASON : NULL,
+                                           reason ? asked(op->why, reason + strlen(REASON)) : NULL, NULL));
     }
     return lines;
 }
@@ -254,6 +259,71 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
     }
 }
 
+/* The plan of a case, without what is not of this family; 0: of both. */
+static IbhPlan *plan_of_family(const IbhCase *cas, int family)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhRails) rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
+    IbhPlan *plan = ibh_plan_undo(rails, NULL, NULL);
+
+    ibh_plan_keep_family(plan, family);
+    return plan;
+}
+
+static void test_one_family(void **state G_GNUC_UNUSED)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    g_autoptr(IbhCase) cas = load("gateway6-undo");
+    g_autoptr(IbhPlan) both = plan_of_family(cas, 0);
+    guint kept = 0;
+
+    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
+        g_autoptr(IbhPlan) plan = plan_of_family(cas, families[i]);
+
+        for (guint j = 0; j < plan->ops->len; j++)
+            assert_int_equal(ibh_op_family(g_ptr_array_index(plan->ops, j)), families[i]);
+        assert_int_not_equal(plan->ops->len, 0);
+        kept += plan->ops->len;
+    }
+    assert_int_equal(kept, both->ops->len);
+}
+
+/* Routes of main by a gateway, which a rail has copies of: so many, and a default. */
+static guint count_copies(guint routes)
+{
+    g_autoptr(GString) text = g_string_new("link 2 ib0 infiniband up carrier rdma=mlx5_0/1\n"
+                                           "addr ib0 172.16.34.1/16\n"
+                                           "kernel rules\nkernel routes\n");
+    g_autoptr(IbhCase) cas = NULL;
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhRails) rails = NULL;
+    g_autoptr(IbhPlan) plan = NULL;
+    guint copies = 0;
+
+    for (guint i = 0; i < routes; i++)
+        g_string_append_printf(text, "route main 10.%u.%u.0/24 via 172.16.0.3 dev ib0 proto static\n", i / 256,
+                               i % 256);
+    g_string_append(text, "route main default via 172.16.0.1 dev ib0 proto static\n");
+    cas = ibh_case_parse("many", text->str, NULL);
+    assert_true(ibh_config_add(config, "config", "[defaults]\nmanage=yes\n", 22, NULL, NULL, NULL));
+    rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
+    plan = ibh_plan_apply(rails, NULL);
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        copies += op->type == IBH_OP_ROUTE_ADD && op->route.gateway.family == AF_INET;
+    }
+    return copies;
+}
+
+/* More than 512 are a routing protocol's: of those the default alone is copied. */
+static void test_many_routes(void **state G_GNUC_UNUSED)
+{
+    assert_int_equal(count_copies(511), 512);
+    assert_int_equal(count_copies(512), 1);
+    assert_int_equal(count_copies(700), 1);
+}
+
 static int by_name(gconstpointer a, gconstpointer b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -282,7 +352,7 @@ static GPtrArray *find_cases(void)
 int main(void)
 {
     g_autoptr(GPtrArray) names = find_cases();
-    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 1);
+    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 3);
 
     if (!names->len) {
         g_printerr("no case in %s\n", CASES);
@@ -291,5 +361,7 @@ int main(void)
     for (guint i = 0; i < names->len; i++)
         tests[i] = (struct CMUnitTest){line(names, i), test_case, NULL, NULL, g_ptr_array_index(names, i)};
     tests[names->len] = (struct CMUnitTest)cmocka_unit_test(test_bad_lines);
-    return _cmocka_run_group_tests("plan", tests, names->len + 1, NULL, NULL);
+    tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_one_family);
+    tests[names->len + 2] = (struct CMUnitTest)cmocka_unit_test(test_many_routes);
+    return _cmocka_run_group_tests("plan", tests, names->len + 3, NULL, NULL);
 }

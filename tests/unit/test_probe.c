@@ -400,6 +400,8 @@ static void answer_all(World *world)
                                   .lladdr = MAC((guint8)(16 + pair->peer)),
                                   .lladdr_len = 6};
 
+        neighbour.lladdr[4] = (guint8)((16 + pair->peer) >> 8);
+
         for (guint number = 0; number < 3; number++)
             exchange(world, i, number, 1);
         pair->route.oif = neighbour.ifindex;
@@ -479,6 +481,37 @@ static void test_down(void **state)
                            "1 of 3 peers reply to no rail: 172.16.16.2"));
     assert_non_null(
         strstr(((const IbhFinding *)world.probe->findings->pdata[1])->message, "1 of 3 peers: 172.16.16.3"));
+}
+
+/* "--probe 172.16.16.1 172.16.16.2 …" */
+static char *probe_many(guint peers)
+{
+    GString *line = g_string_new("--probe");
+
+    for (guint i = 0; i < peers; i++)
+        g_string_append_printf(line, " 172.16.%u.%u", 16 + i / 250, 1 + i % 250);
+    return g_string_free(line, FALSE);
+}
+
+static void check_message(const World *world, guint i, const char *part)
+{
+    const char *message = ((const IbhFinding *)g_ptr_array_index(world->probe->findings, i))->message;
+
+    if (!strstr(message, part))
+        fail_msg("“%s” is not in: %s", part, message);
+}
+
+static void test_many_down(void **state)
+{
+    g_autofree char *line = probe_many(10);
+    g_auto(World) world = look_well(HOST, line);
+
+    (void)state;
+    for (guint i = 0; i < 18; i++)
+        pair_at(&world, i)->received = 0;
+    check_verdict(&world, "error peer-down", 18);
+    check_message(&world, 0,
+                  "9 of 10 peers reply to no rail: 172.16.16.1, 172.16.16.2, 172.16.16.3, 172.16.16.4 and 5 more");
 }
 
 static void test_unsent(void **state)
@@ -578,6 +611,17 @@ static void test_flux_of_two_answers(void **state)
     check_verdict(&world, "ib1 warning peer-flux", 1);
 }
 
+/* Of 20 bytes, and of 6 that begin with the same: two NICs. */
+static void test_no_flux_of_two_lengths(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    memcpy(pair_at(&world, 2)->lladdr, pair_at(&world, 0)->lladdr, 6);
+    pair_at(&world, 2)->lladdr_len = 20;
+    check_verdict(&world, "", 0);
+}
+
 static void test_peer_replies_by_another_nic(void **state)
 {
     static const guint8 OTHER[] = MAC(77), OWN[] = MAC(17);
@@ -635,6 +679,35 @@ static void test_separate_wires(void **state)
     pair_at(&world, 1)->received = 0; /* a rail that reaches nobody is dead, not apart */
     pair_at(&world, 1)->faults = pair_at(&world, 0)->faults = pair_at(&world, 3)->faults = 0;
     check_verdict(&world, "error peer-down, ib1 error probe-lost", 3);
+}
+
+static void test_separate_wires_of_many(void **state)
+{
+    g_autofree char *line = probe_many(20);
+    g_auto(World) world = look_well(HOST, line);
+
+    (void)state;
+    for (guint i = 0; i < 40; i++) { /* ib0 reaches the first two peers, ib1 the others */
+        if ((i % 2 == 0) == (i / 2 < 2))
+            continue;
+        pair_at(&world, i)->received = 0;
+        pair_at(&world, i)->lladdr_len = 0;
+    }
+    check_verdict(&world, "ib0 error probe-lost, ib1 error probe-lost, warning separate-wires", 20);
+    check_message(&world, 2, "ib0 reaches 172.16.16.1, 172.16.16.2; ib1 reaches 172.16.16.3, 172.16.16.4");
+    check_message(&world, 2, "172.16.16.6 and 14 more");
+}
+
+static void test_small_table_of_many(void **state)
+{
+    g_autofree char *line = probe_many(257);
+    g_auto(World) world = look_well(HOST, line);
+
+    (void)state;
+    world.probe->table_size[0] = 513;
+    check_verdict(&world, "warning neighbour-table-small", 0);
+    assert_non_null(
+        strstr(((const IbhFinding *)world.probe->findings->pdata[0])->fix, "net.ipv4.neigh.default.gc_thresh3=2048"));
 }
 
 static void test_small_table(void **state)
@@ -702,6 +775,43 @@ static void test_text(void **state)
                                        "ib1   172.16.34.2  1.00         1.00 leaves by ib0\n"));
     assert_non_null(strstr(text, "\n172.16.16.2 02:00:00:00:00:11\n"));
     assert_non_null(strstr(text, "\nib1: error routed-other-nic: 1 of 2 peers: 172.16.16.2 (ib0); "));
+}
+
+static void test_text_of_nothing(void **state)
+{
+    g_auto(World) world = look(LO ETH0, "--probe 192.168.1.6");
+    g_autofree char *text = report(&world, &ibh_text_writer, FALSE);
+
+    (void)state;
+    assert_non_null(strstr(text, "no rails: no two RDMA NICs share a subnet here"));
+}
+
+/* What else a cell can say, and who is not asked. */
+static void test_text_of_faults(void **state)
+{
+    static const guint8 OTHER[] = MAC(77);
+    g_auto(World) world = look_well(HOST6, "--probe 172.16.16.1 172.16.16.2 172.16.34.2 fd00:16::16:1 --count 4");
+    guint8 bytes[IBH_PROBE_PACKET];
+    IbhProbeReply reply = reply_to(&world, 1, 3, bytes);
+    g_autofree char *text = NULL;
+
+    (void)state;
+    pair_at(&world, 0)->send_error = ENETUNREACH;
+    ibh_probe_sent(world.probe, 1, 3, 1);
+    reply.ifindex = 9;
+    assert_true(ibh_probe_received(world.probe, &reply, 2));
+    ibh_probe_sent(world.probe, 2, 3, 1);
+    reply = reply_to(&world, 2, 3, bytes);
+    reply.sender = OTHER;
+    reply.sender_len = 6;
+    ibh_probe_seen(world.probe, &reply);
+    assert_true(ibh_probe_received(world.probe, &reply, 2));
+    text = report(&world, &ibh_text_writer, FALSE);
+    assert_true(g_str_has_prefix(text, "RAIL  SOURCE         172.16.16.1         172.16.16.2       fd00:16::16:1\n"
+                                       "ib0   172.16.34.1    1.00 not sent       0.00 peer's NICs  -\n"
+                                       "ib1   172.16.34.2    0.00 reply by eth0  1.00              -\n"
+                                       "ib0   fd00:16::34:1  -                   -                 1.00\n"));
+    assert_non_null(strstr(text, "\nleft out, as addresses of this host: 172.16.34.2\n"));
 }
 
 /* 8 rails and 8 peers with long addresses: still no wider than a terminal. */
@@ -779,6 +889,7 @@ int main(void)
         cmocka_unit_test(test_all_well),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_down),
+        cmocka_unit_test(test_many_down),
         cmocka_unit_test(test_unsent),
         cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_reply_by_other_nic),
@@ -786,13 +897,18 @@ int main(void)
         cmocka_unit_test(test_flux_of_one_lladdr),
         cmocka_unit_test(test_no_flux),
         cmocka_unit_test(test_flux_of_two_answers),
+        cmocka_unit_test(test_no_flux_of_two_lengths),
         cmocka_unit_test(test_peer_replies_by_another_nic),
         cmocka_unit_test(test_carrier),
         cmocka_unit_test(test_unasked),
         cmocka_unit_test(test_separate_wires),
+        cmocka_unit_test(test_separate_wires_of_many),
         cmocka_unit_test(test_small_table),
+        cmocka_unit_test(test_small_table_of_many),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_of_hardware_addresses),
+        cmocka_unit_test(test_text_of_faults),
+        cmocka_unit_test(test_text_of_nothing),
         cmocka_unit_test(test_text_of_eight),
         cmocka_unit_test(test_text_of_hundreds),
         cmocka_unit_test(test_json),

@@ -198,6 +198,42 @@ static void test_tables(void **state)
 }
 
 /* Each format is tested above. */
+/* A prefix by a gateway needs no rule of its own, so netplan can say it. */
+static void test_prefix_by_a_gateway(void **state)
+{
+    g_autofree char *text = g_strconcat(two_rails, "route main 198.51.100.0/24 via 172.16.0.254 dev ib0\n", NULL);
+    const Request request = {.text = text, .format = "netplan"};
+
+    (void)state;
+    expect(&request, "        - to: \"198.51.100.0/24\"\n          table: 1942\n          via: \"172.16.0.254\"\n");
+}
+
+/* A name that a format cannot hold is said to be left out, or to be a risk. */
+static void test_unusual_names(void **state)
+{
+    Request request = {
+        .text = "# Two rails\n"
+                "link 2 i*b infiniband up carrier lladdr=80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f1\n"
+                "link 3 i%b infiniband up carrier lladdr=80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2\n"
+                "addr i*b 172.16.34.1/16\n"
+                "addr i%b 172.16.34.2/16\n"
+                "kernel rules\n"
+                "kernel routes\n"};
+
+    (void)state;
+    request.format = "sysctl";
+    expect(&request, "\n# i*b: its name cannot be said in this file\n");
+    expect_not(&request, "conf/i*b/");
+    expect(&request, "net/ipv4/conf/i%b/arp_ignore = 1\n");
+    request.format = "udev";
+    expect(&request, "\n# i%b: its name cannot be said in a rule\n");
+    expect_not(&request, "NAME=\"i%b\"");
+    expect(&request, "NAME=\"i*b\"");
+    request.format = "ifcfg";
+    expect(&request, "\n# The shell may take the name i*b for a pattern of files.\n");
+    expect_not(&request, "the name i%b");
+}
+
 static void test_formats(void **state)
 {
     g_autofree char *text = ibh_render_formats();
@@ -237,8 +273,13 @@ static GPtrArray *find_files(void)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_formats),  cmocka_unit_test(test_managers), cmocka_unit_test(test_profiles_that_fail),
-        cmocka_unit_test(test_left_out), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_managers),
+        cmocka_unit_test(test_profiles_that_fail),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_unusual_names),
+        cmocka_unit_test(test_prefix_by_a_gateway),
+        cmocka_unit_test(test_tables),
     };
     g_autoptr(GPtrArray) files = find_files();
     g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, files->len + G_N_ELEMENTS(others));

@@ -143,6 +143,21 @@ static void test_a_nic_that_is_gone(void **state)
     end(&world);
 }
 
+/* ib00 moves into the table that ib1 leaves: they stand or fall together, so what is ib1's is not spared. */
+static void test_another_takes_its_table(void **state)
+{
+    const IbhRestraint restraint = {.down = NULL};
+    World world = restrain("link 4 ib00 infiniband up carrier rdma=mlx5_2/1\naddr ib00 172.16.34.3/16\n"
+                           "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n",
+                           &restraint);
+
+    (void)state;
+    assert_int_equal(count(&world, IBH_OP_ROUTE_REPLACE, "ib00"), 1);
+    assert_int_equal(count(&world, IBH_OP_SYSCTL_SET, "ib1"), 2);
+    assert_int_equal(world.spared->len, 0);
+    end(&world);
+}
+
 static void test_backed_off(void **state)
 {
     g_autoptr(GArray) units = g_array_new(FALSE, FALSE, sizeof(int));
@@ -179,6 +194,17 @@ static void test_a_line_per_interface(void **state)
 
     (void)state;
     assert_string_equal(text, "ib1: removed rule from 172.16.34.2 to table 942; set arp_announce=0, arp_ignore=0\n");
+    end(&world);
+}
+
+static void test_a_rule_of_no_interface(void **state)
+{
+    const IbhRestraint restraint = {.down = "ib1"};
+    World world = restrain("addr ib1 172.16.34.2/16\nrule 4941 from all lookup 940 mark proto kernel\n", &restraint);
+    g_autofree char *text = log_of(&world);
+
+    (void)state;
+    assert_non_null(strstr(text, "removed rule to table 940\n"));
     end(&world);
 }
 
@@ -225,8 +251,10 @@ int main(void)
         cmocka_unit_test(test_another_address),
         cmocka_unit_test(test_no_usable_address),
         cmocka_unit_test(test_a_nic_that_is_gone),
+        cmocka_unit_test(test_another_takes_its_table),
         cmocka_unit_test(test_backed_off),
         cmocka_unit_test(test_a_line_per_interface),
+        cmocka_unit_test(test_a_rule_of_no_interface),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_hostile_names_in_the_journal),
     };

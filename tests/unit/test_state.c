@@ -164,6 +164,14 @@ static void test_nonsense_is_left_out(void **state)
         "sysctl ../all 2 rp_filter 1 2",
         "sysctl  2 rp_filter 1 2",
         "sysctl ib0 2 rp_filter 1 2 hold ib0 and much more than that",
+        "route ib0 2 10.0.0.0/8 10.0.0.1",
+        "route ../x 2 10.0.0.0/8 10.0.0.1 0",
+        "route ib0 0 10.0.0.0/8 10.0.0.1 0",
+        "route ib0 2 10.0.0.0/33 10.0.0.1 0",
+        "route ib0 2 10.0.0.0/8 gateway 0",
+        "route ib0 2 fd00::/64 10.0.0.1 0",
+        "route ib0 2 10.0.0.0/8 fd00::1 0",
+        "route ib0 2 10.0.0.0/8 10.0.0.1 4294967296",
         "nonsense",
     };
 
@@ -172,7 +180,7 @@ static void test_nonsense_is_left_out(void **state)
         g_autofree char *text = g_strdup_printf("hold ib8\n%s\nsysctl ib9 9 arp_ignore 0 1\n", LINES[i]);
         g_autoptr(IbhState) parsed = parse(text);
 
-        if (parsed->sysctls->len != 1 || parsed->holds->len != 1)
+        if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->routes->len)
             fail_msg("“%s” was taken for something", LINES[i]);
         check_saved(parsed, 0, "ib9", IBH_SYSCTL_ARP_IGNORE, 0, 1);
         assert_true(ibh_state_is_held(parsed, "ib8"));
