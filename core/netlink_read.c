@@ -321,14 +321,14 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
     const struct fib_rule_hdr *info = nlmsg_data(header);
-    struct nlattr *attribute;
-    int left;
 
     if (header->nlmsg_type != RTM_NEWRULE)
         return TRUE;
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
     if (info->family == AF_INET || info->family == AF_INET6) { /* multicast routing has rules, too */
+        struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info);
+        int left = nlmsg_attrlen(header, sizeof *info);
         IbhRule rule = {
             .family = info->family,
             .from = {.ip = {.family = info->family},
@@ -341,7 +341,8 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
                          (info->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u),
         };
 
-        nlmsg_for_each_attr(attribute, header, (int)sizeof *info, left) get_rule_attribute(attribute, info, &rule);
+        for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
+            get_rule_attribute(attribute, info, &rule);
         g_array_append_val((GArray *)data, rule);
     }
     return TRUE;

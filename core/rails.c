@@ -52,7 +52,7 @@ static gboolean is_rdma_capable(const IbhSnapshot *snapshot, const IbhLink *link
 /* NULL where it is a candidate, else why not. */
 static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
-    if (link->type == ARPHRD_LOOPBACK || (link->flags & IFF_LOOPBACK))
+    if (link->flags & IFF_LOOPBACK)
         return g_strdup("loopback");
     if (!ibh_has_sysctls(link->name))
         return g_strdup_printf("its name: net.ipv4.conf.%s is everybody's; rename it", link->name);
