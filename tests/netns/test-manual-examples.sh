@@ -12,7 +12,7 @@ wrappers() { # HOST ARGUMENT…: for its ib-hook, unless it is to look at anothe
         "$(printf ' %s' "${@:2}")" >"$bin/ib-hook"
     printf '#!/bin/sh\nexec "$@"\n' >"$bin/sudo"
     printf '#!/bin/bash\n[ "$1" = node16 ] && PATH=%s:$PATH exec nsenter --net=/run/netns/A "${@:2}"\n' "$work/bin.A" >"$bin/ssh"
-    printf '#!/bin/bash\n[ "$1" = -a ] && "${@:2}" 2>&1 | sed "s/^/node34: /"\n' >"$bin/clush"
+    printf '#!/bin/bash\n[ "$1" = -a ] && bash -c "${*:2}" 2>&1 | sed "s/^/node34: /"\n' >"$bin/clush"
     chmod 0755 "$bin"/*
 }
 
@@ -21,6 +21,8 @@ examples() {
     sed -n '/^.Sh EXAMPLES/,/^.Sh [^E]/p' "$top/packaging/man/$1" | sed -n '/^.Bd/,/^.Ed/p' | sed 's/\\&//g; s/\\e/\\/g; s/\\(dq/"/g' |
         awk '/^\.Bd/ { runs = 0 }
             /^\.[A-Z]/ { next }
+            /\|$/ { command = command $0; next } # goes on in the next line
+            { $0 = command $0; command = "" }
             match($0, /^([a-z0-9]*#|\$) /) && $2 !~ /:$/ {
                 runs = 1
                 print "run", (/^node/ ? substr($0, 1, RLENGTH - 2) : "-"), substr($0, RLENGTH + 1)
@@ -60,6 +62,7 @@ story() {
                 [ "$host" != - ] || host=$2
                 [[ $text != *journalctl* ]] || continue # there is no journal here
                 forget A B
+                text=${text//\/usr\/share\/ib-hook\/fleet/$top/packaging/fleet}
                 command=$text expected="" n=$((n + 1))
                 got=$(cd $work && on "$2" env PATH="$work/bin.$host:$PATH" bash -c "$text" 2>&1 </dev/null) || true
                 ;;

@@ -88,7 +88,7 @@ if [ "$rooted" = yes ]; then
     refused "$file" --apply --config "$file"
     chown 0 "$file"
 fi
-mkdir $work/directory
+mkdir -m 0777 $work/directory
 refused $work/directory --apply --config $work/directory
 mkfifo -m 0644 $work/fifo
 refused $work/fifo --apply --config $work/fifo
