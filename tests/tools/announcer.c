@@ -1,6 +1,6 @@
 /*
- * Floods a wire with announcements: ARP replies to everybody, each of another address in 172.16.0.0/16, with another
- * hardware address; some cut short, some of addresses that are in use. Says "ready", and goes on until it is ended.
+ * Floods a wire with announcements: ARP replies to everybody, always with another hardware address; some cut short,
+ * some of addresses that are in use. Says "ready", and goes on until it is ended.
  *
  *   announcer INTERFACE ADDRESS-IN-USE…
  */
@@ -15,13 +15,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define ADDRESSES 150 /* no more: the kernel's table of neighbours is one for all namespaces, and others test there */
 #define BURST 200
 #define PAUSE 2000 /* microseconds between bursts: 100,000 announcements in a second */
 
 static void fill(struct ether_arp *arp, unsigned number)
 {
     const uint8_t mac[6] = {2, 0x66, 0x66, (uint8_t)(number >> 16), (uint8_t)(number >> 8), (uint8_t)number};
-    const unsigned host = number % 2 ? number % 64 : number; /* some again and again: those that are kept change */
+    const unsigned host = 1 + number * 7919u % ADDRESSES;
     const uint8_t address[4] = {172, 16, (uint8_t)(host >> 8), (uint8_t)host};
 
     *arp = (struct ether_arp){.ea_hdr = {.ar_hrd = htons(ARPHRD_ETHER),
