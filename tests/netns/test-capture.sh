@@ -76,7 +76,8 @@ run 2 --check --sysfs node --iface eth5
 expect_contains "no such NIC in it" "no such RDMA interface in the captured tree" "$err"
 
 # A capture of what was captured is the same again.
-run 0 --capture again.tar --sysfs node
+run 0 --capture again.tar --sysfs node --json
+expect_equal "in JSON: how many files" "true $(tar tf again.tar | grep -vc /$)" "$(json '"\(.ok) \(.files)"')"
 tar xf again.tar
 expect_equal "captured again: the same" "" "$(diff -r node again)"
 
