@@ -86,12 +86,15 @@ typedef struct {
     const IbhNic *nic;
 } World;
 
+/* With manage=yes: else NICs that a script routes by tables of its own are left to it. */
 static World look(const char *host)
 {
+    static const char *const CONFIG = "[defaults]\nmanage=yes\n";
     g_autoptr(GError) error = NULL;
     World world = {.cas = ibh_case_parse("host", host, &error), .config = ibh_config_new()};
 
     assert_non_null(world.cas);
+    assert_true(ibh_config_add(world.config, "test", CONFIG, strlen(CONFIG), NULL, NULL, &error));
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
     assert_non_null(world.rails);
     world.nic = ibh_rails_nic(world.rails, 2);
@@ -160,11 +163,30 @@ static void test_fix(void **state)
     world_clear(&world);
 }
 
+/* Rules that lead to a table of the script's own: its routes go, too, and once, however many rules there are. */
+static void test_fix_of_another_table(void **state)
+{
+    World world = look(HOST "rule 500 from 172.16.34.1 lookup 77\nrule 501 from 172.16.34.1 lookup 77\n"
+                            "route 77 172.16.0.0/16 dev ib0 proto boot scope link\n");
+    IbhScript script = {.kind = IBH_SCRIPT_SHELL, .path = g_strdup("/etc/it"), .text = g_strdup("")};
+    g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
+
+    (void)state;
+    assert_string_equal(fix, "rm -f /etc/it; ip -4 rule del priority 500 from 172.16.34.1 lookup 77 protocol boot; "
+                             "ip -4 rule del priority 501 from 172.16.34.1 lookup 77 protocol boot; "
+                             "ip -4 route del 172.16.0.0/16 dev ib0 table 77 protocol boot scope link; "
+                             "ib-hook --apply");
+    g_free(script.path);
+    g_free(script.text);
+    world_clear(&world);
+}
+
 int main(void)
 {
     static const struct CMUnitTest TESTS[] = {
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_fix),
+        cmocka_unit_test(test_fix_of_another_table),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
