@@ -152,7 +152,10 @@ static void read_ports(IbhTree *tree, IbhFabric *fabric)
             const char *name = g_ptr_array_index(ports, j);
             int number = number_of(name);
 
-            if (number != IBH_UNKNOWN && is_number(name, number))
+            if (number == IBH_UNKNOWN || !is_number(name, number))
+                continue;
+            /* One of which nothing can be read is there all the same, in a capture, too. */
+            if (ibh_tree_has(tree, "sys/class/infiniband/%s/ports/%d", device, number))
                 read_port(tree, device, number, fabric);
         }
     }
