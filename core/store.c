@@ -12,21 +12,21 @@
 
 #define STATE_MAX (1024 * 1024)
 
-struct IbhStore {
-    int directory; /* -1: there is none */
-    int lock;
-    char *key; /* of the namespace */
-    gboolean waited;
-    guint64 begun_before; /* the last run on an event that had begun when we came; only if we waited */
-    guint64 begun;        /* ours; 0: none */
-};
-
 /* What is in the lock file, for those who wait. */
 typedef struct {
     int pid;
     guint64 begun; /* runs on events that have begun, all told */
     guint64 done;  /* the last one that ended well */
 } Ticket;
+
+struct IbhStore {
+    int directory; /* -1: there is none */
+    int lock;
+    char *key; /* of the namespace */
+    gboolean waited;
+    guint64 begun_before; /* the last run on an event that had begun when we came; only if we waited */
+    Ticket ticket;        /* as it stands in the file while we have the lock */
+};
 
 static gboolean fail(const char *doing, const char *name, GError **error)
 {
@@ -144,12 +144,12 @@ static Ticket read_ticket(int fd)
 }
 
 /* Always of the same length: there is never anything behind it. */
-static void write_ticket(int fd, const Ticket *ticket)
+static void write_ticket(const IbhStore *store)
 {
     char text[TICKET_MAX];
 
-    g_snprintf(text, sizeof text, TICKET_FORMAT, ticket->pid, ticket->begun, ticket->done);
-    (void)!pwrite(fd, text, strlen(text), 0);
+    g_snprintf(text, sizeof text, TICKET_FORMAT, store->ticket.pid, store->ticket.begun, store->ticket.done);
+    (void)!pwrite(store->lock, text, strlen(text), 0);
 }
 
 static void set_busy_error(int fd, int seconds, GError **error)
@@ -214,36 +214,31 @@ static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.lock", store->key);
-    Ticket ticket;
 
     if (!take_lock(store, name, seconds, error))
         return FALSE;
-    ticket = read_ticket(store->lock);
-    ticket.pid = (int)getpid();
-    write_ticket(store->lock, &ticket);
+    store->ticket = read_ticket(store->lock);
+    store->ticket.pid = (int)getpid();
+    write_ticket(store);
     return TRUE;
 }
 
 /* One that began after we came has seen what we came for. */
 gboolean ibh_store_is_done(const IbhStore *store)
 {
-    return store->waited && read_ticket(store->lock).done > store->begun_before;
+    return store->waited && store->ticket.done > store->begun_before;
 }
 
 void ibh_store_begin(IbhStore *store)
 {
-    Ticket ticket = read_ticket(store->lock);
-
-    store->begun = ++ticket.begun;
-    write_ticket(store->lock, &ticket);
+    store->ticket.begun++;
+    write_ticket(store);
 }
 
 void ibh_store_end(IbhStore *store)
 {
-    Ticket ticket = read_ticket(store->lock);
-
-    ticket.done = store->begun;
-    write_ticket(store->lock, &ticket);
+    store->ticket.done = store->ticket.begun;
+    write_ticket(store);
 }
 
 /* ---- the state ---- */
