@@ -44,19 +44,6 @@ traced() {
     with_sys B strace -f -qq -o $work/trace ${1:+-e "inject=$1"} "${@:2}" </dev/null >$work/out 2>$work/err || status=$?
 }
 
-# rail NIC TABLE ADDRESS → whole | absent | torn: what stands of it
-rail() {
-    local rules routes sysctls
-    rules=$(ip -n B rule show | grep -c "from $3 lookup $2 suppress" || true)
-    routes=$(ip -n B route show table "$2" 2>/dev/null | grep -c "dev $1 .*metric $MARK" || true)
-    sysctls=$(on B cat "$CONF/$1/arp_announce" "$CONF/$1/arp_ignore" | xargs)
-    case "$rules $routes $sysctls" in
-        "1 1 2 1") echo whole ;;
-        "0 0 0 0") echo absent ;;
-        *) echo "torn ($rules rules, $routes routes, arp_announce and arp_ignore $sysctls)" ;;
-    esac
-}
-
 rails() {
     echo "ib0 $(rail ib0 941 172.16.34.1), ib1 $(rail ib1 942 172.16.34.2)"
 }

@@ -311,6 +311,36 @@ config() {
     echo $work/ib-hook.conf
 }
 
+# rail NIC TABLE ADDRESS → whole | absent | torn: what stands of it
+rail() {
+    local rules routes sysctls
+    rules=$(ip -n B rule show | grep -c "from $3 lookup $2 suppress" || true)
+    routes=$(ip -n B route show table "$2" 2>/dev/null | grep -c "dev $1 .*metric $MARK" || true)
+    sysctls=$(on B cat "$CONF/$1/arp_announce" "$CONF/$1/arp_ignore" | xargs)
+    case "$rules $routes $sysctls" in
+        "1 1 2 1") echo whole ;;
+        "0 0 0 0") echo absent ;;
+        *) echo "torn ($rules rules, $routes routes, arp_announce and arp_ignore $sysctls)" ;;
+    esac
+}
+
+# What people write by hand: a hook for networkd-dispatcher or ifupdown.
+documents_script() {
+    cat <<-'END'
+	#!/bin/bash
+	set -e
+	if [ "$IFACE" == "ib0" ]; then
+	    ip route del 172.16.0.0/16 dev ib0
+	    ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941
+	    ip rule add from 172.16.34.1 table 941
+	elif [ "$IFACE" == "ib1" ]; then
+	    ip route del 172.16.0.0/16 dev ib1
+	    ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942
+	    ip rule add from 172.16.34.2 table 942
+	fi
+	END
+}
+
 # The contract by hand, for the host that is not under test.
 rails_by_hand() { # HOST N_RAILS
     local i address key

@@ -18,6 +18,9 @@ call() { # ENVIRONMENT…: the hook of ifupdown, on B
         env -i "$@" "$HOOKS/ifupdown" </dev/null 9>&- &
     hooks+=($!)
 }
+numbers() { # BEGUN DONE: into the lock file, as an ib-hook leaves them
+    printf '%-10d %20d %20d\n' 1 "$1" "$2" >"$lock"
+}
 all_ended() {
     local pid
     for pid in "${hooks[@]}"; do wait "$pid"; done
@@ -39,16 +42,16 @@ all_ended
 read -r begun ended < <(ticket)
 expect_equal "all runs ended well" "$begun" "$ended"
 expect_at_least "of $HOOKS_AT_ONCE that waited one or two have done it for all" "$begun" 2
-printf '%-10d %20d %20d\n' 1 1 1 >"$lock"
+numbers 1 1
 expect_hook 0 B --check
 
 # Numbers as a run that is under way leaves them: it began before the hook came, and may have looked before.
 flock 9
-printf '%-10d %20d %20d\n' 1 5 4 >"$lock"
+numbers 5 4
 call IFACE=ib1 MODE=start
 wait_until 20 waiting 2
 ip -n B rule delete from 172.16.34.2
-printf '%-10d %20d %20d\n' 1 5 5 >"$lock"
+numbers 5 5
 flock -u 9
 all_ended
 expect_equal "one that was under way does not count" "6 6" "$(ticket)"
@@ -59,7 +62,7 @@ flock 9
 call IFACE=ib1 MODE=start
 wait_until 20 waiting 2
 ip -n B rule delete from 172.16.34.2
-printf '%-10d %20d %20d\n' 1 7 6 >"$lock"
+numbers 7 6
 flock -u 9
 all_ended
 expect_equal "nor does one that did not end well" "8 8" "$(ticket)"
@@ -70,7 +73,7 @@ call IFACE=ib1 MODE=stop
 wait_until 20 waiting 2
 ip -n B link set ib1 down
 ip -n B address flush dev ib1
-printf '%-10d %20d %20d\n' 1 9 9 >"$lock"
+numbers 9 9
 flock -u 9
 all_ended
 expect_equal "whoever knows what was taken down looks itself" "10 10" "$(ticket)"

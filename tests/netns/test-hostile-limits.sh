@@ -14,18 +14,6 @@ run() {
     with_sys B timeout -s KILL 15 "$@" </dev/null 2>&1 | cat >$work/said || status=${PIPESTATUS[0]}
 }
 
-rail() { # NIC TABLE ADDRESS → whole | absent | torn
-    local rules routes sysctls
-    rules=$(ip -n B rule show | grep -c "from $3 lookup $2 suppress" || true)
-    routes=$(ip -n B route show table "$2" 2>/dev/null | grep -c "dev $1 .*metric $MARK" || true)
-    sysctls=$(on B cat "$CONF/$1/arp_announce" "$CONF/$1/arp_ignore" | xargs)
-    case "$rules $routes $sysctls" in
-        "1 1 2 1") echo whole ;;
-        "0 0 0 0") echo absent ;;
-        *) echo "torn ($rules rules, $routes routes, arp_announce and arp_ignore $sysctls)" ;;
-    esac
-}
-
 fresh() { # where nothing could be remembered, old sysctl values are lost
     hook B --undo >/dev/null 2>&1
     rm -rf /run/ib-hook

@@ -53,23 +53,8 @@ $(<$work/err)"
 }
 
 # The first document's, for networkd-dispatcher and for ifupdown.
-document() {
-    cat <<-'END'
-	#!/bin/bash
-	set -e
-	if [ "$IFACE" == "ib0" ]; then
-	    ip route del 172.16.0.0/16 dev ib0
-	    ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941
-	    ip rule add from 172.16.34.1 table 941
-	elif [ "$IFACE" == "ib1" ]; then
-	    ip route del 172.16.0.0/16 dev ib1
-	    ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942
-	    ip rule add from 172.16.34.2 table 942
-	fi
-	END
-}
 for place in etc/networkd-dispatcher/routable.d/route-ib-mem34 etc/network/if-up.d/route-ib-mem34; do
-    document | write 0755 $place
+    documents_script | write 0755 $place
     run $place ib0 ib1
     hook B --apply >/dev/null
     check
@@ -148,13 +133,13 @@ write 0755 etc/network/if-up.d/others <<-'END'
 	ip route add 10.0.0.0/8 dev eth0 table 77
 	echo "add ip rule for ib interface"
 	END
-document | write 0644 etc/network/if-up.d/not-executable
-document | write 0755 etc/network/if-up.d/of-somebody
+documents_script | write 0644 etc/network/if-up.d/not-executable
+documents_script | write 0755 etc/network/if-up.d/of-somebody
 chown 1 $tree/etc/network/if-up.d/of-somebody
-document | write 0755 elsewhere
+documents_script | write 0755 elsewhere
 ln -s $tree/elsewhere $tree/etc/network/if-up.d/link
 {
-    document
+    documents_script
     head -c 100000 /dev/zero | tr '\0' '#'
 } | write 0755 etc/network/if-up.d/long
 mkfifo -m 0755 $tree/etc/network/if-up.d/pipe

@@ -40,19 +40,7 @@ write() { # MODE PATH: a file in the tree, from standard input
 
 script_of_a_dispatcher() {
     local place=etc/networkd-dispatcher/routable.d/route-ib-mem34 nic
-    write 0755 $place <<-'END'
-	#!/bin/bash
-	set -e
-	if [ "$IFACE" == "ib0" ]; then
-	    ip route del 172.16.0.0/16 dev ib0
-	    ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941
-	    ip rule add from 172.16.34.1 table 941
-	elif [ "$IFACE" == "ib1" ]; then
-	    ip route del 172.16.0.0/16 dev ib1
-	    ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942
-	    ip rule add from 172.16.34.2 table 942
-	fi
-	END
+    documents_script | write 0755 $place
     for nic in ib0 ib1; do on B env IFACE=$nic bash $tree/$place; done
 }
 
