@@ -1,5 +1,5 @@
 /*
- * What the kernel tells without being asked: the sockets of --watch.
+ * What the kernel tells without being asked: the sockets of --watch, and of a hook that is called too early.
  */
 #pragma once
 

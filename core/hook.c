@@ -1,9 +1,11 @@
 #include "hook.h"
 
+#include "events.h"
 #include "journal.h"
 #include "run.h"
 #include "start.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 #define SECONDS 10
+#define LATE G_USEC_PER_SEC /* what comes later than this after an early call, only --watch repairs */
+#define PAUSE (20 * 1000)   /* between two runs, of microseconds: one answers several events */
 
 /* In a signal handler: no memory, no locks. */
 static void say_last_words(const char *words)
@@ -53,20 +57,50 @@ static void never_fail(void)
     alarm(SECONDS);
 }
 
+static void run(IbhReconcile *how)
+{
+    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
+
+    (void)ibh_reconcile(how, out, warnings);
+    ibh_log_lines(LOG_INFO, out->str);
+    ibh_log_lines(LOG_WARNING, warnings->str);
+}
+
+/* Does for a moment what --watch does for ever. */
+static void run_for_a_moment(IbhReconcile *how)
+{
+    gint64 end = g_get_monotonic_time() + LATE, left;
+    IbhEvents events;
+    gboolean listening = ibh_events_open(&events, NULL); /* before the first look: nothing comes unheard in between */
+
+    run(how);
+    while (listening && (left = end - g_get_monotonic_time()) > 0) {
+        struct pollfd fds[] = {{.fd = events.netlink, .events = POLLIN}, {.fd = events.uevents, .events = POLLIN}};
+
+        if (how->candidates)
+            ibh_events_focus(&events, how->candidates);
+        if (poll(fds, G_N_ELEMENTS(fds), (int)(left / 1000) + 1) <= 0)
+            continue;
+        g_usleep(PAUSE);
+        if (ibh_events_drain(&events, how->port))
+            run(how);
+    }
+    if (listening)
+        ibh_events_close(&events);
+}
+
 int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs)
 {
-    g_autoptr(GString) out = NULL, warnings = NULL;
     IbhReconcile how = {.config = config, .sysfs = sysfs, .one_of_many = TRUE, .restraint = {.down = trigger->down}};
 
     if (!trigger->wanted)
         return 0;
     ibh_start(0, NULL, environ);
     never_fail();
-    out = g_string_new(NULL);
-    warnings = g_string_new(NULL);
-    (void)ibh_reconcile(&how, out, warnings);
-    ibh_log_lines(LOG_INFO, out->str);
-    ibh_log_lines(LOG_WARNING, warnings->str);
+    if (trigger->early)
+        run_for_a_moment(&how);
+    else
+        run(&how);
     ibh_reconcile_clear(&how);
     return 0;
 }

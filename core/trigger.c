@@ -19,13 +19,18 @@ static IbhTrigger make(const char *iface, gboolean down)
     return trigger;
 }
 
+/* "reapply" is said before the new addresses are set: a moment before (1.42), or before it is known that nobody else has
+ * them (0.2 s by default from 1.46 on). */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
     static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};
+    IbhTrigger trigger;
 
     if (argc < 3 || !is_one_of(argv[2], actions))
         return (IbhTrigger){.wanted = FALSE};
-    return make(argv[1], g_str_equal(argv[2], "down"));
+    trigger = make(argv[1], g_str_equal(argv[2], "down"));
+    trigger.early = trigger.wanted && g_str_equal(argv[2], "reapply");
+    return trigger;
 }
 
 /* "degraded" and "no-carrier" come and go by themselves: while networkd restarts, addresses are away for a moment. */

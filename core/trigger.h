@@ -1,8 +1,8 @@
 /*
  * What a network manager calls a hook with → what that means to us. Pure.
  *
- * A run looks at live state, so all that counts of an event is whether to run at all, and which interface was taken
- * down on purpose.
+ * A run looks at live state, so all that counts of an event is whether to run at all, which interface was taken down on
+ * purpose, and whether what it tells of is yet to come.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 
 typedef struct {
     gboolean wanted;     /* FALSE: the event changes nothing for us */
+    gboolean early;      /* the manager is not done yet, and does not call again when it is */
     char down[IFNAMSIZ]; /* "": none was */
 } IbhTrigger;
 

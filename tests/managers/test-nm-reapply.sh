@@ -1,6 +1,6 @@
 #!/bin/bash
-# nmcli device reapply, with nothing changed and with another address. NetworkManager 1.52 says that it is done before the
-# address is there.
+# nmcli device reapply, with nothing changed and with another address. NetworkManager says that it is done before the address
+# is there: 1.42 a moment before, 1.52 0.2 s, in which it looks for conflicts.
 . "$(dirname "$0")/lib.sh"
 
 event host nmcli device reapply ib0
@@ -13,5 +13,5 @@ modify_and_reapply() {
 }
 
 event modify_and_reapply
-expect_repaired "another address" "ib0:941:172.16.34.1 ib1:942:172.16.34.22" nm-1.52
+expect_repaired "another address" "ib0:941:172.16.34.1 ib1:942:172.16.34.22"
 expect_control kept

@@ -35,6 +35,9 @@ static void test_nm(void **state)
     for (gsize i = 0; i < G_N_ELEMENTS(OTHERS); i++)
         expect(nm("ib0", OTHERS[i]), FALSE, "");
     expect(nm("ib0", "down"), TRUE, "ib0");
+    assert_true(nm("ib0", "reapply").early);
+    assert_false(nm("ib0", "up").early);
+    assert_false(nm("lo", "reapply").early);
     expect(nm("lo", "up"), FALSE, "");
     expect(nm("", "up"), TRUE, "");
     expect(nm("none", "hostname"), FALSE, "");
