@@ -19,8 +19,8 @@ static IbhTrigger make(const char *iface, gboolean down)
     return trigger;
 }
 
-/* "reapply" is said before the new addresses are set: a moment before (1.42), or before it is known that nobody else has
- * them (0.2 s by default from 1.46 on). */
+/* "reapply" is said before the new addresses are set: a moment before (1.42), or before it is known that nobody else
+ * has them (0.2 s by default from 1.46 on). */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
     static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};
