@@ -30,7 +30,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_RE
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
-PURE := $(addprefix core/,model operation config rt_tables state rails want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
+PURE := $(addprefix core/,model operation config rt_tables state rails narrow want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
                          json report report_text report_json report_log report_prometheus render render_iproute2 render_files render_native \
                          render_networkd render_networkmanager render_scripts)
 EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run run_change run_look confirm \

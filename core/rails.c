@@ -49,9 +49,17 @@ static gboolean is_rdma_capable(const IbhSnapshot *snapshot, const IbhLink *link
     return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]);
 }
 
+gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
+{
+    return !(link->flags & IFF_LOOPBACK) && ibh_has_sysctls(link->name) && !link->master && !link->representor &&
+           (manage == IBH_MANAGE_YES || is_rdma_capable(snapshot, link));
+}
+
 /* NULL where it is a candidate, else why not. */
 static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
+    if (ibh_is_candidate(snapshot, link, manage))
+        return NULL;
     if (link->flags & IFF_LOOPBACK)
         return g_strdup("loopback");
     if (!ibh_has_sysctls(link->name))
@@ -64,9 +72,7 @@ static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, 
     }
     if (link->representor)
         return g_strdup("a switchdev representor: it stands for another function's port");
-    if (!is_rdma_capable(snapshot, link) && manage != IBH_MANAGE_YES)
-        return g_strdup("not RDMA-capable (manage=yes would make it a candidate)");
-    return NULL;
+    return g_strdup("not RDMA-capable (manage=yes would make it a candidate)");
 }
 
 static gboolean is_child(const IbhNic *nic)
@@ -117,7 +123,7 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper,
 {
     const IbhLink *link = upper;
 
-    for (int depth = 0; link && link->parent && depth < 8; depth++) {
+    for (int depth = 0; link && link->parent && depth < IBH_STACK_DEPTH; depth++) {
         if (link->parent == lower->ifindex)
             return TRUE;
         link = ibh_snapshot_link(snapshot, link->parent);

@@ -52,7 +52,12 @@ IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);
+#define IBH_STACK_DEPTH 8 /* so far it is followed what a link is stacked on */
+
+/* What could become a rail: an RDMA port, or what it is told to take for one. */
+gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
+
+const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex); /* NULL: nothing to do with rails (narrow.h) */
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* a candidate */
 /* The rail that has this address; of two, the one of lower rank. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);

@@ -2,6 +2,7 @@
 
 #include "caps.h"
 #include "files.h"
+#include "narrow.h"
 #include "state.h"
 
 #include <linux/capability.h>
@@ -86,6 +87,10 @@ static gboolean look(IbhRun *run, GError **error)
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
+    if (run->how)
+        ibh_narrow(run->snapshot, run->config);
+    if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
+        return FALSE;
     return run->options->action != IBH_ACTION_UNDO || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
 }
 

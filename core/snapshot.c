@@ -88,8 +88,7 @@ static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *ne
     return TRUE;
 }
 
-/* The tables that somebody else's rule leads one of our addresses to: they may route it already. */
-static gboolean read_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
     g_autoptr(GArray) seen = g_array_new(FALSE, TRUE, sizeof(IbhRouteFilter));
 
@@ -113,8 +112,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
     if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
         !ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
         !ibh_netlink_read_rules(netlink, snapshot->rules, error) || !read_kernel_routes(snapshot, netlink, error) ||
-        !read_tables_of_foreign_rules(snapshot, netlink, error) || !ibh_sysctl_read_all(snapshot->all, error) ||
-        !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
+        !ibh_sysctl_read_all(snapshot->all, error) || !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
         return NULL;
     snapshot->hash_policy = ibh_sysctl_read_hash_policy();
     return g_steal_pointer(&snapshot);

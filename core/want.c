@@ -173,7 +173,7 @@ static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArra
     if ((!in_subnet && !in_copy) || have_prefix(reached, &route->dst))
         return FALSE;
     other = ibh_rails_nic(rails, route->ifindex);
-    if (!other || (other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC)))
+    if (other && other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
         return FALSE;
     return is_best_in_main(all, route);
 }
@@ -227,8 +227,9 @@ static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route
         const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
         const IbhNic *nic = other->ifindex ? ibh_rails_nic(rails, other->ifindex) : NULL;
 
-        if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && nic && nic->status != IBH_NIC_RAIL &&
-            other->metric < route->metric && !other->special && ibh_prefix_equal(&other->dst, &route->dst))
+        if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && other->ifindex &&
+            (!nic || nic->status != IBH_NIC_RAIL) && other->metric < route->metric && !other->special &&
+            ibh_prefix_equal(&other->dst, &route->dst))
             return TRUE;
     }
     return FALSE;

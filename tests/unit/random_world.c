@@ -1,6 +1,7 @@
 #include "random_world.h"
 
 #include "apply.h"
+#include "narrow.h"
 #include "state.h"
 
 #include <string.h>
@@ -690,7 +691,9 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
     g_autoptr(Planned) planned = g_new0(Planned, 1);
 
     planned->seen = fake_snapshot(kernel);
-    planned->rails = ibh_rails_find(config, planned->seen, action == WORLD_APPLY, NULL);
+    if (action == WORLD_EVENT)
+        ibh_narrow(planned->seen, config);
+    planned->rails = ibh_rails_find(config, planned->seen, action != WORLD_UNDO, NULL);
     if (!planned->rails)
         return NULL;
     for (guint i = 0; i < planned->rails->nics->len; i++) {
@@ -702,8 +705,8 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
     planned->rails->only = only;
     if (action == WORLD_UNDO && only)
         planned->after = ibh_rails_without(config, planned->seen, only);
-    planned->plan = action == WORLD_APPLY ? ibh_plan_apply(planned->rails, only)
-                                          : ibh_plan_undo(planned->rails, planned->after, only);
+    planned->plan = action == WORLD_UNDO ? ibh_plan_undo(planned->rails, planned->after, only)
+                                         : ibh_plan_apply(planned->rails, only);
     return g_steal_pointer(&planned);
 }
 

@@ -35,8 +35,8 @@ World *world_build(const GPtrArray *lines);
 void world_free(World *world);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(World, world_free)
 
-/* What a program does: look, plan, run the plan, remember. */
-typedef enum { WORLD_APPLY, WORLD_UNDO } WorldAction;
+/* What a program does: look, plan, run the plan, remember. On an event it does not look at everything. */
+typedef enum { WORLD_APPLY, WORLD_UNDO, WORLD_EVENT } WorldAction;
 
 typedef struct {
     IbhSnapshot *seen;

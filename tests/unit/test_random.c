@@ -2296,6 +2296,30 @@ static gboolean main_is_right(Case *c)
            nothing_stays_away(c, c->undone, FALSE);
 }
 
+/* ---- what an event does not look at ---- */
+
+static char *op_text(const IbhOp *op)
+{
+    g_autofree char *command = ibh_op_command(op);
+
+    return g_strdup_printf("[%d] %d %s, %s: %s # %s", op->unit, op->ifindex, op->iface,
+                           op->by_kernel ? "by the kernel" : "by itself", command, op->why);
+}
+
+static gboolean events_do_the_same(Case *c)
+{
+    g_autoptr(Planned) event = world_plan(c->world->config, c->world->kernel, WORLD_EVENT, NULL);
+
+    for (guint i = 0; i < MAX(n_ops(event), n_ops(c->planned)); i++) {
+        g_autofree char *expected = i < n_ops(c->planned) ? op_text(op_at(c->planned, i)) : g_strdup("nothing");
+        g_autofree char *found = i < n_ops(event) ? op_text(op_at(event, i)) : g_strdup("nothing");
+
+        if (strcmp(expected, found) != 0)
+            return broken(c, "on an event: %s\n  but --apply: %s", found, expected);
+    }
+    return TRUE;
+}
+
 /* ---- running ---- */
 
 static const struct {
@@ -2305,6 +2329,7 @@ static const struct {
 } properties[] = {
     {"nothing is refused", nothing_is_refused, 1},
     {"a second plan is empty", second_plan_is_empty, 1},
+    {"an event does the same", events_do_the_same, 1},
     {"foreign things stay", foreign_things_stay, 1},
     {"rails are right", rails_are_right, 1},
     {"nothing is lost while applying", nothing_is_lost_applying, 1},
