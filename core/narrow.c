@@ -236,7 +236,7 @@ static void narrow_links(Concern *concern)
     g_array_set_size(links, kept);
 }
 
-void ibh_narrow(IbhSnapshot *snapshot, const IbhConfig *config)
+gboolean ibh_narrow(IbhSnapshot *snapshot, const IbhConfig *config)
 {
     g_autoptr(GHashTable) nics = g_hash_table_new(NULL, NULL);
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
@@ -250,4 +250,5 @@ void ibh_narrow(IbhSnapshot *snapshot, const IbhConfig *config)
     narrow_addresses(&concern);
     narrow_rules(&concern);
     narrow_links(&concern);
+    return g_hash_table_size(nics) || prefixes->len;
 }

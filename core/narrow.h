@@ -9,5 +9,6 @@
 #include "config.h"
 #include "model.h"
 
-/* Takes them out of the snapshot. Reports of what there is, and why it is no rail, want them. */
-void ibh_narrow(IbhSnapshot *snapshot, const IbhConfig *config);
+/* Takes them out of the snapshot. Reports of what there is, and why it is no rail, want them. FALSE: no NIC could be a
+ * rail, and nothing of ours is left of one. */
+gboolean ibh_narrow(IbhSnapshot *snapshot, const IbhConfig *config);

@@ -4,6 +4,7 @@
 #include "files.h"
 #include "narrow.h"
 #include "state.h"
+#include "sysctl.h"
 
 #include <linux/capability.h>
 #include <string.h>
@@ -79,6 +80,7 @@ static void forget_gone_links(IbhSnapshot *snapshot)
 static gboolean look(IbhRun *run, GError **error)
 {
     IbhState *state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    gboolean concerned = TRUE;
 
     if (!state)
         return FALSE;
@@ -88,8 +90,11 @@ static gboolean look(IbhRun *run, GError **error)
         return FALSE;
     forget_gone_links(run->snapshot);
     if (run->how)
-        ibh_narrow(run->snapshot, run->config);
-    if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
+        concerned = ibh_narrow(run->snapshot, run->config);
+    else
+        run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only told */
+    if ((concerned && !ibh_sysctl_read_all(run->snapshot->all, error)) ||
+        !ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
         return FALSE;
     return run->options->action != IBH_ACTION_UNDO || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
 }

@@ -1,6 +1,5 @@
 #include "snapshot.h"
 
-#include "sysctl.h"
 #include "sysfs.h"
 
 #include <linux/fib_rules.h>
@@ -112,9 +111,8 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
     if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
         !ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
         !ibh_netlink_read_rules(netlink, snapshot->rules, error) || !read_kernel_routes(snapshot, netlink, error) ||
-        !ibh_sysctl_read_all(snapshot->all, error) || !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
+        !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
         return NULL;
-    snapshot->hash_policy = ibh_sysctl_read_hash_policy();
     return g_steal_pointer(&snapshot);
 }
 

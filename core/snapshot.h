@@ -1,5 +1,5 @@
 /*
- * Takes a snapshot of this network namespace: netlink, sysctls and sysfs → values.
+ * Takes a snapshot of this network namespace: netlink and sysfs → values.
  */
 #pragma once
 

@@ -39,13 +39,13 @@ static char *rules(const IbhSnapshot *snapshot)
     return g_string_free(text, FALSE);
 }
 
-static void expect(FakeKernel *kernel, const char *links, const char *ips, const char *priorities)
+static void expect(FakeKernel *kernel, gboolean concerned, const char *links, const char *ips, const char *priorities)
 {
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) snapshot = fake_snapshot(kernel);
     g_autofree char *found_links = NULL, *found_ips = NULL, *found_rules = NULL;
 
-    ibh_narrow(snapshot, config);
+    assert_int_equal(ibh_narrow(snapshot, config), concerned);
     found_links = names(snapshot);
     found_ips = addresses(snapshot);
     found_rules = rules(snapshot);
@@ -66,7 +66,8 @@ static void test_strangers(void **state)
             "link add peer type eth", "address add 10.9.0.1 peer 172.16.200.1 dev peer",
             "rule add from 10.0.0.1 lookup 300 priority 100", "rule add from 172.16.0.0/12 lookup 300 priority 101",
             "rule add from 10.0.0.0/8 lookup 300 priority 102", "rule add lookup 300 priority 103", NULL);
-    expect(kernel, "ib0 near wide peer", "172.16.34.1 172.16.9.1 172.0.0.1 10.9.0.1", "0 0 101 103 32766 32766 32767");
+    expect(kernel, TRUE, "ib0 near wide peer", "172.16.34.1 172.16.9.1 172.0.0.1 10.9.0.1",
+           "0 0 101 103 32766 32766 32767");
 }
 
 /* Nothing makes a NIC a candidate any more; but something of ours is left of it. */
@@ -82,7 +83,8 @@ static void test_what_is_left_of_us(void **state)
         "address add 10.3.0.1/24 dev routed",
         "route was 10.3.0.0/24 dev routed src 10.3.0.1 table 942 metric mark protocol kernel", "link add set type eth",
         "saved set rp_filter 1 2", "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
-    expect(kernel, "ruled beside routed set", "10.1.0.1 10.2.0.1 10.2.0.9 10.3.0.1", "0 0 1941 32766 32766 32767");
+    expect(kernel, TRUE, "ruled beside routed set", "10.1.0.1 10.2.0.1 10.2.0.9 10.3.0.1",
+           "0 0 1941 32766 32766 32767");
 }
 
 /* Then everything of IPv6 counts. */
@@ -93,7 +95,16 @@ static void test_ipv6(void **state)
     (void)state;
     fake_do(kernel, "link add ib0 type ib", "address add fd00::1/64 dev ib0", "link add far type eth",
             "address add fd09::1/64 dev far", "link add old type eth", "address add 10.4.0.1/24 dev old", NULL);
-    expect(kernel, "ib0 far", "fd00::1 fd09::1", "0 0 32766 32766 32767");
+    expect(kernel, TRUE, "ib0 far", "fd00::1 fd09::1", "0 0 32766 32766 32767");
+}
+
+static void test_nothing(void **state)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+
+    (void)state;
+    fake_do(kernel, "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
+    expect(kernel, FALSE, "", "", "0 0 32766 32766 32767");
 }
 
 int main(void)
@@ -102,6 +113,7 @@ int main(void)
         cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_what_is_left_of_us),
         cmocka_unit_test(test_ipv6),
+        cmocka_unit_test(test_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
