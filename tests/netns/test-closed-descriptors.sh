@@ -60,10 +60,8 @@ while read -r hook; do
         expect_equal "descriptors $fds closed, $program: the state" "$applied" "$(state B)"
         expect_equal "descriptors $fds closed, $program: the files" "$files_applied" "$(files)"
         expect_equal "descriptors $fds closed, $program: standard output" "" "$(<$work/out)"
-        case $fds in
-            *2) expect_equal "descriptors $fds closed, $program: nothing is said to nobody" "" "$(<$work/err)" ;;
-            *) expect_contains "descriptors $fds closed, $program: it is said" "ib1: added rule" "$(<$work/err)" ;;
-        esac
+        [[ $fds == *2 ]] ||
+            expect_contains "descriptors $fds closed, $program: it is said" "ib1: added rule" "$(<$work/err)"
         hook B --undo >/dev/null
     done
 done <<END
@@ -78,7 +76,7 @@ strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
 while read -r program; do
     # shellcheck disable=SC2016,SC2086 # for the inner shell; words
     on B strace -o $work/trace -e trace=socket,openat,open sh -c 'exec "$@" <&- >&- 2>&-' - $program
-    low=$(sed -n '/"\/dev\/null"/,$p' $work/trace | grep ' = [012]$')
+    low=$(sed -n '/"\/dev\/null"/,$p' $work/trace | { grep ' = [012]$' || true; })
     expect_equal "$program: three descriptors take their place" 3 "$(wc -l <<<"$low")"
     expect_equal "$program: and all are /dev/null" 3 "$(grep -c '"/dev/null"' <<<"$low")"
 done <<END
