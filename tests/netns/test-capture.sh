@@ -76,7 +76,10 @@ run 2 --check --sysfs node --iface eth5
 expect_contains "no such NIC in it" "no such RDMA interface in the captured tree" "$err"
 
 # What is no port is none. Captured where numbers have their bytes the other way round, subnets are the same.
-mkdir node/sys/class/infiniband/mlx5_1/ports/{x,01}
+mkdir node/sys/class/infiniband/mlx5_0/ports/{x,01}
+run 0 --show --sysfs node
+expect_equal "one port" 1 "$(grep -c "mlx5_0/.*: ib0" <<<"$out")"
+rmdir node/sys/class/infiniband/mlx5_0/ports/{x,01}
 echo 4096 >node/sys/class/net/ib1/mtu
 run 1 --check --sysfs node --iface ib1 --json
 here=$(json .findings)
@@ -87,7 +90,6 @@ expect_contains "the other way round" "AC100000" "$(<node/proc/net/route)"
 run 1 --check --sysfs node --iface ib1 --json
 expect_equal "the same findings" "$here" "$(json .findings)"
 sed -E -i "$swap" node/proc/net/route
-rmdir node/sys/class/infiniband/mlx5_1/ports/{x,01}
 
 # A capture of what was captured is the same again.
 run 0 --capture again.tar --sysfs node --json
