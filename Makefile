@@ -167,7 +167,7 @@ fuzz:
 	@tests/fuzz/run $(BUILD)/fuzz $(FUZZ_SECONDS) $(FUZZERS)
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_netlink: $(call objects,core/netlink_read)
+$(BUILD)/fuzz_netlink: $(call objects,core/netlink_read core/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 
