@@ -97,9 +97,10 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
 {
     g_autoptr(GArray) code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
     struct sock_fprog program;
+    const int nothing = 0; /* the kernel looks at no option without a value */
 
     if (ifindexes->len > FOCUS_MAX) {
-        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, "", 0);
+        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
         return;
     }
     put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_type));
