@@ -265,6 +265,9 @@ static gboolean run_filter(const uint8_t *from, gsize length)
         case BPF_JMP | BPF_JEQ | BPF_K:
             i += a == at->k ? at->jt : at->jf;
             break;
+        case BPF_JMP | BPF_JSET | BPF_K:
+            i += a & at->k ? at->jt : at->jf;
+            break;
         case BPF_RET | BPF_K:
             return at->k != 0;
         default:
@@ -289,6 +292,8 @@ static int passes(struct nlmsghdr *header, const GArray *ifindexes)
         return -1;
     if (route->rtm_protocol == RTPROT_KERNEL || route->rtm_table != RT_TABLE_MAIN)
         return route->rtm_protocol == RTPROT_KERNEL;
+    if (header->nlmsg_flags & NLM_F_REPLACE)
+        return TRUE;
     if (nlmsg_attrlen(header, sizeof *route) < (int)sizeof *device)
         return -1; /* the kernel sends none without */
     if (nlmsg_find_attr(header, sizeof *route, RTA_MULTIPATH))
