@@ -1157,7 +1157,7 @@ static char *read_name(const char *label)
 
 static gboolean is_printable(const char *text)
 {
-    for (const char *at = text; *at; at = g_utf8_next_char(at)) {
+    for (const char *at = text; *at; at += g_utf8_skip[(guchar)*at]) {
         if (*at != '\n' && !g_unichar_isprint(g_utf8_get_char(at)))
             return FALSE;
     }
