@@ -158,7 +158,8 @@ mutate:
 	@tests/mutate $(MUTANTS) $(SEED)
 
 # Each fuzzer for FUZZ_SECONDS, from its committed corpus; new inputs stay in build/fuzz. make fuzz FUZZ_SECONDS=7200
-FUZZ_SECONDS ?= 60
+# make fuzz-merge keeps of them what reaches more of the code, in tests/fuzz/corpus.
+FUZZ_SECONDS ?= 45
 FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz:
@@ -166,8 +167,13 @@ fuzz:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
 	@tests/fuzz/run $(BUILD)/fuzz $(FUZZ_SECONDS) $(FUZZERS)
 
+fuzz-merge:
+	@packaging/deps.sh build fuzz
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
+	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
+
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_netlink: $(call objects,core/netlink_read)
+$(BUILD)/fuzz_netlink: $(call objects,core/netlink_read core/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 
@@ -216,7 +222,7 @@ check-platforms:
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/mutate $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint:
@@ -236,6 +242,6 @@ clean:
 
 .PHONY: all install deps demo check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms \
         check-lab check-fleet \
-        bench bench-guard bench-deps lint fuzz fuzzers coverage mutate recording \
+        bench bench-guard bench-deps lint fuzz fuzz-merge fuzzers coverage mutate recording \
         unit-tests tools clean
 .SECONDARY:
