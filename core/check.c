@@ -661,14 +661,17 @@ static void judge_scripts(Check *check, const IbhNic *nic)
 
     for (guint i = 0; i < scripts->len; i++) {
         const IbhScript *script = g_ptr_array_index(scripts, i);
-        g_autofree char *command = ibh_legacy_command(script, check->rails, nic);
+        g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *other = NULL;
 
         if (!command)
             continue;
+        other = ibh_legacy_other(script, check->rails);
         find(check, nic->link->name, IBH_WARNING, "legacy-script",
              ibh_legacy_fix(script, check->rails, nic, command, deletes),
-             "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is enough",
-             script->path, command);
+             "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is "
+             "enough%s%s%s",
+             script->path, command, other ? "; look into it first, it does other things, too (" : "",
+             other ? other : "", other ? ")" : "");
         deletes = FALSE;
     }
 }

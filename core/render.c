@@ -45,6 +45,11 @@ char *ibh_render(const char *format, const IbhRender *render, GError **error)
     return formats[find(format)].write(render, error);
 }
 
+char *ibh_render_warning(const char *format, const IbhRender *render)
+{
+    return formats[find(format)].write == ibh_render_udev ? ibh_render_udev_warning(render) : NULL;
+}
+
 /* ---- what the formats share ---- */
 
 /* What goes into files as it is must not play with the terminal that it is shown on. */

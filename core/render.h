@@ -31,3 +31,5 @@ typedef struct {
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "iproute2, netplan, …" */
 char *ibh_render(const char *format, const IbhRender *render, GError **error);
+/* What must not be overlooked in it; NULL: nothing. */
+char *ibh_render_warning(const char *format, const IbhRender *render);

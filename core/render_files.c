@@ -107,6 +107,23 @@ static const char udev_why[] =
     "driver\n"
     "is loaded again; put it into the initramfs as well if that loads the driver.";
 
+/* Measured: `ip link set ib0 name ib1` while there is an ib1 ends in EEXIST, whoever asks for it. */
+static const char kernel_names_why[] = "\nThe kernel gives names like ib0 and eth0 itself, in the order in which it "
+                                       "finds the ports. If that order changes,\n"
+                                       "the name below is another interface's at that moment: renaming fails ('File "
+                                       "exists'), and both keep the wrong one,\n"
+                                       "with each other's addresses. These rules hold only for names of your own: "
+                                       "replace ib0 by a name such as mlx5_ib0,\n"
+                                       "here and wherever else the old name is configured.";
+
+/* ib0, eth12: register_netdev() finds a free one. */
+static gboolean is_kernel_name(const char *name)
+{
+    gsize letters = g_str_has_prefix(name, "ib") ? strlen("ib") : g_str_has_prefix(name, "eth") ? strlen("eth") : 0;
+
+    return letters && name[letters] && !name[letters + strspn(name + letters, G_CSET_DIGITS)];
+}
+
 /* Within quotes; `$` begins a substitution. NULL: udev would replace something of it. */
 static char *udev_value(const char *name)
 {
@@ -140,18 +157,54 @@ static void say_udev(GString *out, const IbhLink *link)
     g_string_append_printf(out, "\", NAME=\"%s\"\n", name);
 }
 
+static gboolean udev_has(const IbhRender *render, const IbhNic *nic)
+{
+    return nic->link->type == ARPHRD_INFINIBAND && !nic->link->parent && nic->link->lladdr_len > GUID_LENGTH &&
+           ibh_is_selected(nic, render->only) && ibh_render_is_printable(nic->link->name);
+}
+
+/* Of the kernel's, those that the rules are to give: " ib0 ib1". */
+static char *list_kernel_names(const IbhRender *render)
+{
+    GString *names = g_string_new(NULL);
+
+    for (guint i = 0; i < render->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
+
+        if (udev_has(render, nic) && is_kernel_name(nic->link->name))
+            g_string_append_printf(names, " %s", nic->link->name);
+    }
+    return g_string_free(names, FALSE);
+}
+
+char *ibh_render_udev_warning(const IbhRender *render)
+{
+    g_autofree char *names = list_kernel_names(render);
+
+    return *names ? g_strdup_printf("names that the kernel gives itself:%s: where it finds the ports in another order, "
+                                    "they cannot be given ('File exists') and stay swapped; names of your own, such as "
+                                    "mlx5_ib0, can",
+                                    names)
+                  : NULL;
+}
+
 char *ibh_render_udev(const IbhRender *render, GError **error G_GNUC_UNUSED)
 {
+    g_autofree char *kernel_names = list_kernel_names(render);
     GString *out = g_string_new(NULL);
 
     ibh_render_comment(out, udev_why);
+    if (*kernel_names)
+        ibh_render_comment(out, kernel_names_why);
     g_string_append_c(out, '\n');
     for (guint i = 0; i < render->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
 
-        if (nic->link->type == ARPHRD_INFINIBAND && !nic->link->parent && nic->link->lladdr_len > GUID_LENGTH &&
-            ibh_is_selected(nic, render->only) && ibh_render_is_printable(nic->link->name))
-            say_udev(out, nic->link);
+        if (!udev_has(render, nic))
+            continue;
+        if (is_kernel_name(nic->link->name))
+            g_string_append_printf(out, "# %s: the kernel's name, see above\n", nic->link->name);
+        say_udev(out, nic->link);
     }
     return g_string_free(out, FALSE);
 }

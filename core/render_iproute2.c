@@ -22,18 +22,37 @@ static const char why[] =
     "down or an address changed: run it again then, or let ib-hook do it.\n"
     "\n"
     "The order matters: routes before the rules that lead to them, peers are told before rp_filter becomes strict,\n"
-    "deletions last. So no packet is lost.";
+    "deletions last. So no packet is lost.\n"
+    "\n"
+    "Where something fails, as routes do of a NIC that is down, that rail and family (4 or 6) is left at that; all "
+    "others\n"
+    "are done. What failed is said, and the exit status is 1.";
 
-static const char functions[] = "\nset -eu\n"
-                                "once() { # it may be there already\n"
-                                "    said=$(\"$@\" 2>&1) || case $said in\n"
-                                "        *'File exists'*) ;;\n"
-                                "        *) echo \"$0: $*: $said\" >&2 && exit 1 ;;\n"
-                                "    esac\n"
+static const char functions[] = "\nset -u\n"
+                                "failed=' '\n"
+                                "has_failed() { # RAIL/FAMILY\n"
+                                "    case $failed in *\" $1 \"*) return 0 ;; *) return 1 ;; esac\n"
                                 "}\n"
-                                "announce() { # without the tool, peers switch when they ask again\n"
+                                "rail() { # RAIL/FAMILY COMMAND...: unless something of it failed before\n"
+                                "    has_failed \"$1\" && return\n"
+                                "    unit=$1\n"
+                                "    shift\n"
+                                "    said=$(\"$@\" 2>&1) && return\n"
+                                "    case \"$*: $said\" in *' rule add '*'File exists'*) return ;; esac\n"
+                                "    printf '%s: %s: %s: %s\\n' \"$0\" \"$unit\" \"$*\" \"$said\" >&2\n"
+                                "    failed=\"$failed$unit \"\n"
+                                "}\n"
+                                "announce() { # RAIL/FAMILY COMMAND...: without the tool, peers switch when they ask "
+                                "again\n"
+                                "    has_failed \"$1\" && return\n"
+                                "    shift\n"
                                 "    ! command -v \"$1\" >/dev/null || \"$@\" >/dev/null 2>&1 &\n"
                                 "}\n";
+
+static const char end[] =
+    "[ \"$failed\" = ' ' ] && exit\n"
+    "printf '%s: not done:%s(see to that, then run it again); all else is\\n' \"$0\" \"$failed\" >&2\n"
+    "exit 1\n";
 
 /* The host as it would be without us. */
 static void forget_ours(IbhSnapshot *bare, const IbhSnapshot *snapshot)
@@ -75,39 +94,44 @@ static IbhPlan *plan_for_bare_host(const IbhRender *render)
     return plan;
 }
 
+/* What stands or falls together, as a word of the script. What has no NIC is main=spread's. */
+static char *unit_word(const char *iface, int family)
+{
+    g_autofree char *unit = g_strdup_printf("%s/%d", *iface ? iface : "main=spread", family == AF_INET6 ? 6 : 4);
+
+    return ibh_shell_word(unit);
+}
+
 /* Deleting a route that is not there can hit another one: to the kernel, what is not said matches anything. */
-static char *delete_if_there(const IbhOp *op)
+static char *delete_if_there(const IbhOp *op, const char *unit)
 {
     char dst[IBH_PREFIX_STRLEN];
     g_autofree char *command = ibh_op_command(op), *iface = ibh_shell_word(op->iface);
     g_autofree char *metric = op->route.metric ? g_strdup_printf(" metric %u", op->route.metric) : g_strdup("");
 
-    return g_strdup_printf("[ -z \"$(ip -4 route show table %u exact %s proto kernel dev %s%s)\" ] || %s",
-                           op->route.table, ibh_prefix_format(&op->route.dst, dst), iface, metric, command);
+    return g_strdup_printf("[ -z \"$(ip -4 route show table %u exact %s proto kernel dev %s%s)\" ] || rail %s %s",
+                           op->route.table, ibh_prefix_format(&op->route.dst, dst), iface, metric, unit, command);
 }
 
 static char *say(const IbhOp *op)
 {
-    g_autofree char *command = NULL;
+    g_autofree char *command = NULL, *unit = unit_word(op->iface, ibh_op_family(op));
     IbhOp again = *op;
 
     if (op->type == IBH_OP_ROUTE_DEL)
-        return delete_if_there(op);
+        return delete_if_there(op, unit);
     if (op->type == IBH_OP_ROUTE_ADD)
         again.type = IBH_OP_ROUTE_REPLACE;
     command = ibh_op_command(&again);
-    return g_strconcat(op->type == IBH_OP_RULE_ADD   ? "once "
-                       : op->type == IBH_OP_ANNOUNCE ? "announce "
-                                                     : "",
-                       command, NULL);
+    return g_strjoin(" ", op->type == IBH_OP_ANNOUNCE ? "announce" : "rail", unit, command, NULL);
 }
 
 static void say_sysctl(GString *out, const IbhNic *nic, IbhSysctl key, int value)
 {
     g_autofree char *argument = g_strdup_printf("net/ipv4/conf/%s/%s=%d", nic->link->name, ibh_sysctl_name(key), value);
-    g_autofree char *word = ibh_shell_word(argument);
+    g_autofree char *word = ibh_shell_word(argument), *unit = unit_word(nic->link->name, AF_INET);
 
-    g_string_append_printf(out, "sysctl -qw %s\n", word);
+    g_string_append_printf(out, "rail %s sysctl -qw %s\n", unit, word);
 }
 
 typedef enum { LOOSEN, SET, TIGHTEN } Phase;
@@ -169,5 +193,6 @@ char *ibh_render_iproute2(const IbhRender *render, GError **error G_GNUC_UNUSED)
     g_string_append(out, "wait\n");
     say_sysctls(out, render, TIGHTEN);
     say_ops(out, plan, render, FALSE, IBH_OP_ROUTE_DEL);
+    g_string_append(out, end);
     return g_string_free(out, FALSE);
 }

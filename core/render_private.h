@@ -19,6 +19,9 @@ void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native)
 /* Of these sysctls, what ib-hook sees to: not what it only found, nor what is kept. */
 gboolean ibh_render_wants(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value);
 
+/* Of names that may not be kept; NULL: of none. */
+char *ibh_render_udev_warning(const IbhRender *render);
+
 /* One per format. */
 typedef char *IbhFormatFunction(const IbhRender *render, GError **error);
 IbhFormatFunction ibh_render_iproute2, ibh_render_sysctl, ibh_render_rt_tables, ibh_render_netplan, ibh_render_networkd,

@@ -67,6 +67,12 @@ last_undo() {
     ! is_booted || ib-hook --undo || echo "ib-hook: not everything could be undone: ip rule, ip route show table all"
 }
 
+# Debian's, that it was removed. What an administrator moved away (the fixes of legacy-script) lies beside it, and stays.
+forget_removal() {
+    rm -f /var/lib/ib-hook/removed
+    [ ! -d /var/lib/ib-hook ] || rmdir --ignore-fail-on-non-empty /var/lib/ib-hook
+}
+
 forget_everything() {
     rm -rf /run/ib-hook
     [ ! -d /etc/ib-hook ] || rmdir --ignore-fail-on-non-empty /etc/ib-hook/conf.d /etc/ib-hook 2>/dev/null || :

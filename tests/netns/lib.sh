@@ -341,6 +341,10 @@ documents_script() {
 	END
 }
 
+in_tree() { # TREE: a fix of legacy-script, from standard input, as it is where the tree is the root
+    sed "s,\([ >']\)/\(etc\|var/lib/ib-hook\)/,\1$1/\2/,g"
+}
+
 # The contract by hand, for the host that is not under test.
 rails_by_hand() { # HOST N_RAILS
     local i address key

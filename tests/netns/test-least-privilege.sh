@@ -79,15 +79,15 @@ ends() {
     expect_contains "$1" "killed by SIGQUIT" "$(<$work/trace)"
     [[ $(<$work/trace) == *"(core dumped)"* ]]
 }
+dumps=no
 if ends "another program" sh -c 'echo x'; then
+    dumps=yes
     for action in --show --apply --watch; do
         ! ends "ib-hook $action" "$IB_HOOK" --sysfs /run/sys/B $action || fail "ib-hook $action leaves a core dump"
         ok "ib-hook $action leaves no core dump"
     done
     ! ends "a hook" "$HOOKS/nm-dispatcher" ib0 up || fail "a hook leaves a core dump"
     ok "a hook leaves no core dump"
-else
-    echo "# this machine makes no core dumps"
 fi
 
 # The kernel gives to root what is of a process that may not be looked into, be it somebody else's.
@@ -98,3 +98,4 @@ if [ "$rooted" = yes ]; then
     expect_equal "who may look into it" 0 "$(stat -c %u "/proc/$pid/environ")"
     kill -KILL "$pid"
 fi
+[ $dumps = yes ] || skip "this machine makes no core dumps"

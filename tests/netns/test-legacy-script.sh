@@ -1,6 +1,7 @@
 #!/bin/bash
 # What people put into hook directories, rule-IFACE files and netplan to do the same by hand: --check names it, and its
-# fix takes it back, so that nothing but ours is left. Each script here is run as its manager would run it.
+# fix takes it back, so that nothing but ours is left of routing, and all else that stood there. Each script here is run as its
+# manager would run it.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
@@ -28,16 +29,22 @@ run() { # PATH [IFACE]…
     done
 }
 
-# fixes WHAT: --check is not happy, the fixes are pasted where the tree is the root, then it is, and nothing is left
-fixes() {
-    local nic fix
-    for nic in ib0 ib1; do
-        fix=$(fix_of $nic)
-        # shellcheck disable=SC2001
-        fix=$(sed "s, /etc/, $tree/etc/,g; s,ib-hook --apply,$IB_HOOK --sysfs $tree/sys --apply," <<<"$fix")
-        on B sh -c "$fix" >/dev/null 2>$work/err || fail "$1: the fix for $nic can be pasted" "$fix
+paste_fix() { # WHAT NIC: where the tree is the root
+    local fix
+    fix=$(fix_of "$2" | in_tree $tree | sed "s,ib-hook --apply,$IB_HOOK --sysfs $tree/sys --apply,")
+    on B sh -ec "$fix" >/dev/null 2>$work/err || fail "$1: the fix for $2 can be pasted" "$fix
 $(<$work/err)"
-    done
+    expect_equal "$1: it says nothing" "" "$(<$work/err)"
+}
+
+kept() { # PATH: the copies of it, moved or with lines that were taken out
+    find "$tree/var/lib/ib-hook/replaced/$1".?????? 2>/dev/null || true
+}
+
+# fixes WHAT: --check is not happy, the fixes are pasted, then it is, and nothing is left
+fixes() {
+    local nic
+    for nic in ib0 ib1; do paste_fix "$1" $nic; done
     expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
     expect_lacks "$1: no rule of the script is left" "from 172.16.34" "$(ip -n B -d rule | grep -v "suppress_ifgroup $MARK")"
     expect_equal "$1: no route of it is left in a table of its own" "" \
@@ -58,9 +65,13 @@ for place in etc/networkd-dispatcher/routable.d/route-ib-mem34 etc/network/if-up
     run $place ib0 ib1
     hook B --apply >/dev/null
     check
+    cp -p $tree/$place $work/script
     expect_equal "the document's script" "ib0 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941): it knows of no change, and what it deletes stays away; one of the two is enough
 ib1 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942): it knows of no change, and what it deletes stays away; one of the two is enough" "$(found)"
     fixes "/$place"
+    expect_equal "/$place: it is kept, once" 1 "$(kept $place | wc -l)"
+    cmp $work/script "$(kept $place)" || fail "/$place: as it was"
+    expect_equal "/$place: and can be put back" 755 "$(stat -c %a "$(kept $place)")"
 done
 
 # A loop over variables: what stands in the kernel says that it is about the rails.
@@ -93,7 +104,53 @@ expect_equal "rule and route files" "ib0 /$places/rule-ib0
 ib0 /$places/route-ib0
 ib1 /$places/rule-ib1
 ib1 /$places/route-ib1" "$(found | cut -d' ' -f1,3)"
-expect_equal "their fix" "rm -f /$places/rule-ib1; ib-hook --apply" "$(fix_of ib1)"
+paste_fix "a rule file" ib1
+expect_equal "it is moved" "172.16.34.2 1" "$(sed 's/.* //' "$(kept $places/rule-ib1)") $(kept $places/rule-ib1 | wc -l)"
+expect_equal "and it alone" "route-ib0 route-ib1 rule-ib0" "$(cd $tree/$places && echo *)"
+paste_fix "a rule file" ib1
+echo "table t3 from 172.16.34.2" | write 0644 $places/rule-ib1
+check
+paste_fix "the next one of that name" ib1
+expect_equal "does not take the place of the one before" "table t2 table t3" "$(kept $places/rule-ib1 | xargs sed 's/ from.*//' | sort | xargs)"
+rm -r "${tree:?}"/etc
+
+# Other lines in such a file survive, and what the file is to its readers: owner, mode and the inode of a link.
+write 0640 $places/route-ib0 <<-'END'
+	# storage
+	10.7.0.0/16 via 172.16.0.7 dev ib0
+	172.16.0.0/16 dev ib0 scope link src 172.16.34.1 table 941
+	172.16.0.0/16 dev ib1 scope link src 172.16.34.2 table 942
+	10.8.0.0/16 via 172.16.0.8 # it's "here"
+	END
+cp -p $tree/$places/route-ib0 $work/script
+ln $tree/$places/route-ib0 $work/link
+check
+expect_contains "the finding says so" "one of the two is enough; look into it first, it does other things, too (10.7.0.0/16 via 172.16.0.7 dev ib0)" \
+    "$(found)"
+paste_fix "a mixed file" ib0
+expect_equal "only the rails' lines are taken out" "$(grep -v table $work/script)" "$(<$tree/$places/route-ib0)"
+expect_equal "the file is the same one" "640 2" "$(stat -c '%a %h' $tree/$places/route-ib0)"
+paste_fix "a mixed file, the other rail's" ib1
+expect_equal "nothing is done twice" "$(grep -v table $work/script)" "$(<$tree/$places/route-ib0)"
+expect_equal "as it was, it is kept, once" 1 "$(kept $places/route-ib0 | wc -l)"
+cmp $work/script "$(kept $places/route-ib0)" || fail "as it was, it is kept"
+check
+expect_equal "nothing is left to say of it" "" "$(found)"
+rm -r "${tree:?}"/etc
+
+# A script that does other things, too, is for people: its fix, pasted blindly, does nothing.
+place=etc/NetworkManager/dispatcher.d/50-ib
+for line in 'ip link set ib0 mtu 4092' 'mount /scratch' 'echo connected >/sys/class/net/ib0/mode' 'sysctl -w net.core.rmem_max=1'; do
+    { documents_script && echo "$line"; } | write 0755 $place
+    cp -p $tree/$place $work/script
+    check
+    expect_equal "a script with $line: both findings say it" 2 "$(found | grep -cF "it does other things, too ($line)")"
+    before_fix=$(state B)
+    for nic in ib0 ib1; do paste_fix "a script with $line" $nic; done
+    cmp $work/script $tree/$place || fail "$line survives"
+    expect_equal "$line: nothing changed" "$before_fix" "$(state B)"
+    expect_contains "$line: what is to be done" "# take \"ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941\" out of /$place, which does other things, too; then: ib-hook --apply" "$(fix_of ib0)"
+done
 rm -r "${tree:?}"/etc
 
 # netplan, and a stanza: what else stands in these files stays.

@@ -9,7 +9,7 @@ rails_by_hand A 2
 serve A B
 before=$(foreign_state B)
 
-# In this tree B's scripts are: its ib-hook looks there, and "sudo sh" of the page deletes there.
+# In this tree B's scripts are: its ib-hook looks there, and "sudo sh" of the page moves them away there.
 tree=$work/tree
 mkdir -p $tree $work/bin
 ln -s /run/sys/B $tree/sys
@@ -18,9 +18,10 @@ cat >$work/bin/ib-hook <<END
 exec "$IB_HOOK" --sysfs $tree/sys "\$@"
 END
 cat >$work/bin/sudo <<END
-#!/bin/sh
+#!/bin/bash
 [ "\$1" = sh ] || exec "\$@"
-sed 's, /etc/, $tree/etc/,g' | sh -e
+$(declare -f in_tree)
+in_tree $tree | sh -e
 END
 chmod 0755 $work/bin/ib-hook $work/bin/sudo
 
@@ -71,8 +72,15 @@ for kind in script_of_a_dispatcher files_of_network_scripts; do
     step 3
     expect_equal "$kind: step 3 finds something" 1 $status
     for nic in ib0 ib1; do expect_contains "$kind: it names the script" "$nic: warning legacy-script: /etc/" "$out"; done
+    cp -rp $tree/etc $work/before
     step 4
-    expect_equal "$kind: step 4 removes all files" "0 " "$status $(find $tree/etc -type f)"
+    expect_equal "$kind: step 4 takes all files away" "0 " "$status $(find $tree/etc -type f)"
+    step 4
+    expect_equal "$kind: once more, nothing happens" "0 " "$status $(find $tree/etc -type f)"
+    mv $tree/var/lib/ib-hook/replaced/etc $work/kept
+    find $work/kept -type f -exec sh -c 'mv "$1" "${1%.??????}"' sh {} \;
+    diff -r $work/before $work/kept || fail "$kind: they are kept as they were"
+    rm -r $work/before $work/kept
     step 5
     expect_equal "$kind: step 5" 0 $status
     step 6

@@ -30,7 +30,9 @@ expect_equal "both services start at the next boot" "ib-hook-watch.service ib-ho
 expect_equal "ib-hook.service with systemd-networkd and the network, too" "network-online.target systemd-networkd.service" \
     "$(cd $root/etc/systemd/system && echo */ib-hook.service | sed 's,multi-user.target.wants/ib-hook.service ,,; s,\.wants/ib-hook.service,,g')"
 
-# What an administrator did to links and services stays.
+# What an administrator did to links and services stays, and what was moved away from there.
+mkdir -p $root/var/lib/ib-hook/replaced/etc/network/if-up.d
+touch $root/var/lib/ib-hook/replaced/etc/network/if-up.d/route-ib.q7Xw2a
 rm $root/etc/network/if-up.d/ib-hook
 ln -sf /dev/null $root/etc/NetworkManager/dispatcher.d/50-ib-hook
 rm $root/etc/systemd/system/multi-user.target.wants/ib-hook-watch.service
@@ -50,6 +52,9 @@ expect_equal "installed again, the deleted link is back and the masked one is no
     "$(links | sed '/null$/!s/ ->.*//')"
 
 inside dpkg -P ib-hook >$work/log 2>&1
+expect_equal "no script of the administrator's is lost" "route-ib.q7Xw2a" \
+    "$(cd $root/var/lib/ib-hook && [ ! -e removed ] && basename "$(find . -type f)")"
+rm -r $root/var/lib/ib-hook
 expect_equal "purging leaves what was there before" "" "$(since $work/before)"
 rm -r $root/etc/ib-hook
 mkdir -p $root/etc/ib-hook/conf.d

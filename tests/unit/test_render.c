@@ -40,13 +40,14 @@ typedef struct {
     IbhManager managers[2]; /* those that have a name */
 } Request;
 
-static char *render(const Request *request, GError **error)
+/* What is said of it beside the text goes to `ret_warning`. */
+static char *render_and_warn(const Request *request, char **ret_warning, GError **error)
 {
     g_autoptr(GError) local = NULL;
     g_autoptr(IbhCase) cas = ibh_case_parse("case", request->text, &local);
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhRails) rails = NULL;
-    IbhRender render;
+    IbhRender parts;
 
     if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &local) ||
         !(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
@@ -59,8 +60,24 @@ static char *render(const Request *request, GError **error)
             g_array_append_val(cas->snapshot->managers, manager);
     }
     rails->only = ibh_case_only(cas);
-    render = (IbhRender){.rails = rails, .only = rails->only, .write_profile = request->writer};
-    return ibh_render(request->format, &render, error);
+    parts = (IbhRender){.rails = rails, .only = rails->only, .write_profile = request->writer};
+    *ret_warning = ibh_render_warning(request->format, &parts);
+    return ibh_render(request->format, &parts, error);
+}
+
+static char *render(const Request *request, GError **error)
+{
+    g_autofree char *warning = NULL;
+
+    return render_and_warn(request, &warning, error);
+}
+
+static char *warn(const Request *request)
+{
+    char *warning = NULL;
+    g_autofree char *text = render_and_warn(request, &warning, NULL);
+
+    return warning;
 }
 
 static const char *body(const char *text)
@@ -234,6 +251,37 @@ static void test_unusual_names(void **state)
     expect_not(&request, "the name i%b");
 }
 
+/* Names that two ports can swap are no promise: the file says so, and so does standard error. */
+static void test_names_of_the_kernel(void **state)
+{
+    static const struct {
+        const char *name;
+        gboolean is_kernels;
+    } NAMES[] = {{"ib0", TRUE},  {"ib12", TRUE},    {"eth3", TRUE},  {"ib", FALSE},
+                 {"eth", FALSE}, {"ibs5", FALSE},   {"ib0x", FALSE}, {"mlx5_ib0", FALSE},
+                 {"et0", FALSE}, {"ethib0", FALSE}, {"rib0", FALSE}};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
+        g_autofree char *text = g_strdup_printf(
+            "# One\nlink 2 %s infiniband up carrier "
+            "lladdr=80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f1\nkernel rules\nkernel routes\n",
+            NAMES[i].name);
+        g_autofree char *line = g_strdup_printf("\n# %s: the kernel's name", NAMES[i].name);
+        g_autofree char *rule = g_strdup_printf("NAME=\"%s\"\n", NAMES[i].name);
+        const Request request = {.format = "udev", .text = text};
+        g_autofree char *warning = warn(&request);
+
+        expect(&request, rule);
+        (NAMES[i].is_kernels ? expect : expect_not)(&request, line);
+        (NAMES[i].is_kernels ? expect : expect_not)(&request, "renaming fails ('File exists')");
+        if (NAMES[i].is_kernels)
+            assert_non_null(warning);
+        assert_int_equal(NAMES[i].is_kernels, warning && strstr(warning, NAMES[i].name));
+    }
+    assert_null(warn(&(Request){.format = "sysctl", .text = two_rails}));
+}
+
 static void test_formats(void **state)
 {
     g_autofree char *text = ibh_render_formats();
@@ -273,6 +321,7 @@ static GPtrArray *find_files(void)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
+        cmocka_unit_test(test_names_of_the_kernel),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_managers),
         cmocka_unit_test(test_profiles_that_fail),
