@@ -181,7 +181,9 @@ settings
 # ---- nor do those that are held
 at n3 ib-hook --undo >/dev/null
 wait_until 20 drained_for "n3 drained ib-hook: ib0 held: left alone since --undo"
-expect_contains "--undo drains" "(and 1 more, of 2 rails)" "$(states | grep n3)"
+ok "--undo drains"
+expect_equal "and it stays so" "" "$(health n3)"
+expect_contains "with its rails" "(and 1 more, of 2 rails)" "$(states | grep n3)"
 at n3 ib-hook --apply >/dev/null
 expect_states "--apply takes it back" "$all"
 
