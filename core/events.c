@@ -97,9 +97,10 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
 {
     g_autoptr(GArray) code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
     struct sock_fprog program;
+    const int nothing = 0; /* the kernel looks at no option without a value */
 
     if (ifindexes->len > FOCUS_MAX) {
-        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, "", 0);
+        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
         return;
     }
     put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_type));
@@ -112,6 +113,9 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
     put(code, BPF_LD | BPF_B | BPF_ABS, 0, 0, FIELD(rtm_table));
     put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RT_TABLE_MAIN);
     put_drop(code); /* of another table */
+    put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_flags));
+    put(code, BPF_JMP | BPF_JSET | BPF_K, 0, 1, g_htons(NLM_F_REPLACE));
+    put_pass(code); /* it stands in the place of one that may have been a rail's, whose end is not told */
     put_attribute(code, RTA_MULTIPATH);
     put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
     put_pass(code);

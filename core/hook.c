@@ -57,50 +57,68 @@ static void never_fail(void)
     alarm(SECONDS);
 }
 
-static void run(IbhReconcile *how)
+/* What stays wrong is said once. */
+static void run(IbhReconcile *how, GString *complained)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
 
     (void)ibh_reconcile(how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
-    ibh_log_lines(LOG_WARNING, warnings->str);
+    if (!g_string_equal(warnings, complained))
+        ibh_log_lines(LOG_WARNING, warnings->str);
+    g_string_assign(complained, warnings->str);
 }
 
-/* Does for a moment what --watch does for ever. */
-static void run_for_a_moment(IbhReconcile *how)
+static gboolean has_no_candidates(const IbhReconcile *how)
 {
-    gint64 end = g_get_monotonic_time() + LATE, left;
+    return how->candidates && !how->candidates->len;
+}
+
+/* Does for a moment what --watch does for ever: what came while it looked for the last time counts, too. */
+static void answer_events(IbhReconcile *how, IbhEvents *events, gint64 end, GString *complained)
+{
+    for (gint64 left = G_MAXINT64; left > 0;) {
+        struct pollfd fds[] = {{.fd = events->netlink, .events = POLLIN}, {.fd = events->uevents, .events = POLLIN}};
+
+        if (how->candidates)
+            ibh_events_focus(events, how->candidates);
+        left = end - g_get_monotonic_time();
+        if (poll(fds, G_N_ELEMENTS(fds), left > 0 ? (int)(left / 1000) + 1 : 0) <= 0)
+            continue;
+        g_usleep(PAUSE);
+        if (ibh_events_drain(events, how->port))
+            run(how, complained);
+    }
+}
+
+static void run_for_a_moment(IbhReconcile *how, GString *complained)
+{
+    gint64 end = g_get_monotonic_time() + LATE;
     IbhEvents events;
     gboolean listening = ibh_events_open(&events, NULL); /* before the first look: nothing comes unheard in between */
 
-    run(how);
-    while (listening && (left = end - g_get_monotonic_time()) > 0) {
-        struct pollfd fds[] = {{.fd = events.netlink, .events = POLLIN}, {.fd = events.uevents, .events = POLLIN}};
-
-        if (how->candidates)
-            ibh_events_focus(&events, how->candidates);
-        if (poll(fds, G_N_ELEMENTS(fds), (int)(left / 1000) + 1) <= 0)
-            continue;
-        g_usleep(PAUSE);
-        if (ibh_events_drain(&events, how->port))
-            run(how);
-    }
-    if (listening)
-        ibh_events_close(&events);
+    run(how, complained);
+    if (!listening)
+        return;
+    if (!has_no_candidates(how))
+        answer_events(how, &events, end, complained);
+    ibh_events_close(&events);
 }
 
 int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs)
 {
-    IbhReconcile how = {.config = config, .sysfs = sysfs, .one_of_many = TRUE, .restraint = {.down = trigger->down}};
+    IbhReconcile how = {.config = config,
+                        .sysfs = sysfs,
+                        .one_of_many = !config && !sysfs, /* nobody else goes by those */
+                        .restraint = {.down = trigger->down}};
+    g_autoptr(GString) complained = NULL;
 
     if (!trigger->wanted)
         return 0;
     ibh_start(0, NULL, environ);
     never_fail();
-    if (trigger->early)
-        run_for_a_moment(&how);
-    else
-        run(&how);
+    complained = g_string_new(NULL);
+    (trigger->early ? run_for_a_moment : run)(&how, complained);
     ibh_reconcile_clear(&how);
     return 0;
 }

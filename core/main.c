@@ -58,7 +58,8 @@ int main(int argc, char **argv)
     else if (options.action == IBH_ACTION_VERSION)
         puts("ib-hook " IBH_VERSION);
     else if (options.hook)
-        return ibh_hook(&(IbhTrigger){.wanted = TRUE}, options.config, options.sysfs);
+        return ibh_hook(&(IbhTrigger){.wanted = TRUE}, options.config,
+                        g_str_equal(options.sysfs, "/sys") ? NULL : options.sysfs);
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch(options.config, options.sysfs);
     else

@@ -8,7 +8,7 @@
 typedef struct {
     IbhSnapshot *snapshot;
     GHashTable *nics; /* ifindex: candidates, and whatever something of ours is left of */
-    GArray *prefixes; /* IbhPrefix: what they have addresses of and in, and what our rules are for */
+    GArray *prefixes; /* IbhPrefix: what they have addresses of and in, and what our rules and routes speak of */
     gboolean ipv6; /* one of them has an address that counts: of IPv6 everything matters, as its prefixes say little */
     struct {       /* the last answer: addresses come NIC by NIC */
         int ifindex;
@@ -73,10 +73,14 @@ static void add_candidates(Concern *concern, const IbhConfig *config)
     }
 }
 
-static void add_nics_of_route(Concern *concern, const IbhRoute *route)
+/* With its source, whoever has that by now, it can come back. */
+static void add_route(Concern *concern, const IbhRoute *route)
 {
     g_auto(GStrv) hops = g_strsplit(route->hops ? route->hops : "", " ", -1);
+    const IbhPrefix src = {.ip = route->src, .length = ibh_ip_bits(&route->src)};
 
+    if (src.length)
+        add_prefix(concern, &src);
     if (route->ifindex)
         add_nic(concern, route->ifindex);
     for (char **hop = hops; *hop; hop++)
@@ -97,7 +101,7 @@ static void add_what_is_ours(Concern *concern)
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
         if (ibh_route_is_ours(route))
-            add_nics_of_route(concern, route);
+            add_route(concern, route);
     }
     for (guint i = 0; i < snapshot->state->sysctls->len; i++)
         add_nic(concern, g_array_index(snapshot->state->sysctls, IbhSavedSysctl, i).ifindex);

@@ -17,6 +17,7 @@
 #endif
 
 #define RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
+#define ERRNO_MAX 4095           /* the kernel's MAX_ERRNO */
 
 struct IbhNetlink {
     struct nl_sock *socket;
@@ -123,30 +124,42 @@ static void copy_words(Exchange *exchange, const struct nlmsghdr *header, gsize 
     }
 }
 
+static gboolean is_errno(gint32 error) /* negative, as the kernel sends it; 0: none */
+{
+    return error <= 0 && error >= -ERRNO_MAX;
+}
+
 /* An acknowledgement is an error of number 0. The request, or only its header, comes behind it. */
-static void on_error(Exchange *exchange, const struct nlmsghdr *header)
+static Problem on_error(Exchange *exchange, const struct nlmsghdr *header)
 {
     const struct nlmsgerr *error = nlmsg_data(header);
-    gsize request = header->nlmsg_flags & NLM_F_CAPPED ? sizeof error->msg : NLMSG_ALIGN(error->msg.nlmsg_len);
+    gsize request;
+
+    if (nlmsg_datalen(header) < (int)sizeof *error || !is_errno(error->error))
+        return UNREADABLE;
+    request = header->nlmsg_flags & NLM_F_CAPPED ? sizeof error->msg : NLMSG_ALIGN(error->msg.nlmsg_len);
 
     exchange->done = TRUE;
     exchange->error = -error->error;
     if (error->error && request <= (gsize)nlmsg_datalen(header))
         copy_words(exchange, header, sizeof error->error + request);
+    return NO_PROBLEM;
 }
 
 /* The end of a dump tells whether it was whole. */
-static void on_finish(Exchange *exchange, const struct nlmsghdr *header)
+static Problem on_finish(Exchange *exchange, const struct nlmsghdr *header)
 {
     gint32 error = 0;
 
     exchange->done = TRUE;
     if (nlmsg_datalen(header) >= (int)sizeof error)
         memcpy(&error, nlmsg_data(header), sizeof error);
-    if (error < 0) {
-        exchange->error = -error;
+    if (!is_errno(error))
+        return UNREADABLE;
+    exchange->error = -error;
+    if (error)
         copy_words(exchange, header, sizeof error);
-    }
+    return NO_PROBLEM;
 }
 
 static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
@@ -157,13 +170,9 @@ static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
     case NLMSG_OVERRUN:
         return OVERRUN;
     case NLMSG_DONE:
-        on_finish(exchange, header);
-        return NO_PROBLEM;
+        return on_finish(exchange, header);
     case NLMSG_ERROR:
-        if (nlmsg_datalen(header) < (int)sizeof(struct nlmsgerr))
-            return UNREADABLE;
-        on_error(exchange, header);
-        return NO_PROBLEM;
+        return on_error(exchange, header);
     default:
         exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
         return !exchange->each || exchange->each(header, exchange->data) ? NO_PROBLEM : UNREADABLE;

@@ -11,7 +11,8 @@ static void put_family(GString *out, const char *name, const char *help)
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* Values are UTF-8. Bytes that are none, as a name may have, are written as \xff: two names stay two. */
+/* Values are UTF-8. What is none, or would do something to a terminal, is written as \xff, byte by byte, and so is a
+ * backslash: two names stay two. */
 static void put_label(GString *out, const char *name, const char *value)
 {
     char last = out->str[out->len - 1];
@@ -19,16 +20,15 @@ static void put_label(GString *out, const char *name, const char *value)
     g_string_append_printf(out, "%s%s=\"", last == '{' ? "" : ",", name);
     for (const char *at = value ? value : ""; *at; at++) {
         gunichar c = g_utf8_get_char_validated(at, -1);
+        gboolean valid = c != (gunichar)-1 && c != (gunichar)-2;
 
-        if (c == (gunichar)-1 || c == (gunichar)-2) {
-            g_string_append_printf(out, "\\\\x%02x", (guchar)*at);
-        } else if (c == '\n') {
-            g_string_append(out, "\\n");
-        } else {
-            if (c == '\\' || c == '"')
-                g_string_append_c(out, '\\');
+        if (c == '"') {
+            g_string_append(out, "\\\"");
+        } else if (valid && c != '\\' && g_unichar_isprint(c)) {
             g_string_append_unichar(out, c);
             at += g_utf8_skip[(guchar)*at] - 1;
+        } else {
+            g_string_append_printf(out, "\\\\x%02x", (guchar)*at);
         }
     }
     g_string_append_c(out, '"');

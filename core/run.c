@@ -40,6 +40,17 @@ static gboolean check_privileges(const IbhRun *run, GError **error)
     return FALSE;
 }
 
+/* A hook leaves it to another one that sees what it came for, if that goes by the same configuration and tree. What was
+ * taken down on purpose is known to this one only. */
+static gboolean take_turn(IbhRun *run, GError **error)
+{
+    if (!run->how)
+        return ibh_store_lock(run->store, LOCK_SECONDS, error);
+    if (!run->how->one_of_many || run->how->restraint.down[0])
+        return ibh_store_lock(run->store, LOCK_SECONDS_OF_A_HOOK, error);
+    return ibh_store_lock_or_share(run->store, LOCK_SECONDS_OF_A_HOOK, &run->is_done, error);
+}
+
 /* Without its directory a change can still be made: only what would have been remembered is lost. */
 static gboolean open_store(IbhRun *run, GError **error)
 {
@@ -53,8 +64,7 @@ static gboolean open_store(IbhRun *run, GError **error)
 
         ibh_run_warn(run, text);
     }
-    return !run->store || !writes(run) ||
-           ibh_store_lock(run->store, run->how ? LOCK_SECONDS_OF_A_HOOK : LOCK_SECONDS, error);
+    return !run->store || !writes(run) || take_turn(run, error);
 }
 
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
@@ -201,15 +211,13 @@ static gboolean configure(IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* FALSE: somebody else has done it. What was taken down on purpose is known to this run only. */
-static gboolean take_turn(IbhRun *run)
+/* From now on others may leave it to this run: so an event goes by what the configuration is now. */
+static gboolean begin(IbhRun *run, GError **error)
 {
-    if (!run->how || !run->how->one_of_many || !run->store)
+    if (!run->how)
         return TRUE;
-    if (!run->how->restraint.down[0] && ibh_store_is_done(run->store))
-        return FALSE;
-    ibh_store_begin(run->store);
-    return TRUE;
+    run->has_begun = run->how->one_of_many && run->store && ibh_store_begin(run->store);
+    return configure(run, error);
 }
 
 static int pipeline(IbhRun *run)
@@ -226,7 +234,7 @@ static int pipeline(IbhRun *run)
         ibh_caps_keep(IBH_CAPS_FILES);
         return ibh_run_captured(run, &tree);
     }
-    if (!configure(run, &error))
+    if (!run->how && !configure(run, &error))
         return ibh_run_fail(run, IBH_EXIT_USAGE, error);
     if (!check_privileges(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
@@ -235,8 +243,10 @@ static int pipeline(IbhRun *run)
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     if (run->options->action == IBH_ACTION_CONFIRM)
         return ibh_run_confirm(run);
-    if (!take_turn(run))
+    if (run->is_done)
         return IBH_EXIT_OK;
+    if (!begin(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
     if (run->options->action == IBH_ACTION_UNDO && run->options->token && !ibh_run_has_token(run))
         return IBH_EXIT_OK; /* it was confirmed */
     if (!look(run, &error))
@@ -254,7 +264,7 @@ static int run_all(IbhRun *run)
 
     run->announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
     status = pipeline(run);
-    if (status == IBH_EXIT_OK && run->snapshot && run->how && run->how->one_of_many && run->store)
+    if (status == IBH_EXIT_OK && run->has_begun)
         ibh_store_end(run->store);
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);

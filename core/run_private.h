@@ -27,8 +27,10 @@ typedef struct {
     gboolean bad_config; /* and the defaults stand in for it */
     gboolean refused;    /* by the kernel: some operation */
     IbhNetlink *netlink;
-    IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
-    IbhState *on_file; /* what is remembered, before anything of it was forgotten */
+    gboolean is_done;   /* by another hook */
+    gboolean has_begun; /* so others may leave it to this one */
+    IbhStore *store;    /* NULL: without one; then old sysctl values and holds are not remembered */
+    IbhState *on_file;  /* what is remembered, before anything of it was forgotten */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     IbhFabric *fabric; /* --show, --check */

@@ -24,6 +24,7 @@ struct IbhStore {
     int lock;
     char *key; /* of the namespace */
     gboolean waited;
+    gboolean is_done;     /* by a run on an event that began while we waited, and ended well */
     guint64 begun_before; /* the last run on an event that had begun when we came; only if we waited */
     Ticket ticket;        /* as it stands in the file while we have the lock */
 };
@@ -109,47 +110,55 @@ static gboolean is_trusted(int fd, struct stat *ret_info)
 
 /* ---- the lock ---- */
 
-/* It looks again and again instead of sleeping in flock(): no signal or timer, which a caller may have blocked, is
- * needed to end the wait. */
-static gboolean flock_within(int fd, int seconds)
-{
-    gint64 deadline = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
-    gulong pause = 200; /* microseconds */
-
-    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || g_get_monotonic_time() >= deadline)
-            return FALSE;
-        g_usleep(pause);
-        pause = MIN(pause * 2, 5000);
-    }
-    return TRUE;
-}
-
 #define TICKET_FORMAT "%-10d %20" G_GINT64_MODIFIER "u %20" G_GINT64_MODIFIER "u\n"
 #define TICKET_MAX 64
 
-static Ticket read_ticket(int fd)
+static Ticket parse_ticket(char *text)
 {
     Ticket ticket = {.pid = 0};
     guint64 pid = 0, *const numbers[] = {&pid, &ticket.begun, &ticket.done};
-    char text[TICKET_MAX] = "";
-    char *word = text;
 
-    if (pread(fd, text, sizeof text - 1, 0) < 0)
-        return ticket;
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
-        *numbers[i] = g_ascii_strtoull(word, &word, 10);
+        *numbers[i] = g_ascii_strtoull(text, &text, 10);
     ticket.pid = (int)MIN(pid, G_MAXINT);
     return ticket;
 }
 
+static Ticket read_ticket(int fd)
+{
+    char text[TICKET_MAX] = "";
+
+    (void)!pread(fd, text, sizeof text - 1, 0);
+    return parse_ticket(text);
+}
+
+#define STEADY_TRIES 4
+
+/* Whoever has not the lock may find it half written: what is read twice is whole. FALSE: it was not to be had. */
+static gboolean read_ticket_steadily(int fd, Ticket *ret_ticket)
+{
+    char text[TICKET_MAX] = "", before[TICKET_MAX];
+
+    for (int try = 0; try < STEADY_TRIES; try++) {
+        memcpy(before, text, sizeof text);
+        memset(text, 0, sizeof text);
+        if (pread(fd, text, sizeof text - 1, 0) < 0)
+            return FALSE;
+        if (try && strcmp(text, before) == 0) {
+            *ret_ticket = parse_ticket(text);
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 /* Always of the same length: there is never anything behind it. */
-static void write_ticket(const IbhStore *store)
+static gboolean write_ticket(const IbhStore *store)
 {
     char text[TICKET_MAX];
 
     g_snprintf(text, sizeof text, TICKET_FORMAT, store->ticket.pid, store->ticket.begun, store->ticket.done);
-    (void)!pwrite(store->lock, text, strlen(text), 0);
+    return pwrite(store->lock, text, strlen(text), 0) == (gssize)strlen(text);
 }
 
 static void set_busy_error(int fd, int seconds, GError **error)
@@ -162,6 +171,39 @@ static void set_busy_error(int fd, int seconds, GError **error)
         "gave up after %d s: another ib-hook (process %s) is at work in this network namespace; see what it waits "
         "for, and try again",
         seconds, pid);
+}
+
+/* One that began after we came has seen what we came for. */
+static gboolean has_been_done(const IbhStore *store)
+{
+    Ticket ticket;
+
+    return read_ticket_steadily(store->lock, &ticket) && ticket.done > store->begun_before;
+}
+
+static guint64 begun_so_far(const IbhStore *store)
+{
+    Ticket ticket;
+
+    return read_ticket_steadily(store->lock, &ticket) ? ticket.begun : G_MAXUINT64; /* none is one that began later */
+}
+
+/* It looks again and again instead of sleeping in flock(): no signal or timer, which a caller may have blocked, is
+ * needed to end the wait. */
+static gboolean flock_within(IbhStore *store, int seconds, gboolean share)
+{
+    gint64 deadline = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
+    gulong pause = 200; /* microseconds */
+
+    while (flock(store->lock, LOCK_EX | LOCK_NB) < 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || g_get_monotonic_time() >= deadline)
+            return FALSE;
+        if (share && (store->is_done = has_been_done(store)))
+            return TRUE;
+        g_usleep(pause);
+        pause = MIN(pause * 2, 5000);
+    }
+    return TRUE;
 }
 
 /* Of a FIFO, a device or somebody else's file nothing is wanted. */
@@ -190,7 +232,7 @@ static gboolean is_removed(int fd)
     return fstat(fd, &info) == 0 && info.st_nlink == 0;
 }
 
-static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError **error)
+static gboolean take_lock(IbhStore *store, const char *name, int seconds, gboolean share, GError **error)
 {
     do {
         if (store->lock >= 0)
@@ -199,8 +241,8 @@ static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError
             return FALSE;
         store->waited = flock(store->lock, LOCK_EX | LOCK_NB) < 0;
         if (store->waited)
-            store->begun_before = read_ticket(store->lock).begun;
-        if (store->waited && !flock_within(store->lock, seconds)) {
+            store->begun_before = begun_so_far(store);
+        if (store->waited && !flock_within(store, seconds, share)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
                 set_busy_error(store->lock, seconds, error);
             else
@@ -211,34 +253,44 @@ static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError
     return TRUE;
 }
 
-gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
+static gboolean lock(IbhStore *store, int seconds, gboolean share, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.lock", store->key);
 
-    if (!take_lock(store, name, seconds, error))
+    if (!take_lock(store, name, seconds, share, error))
         return FALSE;
+    if (store->is_done)
+        return TRUE;
     store->ticket = read_ticket(store->lock);
+    store->is_done = share && store->waited && store->ticket.done > store->begun_before;
     store->ticket.pid = (int)getpid();
-    write_ticket(store);
+    (void)write_ticket(store);
     return TRUE;
 }
 
-/* One that began after we came has seen what we came for. */
-gboolean ibh_store_is_done(const IbhStore *store)
+gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
-    return store->waited && store->ticket.done > store->begun_before;
+    return lock(store, seconds, FALSE, error);
 }
 
-void ibh_store_begin(IbhStore *store)
+gboolean ibh_store_lock_or_share(IbhStore *store, int seconds, gboolean *ret_is_done, GError **error)
+{
+    gboolean locked = lock(store, seconds, TRUE, error);
+
+    *ret_is_done = store->is_done;
+    return locked;
+}
+
+gboolean ibh_store_begin(IbhStore *store)
 {
     store->ticket.begun++;
-    write_ticket(store);
+    return write_ticket(store);
 }
 
 void ibh_store_end(IbhStore *store)
 {
     store->ticket.done = store->ticket.begun;
-    write_ticket(store);
+    (void)write_ticket(store);
 }
 
 /* ---- the state ---- */

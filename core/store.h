@@ -18,10 +18,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 /* Waits for whoever has the lock, for at most `seconds`. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
-/* Runs on events, with the lock held: a boot makes many at once, and each sees all that happened before it began. */
-gboolean ibh_store_is_done(const IbhStore *store); /* one that began while we waited for the lock ended well */
-void ibh_store_begin(IbhStore *store);             /* before anything is looked at */
-void ibh_store_end(IbhStore *store);               /* it ended well */
+/* Runs on events: a boot makes many at once, and each sees all that happened before it began. So whoever waits leaves
+ * it to one that begins meanwhile and ends well; then `ret_is_done`, and there is no lock. */
+gboolean ibh_store_lock_or_share(IbhStore *store, int seconds, gboolean *ret_is_done, GError **error);
+/* With the lock held. Before anything is looked at; FALSE: nobody knows that it began, so it must not be said to end.
+ */
+gboolean ibh_store_begin(IbhStore *store);
+void ibh_store_end(IbhStore *store); /* it ended well */
 
 /* What --apply --confirm leaves for the process that waits: NULL is none. With the lock held. */
 char *ibh_store_get_token(IbhStore *store);

@@ -42,6 +42,20 @@ bench_host() {
     wait_until 20 settled "$host"
 }
 
+# What others have on a host, as ip -batch takes it: rules by source, and links that are up with five addresses each. Their
+# hardware addresses, and so IPv6's, are the same in each run.
+other_rules() { # N
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++)
+        printf "rule add priority %d from 10.%d.%d.1 lookup 300\n", 5300 + i, i / 256, i % 256 }'
+}
+
+other_links() { # N
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) {
+        printf "link add other%d address 02:00:00:01:%02x:%02x type ifb\n", i, i / 256, i % 256
+        for (k = 1; k <= 5; k++) printf "address add 10.%d.%d.%d/28 dev other%d\n", i / 256, i % 256, k, i
+        printf "link set other%d up\n", i } }'
+}
+
 # plan HOST [NIC] → what is to be done there (for that NIC), one "OP COMMAND" a line
 plan() {
     hook "$1" --plan --json |

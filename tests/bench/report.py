@@ -1,6 +1,7 @@
 """
-report.py RESULTS PROGRAMS.strace NOTHING.strace JSON SVG COMMIT: what bench/run measured, as a table to paste, as JSON and as
-a picture. RESULTS has a file of hyperfine's per race, competitor and round, and one per number that is no time.
+report.py RESULTS PROGRAMS.strace NOTHING.strace JSON SVG PAGE COMMIT: what bench/run measured, as JSON, as a picture and as a
+table, printed and in a page in place of the last one. RESULTS has a file of hyperfine's per race, competitor and round, and one
+per number that is no time.
 """
 
 import datetime
@@ -145,8 +146,9 @@ def scale_rows(r):
     for what, seconds, target in (("ib-hook", cost, 1.2), ("`ip -batch`", batch, None)):
         per_rail = (seconds[256] - seconds[64]) / 192 / ((seconds[64] - seconds[8]) / 56)
         yield row(f"linear: a rail's cost from 64 to 256, against from 8 to 64: {what}", target, per_rail)
-    at_once = r.rounds("together", "each") / r.rounds("together", "one")
-    yield row("64 hooks at once for 64 rails, against one run for all", 2, at_once)
+    one, each, unwanted = (r.rounds("together", label) for label in ("one", "each", "unwanted"))
+    yield row("64 hooks at once for 64 rails, against one run for all", 2, each / one)
+    yield row("64 processes of the hook at once that look at nothing, against that run", None, unwanted / one)
 
 
 def rows(r, cpu_r, programs, nothing):
@@ -189,6 +191,15 @@ def table(report):
         yield f"| {line['figure']} | {target} | {number(line['median'])}{spread}{unit} | {of_cpu} | {met} |"
 
 
+def into_page(path, lines):
+    """The table takes the place of the one that is there."""
+    page, found = re.subn(r"^Measured \d.*\nMedians .*\n\n(\|.*\n)+", lambda _: "\n".join([*lines, ""]), path.read_text(),
+                          flags=re.MULTILINE)
+    if found != 1:
+        sys.exit(f"{path}: there are {found} tables of make bench in it: leave one, from \"Measured\" to its last row")
+    path.write_text(page)
+
+
 def version(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -209,14 +220,14 @@ def series(r):
 
 
 def main():
-    results, programs, nothing, json_path, svg_path, commit = sys.argv[1:]
+    results, programs, nothing, json_path, svg_path, page, commit = sys.argv[1:]
     r = Results(results, elapsed)
     traces = calls.read(programs), calls.read(nothing)
     report = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "commit": commit or "no commit",
-        "machine": ", ".join([f"Linux {platform.release()}", f"{os.cpu_count()} cores", version("ip", "-V").split(", ")[1],
-                              version("hyperfine", "--version")]),
+        "machine": ", ".join(["Linux " + ".".join(platform.release().split(".")[:2]), f"{os.cpu_count()} cores",
+                              version("ip", "-V").split(", ")[1], version("hyperfine", "--version")]),
         "load": os.getloadavg()[1],
         "rounds": len(r.rounds("one-rail", "hook")),
         "rows": list(rows(r, Results(results, cpu), *traces)),
@@ -226,6 +237,7 @@ def main():
     pathlib.Path(json_path).write_text(json.dumps(report, indent=1) + "\n")
     pathlib.Path(svg_path).write_text(plot.picture(report))
     print(*table(report), sep="\n")
+    into_page(pathlib.Path(page), table(report))
 
 
 if __name__ == "__main__":

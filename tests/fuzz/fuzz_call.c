@@ -1,34 +1,124 @@
-/* What hooks and the command are called with: words that end in a zero byte. */
+/*
+ * What hooks and the command are called with: words that end in a zero byte, as arguments and as the environment. Of
+ * that only what the program itself looks at is left; of a hook, whether to run, and which NIC was taken down.
+ */
 #include "broken.h"
+#include "model.h"
 #include "options.h"
 #include "trigger.h"
 
 #include <stdint.h>
 #include <string.h>
 
+/* As code of this program, and not as what comes before it: the fuzzer's own environment is none of its business. */
+#define section(name) unused
+#include "start.c"
+#undef section
+
 #define WORDS_MAX 16
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* ---- the environment ---- */
+
+static gboolean may_stay(const char *variable)
 {
-    g_autofree char *copy = g_malloc0(size + 1);
-    char *words[WORDS_MAX + 2] = {(char *)(guintptr) "ib-hook"};
+    static const char *const names[] = {"IFACE",         "MODE",          "OperationalState",
+                                        "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
+                                        "NO_COLOR",      "TERM",          NULL};
+    const char *end = strchr(variable, '=');
+    g_autofree char *name = end ? g_strndup(variable, (gsize)(end - variable)) : NULL;
+
+    return name && g_strv_contains(names, name);
+}
+
+/* All that may stay does, in its order, and nothing else; there is room for exactly these. */
+static void check_environment(char **words, guint n)
+{
+    g_autofree char **environment = g_memdup(words, (guint)((n + 1) * sizeof *words));
+    guint kept = 0;
+
+    ibh_start_environment(environment);
+    for (guint i = 0; i < n; i++) {
+        if (may_stay(words[i]) && environment[kept++] != words[i])
+            broken("%s is gone from the environment, or not where it was", words[i]);
+    }
+    if (environment[kept])
+        broken("%s stays in the environment", environment[kept]);
+}
+
+/* ---- triggers ---- */
+
+static void check_trigger(IbhTrigger trigger, const char *iface, gboolean heeded, gboolean down, gboolean early)
+{
+    gboolean wanted = heeded && g_strcmp0(iface, "lo") != 0, named = iface && ibh_is_iface_name(iface);
+
+    if (!memchr(trigger.down, '\0', sizeof trigger.down) || (trigger.down[0] && !ibh_is_iface_name(trigger.down)))
+        broken("no interface can be called so");
+    if (trigger.wanted != wanted)
+        broken("%s of %s", wanted ? "nothing is made" : "something is made", iface ? iface : "nothing");
+    if (g_strcmp0(trigger.down, wanted && down && named ? iface : "") != 0 && wanted)
+        broken("down is %s, for %s", trigger.down, iface ? iface : "nothing");
+    if (trigger.early != (wanted && early))
+        broken("it is %s", trigger.early ? "early" : "not early");
+}
+
+static void check_nm(int n, char **words)
+{
+    static const char *const heeded[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};
+    const char *iface = n > 1 ? words[1] : NULL, *action = n > 2 ? words[2] : "";
+
+    check_trigger(ibh_trigger_nm(n, words), iface, g_strv_contains(heeded, action), g_str_equal(action, "down"),
+                  g_str_equal(action, "reapply"));
+}
+
+static const char *value_of(char **environment, const char *name)
+{
+    for (; *environment; environment++) {
+        if (g_str_has_prefix(*environment, name) && (*environment)[strlen(name)] == '=')
+            return *environment + strlen(name) + 1;
+    }
+    return NULL;
+}
+
+static void check_triggers(int n, char **words)
+{
+    const char *iface = value_of(words, "IFACE"), *mode = value_of(words, "MODE");
+    const char *state = value_of(words, "OperationalState");
+    char *down[] = {(char *)(guintptr) "/sbin/ifdown-local", n > 1 ? words[1] : NULL, NULL};
+
+    check_nm(n, words);
+    check_trigger(ibh_trigger_networkd(words), iface, TRUE, g_strcmp0(state, "off") == 0, FALSE);
+    check_trigger(ibh_trigger_ifupdown(words), iface, TRUE, g_strcmp0(mode, "stop") == 0, FALSE);
+    check_trigger(ibh_trigger_rhel(n, words), n > 1 ? words[1] : NULL, TRUE, FALSE, FALSE);
+    check_trigger(ibh_trigger_rhel(n > 1 ? 2 : 1, down), down[1], TRUE, TRUE, FALSE);
+}
+
+/* ---- options ---- */
+
+static void check_options(int n, char **words)
+{
     g_auto(IbhOptions) options = {0};
     g_autoptr(GError) error = NULL;
-    int n = 1;
 
-    memcpy(copy, data, size);
-    for (char *at = copy; n <= WORDS_MAX && at < copy + size; at += strlen(at) + 1)
-        words[n++] = at;
-    (void)ibh_trigger_nm(n, words);
-    (void)ibh_trigger_rhel(n, words);
-    (void)ibh_trigger_networkd(words);
-    (void)ibh_trigger_ifupdown(words);
     if (ibh_options_parse(n, words, &options, &error) == (error != NULL))
         broken("refused without a word, or taken with one");
     for (const char *at = error ? error->message : ""; *at; at++) {
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             broken("a control character in an error");
     }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    g_autofree char *copy = g_malloc0(size + 1);
+    char *words[WORDS_MAX + 2] = {(char *)(guintptr) "ib-hook"};
+    int n = 1;
+
+    memcpy(copy, data, size);
+    for (char *at = copy; n <= WORDS_MAX && at < copy + size; at += strlen(at) + 1)
+        words[n++] = at;
+    check_environment(words, (guint)n);
+    check_triggers(n, words);
+    check_options(n, words);
     return 0;
 }

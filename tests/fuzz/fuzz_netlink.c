@@ -1,12 +1,17 @@
 /*
  * What the kernel answers: messages, one behind the other, as they come from a socket. They become a snapshot, and that
  * a plan, its undoing, findings and reports: whatever it was, a second plan after the first is none of ours to judge
- * here, but nothing crashes, and nothing of others is touched.
+ * here, but nothing crashes, nothing of others is touched, and an event, which looks only at what rails have to do with
+ * (narrow.h), plans the same as who looks at everything.
+ *
+ * Bits of the last byte are the configuration, and whether anything is remembered.
  */
 #include "broken.h"
 #include "check.h"
+#include "narrow.h"
 #include "netlink_private.h"
 #include "report.h"
+#include "snapshot.h"
 #include "state.h"
 #include "sysfs.h"
 
@@ -39,20 +44,151 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     return TRUE;
 }
 
-static gboolean read_all(IbhSnapshot *snapshot)
+/* By its name: what a mutation reaches easily, and a host has both. */
+gboolean ibh_sysfs_find_rdma(const char *root, GArray *links, GError **error)
 {
-    const IbhRouteFilter all = {.table = 0}, main_by_3 = {.table = 254, .ifindex = 3};
-    static int devices[] = {2, 3, 4};
+    (void)root;
+    (void)error;
+    for (guint i = 0; i < links->len; i++) {
+        IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (g_str_has_prefix(link->name, "ib"))
+            g_strlcpy(link->rdma, "mlx5_0/1", sizeof link->rdma);
+    }
+    return TRUE;
+}
+
+/* ---- what is decided ---- */
+
+static IbhConfig *configure(guint8 bits)
+{
+    static const char *const texts[] = {"[defaults]\nmain=spread\n", "[defaults]\nmain=remove\n",
+                                        "[defaults]\nmanage=yes\n", "[ib*]\nmanage=yes\n[ib1]\ngateway=none\n"};
+    IbhConfig *config = ibh_config_new();
+
+    for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+        if (bits & 1u << i)
+            (void)ibh_config_add(config, "fuzz", texts[i], strlen(texts[i]), NULL, NULL, NULL);
+    }
+    return config;
+}
+
+/* As core/run.c goes about it. NULL: a message is none. */
+static IbhSnapshot *look(const IbhConfig *config, gboolean event)
+{
+    static const char remembered[] = "sysctl ib0 2 rp_filter 1 2\nsysctl eth1 3 arp_ignore 0 1\nhold ib1\n";
+    gboolean remembers = input[input_size - 1] & 0x10;
+    g_autoptr(IbhSnapshot) snapshot =
+        ibh_snapshot_take(NULL, "/", ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
+
+    if (snapshot && event)
+        (void)ibh_narrow(snapshot, config);
+    if (!snapshot || !ibh_snapshot_add_tables_of_foreign_rules(snapshot, NULL, NULL) ||
+        (!event && !ibh_snapshot_add_neighbours(snapshot, NULL, NULL)))
+        return NULL;
+    return g_steal_pointer(&snapshot);
+}
+
+/* NULL: two NICs with one table, or main cannot be read. */
+static IbhRails *find_rails(const IbhConfig *config, IbhSnapshot *snapshot)
+{
+    g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, TRUE, NULL);
     g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
 
-    g_array_append_vals(ifindexes, devices, G_N_ELEMENTS(devices));
-    return ibh_netlink_read_links(NULL, snapshot->links, NULL) &&
-           ibh_netlink_read_addresses(NULL, snapshot->addresses, NULL) &&
-           ibh_netlink_read_rules(NULL, snapshot->rules, NULL) &&
-           ibh_netlink_read_routes(NULL, &all, snapshot->routes, NULL) &&
-           ibh_netlink_read_routes(NULL, &main_by_3, snapshot->routes, NULL) &&
-           ibh_netlink_read_main(NULL, ifindexes, snapshot->routes, NULL) &&
-           ibh_netlink_read_neighbours(NULL, 2, snapshot->neighbours, NULL);
+    for (guint i = 0; rails && i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL)
+            g_array_append_val(ifindexes, nic->link->ifindex);
+    }
+    return rails && ibh_snapshot_add_main(snapshot, NULL, ifindexes, NULL) ? g_steal_pointer(&rails) : NULL;
+}
+
+static char *print_plan(const IbhPlan *plan)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+        g_autofree char *command = ibh_op_command(op);
+
+        g_string_append_printf(text, "[%d] %d %s%s%s: %s # %s\n", op->unit, op->ifindex, op->iface,
+                               op->by_kernel ? ", by the kernel" : "", op->for_good ? ", for good" : "", command,
+                               op->why);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* ---- what has to hold ---- */
+
+/* So that it can be made again by hand, or as a case of tests/unit. */
+static void print_state(const IbhSnapshot *snapshot)
+{
+    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
+
+    for (guint i = 0; i < snapshot->links->len; i++) {
+        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+
+        fprintf(stderr, "link %d %s kind %s flags %x master %d parent %d\n", link->ifindex, link->name, link->kind,
+                link->flags, link->master, link->parent);
+    }
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+
+        fprintf(stderr, "address %s of %s scope %u dev %d\n", ibh_ip_format(&address->local, ip),
+                ibh_prefix_format(&address->subnet, prefix), address->scope, address->ifindex);
+    }
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        fprintf(stderr, "rule %u from %s lookup %u%s\n", rule->priority, ibh_prefix_format(&rule->from, prefix),
+                rule->table, ibh_rule_is_ours(rule) ? " ours" : "");
+    }
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        fprintf(stderr, "route %s table %u dev %d via %s src %s%s\n", ibh_prefix_format(&route->dst, prefix),
+                route->table, route->ifindex, route->gateway.family ? ibh_ip_format(&route->gateway, ip) : "-",
+                route->src.family ? "yes" : "no", ibh_route_is_ours(route) ? " ours" : "");
+    }
+}
+
+/* No kernel has two NICs of one number or name, or an address twice on one. */
+static gboolean is_possible(const IbhSnapshot *snapshot)
+{
+    const GArray *links = snapshot->links, *addresses = snapshot->addresses;
+
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (link->ifindex <= 0 || ibh_snapshot_link(snapshot, link->ifindex) != link ||
+            ibh_snapshot_link_by_name(snapshot, link->name) != link)
+            return FALSE;
+    }
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        for (guint j = 0; j < i; j++) {
+            const IbhAddress *other = &g_array_index(addresses, IbhAddress, j);
+
+            if (other->ifindex == address->ifindex && ibh_ip_equal(&other->local, &address->local))
+                return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static void check_event(const IbhConfig *config, const IbhSnapshot *whole, const IbhPlan *plan)
+{
+    g_autoptr(IbhSnapshot) snapshot = look(config, TRUE);
+    g_autoptr(IbhRails) rails = snapshot ? find_rails(config, snapshot) : NULL;
+    g_autoptr(IbhPlan) narrowed = rails ? ibh_plan_apply(rails, NULL) : NULL;
+    g_autofree char *all = print_plan(plan), *by_event = narrowed ? print_plan(narrowed) : g_strdup("no plan\n");
+
+    if (g_str_equal(all, by_event))
+        return;
+    print_state(whole);
+    broken("an event plans something else:\n%s---- with all that there is:\n%s", by_event, all);
 }
 
 static void check_plan(const IbhPlan *plan)
@@ -84,26 +220,26 @@ static void report(const IbhRails *rails, const IbhPlan *plan)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
-    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhSnapshot) snapshot = NULL;
+    g_autoptr(IbhConfig) config = NULL;
     g_autoptr(IbhRails) rails = NULL;
     g_autoptr(IbhPlan) apply = NULL, undo = NULL;
 
+    if (size < 1)
+        return 0;
     input = data;
     input_size = size;
-    if (size < 1 || !read_all(snapshot))
-        return 0;
-    if (data[size - 1] & 1)
-        (void)ibh_config_add(config, "fuzz", "[defaults]\nmain=spread\nmanage=yes\n", 34, NULL, NULL, NULL);
-    for (guint i = 0; i < snapshot->links->len; i += 2)
-        g_strlcpy(g_array_index(snapshot->links, IbhLink, i).rdma, "mlx5_0/1", 9);
-    rails = ibh_rails_find(config, snapshot, FALSE, NULL);
+    config = configure(data[size - 1]);
+    snapshot = look(config, FALSE);
+    rails = snapshot ? find_rails(config, snapshot) : NULL;
     if (!rails)
         return 0;
     apply = ibh_plan_apply(rails, NULL);
     undo = ibh_plan_undo(rails, NULL, NULL);
     check_plan(apply);
     check_plan(undo);
+    if (is_possible(snapshot))
+        check_event(config, snapshot, apply);
     ibh_state_remember(snapshot->state, apply->ops, FALSE);
     report(rails, apply);
     return 0;

@@ -75,6 +75,22 @@ run 1 --check --sysfs node --iface ib1
 run 2 --check --sysfs node --iface eth5
 expect_contains "no such NIC in it" "no such RDMA interface in the captured tree" "$err"
 
+# What is no port is none. Captured where numbers have their bytes the other way round, subnets are the same.
+mkdir node/sys/class/infiniband/mlx5_0/ports/{x,01}
+run 0 --show --sysfs node
+expect_equal "one port" 1 "$(grep -c "mlx5_0/.*: ib0" <<<"$out")"
+rmdir node/sys/class/infiniband/mlx5_0/ports/{x,01}
+echo 4096 >node/sys/class/net/ib1/mtu
+run 1 --check --sysfs node --iface ib1 --json
+here=$(json .findings)
+expect_contains "who shares a subnet is known" mode-mtu "$here"
+swap='s/\<(\w\w)(\w\w)(\w\w)(\w\w)\>/\4\3\2\1/g'
+sed -E -i "$swap" node/proc/net/route
+expect_contains "the other way round" "AC100000" "$(<node/proc/net/route)"
+run 1 --check --sysfs node --iface ib1 --json
+expect_equal "the same findings" "$here" "$(json .findings)"
+sed -E -i "$swap" node/proc/net/route
+
 # A capture of what was captured is the same again.
 run 0 --capture again.tar --sysfs node --json
 expect_equal "in JSON: how many files" "true $(tar tf again.tar | grep -vc /$)" "$(json '"\(.ok) \(.files)"')"
@@ -154,6 +170,12 @@ mv "$host/sys/class/infiniband/mlx5_1" "$host/sys/class/infiniband/$device"
 run 0 --capture long.tar --sysfs "$host/sys"
 tar xf long.tar
 expect_equal "a long name" "4: ACTIVE" "$(<long/sys/class/infiniband/$device/ports/1/state)"
+
+device=$(printf 'x%.0s' {1..150})
+mv "$host"/sys/class/infiniband/a-device* "$host/sys/class/infiniband/$device"
+run 3 --capture too-long.tar --sysfs "$host/sys"
+expect_contains "which is too long is said" "$device/ports" "$err"
+[ ! -e too-long.tar ] || fail "half an archive is none"
 
 # ---- a real /sys ----
 

@@ -74,6 +74,13 @@ kill -HUP "$(pids)"
 kill -PIPE "$(pids)"
 undone "SIGHUP and SIGPIPE to itself"
 
+# Who ends it, as a machine that goes down does, need not wait for it, and finds nothing half-tried.
+"${command[@]}" 60 >/dev/null
+kill -TERM "$(pids)"
+wait_until 5 is "$before"
+wait_until 5 nobody_waits
+ok "SIGTERM to itself: undone at once"
+
 # Its session is its own.
 "${command[@]}" 1 >/dev/null
 expect_equal "it leads a session without a terminal" "$(pids) ?" "$(ps -o sid=,tty= -p "$(pids)" | xargs)"

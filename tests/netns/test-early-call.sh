@@ -10,6 +10,8 @@ reapply() {
 rule_is_back() { [[ $(ip -n B rule) == *"from 172.16.34.2 lookup 942"* ]]; }
 
 make_hosts 2 B
+new_host A
+mkdir -p /run/sys/A/class
 journal_start
 manager_calls B PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 up
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
@@ -32,11 +34,13 @@ took=$((${EPOCHREALTIME/[.,]/} - start))
 [ $took -lt 5000000 ] || fail "a reapply took $took us"
 expect_equal "silence when nothing came" "" "$(journal "$from")"
 
-# Not so what is up: it takes milliseconds, on a busy machine not each time.
-quick() {
+# Not so what is up, and where there is nothing that could be a rail. It takes milliseconds, on a busy machine not each time.
+quick() { # HOST ACTION
     local start=${EPOCHREALTIME/[.,]/}
-    manager_calls B PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 up
+    manager_calls "$1" PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 "$2"
     [ $((${EPOCHREALTIME/[.,]/} - start)) -lt 1000000 ]
 }
-wait_until 20 quick
+wait_until 20 quick B up
 ok "what is up is not waited for"
+wait_until 20 quick A reapply
+ok "without candidates nothing is waited for"

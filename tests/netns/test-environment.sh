@@ -31,22 +31,7 @@ huge=$(head -c 131060 /dev/zero | tr '\0' x) # the longest that the kernel takes
 expect_equal "a variable of 128 KiB is as long as one can be" 1 \
     "$(env HUGE="$huge$huge" true >/dev/null 2>&1 && echo 0 || echo 1)"
 
-expect_hook 0 B --undo # so that all sessions begin with what the last one leaves
-: >$work/err
-plain=$(session PLAIN=1)
-expect_contains "a session works" "--check: exit status 0" "$plain"
-expect_equal "the state after it" "$before" "$(state B)"
-quiet=$(<$work/err)
-n=0
-while IFS= read -r variables; do
-    : >$work/err
-    what=${variables:0:60}
-    # shellcheck disable=SC2086 # a list of words
-    expect_equal "$what: exit status and standard output" "$plain" "$(session $variables)"
-    expect_equal "$what: standard error" "$quiet" "$(<$work/err)"
-    expect_equal "$what: the state after --undo" "$before" "$(state B)"
-    n=$((n + 1))
-done <<END
+environments="\
 NLCB=debug
 NLCB=nonsense NLDBG=9
 NLSYSCONFDIR=$work/evil PROC_NET_PSCHED=$work/evil/psched HZ=0 TICKS_PER_USEC=nan
@@ -63,22 +48,60 @@ LD_BIND_NOW=1 LD_WARN=1 LD_LIBRARY_PATH=/nowhere LD_PRELOAD=
 POSIXLY_CORRECT=1 TZ=:$work/evil/classid TZDIR=$work/evil TMPDIR=/nowhere HOME=/nowhere PATH= SHELL=/nowhere
 DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere LIBNM_CLIENT_DEBUG=trace,stdout LIBNM_USE_SESSION_BUS=1 GIO_MODULE_DIR=$work/evil
 NOTIFY_SOCKET=/nowhere WATCHDOG_USEC=1 WATCHDOG_PID=1 TERM=%n NO_COLOR=%s IFACE=../.. MODE=stop OperationalState=off
-A=$huge B=$huge C=$huge D=$huge E=$huge F=$huge G=$huge H=$huge
-END
+A=$huge B=$huge C=$huge D=$huge E=$huge F=$huge G=$huge H=$huge"
+
+expect_hook 0 B --undo # so that all sessions begin with what the last one leaves
+: >$work/err
+plain=$(session PLAIN=1)
+expect_contains "a session works" "--check: exit status 0" "$plain"
+expect_equal "the state after it" "$before" "$(state B)"
+quiet=$(<$work/err)
+n=0
+while IFS= read -r variables; do
+    : >$work/err
+    what=${variables:0:60}
+    # shellcheck disable=SC2086 # a list of words
+    expect_equal "$what: exit status and standard output" "$plain" "$(session $variables)"
+    expect_equal "$what: standard error" "$quiet" "$(<$work/err)"
+    expect_equal "$what: the state after --undo" "$before" "$(state B)"
+    n=$((n + 1))
+done <<<"$environments"
 ok "$n environments, twelve runs in each"
 
-# A hook, which nobody looks after: the worst of all that at once. Where it hung, its caller would.
-rm -rf /run/ib-hook # with the holds of --undo
-start=$EPOCHREALTIME
-with_sys B timeout -s KILL 20 env -i NLSYSCONFDIR=$work/evil PROC_NET_PSCHED=$work/evil/psched NLDBG=9 NLCB=debug \
-    G_MESSAGES_DEBUG=all G_DEBUG=fatal-warnings CHARSET=UTF-16 GCONV_PATH=$work/evil A="$huge" B="$huge" C="$huge" \
-    CONNECTION_ID=$'\e[2J\nMESSAGE=evil' nonsense= "$HOOKS/nm-dispatcher" ib1 up </dev/null >$work/said 2>&1
-ms=$(((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}) / 1000))
-[ $ms -lt 5000 ] || fail "the hook: expected an end within 5 s, took $ms ms"
-ok "the hook ended with 0 after $ms ms"
-expect_equal "and said nothing to its caller" "" "$(<$work/said)"
-expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+# The hooks, which nobody looks after: each of them in each environment. Where one hung, its caller would.
+heard() { [ "$(journal "$from" | wc -l)" -ge 2 ]; }
+
+# attacked WHAT PROGRAM VARIABLE=VALUE…: it does and says what it does in any environment; leaves that in $said
+attacked() {
+    local from start status=0 ms
+    rm -rf /run/ib-hook # with the holds of --undo
+    from=$(($(journal_lines) + 1)) start=$EPOCHREALTIME
+    with_sys B timeout -s KILL 20 env -i IFACE=ib1 MODE=start OperationalState=routable "${@:3}" "$HOOKS/$2" ib1 up \
+        </dev/null >$work/said 2>&1 || status=$?
+    ms=$(((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}) / 1000))
+    expect_equal "$1: $2 ends with 0, and says nothing to its caller" 0 "$status$(<$work/said)"
+    [ $ms -lt 5000 ] || fail "$1: $2: expected an end within 5 s, took $ms ms"
+    expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+    wait_until 5 heard
+    said=$(journal "$from")
+    hook B --undo >/dev/null
+}
+
+for program in nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg; do
+    attacked "a plain environment" $program PLAIN=1
+    usual=$said
+    while IFS= read -r variables; do
+        # shellcheck disable=SC2086 # a list of words
+        attacked "${variables:0:60}" $program $variables
+        expect_equal "${variables:0:60}: the journal" "$usual" "$said"
+    done <<<"$environments"
+    attacked "the worst of all that at once" $program NLSYSCONFDIR=$work/evil PROC_NET_PSCHED=$work/evil/psched NLDBG=9 NLCB=debug \
+        G_MESSAGES_DEBUG=all G_DEBUG=fatal-warnings CHARSET=UTF-16 GCONV_PATH=$work/evil A="$huge" B="$huge" C="$huge" \
+        CONNECTION_ID=$'\e[2J\nMESSAGE=evil' nonsense=
+    expect_equal "the worst of all that at once: the journal" "$usual" "$said"
+done
 expect_lacks "what the environment says is in no message" evil "$(journal 1)"
+ok "$((n + 1)) environments, four hooks in each"
 
 # What it reads itself is what is left, and nothing else.
 expect_equal "variables that the program knows" "IFACE MODE NOTIFY_SOCKET NO_COLOR OperationalState TERM WATCHDOG_PID WATCHDOG_USEC" \

@@ -19,6 +19,8 @@ mkdir $evil $evil/conf.d
 printf '[interface *]\nmanage=no\n' >$evil/ib-hook.conf
 cp $evil/ib-hook.conf $evil/conf.d/x.conf
 chown -R 65534 $evil
+cp $evil/ib-hook.conf /etc/evil.conf # of the same file system: for hard links
+chown 65534 /etc/evil.conf
 
 clean_up() { # as it should be
     rm -rf /etc/ib-hook
@@ -53,7 +55,9 @@ main=/etc/ib-hook/ib-hook.conf
 for file in $main /etc/ib-hook/conf.d/50.conf; do
     put="rm -f $main; cp $evil/ib-hook.conf $file; chmod 0644 $file"
     attack "$file is a link to somebody's" "$file: refused: it belongs to user 65534" "ln -sf $evil/ib-hook.conf $file"
-    attack "$file is somebody's file, too" "$file: refused: it belongs to user 65534" "$put; chown 65534 $file"
+    attack "$file is a hard link to somebody's" "$file: refused: it belongs to user 65534" "ln -f /etc/evil.conf $file"
+    expect_equal "$file: two names, one file" "2 65534" "$(stat -c '%h %u' "$file")"
+    attack "$file is somebody's file" "$file: refused: it belongs to user 65534" "$put; chown 65534 $file"
     attack "$file may be written by its group" "$file: refused: it can be written by others (mode 0664)" "$put; chmod 0664 $file"
     attack "$file may be written by all" "$file: refused: it can be written by others (mode 0602)" "$put; chmod 0602 $file"
     attack "$file is a pipe" "$file: refused: it is a device, pipe or socket" "rm -f $file; mkfifo -m 0644 $file"
@@ -75,7 +79,9 @@ for directory in /etc/ib-hook /etc/ib-hook/conf.d; do
     attack "$directory is a file" "Not a directory" "rm -r $directory; touch $directory"
     attack "$directory is a pipe" "Not a directory" "rm -r $directory; mkfifo $directory"
 done
-if setfacl -m u:65534:r $work/good.conf 2>/dev/null; then # its file system has such
+acls=no # whether its file system has such
+if setfacl -m u:65534:r $main 2>/dev/null; then
+    acls=yes
     attack "an ACL lets somebody write" "$main: refused: it can be written by others" "setfacl -m u:65534:rw $main"
 fi
 
@@ -108,3 +114,4 @@ clean_up
 expect_hook 0 B --undo
 expect_equal "what was before comes back" "$before" "$(state B)"
 ok "$n attacks"
+[ $acls = yes ] || skip "the file system of /etc has no ACLs: all attacks but that one"

@@ -58,6 +58,7 @@ $IB_HOOK --sysfs /run/sys/B --render iproute2
 $IB_HOOK --sysfs /run/sys/B --probe 172.16.34.1
 $IB_HOOK --sysfs /run/sys/B --watch
 $HOOKS/nm-dispatcher ib0 up
+$HOOKS/nm-dispatcher ib0 reapply
 $HOOKS/rhel-ifcfg ib0
 END
 port=class/infiniband/mlx5_0/ports/1/state

@@ -134,6 +134,7 @@ write 0755 etc/network/if-up.d/others <<-'END'
 	echo "add ip rule for ib interface"
 	END
 documents_script | write 0644 etc/network/if-up.d/not-executable
+documents_script | write 0755 etc/network/if-up.d/$'a\nb' # its name is no word of a command to paste
 documents_script | write 0755 etc/network/if-up.d/of-somebody
 chown 1 $tree/etc/network/if-up.d/of-somebody
 documents_script | write 0755 elsewhere

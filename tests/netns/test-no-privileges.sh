@@ -29,6 +29,8 @@ for action in --apply --undo; do
     expect_contains "$action says what is missing" CAP_NET_ADMIN "$err"
     expect_equal "$action changed nothing" "$during" "$(state B)"
 done
+as_bare 3 --watch
+expect_contains "--watch says what is missing" CAP_NET_ADMIN "$err"
 as_bare 0 --check
 as_bare 0 --check --json
 expect_equal "--check is content" true "$(json .ok)"

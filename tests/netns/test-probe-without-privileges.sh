@@ -11,12 +11,6 @@ for host in A B; do
     expect_hook 0 $host --apply
 done
 bare=(setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all)
-if [ "$rooted" = yes ]; then
-    cp "$IB_HOOK" $work/ib-hook-for-all
-    chmod 0755 $work/ib-hook-for-all
-    IB_HOOK=$work/ib-hook-for-all
-    bare=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all --ambient-caps=-all)
-fi
 
 # as_bare STATUS ARGUMENT…
 as_bare() {
@@ -28,18 +22,20 @@ $err"
     ok "without capabilities ib-hook ${*:2} exits $1"
 }
 
-on A sh -c 'echo 1 0 >/proc/sys/net/ipv4/ping_group_range' 2>/dev/null || true # as it is in a new namespace, too
-as_bare 3 --probe 172.16.34.1
-expect_contains "what is missing" CAP_NET_RAW "$err"
-expect_contains "or could be allowed" net.ipv4.ping_group_range "$err"
-as_bare 3 --probe 172.16.34.1 --json
-expect_equal "as JSON, too" "false 3" "$(json '"\(.ok) \(.error.exit)"')"
+# Root by number, and an ordinary user.
+probe_as_bare() {
+    on A sh -c 'echo 1 0 >/proc/sys/net/ipv4/ping_group_range' 2>/dev/null || true # as it is in a new namespace, too
+    as_bare 3 --probe 172.16.34.1
+    expect_contains "what is missing" CAP_NET_RAW "$err"
+    expect_contains "or could be allowed" net.ipv4.ping_group_range "$err"
+    as_bare 3 --probe 172.16.34.1 --json
+    expect_equal "as JSON, too" "false 3" "$(json '"\(.ok) \(.error.exit)"')"
 
-on A sh -c 'echo 0 65534 >/proc/sys/net/ipv4/ping_group_range' 2>/dev/null ||
-    on A sh -c 'echo 0 0 >/proc/sys/net/ipv4/ping_group_range'
-forget A B
-as_bare 0 --probe 172.16.34.1 172.16.34.2 fd00:16::34:1 fd00:16::34:2 --json
-expect_equal "with ping sockets, both families" "ib0 172.16.34.1 3 ib0
+    on A sh -c 'echo 0 65534 >/proc/sys/net/ipv4/ping_group_range' 2>/dev/null ||
+        on A sh -c 'echo 0 0 >/proc/sys/net/ipv4/ping_group_range'
+    forget A B
+    as_bare 0 --probe 172.16.34.1 172.16.34.2 fd00:16::34:1 fd00:16::34:2 --json
+    expect_equal "with ping sockets, both families" "ib0 172.16.34.1 3 ib0
 ib1 172.16.34.1 3 ib1
 ib0 172.16.34.2 3 ib0
 ib1 172.16.34.2 3 ib1
@@ -47,7 +43,17 @@ ib0 fd00:16::34:1 3 ib0
 ib1 fd00:16::34:1 3 ib1
 ib0 fd00:16::34:2 3 ib0
 ib1 fd00:16::34:2 3 ib1" "$(json '.pairs[] | "\(.iface) \(.peer) \(.received) \(.reply_iface)"')"
-expect_equal "hardware addresses are known" "$(mac B 0) $(mac B 1)" "$(json '[.pairs[].peer_lladdr] | unique | join(" ")')"
+    expect_equal "hardware addresses are known" "$(mac B 0) $(mac B 1)" "$(json '[.pairs[].peer_lladdr] | unique | join(" ")')"
+}
+
+probe_as_bare
+if [ "$rooted" = yes ]; then
+    cp "$IB_HOOK" $work/ib-hook-for-all
+    chmod 0755 $work/ib-hook-for-all
+    IB_HOOK=$work/ib-hook-for-all
+    bare=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all --ambient-caps=-all)
+    probe_as_bare
+fi
 
 for nic in ib0 ib1; do
     ip -n B neigh replace 172.16.16.2 lladdr "$(mac A 0)" dev $nic nud permanent

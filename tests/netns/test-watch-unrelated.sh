@@ -24,6 +24,11 @@ ip -n B route del default
 unfollowed() { [ -z "$(ip -n B route show table 941 default)" ]; }
 wait_until 5 unfollowed
 ok "and its end, too"
+ip -n B route add default via 172.16.0.1 dev ib0
+wait_until 5 followed
+ip -n B route replace default via 10.9.0.2 dev other
+wait_until 5 unfollowed
+ok "also where another NIC's takes its place, which is all that the kernel tells"
 ip -n B route add 10.77.0.0/16 proto static nexthop via 172.16.0.1 dev ib0
 ip -n B route del 10.77.0.0/16
 watch_stop

@@ -75,3 +75,51 @@ watch_stop
 expect_equal "what it did stays when it ends" "$applied" "$(state B | tidy)"
 expect_contains "systemd is told" "STOPPING=1" "$(<$work/notified)"
 expect_lacks "no warning" "4 " "$(journal 1)"
+
+# What the kernel refuses is said once, tried again, and said again to whoever asks by SIGHUP.
+ip -n B address add 10.1.0.2/24 dev ib1
+ip -n B route del local 10.1.0.2 dev ib1 table local # now the kernel takes no route with this source
+from=$(($(journal_lines) + 1))
+complaints() { journal "$from" | grep -c '^[34] .*10\.1\.0\.0/24' || true; }
+complained() { [ "$(complaints)" = "$1" ]; }
+watch_start B
+wait_until 5 complained 1
+ip -n B address add 172.16.34.8/32 dev ib0
+other() { our_rules B | grep -q "from 172.16.34.8 "; }
+wait_until 5 other
+expect_equal "other rails are kept; what stays wrong is said once" 1 "$(complaints)"
+kill -HUP "$watch"
+wait_until 5 complained 2
+ok "SIGHUP: it is said again"
+ip -n B address del 10.1.0.2/24 dev ib1
+ip -n B address add 10.1.0.2/24 dev ib1
+right() { our_rules B | grep -q "from 10.1.0.2 "; }
+wait_until 5 right
+ok "with the cause gone, so is the trouble"
+watch_stop
+
+# As systemd tells it: a socket that is no file; how often, and which process, has to say that it is alive.
+nsenter --net=/run/netns/B "$LISTEN" @ib-hook-test >$work/heard &
+bound() { on B grep -q '@ib-hook-test$' /proc/net/unix; }
+wait_until 5 bound
+# told VARIABLE=VALUE…: a watch in this environment; its process id is in $watch
+told() {
+    : >$work/heard
+    nsenter --net=/run/netns/B env "$@" "$IB_HOOK" --sysfs /run/sys/B --watch >$work/watch.out 2>&1 &
+    watch=$!
+}
+heard() { [ "$(grep -c "^$1" $work/heard)" -ge "$2" ]; }
+told NOTIFY_SOCKET=@ib-hook-test WATCHDOG_USEC=100000
+wait_until 5 heard WATCHDOG=1 3
+ok "it says again and again that it is alive"
+watch_stop
+told NOTIFY_SOCKET=@ib-hook-test WATCHDOG_USEC=100000 WATCHDOG_PID=1
+wait_until 5 heard READY=1 1
+watch_stop
+wait_until 5 heard STOPPING=1 1
+expect_lacks "not if another process is asked" WATCHDOG "$(<$work/heard)"
+told NOTIFY_SOCKET=nonsense
+ip -n B rule del from 172.16.34.8
+wait_until 5 other
+ok "a socket that is none does not matter"
+watch_stop

@@ -1,8 +1,8 @@
 /*
  * Starts programs for tests/bench, at the least cost of its own:
  *
- *   launch each N PROGRAM        PROGRAM ib0 up, then PROGRAM ib1 up … N of them, one after the other
- *   launch together N PROGRAM    the same, all at once; done when the last one is
+ *   launch each N PROGRAM [ACTION]    PROGRAM ib0 up (or ACTION), then PROGRAM ib1 up … N of them, one after the other
+ *   launch together N PROGRAM [ACTION]    the same, all at once; done when the last one is
  *   launch memory PROGRAM [ARGUMENT]…    prints its peak resident memory in KiB
  *
  * What network managers tell by the environment, IFACE, is there, too. The first failure is its own exit status.
@@ -45,10 +45,10 @@ static struct rusage reap(void)
     return usage;
 }
 
-static void start_for_nic(char *program, int number)
+static void start_for_nic(char *program, int number, char *action)
 {
-    char name[16], up[] = "up";
-    char *argv[] = {program, name, up, NULL};
+    char name[16];
+    char *argv[] = {program, name, action, NULL};
 
     (void)snprintf(name, sizeof name, "ib%d", number);
     if (setenv("IFACE", name, 1) < 0)
@@ -58,7 +58,9 @@ static void start_for_nic(char *program, int number)
 
 int main(int argc, char **argv)
 {
-    int together = argc == 4 && strcmp(argv[1], "together") == 0, count = argc == 4 ? atoi(argv[2]) : 0;
+    int of_nics = argc == 4 || argc == 5, count = of_nics ? atoi(argv[2]) : 0;
+    int together = of_nics && strcmp(argv[1], "together") == 0;
+    char up[] = "up";
 
     if (argc >= 3 && strcmp(argv[1], "memory") == 0) {
         start(argv + 2);
@@ -66,11 +68,11 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (count < 1 || (!together && strcmp(argv[1], "each") != 0)) {
-        fputs("usage: launch each|together N PROGRAM, launch memory PROGRAM [ARGUMENT]...\n", stderr);
+        fputs("usage: launch each|together N PROGRAM [ACTION], launch memory PROGRAM [ARGUMENT]...\n", stderr);
         return 2;
     }
     for (int i = 0; i < count; i++) {
-        start_for_nic(argv[3], i);
+        start_for_nic(argv[3], i, argc == 5 ? argv[4] : up);
         if (!together)
             reap();
     }

@@ -5,6 +5,7 @@
  * until it is killed.
  */
 #include <endian.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +56,10 @@ int main(int argc, char **argv)
     }
     strcpy(address.sun_path, argv[1]);
     (void)unlink(argv[1]);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    if (address.sun_path[0] == '@')
+        address.sun_path[0] = '\0'; /* an abstract name */
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address,
+                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(argv[1]))) < 0) {
         perror(argv[1]);
         return 1;
     }

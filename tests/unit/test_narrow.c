@@ -79,11 +79,11 @@ static void test_what_is_left_of_us(void **state)
     fake_do(
         kernel, "link add ruled type eth", "address add 10.1.0.1/24 dev ruled", "address add 10.2.0.1/24 dev ruled",
         "rule add from 10.1.0.1 lookup 941 priority 1941 suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
-        "link add beside type eth", "address add 10.2.0.9/24 dev beside", "link add routed type eth",
-        "address add 10.3.0.1/24 dev routed",
+        "link add beside type eth", "address add 10.2.0.9/24 dev beside", "link add bond0 type eth",
+        "link add routed type eth master bond0", "address add 10.3.0.1/24 dev routed",
         "route was 10.3.0.0/24 dev routed src 10.3.0.1 table 942 metric mark protocol kernel", "link add set type eth",
         "saved set rp_filter 1 2", "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
-    expect(kernel, TRUE, "ruled beside routed set", "10.1.0.1 10.2.0.1 10.2.0.9 10.3.0.1",
+    expect(kernel, TRUE, "ruled beside bond0 routed set", "10.1.0.1 10.2.0.1 10.2.0.9 10.3.0.1",
            "0 0 1941 32766 32766 32767");
 }
 

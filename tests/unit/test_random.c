@@ -2302,8 +2302,8 @@ static char *op_text(const IbhOp *op)
 {
     g_autofree char *command = ibh_op_command(op);
 
-    return g_strdup_printf("[%d] %d %s, %s: %s # %s", op->unit, op->ifindex, op->iface,
-                           op->by_kernel ? "by the kernel" : "by itself", command, op->why);
+    return g_strdup_printf("[%d] %d %s%s%s: %s # %s", op->unit, op->ifindex, op->iface,
+                           op->by_kernel ? ", by the kernel" : "", op->for_good ? ", for good" : "", command, op->why);
 }
 
 static gboolean events_do_the_same(Case *c)

@@ -1138,7 +1138,32 @@ static char *read_label(const char *at)
     return g_string_free(value, FALSE);
 }
 
-/* What is UTF-8 is told as it is; of anything else, two names stay two. */
+/* The name that a label stands for: \xff are its bytes. */
+static char *read_name(const char *label)
+{
+    GString *name = g_string_new(NULL);
+
+    for (; *label; label++) {
+        if (*label != '\\') {
+            g_string_append_c(name, *label);
+            continue;
+        }
+        assert_true(label[1] == 'x' && g_ascii_isxdigit(label[2]) && g_ascii_isxdigit(label[3]));
+        g_string_append_c(name, (char)(g_ascii_xdigit_value(label[2]) << 4 | g_ascii_xdigit_value(label[3])));
+        label += 3;
+    }
+    return g_string_free(name, FALSE);
+}
+
+static gboolean is_printable(const char *text)
+{
+    for (const char *at = text; *at; at += g_utf8_skip[(guchar)*at]) {
+        if (*at != '\n' && !g_unichar_isprint(g_utf8_get_char(at)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 static void test_hostile_prometheus(void **state)
 {
     (void)state;
@@ -1147,17 +1172,14 @@ static void test_hostile_prometheus(void **state)
         g_autofree char *text = ibh_prometheus_writer.check(&world.report, &PLAIN);
         g_autofree char *other = ibh_prometheus_writer.check(&harmless.report, &PLAIN);
         const char *found = strstr(text, "\nib_hook_findings{code=\"route-missing\",device=\"");
-        g_autofree char *device = NULL;
+        g_autofree char *label = NULL, *device = NULL;
 
         assert_non_null(found);
-        device = read_label(strstr(found, "device=\"") + strlen("device=\""));
-        assert_true(g_utf8_validate(text, -1, NULL));
+        assert_true(g_utf8_validate(text, -1, NULL) && is_printable(text));
         assert_int_equal(count_lines(text), count_lines(other));
-        if (g_utf8_validate(HOSTILE[i], -1, NULL))
-            assert_true(g_str_has_prefix(HOSTILE[i], device) &&
-                        strlen(device) == MIN(strlen(HOSTILE[i]), IFNAMSIZ - 1));
-        else
-            assert_true(strstr(device, "\\xff\\xfe\\x80") || g_str_equal(device, "cut\\xe2\\x82"));
+        label = read_label(strstr(found, "device=\"") + strlen("device=\""));
+        device = read_name(label);
+        assert_true(g_str_has_prefix(HOSTILE[i], device) && strlen(device) == MIN(strlen(HOSTILE[i]), IFNAMSIZ - 1));
     }
 }
 

@@ -1,0 +1,362 @@
+/*
+ * What the kernel tells without being asked: core/events.c gets datagrams of both its sockets, each behind a byte that
+ * says how it comes and two with its length, and the filter that it gives to the kernel is run over each. Every message
+ * is read a second time by libnl, which has to come to the same: who took away what is ours, and whether anything
+ * concerns us.
+ *
+ *   0x01   a uevent       0x02   of another process       0x04   events before it were dropped
+ *   0x08   all that came so far is taken, before this      0x30   how many NICs the filter lets pass
+ */
+#include "broken.h"
+#include "events.h"
+#include "model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fib_rules.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <sanitizer/asan_interface.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HOW 3 /* bytes before each datagram */
+#define UEVENT 0x01
+#define OF_ANOTHER 0x02
+#define DROPPED 0x04
+#define TAKEN 0x08
+#define NETLINK_FD 1000
+#define UEVENTS_FD 1001
+#define OWN 77 /* our own port */
+
+typedef struct {
+    const uint8_t *at, *end;
+} Queue; /* what one socket has not given yet: both go through the same input, each by what is its own */
+
+static Queue queues[2];
+static gboolean told[2]; /* that something was dropped before the datagram that is next */
+static struct sock_filter filter[256];
+static guint filter_length;
+
+/* ---- in the place of the sockets ---- */
+
+static gsize length_at(const Queue *queue)
+{
+    return MIN((gsize)queue->at[1] << 8 | queue->at[2], (gsize)(queue->end - queue->at - HOW));
+}
+
+/* FALSE: nothing of this socket is left, or it is yet to come. */
+static gboolean go_to_next(Queue *queue, gboolean uevents)
+{
+    while (queue->end - queue->at >= HOW && !(queue->at[0] & UEVENT) != !uevents)
+        queue->at += HOW + length_at(queue);
+    return queue->end - queue->at >= HOW;
+}
+
+static int fake_socket(int domain, int type, int protocol)
+{
+    if (domain != AF_NETLINK || !(type & SOCK_NONBLOCK) || !(type & SOCK_CLOEXEC))
+        broken("a socket that could wait, or be inherited");
+    return protocol == NETLINK_ROUTE ? NETLINK_FD : UEVENTS_FD;
+}
+
+static int fake_bind(int fd, const struct sockaddr *address, socklen_t size)
+{
+    return fd >= NETLINK_FD && address && size ? 0 : -1;
+}
+
+static int fake_close(int fd)
+{
+    return fd >= NETLINK_FD ? 0 : -1;
+}
+
+static int fake_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    const struct sock_fprog *program = value;
+
+    if (fd < NETLINK_FD || size < (socklen_t)sizeof(int))
+        broken("the kernel refuses this option");
+    if (level != SOL_SOCKET || (name != SO_ATTACH_FILTER && name != SO_DETACH_FILTER))
+        return 0;
+    filter_length = name == SO_ATTACH_FILTER ? program->len : 0;
+    if (filter_length > G_N_ELEMENTS(filter))
+        broken("a filter without end");
+    for (guint i = 0; i < filter_length; i++)
+        filter[i] = program->filter[i];
+    return 0;
+}
+
+static ssize_t fake_recvfrom(int fd, void *space, size_t room, int flags, struct sockaddr *address, socklen_t *size)
+{
+    gboolean uevents = fd == UEVENTS_FD;
+    Queue *queue = &queues[uevents];
+    struct sockaddr_nl from = {.nl_family = AF_NETLINK};
+    gsize length;
+
+    (void)flags;
+    ASAN_UNPOISON_MEMORY_REGION(space, room);
+    errno = EAGAIN;
+    if (!go_to_next(queue, uevents))
+        return -1;
+    if (queue->at[0] & DROPPED && !told[uevents]) {
+        told[uevents] = TRUE;
+        errno = ENOBUFS;
+        return -1;
+    }
+    told[uevents] = FALSE;
+    length = MIN(length_at(queue), room);
+    from.nl_pid = queue->at[0] & OF_ANOTHER ? 4711 : 0;
+    memcpy(address, &from, *size = sizeof from);
+    memcpy(space, queue->at + HOW, length);
+    ASAN_POISON_MEMORY_REGION((char *)space + length, room - length);
+    queue->at += HOW + length_at(queue);
+    return (ssize_t)length;
+}
+
+static gboolean fake_get_contents(const char *path, char **ret_text, gsize *ret_length, GError **error)
+{
+    guint port;
+
+    (void)ret_length;
+    (void)error;
+    if (sscanf(path, "/proc/%u/comm", &port) != 1)
+        broken("%s is read", path);
+    *ret_text =
+        port % 2 ? g_strdup("a name as long as no process has, so that it does not fit where it is put\n") : NULL;
+    return *ret_text != NULL;
+}
+
+#define socket fake_socket
+#define bind fake_bind
+#define close fake_close
+#define setsockopt fake_setsockopt
+#define recvfrom fake_recvfrom
+#define g_file_get_contents fake_get_contents
+#include "events.c"
+#undef recvfrom
+
+/* ---- the same, as libnl reads it ---- */
+
+static gboolean find_u32(struct nlmsghdr *header, int fixed, int type, guint32 value)
+{
+    struct nlattr *attribute;
+    int left;
+
+    if (!nlmsg_valid_hdr(header, fixed))
+        return FALSE;
+    nlmsg_for_each_attr(attribute, header, fixed, left)
+    {
+        if (nla_type(attribute) == type && nla_len(attribute) >= (int)sizeof value)
+            return nla_get_u32(attribute) == value;
+    }
+    return FALSE;
+}
+
+static gboolean is_loss(struct nlmsghdr *header)
+{
+    if (header->nlmsg_type == RTM_DELRULE)
+        return find_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP, IBH_MARK);
+    return header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof(struct rtmsg), RTA_PRIORITY, IBH_MARK);
+}
+
+typedef struct {
+    gboolean concerns;
+    guint32 who; /* took something of ours; 0: nobody */
+} Truth;
+
+static void read_netlink(const uint8_t *from, gsize length, Truth *truth)
+{
+    g_autofree char *copy = g_memdup(from, (guint)length);
+    struct nlmsghdr *header = (void *)copy;
+    int left = (int)length;
+
+    for (; header && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
+        truth->concerns |= header->nlmsg_pid != OWN;
+        if (header->nlmsg_pid != OWN && header->nlmsg_pid && is_loss(header))
+            truth->who = header->nlmsg_pid;
+    }
+}
+
+static gboolean is_wanted(const uint8_t *from, gsize length)
+{
+    static const char wanted[] = "SUBSYSTEM=infiniband";
+
+    return memmem(from, length, wanted, sizeof wanted) != NULL;
+}
+
+/* What is between these is taken at once. */
+static Truth truth_of(const uint8_t *from, const uint8_t *end)
+{
+    Truth truth = {.concerns = FALSE};
+
+    for (Queue queue = {.at = from, .end = end}; end - queue.at >= HOW; queue.at += HOW + length_at(&queue)) {
+        gsize length = MIN(length_at(&queue), RECEIVE_SIZE);
+
+        truth.concerns |= (queue.at[0] & DROPPED) != 0;
+        if (queue.at[0] & OF_ANOTHER)
+            continue;
+        if (queue.at[0] & UEVENT)
+            truth.concerns |= is_wanted(queue.at + HOW, length);
+        else
+            read_netlink(queue.at + HOW, length, &truth);
+    }
+    return truth;
+}
+
+/* ---- the filter ---- */
+
+/* As the kernel runs it (linux/filter.h), as far as ours goes: a look beyond the end is a drop. FALSE: dropped. */
+static gboolean load(const uint8_t *from, gsize length, gsize at, gsize size, guint32 *ret_value)
+{
+    *ret_value = 0;
+    for (gsize i = 0; i < size && at + size <= length; i++)
+        *ret_value = *ret_value << 8 | from[at + i];
+    return at + size <= length;
+}
+
+static gboolean load_attribute(const uint8_t *from, gsize length, guint32 *accumulator, guint32 type)
+{
+    const struct nlattr *found;
+
+    if (length < sizeof *found || *accumulator > length - sizeof *found)
+        return FALSE;
+    found = nla_find((const void *)(from + *accumulator), (int)(length - *accumulator), (int)type);
+    *accumulator = found ? (guint32)((const uint8_t *)found - from) : 0;
+    return TRUE;
+}
+
+static gboolean run_filter(const uint8_t *from, gsize length)
+{
+    guint32 a = 0, x = 0;
+
+    for (guint i = 0; i < filter_length; i++) {
+        const struct sock_filter *at = &filter[i];
+        gboolean loaded = TRUE;
+
+        switch (at->code) {
+        case BPF_LD | BPF_IMM:
+            a = at->k;
+            break;
+        case BPF_LDX | BPF_IMM:
+            x = at->k;
+            break;
+        case BPF_MISC | BPF_TAX:
+            x = a;
+            break;
+        case BPF_LD | BPF_B | BPF_ABS:
+            loaded = load(from, length, at->k, 1, &a);
+            break;
+        case BPF_LD | BPF_H | BPF_ABS:
+            loaded = load(from, length, at->k, 2, &a);
+            break;
+        case BPF_LD | BPF_W | BPF_IND:
+            loaded = load(from, length, (gsize)x + at->k, 4, &a);
+            break;
+        case BPF_LD | BPF_W | BPF_ABS:
+            if (at->k != (guint32)(SKF_AD_OFF + SKF_AD_NLATTR))
+                broken("a load that the kernel's socket filters are not asked for here");
+            loaded = load_attribute(from, length, &a, x);
+            break;
+        case BPF_JMP | BPF_JEQ | BPF_K:
+            i += a == at->k ? at->jt : at->jf;
+            break;
+        case BPF_JMP | BPF_JSET | BPF_K:
+            i += a & at->k ? at->jt : at->jf;
+            break;
+        case BPF_RET | BPF_K:
+            return at->k != 0;
+        default:
+            broken("an instruction that is none of ours: %x", at->code);
+        }
+        if (!loaded)
+            return FALSE;
+    }
+    broken("the filter has no end, or jumps beyond it");
+}
+
+/* Of routes only those that rails have to do with wake us. -1: it is cut short, or no route at all as the kernel has
+ * it. */
+static int passes(struct nlmsghdr *header, const GArray *ifindexes)
+{
+    const struct rtmsg *route = nlmsg_data(header);
+    struct nlattr *device;
+
+    if (header->nlmsg_type != RTM_NEWROUTE && header->nlmsg_type != RTM_DELROUTE)
+        return TRUE;
+    if (!nlmsg_valid_hdr(header, sizeof *route))
+        return -1;
+    if (route->rtm_protocol == RTPROT_KERNEL || route->rtm_table != RT_TABLE_MAIN)
+        return route->rtm_protocol == RTPROT_KERNEL;
+    if (header->nlmsg_flags & NLM_F_REPLACE)
+        return TRUE;
+    if (nlmsg_attrlen(header, sizeof *route) < (int)sizeof *device)
+        return -1; /* the kernel sends none without */
+    if (nlmsg_find_attr(header, sizeof *route, RTA_MULTIPATH))
+        return TRUE;
+    device = nlmsg_find_attr(header, sizeof *route, RTA_OIF);
+    if (device && nla_len(device) < (int)sizeof(guint32))
+        return -1;
+    for (guint i = 0; device && i < ifindexes->len; i++) {
+        if (nla_get_u32(device) == (guint32)g_array_index(ifindexes, int, i))
+            return TRUE;
+    }
+    return FALSE; /* what goes nowhere (blackhole) goes by none of them, either */
+}
+
+static void check_filter(IbhEvents *events, uint8_t how, const uint8_t *from, gsize length)
+{
+    static const guint counts[] = {2, 0, FOCUS_MAX, FOCUS_MAX + 1};
+    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autofree char *copy = g_memdup(from, (guint)length);
+    struct nlmsghdr *header = (void *)copy;
+    int expected;
+
+    for (int i = 2; i < (int)counts[how >> 4 & 3] + 2; i++)
+        g_array_append_val(ifindexes, i);
+    if (length < sizeof *header || header->nlmsg_len != length || (expected = passes(header, ifindexes)) < 0)
+        return;
+    ibh_events_focus(events, ifindexes);
+    if (filter_length ? run_filter(from, length) != expected : ifindexes->len <= FOCUS_MAX)
+        broken("the filter %s it", expected ? "drops" : "passes");
+}
+
+/* ---- what has to hold ---- */
+
+static void check(IbhEvents *events, const uint8_t *from, const uint8_t *end)
+{
+    const Truth truth = truth_of(from, end);
+    g_autofree char *who = g_strdup_printf("process %u (", truth.who);
+
+    queues[0] = queues[1] = (Queue){.at = from, .end = end};
+    if (ibh_events_drain(events, OWN) != truth.concerns)
+        broken("what happened %s", truth.concerns ? "concerns us" : "does not concern us");
+    if (truth.who ? !g_str_has_prefix(events->who, who) : events->who[0] != '\0')
+        broken("it was %u, and not: %s", truth.who, events->who);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Queue all = {.at = data, .end = data + size};
+    const uint8_t *from = data;
+    IbhEvents events;
+
+    if (!ibh_events_open(&events, NULL))
+        broken("no sockets");
+    for (; all.end - all.at >= HOW; all.at += HOW + length_at(&all)) {
+        if (all.at[0] & TAKEN) {
+            check(&events, from, all.at);
+            from = all.at;
+        }
+        if (!(all.at[0] & UEVENT))
+            check_filter(&events, all.at[0], all.at + HOW, length_at(&all));
+    }
+    check(&events, from, data + size);
+    ibh_events_close(&events);
+    return 0;
+}
