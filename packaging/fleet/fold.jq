@@ -5,6 +5,7 @@
 #
 #   --arg hosts 'n[01-12],login1'            who should have reported
 #   --rawfile names /etc/hosts               whose addresses are those of hosts that did not
+#   --argjson rails 8                        how many rails each host should have: a NIC that is gone says nothing itself
 #
 # (jq joins what a file ends with, where it has no end of line, to the next file: grep does not.)
 #
@@ -38,7 +39,8 @@ def facts($host):
     (.error | objects | ["finding", $host, "", "error", "exit-\(.exit)", .message]),
     (select(.ok != true and .error == null and .findings == [] and ([.pairs[]?.problems[]] == []))
      | ["finding", $host, "", "error", "not-ok", "and nothing says why"]),
-    (.rails | arrays | ["rails", $host, length]),
+    (.rails | arrays | ["rails", $host, length, "--check"]),
+    (.pairs | arrays | select(length > 0) | ["rails", $host, (map(.iface) | unique | length), "--probe"]),
     (.rails[]? | .iface as $iface | .addresses[]? | ["own", sub("/.*"; ""), $host, $iface]),
     ([.pairs[]?.problems[]] + ["peer-down", "separate-wires"] | unique) as $told # by the pairs themselves
     | (.findings[]? | select(.severity != "info" and (.code | IN($told[]) | not))
@@ -56,7 +58,16 @@ def facts($host):
 
   def set(f): map({key: f, value: true}) | from_entries;
   ([told("host")] | set(.[1])) as $heard
-| ([told("junk") | select(($heard[.[1]] | not) or (.[2] | test("^\\s*\\{")))] | unique_by(.[1])) as $junk
+# Who was asked two things may have answered one of them: "Killed", "a password is required". Errors say it themselves.
+| ([told("rails")] | group_by(.[3]) | map({key: .[0][3], value: set(.[1])})) as $answers
+| ([told("finding") | select(.[4] == "not-ok" or (.[4] | startswith("exit-")))] | set(.[1])) as $failed
+| ([$heard | keys[] | select($failed[.] | not) as $host | $answers[] | select(.value[$host] | not) | [$host, .key]]) as $silent
+| ($silent | set(.[0])) as $half
+| ([told("junk") | select(($heard[.[1]] | not) or $half[.[1]] or (.[2] | test("^\\s*\\{")))]
+   | group_by(.[1]) | map(last)) as $junk
+| ($junk | set(.[1])) as $said
+| ($silent | map(select($said[.[0]] | not))) as $silent
+| ([told("rails")] | group_by(.[1]) | map(min_by(.[3]))) as $rails # --check knows it better
 | ([$ARGS.named.hosts // "" | expand] | unique) as $expected
 | ($expected - ($heard | keys) - ($junk | map(.[1]))) as $missing
 
@@ -113,6 +124,9 @@ def facts($host):
 
 | [ ($missing | select(length > 0) | "missing: \(join(" "))"),
     ($junk[] | "unreadable: \(.[1]): \(.[2])"),
+    ($silent | group_by(.[1])[] | "\(map(.[0]) | join(" ")): error incomplete: nothing of \(.[0][1]), others have it"),
+    ($rails | group_by(.[2])[] | select(.[0][2] < ($ARGS.named.rails // 0 | tonumber))
+     | "\(map(.[1]) | join(" ")): error rail-gone: \(.[0][2]) rails, expected \($ARGS.named.rails)"),
     ([told("finding")] | group_by(.[2:5])[] | (map(.[1]) | unique) as $hosts
      | "\($hosts | join(" ")): \(.[0][2] | if . == "" then . else . + ": " end)\(.[0][3]) \(.[0][4]): \(.[0][5])"
        + if map(.[5]) | unique | length > 1 then " (and more like it)" else "" end),
@@ -123,6 +137,6 @@ def facts($host):
 | "hosts: \($heard | length) reported, \($missing | length) missing, \($junk | length) unreadable; "
   + "\($all | length) pairs of rail and peer; " + if $lines == [] then "all good" else "\($lines | length) to see to:" end,
   ($lines[] | clean),
-  ([told("rails")] | group_by(.[2]) | select(length > 1)
+  ($rails | group_by(.[2]) | select(length > 1)
    | "note: hosts differ: " + (map("\(.[0][2]) rails: " + (map(.[1]) | unique | join(" "))) | join("; ")) | clean),
   (if $heard == {} or $lines != [] then "" | halt_error(1) else empty end)

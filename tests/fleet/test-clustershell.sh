@@ -24,26 +24,30 @@ folded() { # the report, and its exit status
     jq -nRrf "$top/packaging/fleet/fold.jq" --arg hosts 'n[1-3]' || status=$?
     echo "status $status"
 }
-peers="172.16.16.1 172.16.16.2 172.16.34.1 172.16.34.2 172.16.50.1 172.16.50.2"
+# shellcheck disable=SC2016 # for the shells there
+probe='/usr/sbin/ib-hook --probe --json $(shuf /tmp/addresses)'
+lay_over /tmp
+# shellcheck disable=SC2016
+printf '172.16.%s\n' 16.1 16.2 34.1 34.2 50.1 50.2 | all 'cat >/tmp/addresses.$$ && mv /tmp/addresses.$$ /tmp/addresses' # one /tmp of all
 
 expect_equal "who says that all is well" "n1 n2 n3" \
-    "$(all ib-hook --check --json | jq -rR 'capture("^(?<host>[^:]*): (?<said>.*)$") | select(.said | fromjson | .ok) | .host' | sort | paste -sd' ')"
-expect_contains "folded" "hosts: 3 reported, 0 missing, 0 unreadable" "$(all ib-hook --check --json | folded)"
+    "$(all /usr/sbin/ib-hook --check --json | jq -rR 'capture("^(?<host>[^:]*): (?<said>.*)$") | select(.said | fromjson | .ok) | .host' | sort | paste -sd' ')"
+expect_contains "folded" "hosts: 3 reported, 0 missing, 0 unreadable" "$(all /usr/sbin/ib-hook --check --json | folded)"
 expect_equal "every rail to every rail of the others" \
     "hosts: 3 reported, 0 missing, 0 unreadable; 24 pairs of rail and peer; all good
-status 0" "$(all "ib-hook --probe --json $peers" | folded)"
-all -q -S ib-hook --check --quiet >"$work/quiet"
+status 0" "$(all "$probe" | folded)"
+all -q -S /usr/sbin/ib-hook --check --quiet >"$work/quiet"
 expect_equal "nothing to say, and exit status 0" "" "$(<"$work/quiet")"
 
 at n2 ip rule del priority 1941 lookup 942
 status=0
-all -q -S ib-hook --check --quiet >"$work/quiet" 2>&1 || status=$?
+all -q -S /usr/sbin/ib-hook --check --quiet >"$work/quiet" 2>&1 || status=$?
 expect_equal "exit status with a broken rail" 1 $status
 expect_contains "who it is" "n2: ib1: error rule-missing: " "$(<"$work/quiet")"
 expect_lacks "and nobody else" "n1:" "$(<"$work/quiet")"
-all ib-hook --check --json 2>/dev/null | folded >"$work/folded"
+all /usr/sbin/ib-hook --check --json 2>/dev/null | folded >"$work/folded"
 expect_contains "folded" "status 1" "$(<"$work/folded")"
 expect_contains "folded" "rule-missing" "$(<"$work/folded")"
-expect_contains "folded: the probe" "status 1" "$(all "ib-hook --probe --json $peers" 2>/dev/null | folded)"
-all -x n3 ib-hook --check --json 2>/dev/null | folded >"$work/folded"
+expect_contains "folded: the probe" "status 1" "$(all "$probe" 2>/dev/null | folded)"
+all -x n3 /usr/sbin/ib-hook --check --json 2>/dev/null | folded >"$work/folded"
 expect_contains "who did not answer" "2 reported, 1 missing" "$(<"$work/folded")"

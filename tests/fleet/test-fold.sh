@@ -59,6 +59,14 @@ expect_fold "a report is cut short" 'unreadable: n2: {"ok":' < <(n2_says '{"ok":
 expect_fold "one of two" 'unreadable: n2: {"ok":' < <(sed '6s/.*/n2: {"ok":/' $work/lines)
 fold < <(sed '1i n1: Welcome to n1!' $work/lines)
 expect_equal "a greeting beside a report is none" "0 $good" "$status $out"
+expect_fold "a probe ends before it says anything" "unreadable: n2: Killed" < <(sed '6s/.*/n2: Killed/; 1i n2: Welcome to n2!' $work/lines)
+expect_fold "or may not begin" "unreadable: n1: sudo: a password is required
+unreadable: n2: sudo: a password is required" \
+    < <(sed '4s/.*/n1: sudo: a password is required/; 6s/.*/n2: sudo: a password is required/' $work/lines)
+expect_fold "or says nothing" "n2: error incomplete: nothing of --probe, others have it" < <(sed 6d $work/lines)
+expect_fold "or probes nothing" "n2: error incomplete: nothing of --probe, others have it" \
+    < <(sed '6s/.*/n2: {"ok":true,"findings":[],"pairs":[]}/' $work/lines)
+expect_fold "the check ends" "unreadable: n2: Killed" < <(sed '5s/.*/n2: Killed/' $work/lines)
 expect_fold "something else than a report" 'unreadable: n2: {"changed":false}' < <(n2_says '{"changed":false}')
 expect_fold "an error" "n2: error exit-2: nosuch.conf" < <(n2_says '{"ok":false,"error":{"exit":2,"message":"nosuch.conf"}}')
 expect_fold "not ok, and nobody knows why" "n2: error not-ok: and nothing says why" < <(n2_says '{"ok":false,"findings":[]}')
@@ -66,17 +74,30 @@ finding() { # SEVERITY MESSAGE
     jq -nc --arg severity "$1" --arg message "$2" \
         '{ok: ($severity == "info"), findings: [{iface: "ib1", severity: $severity, code: "held", message: $message, fix: ""}]}'
 }
-fold < <(sed "2s/.*/n0: $(finding info kept)/" $work/lines)
+fold < <(sed "2a n0: $(finding info kept)" $work/lines)
 expect_equal "an info is no finding" 0 $status
 expect_fold "one finding of two hosts" "n0 n2: ib1: warning held: kept" \
-    < <(sed "2s/.*/n0: $(finding warning kept)/; 5s/.*/n2: $(finding warning kept)/" $work/lines)
+    < <(sed "2a n0: $(finding warning kept)" $work/lines; echo "n2: $(finding warning kept)")
 expect_fold "with other words" "n0 n2: ib1: warning held: kept (and more like it)" \
-    < <(sed "2s/.*/n0: $(finding warning kept)/; 5s/.*/n2: $(finding warning also)/" $work/lines)
+    < <(sed "2a n0: $(finding warning kept)" $work/lines; echo "n2: $(finding warning also)")
 fold < <(n2_says "$(finding error $'\e[31mred\xc2\x9b\nline')")
 expect_contains "no control character gets to the terminal" "n2: ib1: error held: ?[31mred??line" "$out"
 fold < <(sed '1s/{"iface":"ib0"[^}]*},//' $work/lines)
 expect_contains "hosts that differ are told" "note: hosts differ: 1 rails: n0; 2 rails: n1 n2" "$out"
 expect_equal "which is no fault" 0 $status
+fold --argjson rails 2 <$work/lines
+expect_equal "as many rails as there should be" "0 $good" "$status $out"
+fewer() { # a NIC of n0 is gone, from the check and from the probe
+    jq -rRc 'capture("^(?<host>.*): (?<said>.*)$") | .host as $host | .said | fromjson
+        | if $host == "n0" then (.rails, .pairs | arrays) |= map(select(.iface != "ib0")) else . end | "\($host): \(.)"' $work/lines
+}
+fold --argjson rails 2 < <(fewer)
+expect_contains "fewer of them" "n0: error rail-gone: 1 rails, expected 2" "$out"
+expect_equal "which is a fault, then" 1 $status
+fold --argjson rails 2 < <(fewer | grep pairs)
+expect_contains "a probe alone tells, too" "n0: error rail-gone: 1 rails, expected 2" "$out"
+fold --argjson rails 3 <$work/lines
+expect_equal "all of them have fewer" "n0 n1 n2: error rail-gone: 2 rails, expected 3" "$(sed 1d <<<"$out")"
 
 # One direction of one pair.
 expect_fold "which pair" "172.16.0.1 (n1 ib0): probe-lost: from ib1 of n0" < <(sed 's/^[^{]*//' $work/lines | jq -rc '

@@ -93,6 +93,7 @@ for port in /run/sys/B/class/infiniband/*/ports/1; do
     echo "100 Gb/sec (4X EDR)" >"$port/rate"
     for file in fw_ver board_id hca_type; do echo 1 >"$port/../../$file"; done
 done
+echo ib_hook_rails_expected 3 >$work/textfiles/ib-hook-expected.prom
 nsenter --net=/run/netns/B prometheus-node-exporter --collector.disable-defaults --collector.textfile --collector.infiniband \
     --path.sysfs=/run/sys/B --collector.textfile.directory=$work/textfiles --web.listen-address=127.0.0.1:9100 2>$work/exporter.log &
 answers() { # PORT PATH
@@ -101,7 +102,7 @@ answers() { # PORT PATH
 wait_until 10 answers 9100 /metrics
 scraped=$(http B 9100 /metrics)
 expect_contains "the node exporter takes the file" "node_textfile_scrape_error 0" "$scraped"
-expect_equal "all of it" "$(grep '^ib_hook' <<<"$out" | sort)" "$(grep '^ib_hook' <<<"$scraped" | sort)"
+expect_equal "all of it" "$(grep '^ib_hook' <<<"$out" | sort)" "$(grep '^ib_hook' <<<"$scraped" | grep -v _expected | sort)"
 expect_equal "and knows of both RDMA ports" 2 "$(grep -c '^node_infiniband_state_id{' <<<"$scraped")"
 
 # ---- Prometheus, alerts and dashboard ----------------------------------------------------------------
@@ -141,13 +142,15 @@ stale=$(sed -n 's/.*expr: time() - \(.*\) > 600$/\1/p' "$fleet/ib-hook.rules.yml
 expect_equal "IbHookStale finds the file's age" 1 "$(query "$stale" | jq length)"
 missing=$(sed -n 's/.*expr: \(count .*\) unless .*/\1/p' "$fleet/ib-hook.rules.yml")
 expect_equal "IbHookMissing finds the RDMA ports" 2 "$(query "$missing" | jq -r '.[0].value[1]')"
+gone=$(sed -n 's/.*expr: \(ib_hook_rails <\)/\1/p' "$fleet/ib-hook.rules.yml")
+expect_equal "IbHookRailGone goes by the number of rails that somebody wrote" 2 "$(query "$gone" | jq -r '.[0].value[1]')"
 pending() {
     http B 9090 /api/v1/alerts | jq -e --arg device "$odd" \
         '.data.alerts | any(.labels.alertname == "IbHookError" and .labels.device == $device and .labels.code == "rule-missing")' >/dev/null
 }
 wait_until 10 pending
 ok "a missing rule raises IbHookError"
-expect_equal "that, and what it left behind" "IbHookError IbHookWarning" "$(http B 9090 /api/v1/alerts | jq -r '[.data.alerts[].labels.alertname] | unique | join(" ")')"
+expect_equal "that, and what it left behind" "IbHookError IbHookWarning" "$(http B 9090 /api/v1/alerts | jq -r '[.data.alerts[].labels.alertname] | unique - ["IbHookRailGone"] | join(" ")')"
 
 dashboard=$fleet/ib-hook-dashboard.json
 exprs=$(jq -r '.. | .expr? // empty' "$dashboard")

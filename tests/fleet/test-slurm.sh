@@ -14,6 +14,14 @@ munged --foreground --force --key-file="$work/munge/key" --log-file="$work/munge
 wait_until 5 test -S /run/munge/munge.socket.2
 
 mkdir -p "$work/slurm" /etc/slurm
+# Checks that slurmd has begun with other settings are over when this returns.
+settings() { # SETTING…: of the health check
+    printf '%s\n' AGAIN=0 "$@" >"$work/slurm/settings"
+    flock --exclusive "$work/slurm/lock" cp "$work/slurm/settings" /etc/ib-hook/slurm-healthcheck
+}
+printf '#!/bin/sh\nexec flock --shared %s /usr/sbin/slurm-healthcheck\n' "$work/slurm/lock" >/usr/sbin/begun-by-slurmd
+chmod +x /usr/sbin/begun-by-slurmd
+settings
 cat >/etc/slurm/slurm.conf <<END
 ClusterName=test
 SlurmctldHost=control
@@ -29,7 +37,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SlurmdParameters=config_overrides
 AuthType=auth/munge
-HealthCheckProgram=/usr/sbin/slurm-healthcheck
+HealthCheckProgram=/usr/sbin/begun-by-slurmd
 HealthCheckInterval=2
 NodeName=n[1-3] CPUs=1 State=UNKNOWN
 PartitionName=all Nodes=n[1-3] Default=YES State=UP
@@ -60,16 +68,22 @@ expect_equal "a job on all of them" "n1 n2 n3" "$(on control srun -N 3 printenv 
 # A file for each: on its standard output srun mixes lines of more than 1024 bytes of several nodes.
 collect() { # WHAT ARGUMENT…
     mkdir "$work/$1"
-    on control srun -N 3 --output="$work/$1/%N" ib-hook "${@:2}" --json
+    on control srun -N 3 --output="$work/$1/%N" "${@:2}"
 }
-collect check --check
+collect check /usr/sbin/ib-hook --check --json
 expect_equal "what all say" "true 2 true 2 true 2" "$(jq -r '"\(.ok) \(.rails | length)"' "$work"/check/n[123] | paste -sd' ')"
-collect probe --probe 172.16.{16,34,50}.{1,2}
+printf '172.16.%s\n' {16,34,50}.{1,2} >"$work/addresses"
+collect probe sh -c "/usr/sbin/ib-hook --probe --json \$(shuf -n 128 $work/addresses)"
 expect_equal "folded: from every rail to every rail of the others" "hosts: 3 reported, 0 missing, 0 unreadable; 24 pairs of rail and peer; all good" \
     "$(cd "$work/probe" && grep -H '' -- * | jq -nRrf "$top/packaging/fleet/fold.jq" --arg hosts 'n[1-3]')"
 
-health() { # NODE: what the check says and does, now
-    SLURMD_NODENAME=$1 at "$1" slurm-healthcheck 2>/dev/null
+health() { # NODE: what the check says and does, now; what is in $work/bin is found first
+    PATH=$work/bin:$PATH SLURMD_NODENAME=$1 at "$1" slurm-healthcheck 2>/dev/null
+}
+mkdir "$work/bin"
+instead_of() { # PROGRAM: a script, from standard input
+    { echo '#!/bin/sh' && cat; } >"$work/bin/$1"
+    chmod +x "$work/bin/$1"
 }
 
 # ---- a rail breaks, and is repaired
@@ -79,7 +93,7 @@ break_rail() { # NODE: somebody deletes the rule of its ib1
 missing() { # NODE DRAINED
     local address
     address=172.16.$(host_id "${NODES[$1]}").2
-    echo "$1 $2 ib-hook: ib1 rule-missing: no rule for what comes from $address (to table 942), so it leaves by whichever NIC main prefers (and 1 more)"
+    echo "$1 $2 ib-hook: ib1 rule-missing: no rule for what comes from $address (to table 942), so it leaves by whichever NIC main prefers (and 1 more, of 2 rails)"
 }
 break_rail n2
 expect_states "a broken rail" "n1 idle none
@@ -99,32 +113,112 @@ expect_equal "somebody else's drain" "n1 drained fan 3" "$(states | grep n1)"
 on control scontrol update nodename=n1 state=undrain
 expect_states "taken back by hand" "$all"
 
+on control scontrol update nodename=n1 state=down reason="no disk"
+break_rail n1
+expect_equal "the check itself" "" "$(health n1)"
+at n1 ib-hook --apply >/dev/null
+expect_equal "somebody took it down" "n1 down no disk" "$(states | grep n1)"
+on control scontrol update nodename=n1 state=resume
+expect_states "taken back by hand" "$all"
+
 # ---- told to report it does nothing else
-echo ACTION=report >/etc/ib-hook/slurm-healthcheck
+settings ACTION=report
 break_rail n3
 expect_equal "what it reports" "drain: $(missing n3 drained | cut -d' ' -f3-)" "$(health n3)"
 expect_equal "what it does" "$all" "$(states)"
-echo ACTION=drain >/etc/ib-hook/slurm-healthcheck
+settings ACTION=drain
 expect_states "told to drain" "n1 idle none
 n2 idle none
 $(missing n3 drained)"
-echo ACTION=report >/etc/ib-hook/slurm-healthcheck
+settings ACTION=report
 at n3 ib-hook --apply >/dev/null
 expect_equal "what it reports" "undrain, no more: $(missing n3 drained | cut -d' ' -f3-)" "$(health n3)"
 expect_equal "what it does" "$(missing n3 drained)" "$(states | grep n3)"
-rm /etc/ib-hook/slurm-healthcheck
+settings
 expect_states "taken back" "$all"
 
 # ---- warnings count if told so
 at n2 sysctl -q -w net.ipv4.conf.ib0.arp_ignore=0
 expect_equal "a warning is no reason" "" "$(health n2)"
-echo DRAIN_ON=warning >/etc/ib-hook/slurm-healthcheck
+settings DRAIN_ON=warning
 wait_until 20 drained_for "n2 drained ib-hook: ib0 effective-sysctl: arp_ignore is 0"
 ok "but if told so"
 at n2 ib-hook --apply >/dev/null
 expect_states "repaired" "$all"
 
+# ---- a rail that is gone says nothing itself
+gone() { # NODE
+    echo "$1 drained ib-hook: rail-gone: 1 left, ib-hook --show says of each NIC why it is none (of 2 rails)"
+}
+expect_gone() { # WHAT
+    expect_states "$1" "n1 idle none
+$(gone n2)
+n3 idle none"
+}
+bring_rail_back() {
+    add_nic B ib1 1 172.16.34.2/16
+    at n2 ib-hook --apply >/dev/null
+}
+break_rail n2
+wait_until 20 drained_for "n2 drained ib-hook: ib1 rule-missing:"
+remove_nic B ib1
+expect_gone "while it is drained"
+expect_equal "the check itself" "" "$(health n2)"
+bring_rail_back
+expect_states "all rails are back" "$all"
+settings ACTION=report
+remove_nic B ib1
+at n2 ib-hook --apply >/dev/null
+expect_equal "nobody said how many there are" "" "$(health n2)"
+settings RAILS=2
+expect_gone "somebody said it"
+bring_rail_back
+expect_states "repaired" "$all"
+settings RAILS=two
+expect_equal "no number" "/etc/ib-hook/slurm-healthcheck: RAILS=two is no number: nothing is checked" "$(health n2)"
+settings
+
+# ---- nor do those that are held
+at n3 ib-hook --undo >/dev/null
+wait_until 20 drained_for "n3 drained ib-hook: ib0 held: left alone since --undo"
+ok "--undo drains"
+expect_equal "and it stays so" "" "$(health n3)"
+expect_contains "with its rails" "(and 1 more, of 2 rails)" "$(states | grep n3)"
+at n3 ib-hook --apply >/dev/null
+expect_states "--apply takes it back" "$all"
+
+# ---- it looks again
+settings ACTION=report AGAIN=7
+instead_of sleep <<<"ib-hook --apply --quiet >/dev/null && echo slept \$1"
+break_rail n1
+expect_contains "what is over at the second look" "slept 7
+not for long: ib1 rule-missing: " "$(health n1)"
+instead_of sleep <<<'ib-hook --apply --quiet >/dev/null && ip link set ib0 down'
+break_rail n1
+expect_contains "something else is no second time" "not for long: ib1 rule-missing: " "$(health n1)"
+at n1 ip link set ib0 up
+at n1 ib-hook --apply --quiet >/dev/null
+expect_equal "nothing to look at again" "" "$(health n1)"
+rm "$work/bin/sleep"
+settings
+
+# ---- it does not know what Slurm thinks
+touch "$work/changes"
+instead_of scontrol <<END
+[ \$1 = show ] || { echo "\$*" >>$work/changes; exit; }
+echo "slurm_load_node error: Unable to contact slurm controller"
+exit 1
+END
+break_rail n1
+expect_contains "slurmctld does not answer" "scontrol show node n1 (status 1): slurm_load_node error" "$(health n1)"
+expect_equal "it is told nothing" "" "$(<"$work/changes")"
+rm "$work/bin/scontrol"
+at n1 ib-hook --apply >/dev/null
+expect_states "repaired" "$all"
+
 # ---- what it cannot tell is no reason
 echo nonsense >>/etc/ib-hook/ib-hook.conf
-expect_contains "a bad configuration" "could not tell (status 2): ib-hook: /etc/ib-hook/ib-hook.conf:3" "$(health n1 || true)"
+expect_contains "a bad configuration" "could not tell (status 2): ib-hook: /etc/ib-hook/ib-hook.conf:3" "$(health n1)"
+echo 'if [ x' >/etc/ib-hook/slurm-healthcheck
+expect_equal "a file that is none" "" "$(health n1)"
 expect_equal "all are there" "$all" "$(states)"

@@ -63,6 +63,7 @@ story() {
                 [[ $text != *journalctl* ]] || continue # there is no journal here
                 forget A B
                 text=${text//\/usr\/share\/ib-hook\/fleet/$top/packaging/fleet}
+                text=${text//\/usr\/sbin\/ib-hook/ib-hook}
                 command=$text expected="" n=$((n + 1))
                 got=$(cd $work && on "$2" env PATH="$work/bin.$host:$PATH" bash -c "$text" 2>&1 </dev/null) || true
                 ;;
