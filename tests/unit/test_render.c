@@ -77,6 +77,7 @@ static char *warn(const Request *request)
     char *warning = NULL;
     g_autofree char *text = render_and_warn(request, &warning, NULL);
 
+    assert_non_null(text);
     return warning;
 }
 
