@@ -63,10 +63,11 @@ static void test_strangers(void **state)
             "link add bond0 type eth", "link add ib1 type ib rdma mlx5_1/1 master bond0", "link add near type eth",
             "address add 172.16.9.1/24 dev near", "link add wide type eth", "address add 172.0.0.1/8 dev wide",
             "link add far type eth", "address add 10.0.0.1/24 dev far", "address add fd00::1/64 dev far",
-            "link add peer type eth", "address add 10.9.0.1 peer 172.16.200.1 dev peer",
-            "rule add from 10.0.0.1 lookup 300 priority 100", "rule add from 172.16.0.0/12 lookup 300 priority 101",
-            "rule add from 10.0.0.0/8 lookup 300 priority 102", "rule add lookup 300 priority 103", NULL);
-    expect(kernel, TRUE, "ib0 near wide peer", "172.16.34.1 172.16.9.1 172.0.0.1 10.9.0.1",
+            "link add peer type eth", "address add 10.9.0.1 peer 172.16.200.1 dev peer", "link add own type eth",
+            "address add 172.16.7.7 peer 10.9.0.2 dev own", "rule add from 10.0.0.1 lookup 300 priority 100",
+            "rule add from 172.16.0.0/12 lookup 300 priority 101", "rule add from 10.0.0.0/8 lookup 300 priority 102",
+            "rule add lookup 300 priority 103", NULL);
+    expect(kernel, TRUE, "ib0 near wide peer own", "172.16.34.1 172.16.9.1 172.0.0.1 10.9.0.1 172.16.7.7",
            "0 0 101 103 32766 32766 32767");
 }
 
@@ -105,6 +106,8 @@ static void test_nothing(void **state)
     (void)state;
     fake_do(kernel, "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
     expect(kernel, FALSE, "", "", "0 0 32766 32766 32767");
+    fake_do(kernel, "link add ib0 type ib", NULL); /* which may have an address soon */
+    expect(kernel, TRUE, "ib0", "", "0 0 32766 32766 32767");
 }
 
 int main(void)
