@@ -1,6 +1,7 @@
 #!/bin/bash
-# The Ansible role on two booted systems, by ssh: what a check says is what a run does; a second run does nothing; who is cut off
-# comes back, and ends the rollout; what --check finds is told.
+# The Ansible role on two booted systems, by ssh: what a check says is what a run does; a second run does nothing; hosts without
+# rails, or without addresses yet, are hosts, too; who is cut off, or cannot be configured, comes back, and ends the rollout; what
+# --check finds is told.
 . "$(dirname "$0")/../netns/lib.sh"
 [ "$rooted" = yes ] || skip "systems can only be booted by root"
 needs ansible-playbook ansible-lint ssh ssh-keygen dpkg-scanpackages
@@ -109,10 +110,27 @@ state_of() { # HOST: all that the role may change
         systemctl is-active ib-hook-watch' 2>&1 || true
 }
 
+rails_of() { # HOST: ADDRESS:TABLE…
+    at "$1" ip -j rule | jq -r '.[] | select(.src | startswith("172.16.34.")) | "\(.src):\(.table)"' | sort | paste -sd' '
+}
+
+has_rails() { # HOST
+    [ "$(rails_of "$1")" = "172.16.34.1:941 172.16.34.2:942" ]
+}
+
 expect_rails() { # HOST
-    expect_equal "$1: rules" "$(printf '%s\n' 172.16.34.1:941 172.16.34.2:942)" \
-        "$(at "$1" ip -j rule | jq -r '.[] | select(.src | startswith("172.16.34.")) | "\(.src):\(.table)"' | sort)"
+    expect_equal "$1: rules" "172.16.34.1:941 172.16.34.2:942" "$(rails_of "$1")"
     expect_equal "$1: ib-hook --check" "[]" "$(at "$1" ib-hook --check --json | jq -c '[.findings[] | select(.severity != "info")]')"
+}
+
+expect_gone() { # HOST: where a first installation failed
+    expect_equal "what was installed on $1 for it is gone" "" "$(at "$1" sh -c 'ls -d /usr/sbin/ib-hook /etc/ib-hook/*
+        ip rule | grep 1941; ip route show table 942; grep -l [12] /proc/sys/net/ipv4/conf/ib?/arp_ignore' 2>/dev/null || true)"
+}
+
+forget() { # HOST: it never had ib-hook
+    at "$1" sh -c 'dpkg --purge ib-hook && rm -rf /etc/ib-hook && ls /run/ib-hook' >"$lab/forget.log" 2>&1 || true
+    expect_contains "$1 forgets" "cannot access '/run/ib-hook'" "$(<"$lab/forget.log")"
 }
 
 for host in $hosts; do boot "$host"; done
@@ -127,6 +145,50 @@ at networkd sh -c 'cat >/srv/packages/ib-hook.deb' <"$DEB"
 at networkd sh -c 'rm -f /etc/apt/sources.list; echo "deb [trusted=yes] file:/srv/packages ./" >/etc/apt/sources.list.d/own.list
     apt-get -qq update'
 
+# ---- nothing to do: one host gets its addresses later, the other one has no rails
+at nm cp -a /etc/ib-hook /root/
+for nic in ib0 ib1; do at nm nmcli connection down $nic; done >"$lab/down.log"
+echo "ib_hook_config: {}" >>"$lab/host_vars/networkd"
+play 0 early-check --check --diff
+expect_contains "a check of a host without rails" "stays as it is" "$(told early-check)"
+play 0 early --diff
+expect_check_was_right early-check early
+expect_equal "rules" "" "$(rails_of nm)$(rails_of networkd)"
+for nic in ib0 ib1; do at nm nmcli connection up $nic; done >"$lab/up.log"
+wait_until 10 has_rails nm
+ok "when the addresses come, they are routed"
+sed -i '/^ib_hook_config/d' "$lab/host_vars/networkd"
+forget networkd
+
+# ---- it cannot be configured
+at networkd mkdir /etc/ib-hook
+strict='{ib_hook_config: {interface ib*: {manage: yes, arp: strict}}, ib_hook_confirm_seconds: 5}'
+state_of nm >"$lab/nm/before"
+for host in $hosts; do at "$host" mount --bind -o ro /etc/ib-hook /etc/ib-hook; done
+play 2 unwritable -e "$strict"
+for host in $hosts; do at "$host" umount /etc/ib-hook; done
+expect_equal "nm is as it was" "$(<"$lab/nm/before")" "$(state_of nm)"
+expect_gone networkd
+for host in $hosts; do
+    expect_contains "what is said" "$host could not be configured: it is as it was before" "$(<"$lab/unwritable.log")"
+done
+
+# ---- the kernel refuses a part of it; and ib-hook all of it
+at nm mount --bind -o ro /proc/sys/net/ipv4/conf/ib1/arp_filter /proc/sys/net/ipv4/conf/ib1/arp_filter
+echo "ib_hook_host_config: {interface ib0: {arp: perhaps}}" >>"$lab/host_vars/networkd"
+play 2 refused -e "$strict"
+at nm umount /proc/sys/net/ipv4/conf/ib1/arp_filter
+expect_contains "what is said" "arp_filter" "$(grep 'nm could not be reached, or did not confirm' -A 3 "$lab/refused.log")"
+expect_contains "a bad configuration" "arp=perhaps" "$(<"$lab/refused.log")"
+nobody_waits() { ! at nm pgrep -f -- '--confirm 5' >"$lab/waits"; }
+wait_until 10 nobody_waits
+expect_equal "nm is as it was, and stays so" "$(<"$lab/nm/before")" "$(state_of nm)"
+expect_gone networkd
+sed -i '/^ib_hook_host_config/d' "$lab/host_vars/networkd"
+at networkd rmdir /etc/ib-hook
+forget nm
+at nm cp -a /root/ib-hook /etc/
+
 # ---- what it would do
 for host in $hosts; do state_of "$host" >"$lab/$host/before"; done
 play 0 first-check --check --diff
@@ -137,8 +199,7 @@ expect_contains "what the check shows" "ip -4 rule add priority 1941 from 172.16
 cut_off='{ib_hook_config: {defaults: {main: remove}, interface ib*: {manage: yes}}, ib_hook_confirm_seconds: 5}'
 FROM=172.16.16.1 play 2 first-cut-off -l networkd -e "$cut_off"
 expect_contains "what is said" "networkd could not be reached, or did not confirm, within 5 s" "$(<"$lab/first-cut-off.log")"
-expect_equal "what was installed for it is gone" "" \
-    "$(at networkd sh -c 'ls -d /usr/sbin/ib-hook /etc/ib-hook; ip rule | grep 1941; ip route show table 942' 2>/dev/null || true)"
+expect_gone networkd
 expect_equal "networkd's own routes are back" 2 "$(at networkd ip route show 172.16.0.0/16 | grep -c ' proto kernel ')"
 
 # ---- the first installation
