@@ -75,6 +75,7 @@ static void test_strangers(void **state)
 static void test_what_is_left_of_us(void **state)
 {
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
+    IbhSavedRoute away = {.iface = "away"};
 
     (void)state;
     fake_do(
@@ -83,8 +84,12 @@ static void test_what_is_left_of_us(void **state)
         "link add beside type eth", "address add 10.2.0.9/24 dev beside", "link add bond0 type eth",
         "link add routed type eth master bond0", "address add 10.3.0.1/24 dev routed",
         "route was 10.3.0.0/24 dev routed src 10.3.0.1 table 942 metric mark protocol kernel", "link add set type eth",
-        "saved set rp_filter 1 2", "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
-    expect(kernel, TRUE, "ruled beside bond0 routed set", "10.1.0.1 10.2.0.1 10.2.0.9 10.3.0.1",
+        "saved set rp_filter 1 2", "link add giver type eth", "address add 10.6.0.1/24 dev giver",
+        "route was 10.3.1.0/24 dev routed src 10.6.0.1 table 942 metric mark protocol kernel", "link add away type eth",
+        "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
+    away.ifindex = fake_ifindex(kernel, "away");
+    g_array_append_val(kernel->now->state->routes, away);
+    expect(kernel, TRUE, "ruled beside bond0 routed set giver away", "10.1.0.1 10.2.0.1 10.2.0.9 10.3.0.1 10.6.0.1",
            "0 0 1941 32766 32766 32767");
 }
 
