@@ -57,16 +57,13 @@ static void never_fail(void)
     alarm(SECONDS);
 }
 
-/* What stays wrong is said once. */
 static void run(IbhReconcile *how, GString *complained)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
 
     (void)ibh_reconcile(how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
-    if (!g_string_equal(warnings, complained))
-        ibh_log_lines(LOG_WARNING, warnings->str);
-    g_string_assign(complained, warnings->str);
+    ibh_log_complaint(warnings, complained);
 }
 
 static gboolean has_no_candidates(const IbhReconcile *how)

@@ -2,7 +2,6 @@
 
 #include "report.h"
 
-#include <glib.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -75,4 +74,11 @@ void ibh_log_lines(int priority, const char *lines)
     }
     if (fd >= 0)
         close(fd);
+}
+
+void ibh_log_complaint(const GString *warnings, GString *complained)
+{
+    if (!g_string_equal(warnings, complained))
+        ibh_log_lines(LOG_WARNING, warnings->str);
+    g_string_assign(complained, warnings->str);
 }

@@ -64,14 +64,6 @@ static void note(gpointer data, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text);
 }
 
-/* What stays wrong is said once, not at every event. */
-static void complain(Watch *watch, const GString *warnings)
-{
-    if (!g_string_equal(warnings, watch->complained))
-        ibh_log_lines(LOG_WARNING, warnings->str);
-    g_string_assign(watch->complained, warnings->str);
-}
-
 /* Since when addresses have been away: of NICs that were spared before, and are again. */
 static void remember_spared(Watch *watch, gint64 now)
 {
@@ -137,7 +129,7 @@ static void look(Watch *watch)
     watch->how.restraint = (IbhRestraint){.given_up = watch->given_up, .backed_off = watch->backed_off};
     status = ibh_reconcile(&watch->how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
-    complain(watch, warnings);
+    ibh_log_complaint(warnings, watch->complained);
     if (watch->how.candidates)
         ibh_events_focus(&watch->events, watch->how.candidates);
     watch->looked = g_get_monotonic_time();
