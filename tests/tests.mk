@@ -1,0 +1,153 @@
+# All tests, and the static checks; included by the Makefile.
+
+# ---- unit tests ----------------------------------------------------------------------------------
+# tests/unit/test_NAME.c is one program; the other .c files beside it are shared by all of them.
+
+UNIT_TESTS := $(patsubst tests/unit/test_%.c,$(BUILD)/test_%,$(wildcard tests/unit/test_*.c))
+UNIT_SHARED := $(patsubst %.c,%,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
+$(BUILD)/tests/unit/%.o: ALL_CFLAGS += -Itests/unit -DIBH_TESTS='"$(CURDIR)/tests"'
+
+$(BUILD)/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(UNIT_SHARED)) $(BUILD)/libibhook-pure.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(shell $(PKG_CONFIG) --libs cmocka glib-2.0)
+
+TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/%,$(filter-out %/garble.c,$(wildcard tests/tools/*.c))) $(BUILD)/garble.so
+$(BUILD)/garble.so: tests/tools/garble.c
+	$(CC) $(filter-out -fPIE -Wpedantic,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
+$(filter-out %.so,$(TOOLS)): $(BUILD)/%: $(BUILD)/tests/tools/%.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(TOOL_LIBS)
+$(BUILD)/profile: TOOL_LIBS = $(shell $(PKG_CONFIG) --libs glib-2.0) -ldl
+
+unit-tests: $(UNIT_TESTS)
+tools: $(TOOLS)
+
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -include tests/unit/bounds.h
+
+check: deps
+	@$(MAKE) -s -j2 all tools unit-tests
+	@$(MAKE) -s -j2 -O check-unit check-sanitized check-valgrind
+	@$(MAKE) -s check-install check-netns
+
+check-unit: unit-tests
+	@set -e; for t in $(UNIT_TESTS); do $$t; done
+
+# The random tests are shorter here: each case costs many times more.
+check-sanitized:
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/sanitized CFLAGS='$(SANITIZE)' all unit-tests
+	@set -e; for t in $(UNIT_TESTS:$(BUILD)/%=$(BUILD)/sanitized/%); do IBH_CASES=1000 G_SLICE=always-malloc $$t; done
+
+check-valgrind: unit-tests
+	@set -e; for t in $(UNIT_TESTS); do IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full $$t; done
+
+# Network managers that are installed would take this machine's interfaces; the tests keep theirs to themselves.
+$(BUILD)-unpacked/.complete:
+	@packaging/deps.sh unpack $(BUILD)-unpacked network-manager dbus netplan.io ifupdown systemd udev
+
+check-netns: all tools $(BUILD)-unpacked/.complete
+	@tests/netns/run
+
+# Every system call fails, or is the last one; races; poor surroundings.
+check-faults: all tools
+	@TESTS=tests/faults LIMIT=300 tests/netns/run
+
+# Lines and branches of core/ that the tests reach; build/coverage/index.html has what they do not, and
+# tests/coverage-gaps.md why. Fails below 95 % of the lines or 85 % of the branches, or where these two differ.
+coverage: $(BUILD)-unpacked/.complete
+	@packaging/deps.sh build tests coverage
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage -include tests/tools/coverage.h' all tools unit-tests
+	@find $(BUILD)/coverage -name '*.gcda' -delete
+	@set -e; for t in $(UNIT_TESTS:$(BUILD)/%=$(BUILD)/coverage/%); do IBH_CASES=2000 $$t >/dev/null; done
+	@IB_HOOK=$(BUILD)/coverage/ib-hook FLOW=$(BUILD)/coverage/flow LIMIT=240 EXCEPT=as-fast-as-ip tests/netns/run \
+	    >$(BUILD)/coverage/netns.log || grep '^FAIL' $(BUILD)/coverage/netns.log # too slow a build: that is check-netns' to judge
+	@gcovr --root . --filter core/ --exclude-throw-branches --exclude-unreachable-branches --print-summary \
+	    --fail-under-line 95 --fail-under-branch 85 --json $(BUILD)/coverage/lines.json \
+	    --html-details $(BUILD)/coverage/index.html $(BUILD)/coverage
+	@tests/coverage-compare $(BUILD)/coverage/lines.json
+
+# Breaks the planner in MUTANTS random places; the unit tests have to notice 95 % of them. Half an hour. make mutate SEED=7
+MUTANTS ?= 200
+mutate:
+	@packaging/deps.sh build tests
+	@tests/mutate $(MUTANTS) $(SEED)
+
+# Each fuzzer for FUZZ_SECONDS, from its committed corpus; new inputs stay in build/fuzz. make fuzz FUZZ_SECONDS=7200
+# make fuzz-merge keeps of them what reaches more of the code, in tests/fuzz/corpus.
+FUZZ_SECONDS ?= 45
+FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz:
+	@packaging/deps.sh build fuzz
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
+	@tests/fuzz/run $(BUILD)/fuzz $(FUZZ_SECONDS) $(FUZZERS)
+
+fuzz-merge:
+	@packaging/deps.sh build fuzz
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
+	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
+
+fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
+$(BUILD)/fuzz_netlink: $(call objects,core/netlink_read core/snapshot)
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
+	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
+
+# What an event costs, as ratios; and counts of what it asks of the machine, which CI compares.
+BENCH = IB_HOOK=$(BUILD)/ib-hook FLOW=$(BUILD)/flow CC='$(CC)' CFLAGS='$(CFLAGS)'
+bench: bench-deps
+	@$(BENCH) tests/bench/run
+
+bench-guard: bench-deps
+	@$(BENCH) tests/bench/guard
+
+bench-deps:
+	@packaging/deps.sh build bench
+	@$(MAKE) -s -j2 all tools
+
+# The RDMA proof: Soft-RoCE in virtual machines. Not part of check: it downloads a kernel.
+check-lab:
+	@packaging/deps.sh build lab
+	@$(MAKE) -s -j2 all
+	@tests/lab/run
+
+# The .deb in real network managers: systems of Debian packages, booted by systemd-nspawn. Root only.
+check-managers:
+	@packaging/deps.sh build managers
+	@$(MAKE) -s -j2 all tools
+	@$(MAKE) -s deb
+	@tests/managers/run
+
+# Many hosts: what asks them all, and what watches them all. Its services are unpacked, not installed: they would start.
+$(BUILD)-fleet/.complete:
+	@packaging/deps.sh unpack $(BUILD)-fleet prometheus prometheus-node-exporter \
+	    slurmctld slurmd slurm-client munge openssh-server
+
+check-fleet: $(BUILD)-fleet/.complete
+	@packaging/deps.sh build tests fleet
+	@$(MAKE) -s -j2 all tools
+	@$(MAKE) -s deb
+	@tests/managers/images build nm-ssh networkd-ssh
+	@tests/fleet/run
+
+# Other processors, byte orders, libraries, compilers, C libraries; in systems made of Debian packages. Root only.
+check-platforms:
+	@packaging/deps.sh build platforms
+	@tests/platforms/run
+
+# ---- static checks -------------------------------------------------------------------------------
+
+C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
+SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
+    tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
+
+lint:
+	@packaging/deps.sh lint
+	@clang-format --dry-run --Werror $(C_FILES)
+	@printf '%s\n' $(sort $(SHELL_FILES)) | xargs -P 2 -n 16 shellcheck -x
+	@shellcheck -s sh -e SC2016 tests/unit/render/*.iproute2 # a name there has a dollar
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/gcc CC=gcc WERROR=-Werror all tools unit-tests
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
+	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
+	@clang-tidy --quiet $(wildcard core/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
+	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) 2>/dev/null
+
+.PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab \
+        check-fleet bench bench-guard bench-deps lint fuzz fuzz-merge fuzzers coverage mutate unit-tests tools
