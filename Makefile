@@ -30,12 +30,9 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_RE
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
-PURE := $(addprefix core/,model operation config rt_tables state rails narrow want emit spread remove plan undo apply restraint backoff trigger arp options check fabric legacy probe \
-                         json report report_text report_json report_log report_prometheus render render_iproute2 render_files render_native \
-                         render_networkd render_networkmanager render_scripts)
-EFFECT := $(addprefix core/,netlink netlink_read netlink_write announce caps sysctl tree sysfs fabric_read capture store files snapshot probe_io run run_change run_look confirm \
-                           journal start hook events notify watch host manager)
-COMMAND := core/main
+PURE := $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,model config plan check render cli))))
+COMMAND := core/run/main
+EFFECT := $(filter-out $(COMMAND),$(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,kernel host run)))))
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 
@@ -54,7 +51,7 @@ $(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibh
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
-$(BUILD)/core/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
+$(BUILD)/core/host/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
 
 $(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 	@mkdir -p $(@D)
@@ -64,7 +61,7 @@ $(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))
 $(BUILD)/%.a:
-	rm -f $@ && $(AR) rcs $@ $^
+	rm -f $@ && $(AR) qcs $@ $^ # appended: two rooms may have files of one name
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

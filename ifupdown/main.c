@@ -1,5 +1,5 @@
 /* In ifupdown's if-up.d and if-post-down.d (classic, -ng and 2): no arguments, all in the environment. */
-#include "hook.h"
+#include "run/hook.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* In networkd-dispatcher's STATE.d: no arguments, all in the environment. */
-#include "hook.h"
+#include "run/hook.h"
 
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
 /*
- * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/manager.c loads it, for
+ * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/host/manager.c loads it, for
  * --show, --check and --render only.
  */
 #define NM_VERSION_MIN_REQUIRED NM_VERSION_1_22
 #define NM_VERSION_MAX_ALLOWED NM_VERSION_1_22
 #include "connections.h"
-#include "manager.h"
+#include "host/manager.h"
 
 #include <net/if.h>
 #include <stdio.h>

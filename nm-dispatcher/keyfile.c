@@ -3,7 +3,7 @@
  * what NetworkManager itself would write. For --render nm-keyfile only.
  */
 #include "connections.h"
-#include "manager.h"
+#include "host/manager.h"
 
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>

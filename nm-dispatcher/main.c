@@ -1,5 +1,5 @@
 /* In NetworkManager's dispatcher.d and pre-up.d: NAME INTERFACE ACTION. */
-#include "hook.h"
+#include "run/hook.h"
 
 int main(int argc, char **argv)
 {

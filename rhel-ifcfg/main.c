@@ -1,5 +1,5 @@
 /* /sbin/ifup-local and /sbin/ifdown-local of RHEL's network-scripts: NAME INTERFACE. */
-#include "hook.h"
+#include "run/hook.h"
 
 int main(int argc, char **argv)
 {

@@ -85,7 +85,7 @@ fuzz-merge:
 	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_netlink: $(call objects,core/netlink_read core/snapshot)
+$(BUILD)/fuzz_netlink: $(call objects,core/kernel/read core/host/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 
@@ -133,7 +133,7 @@ check-platforms:
 
 # ---- static checks -------------------------------------------------------------------------------
 
-C_FILES = $(wildcard core/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
+C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
@@ -146,7 +146,7 @@ lint:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
-	@clang-tidy --quiet $(wildcard core/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
+	@clang-tidy --quiet $(wildcard core/*/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
 	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) 2>/dev/null
 
 .PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab \

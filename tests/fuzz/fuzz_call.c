@@ -3,16 +3,16 @@
  * that only what the program itself looks at is left; of a hook, whether to run, and which NIC was taken down.
  */
 #include "broken.h"
-#include "model.h"
-#include "options.h"
-#include "trigger.h"
+#include "model/model.h"
+#include "cli/options.h"
+#include "config/trigger.h"
 
 #include <stdint.h>
 #include <string.h>
 
 /* As code of this program, and not as what comes before it: the fuzzer's own environment is none of its business. */
 #define section(name) unused
-#include "start.c"
+#include "run/start.c"
 #undef section
 
 #define WORDS_MAX 16

@@ -1,6 +1,6 @@
 /* A configuration file, and what it says of an interface. */
 #include "broken.h"
-#include "config.h"
+#include "config/config.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * What the kernel tells without being asked: core/events.c gets datagrams of both its sockets, each behind a byte that
+ * What the kernel tells without being asked: core/kernel/events.c gets datagrams of both its sockets, each behind a byte that
  * says how it comes and two with its length, and the filter that it gives to the kernel is run over each. Every message
  * is read a second time by libnl, which has to come to the same: who took away what is ours, and whether anything
  * concerns us.
@@ -8,8 +8,8 @@
  *   0x08   all that came so far is taken, before this      0x30   how many NICs the filter lets pass
  */
 #include "broken.h"
-#include "events.h"
-#include "model.h"
+#include "kernel/events.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +137,7 @@ static gboolean fake_get_contents(const char *path, char **ret_text, gsize *ret_
 #define setsockopt fake_setsockopt
 #define recvfrom fake_recvfrom
 #define g_file_get_contents fake_get_contents
-#include "events.c"
+#include "kernel/events.c"
 #undef recvfrom
 
 /* ---- the same, as libnl reads it ---- */

@@ -7,13 +7,13 @@
  * Bits of the last byte are the configuration, and whether anything is remembered.
  */
 #include "broken.h"
-#include "check.h"
-#include "narrow.h"
-#include "netlink_private.h"
-#include "report.h"
-#include "snapshot.h"
-#include "state.h"
-#include "sysfs.h"
+#include "check/check.h"
+#include "plan/narrow.h"
+#include "kernel/private.h"
+#include "cli/report.h"
+#include "host/snapshot.h"
+#include "model/state.h"
+#include "host/sysfs.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 static const uint8_t *input;
 static size_t input_size;
 
-/* In the place of core/netlink.c: every request is answered with all of the input, as far as libnl would pass it on.
+/* In the place of core/kernel/netlink.c: every request is answered with all of the input, as far as libnl would pass it on.
  * Each message has memory of its own: a byte read behind it is seen. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error)
@@ -73,7 +73,7 @@ static IbhConfig *configure(guint8 bits)
     return config;
 }
 
-/* As core/run.c goes about it. NULL: a message is none. */
+/* As core/run/run.c goes about it. NULL: a message is none. */
 static IbhSnapshot *look(const IbhConfig *config, gboolean event)
 {
     static const char remembered[] = "sysctl ib0 2 rp_filter 1 2\nsysctl eth1 3 arp_ignore 0 1\nhold ib1\n";

@@ -3,8 +3,8 @@
  * its length. One that is taken for a reply is also tried as the difference to a right one.
  */
 #include "broken.h"
-#include "probe.h"
-#include "report.h"
+#include "check/probe.h"
+#include "cli/report.h"
 
 #include <stdint.h>
 #include <string.h>

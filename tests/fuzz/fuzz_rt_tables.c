@@ -3,7 +3,7 @@
  * the grammar says, which stands here a second time, byte by byte: [blanks] ID blanks NAME [blanks …].
  */
 #include "broken.h"
-#include "rt_tables.h"
+#include "config/rt_tables.h"
 
 #include <stdint.h>
 #include <string.h>

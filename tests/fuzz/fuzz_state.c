@@ -1,6 +1,6 @@
 /* What was remembered: whatever is read is written and read again as the same. */
 #include "broken.h"
-#include "state.h"
+#include "model/state.h"
 
 #include <stdint.h>
 #include <string.h>

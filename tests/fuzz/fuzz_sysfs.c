@@ -6,10 +6,10 @@
  * "PATH/" is a directory. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
  */
 #include "broken.h"
-#include "capture.h"
-#include "report.h"
-#include "state.h"
-#include "tree.h"
+#include "host/capture.h"
+#include "cli/report.h"
+#include "model/state.h"
+#include "host/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -199,7 +199,7 @@ static int fake_closedir(DIR *dir)
 #define readdir fake_readdir
 #define closedir fake_closedir
 #define realpath(path, buffer) (find(path) ? strdup(path) : NULL)
-#include "tree.c"
+#include "host/tree.c"
 #undef open
 #undef read
 #undef close
@@ -207,9 +207,9 @@ static int fake_closedir(DIR *dir)
 #undef access
 #undef g_malloc0
 
-#include "capture.c"
-#include "fabric_read.c"
-#include "sysfs.c"
+#include "host/capture.c"
+#include "host/fabric_read.c"
+#include "host/sysfs.c"
 
 /* ---- the input ---- */
 

@@ -1,5 +1,5 @@
 /*
- * What comes from a netlink socket, for core/netlink.c itself: a dump is asked for, answered, and asked for again, as
+ * What comes from a netlink socket, for core/kernel/netlink.c itself: a dump is asked for, answered, and asked for again, as
  * long as there is anything. The socket is the input, datagram by datagram, each behind a byte that says how it comes
  * and two with its length:
  *
@@ -10,7 +10,7 @@
  * looked at: it is poisoned.
  */
 #include "broken.h"
-#include "netlink_private.h"
+#include "kernel/private.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -100,7 +100,7 @@ static int fake_setsockopt(int fd, int level, int name, const void *value, sockl
 #define nl_send_auto fake_send
 #define recvmsg fake_recvmsg
 #define setsockopt fake_setsockopt
-#include "netlink.c"
+#include "kernel/netlink.c"
 #undef recvmsg
 #undef nl_send_auto
 

@@ -2,7 +2,7 @@
  * Has nm.so write the profile of an IPoIB interface, which cannot be made in a namespace: profile NM.SO IFACE [PARENT
  * PKEY]
  */
-#include "render.h"
+#include "render/render.h"
 
 #include <dlfcn.h>
 #include <linux/if_arp.h>

@@ -29,9 +29,9 @@
  */
 #pragma once
 
-#include "model.h"
-#include "operation.h"
-#include "rails.h"
+#include "model/model.h"
+#include "model/operation.h"
+#include "plan/rails.h"
 
 #define IBH_CASE_ERROR (g_quark_from_static_string("ibh-case-error"))
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "model.h"
+#include "model/model.h"
 
 typedef enum { FIB_UNREACHABLE, FIB_LOCAL, FIB_BROADCAST, FIB_DEVICE } FibKind;
 

@@ -1,8 +1,8 @@
 #include "random_world.h"
 
-#include "apply.h"
-#include "narrow.h"
-#include "state.h"
+#include "plan/apply.h"
+#include "plan/narrow.h"
+#include "model/state.h"
 
 #include <string.h>
 

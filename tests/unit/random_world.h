@@ -10,9 +10,9 @@
  */
 #pragma once
 
-#include "config.h"
+#include "config/config.h"
 #include "fake_kernel.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 /* Numbers by chance, the same for the same seed on every machine. */
 typedef struct {
@@ -50,7 +50,7 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
 void planned_free(Planned *planned);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Planned, planned_free)
 
-/* Runs it as core/apply.c does and remembers sysctls; returns how many units failed. */
+/* Runs it as core/plan/apply.c does and remembers sysctls; returns how many units failed. */
 guint world_run(FakeKernel *kernel, const Planned *planned);
 
 /* The lines for people, numbered by nothing, one per line. */

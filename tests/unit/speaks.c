@@ -1,6 +1,6 @@
 #include "speaks.h"
 
-#include "check.h"
+#include "check/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "arp.h"
+#include "model/arp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

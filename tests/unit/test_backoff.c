@@ -1,5 +1,5 @@
 /* A fight is noticed, costs only its own unit, and is tried again: later and later. */
-#include "backoff.h"
+#include "plan/backoff.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

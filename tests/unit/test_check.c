@@ -1,5 +1,5 @@
 #include "case_text.h"
-#include "check.h"
+#include "check/check.h"
 #include "speaks.h"
 
 #include <setjmp.h>

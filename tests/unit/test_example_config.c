@@ -1,5 +1,5 @@
 /* packaging/ib-hook.conf, which everybody copies, says what is true. */
-#include "config.h"
+#include "config/config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,11 +4,11 @@
  *
  * Writes fabric-table.md beside the program.
  */
-#include "tree.c"
+#include "host/tree.c"
 
-#include "sysfs.c"
+#include "host/sysfs.c"
 
-#include "fabric_read.c"
+#include "host/fabric_read.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

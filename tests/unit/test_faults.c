@@ -2,9 +2,9 @@
  * Every operation of a plan fails once, with every error a kernel may answer: that rail is back where it was, the
  * others are done, the message says what, where and why, and the next run comes to the end that was wanted.
  */
-#include "apply.h"
+#include "plan/apply.h"
 #include "random_world.h"
-#include "state.h"
+#include "model/state.h"
 
 #include <errno.h>
 #include <setjmp.h>

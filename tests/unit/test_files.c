@@ -1,7 +1,7 @@
 /*
  * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /.
  */
-#include "files.c"
+#include "host/files.c"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 #include "case_text.h"
-#include "legacy.h"
+#include "check/legacy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

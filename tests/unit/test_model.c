@@ -1,9 +1,9 @@
 /*
  * The values themselves: addresses, prefixes, sysctls, the orders of rules and routes, what is ours, and operations.
  */
-#include "model.h"
-#include "operation.h"
-#include "rails.h"
+#include "model/model.h"
+#include "model/operation.h"
+#include "plan/rails.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

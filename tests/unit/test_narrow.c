@@ -1,5 +1,5 @@
 /* What an event need not look at is left out. That nothing else is, random worlds hold (test_random.c). */
-#include "narrow.h"
+#include "plan/narrow.h"
 
 #include "fake_kernel.h"
 

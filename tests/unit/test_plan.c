@@ -3,7 +3,7 @@
  * IBH_CASE=NAME runs plan/NAME.case alone. The format is in case_text.h.
  */
 #include "case_text.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

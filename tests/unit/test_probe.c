@@ -1,7 +1,7 @@
 #include "case_text.h"
-#include "probe.h"
+#include "check/probe.h"
 #include "speaks.h"
-#include "report.h"
+#include "cli/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,10 +4,10 @@
  * IBH_CASES: how many worlds; IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
  * gets, and keeps it as a file; `IBH_WORLD=FILE` tries that one again.
  */
-#include "apply.h"
+#include "plan/apply.h"
 #include "fib.h"
 #include "random_world.h"
-#include "state.h"
+#include "model/state.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>

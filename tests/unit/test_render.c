@@ -3,7 +3,7 @@
  * (what stands before explains the format). The format of cases is in case_text.h.
  */
 #include "case_text.h"
-#include "render.h"
+#include "render/render.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 #include "case_text.h"
-#include "report.h"
+#include "cli/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

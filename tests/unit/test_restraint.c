@@ -1,8 +1,8 @@
 /* What a run on an event leaves alone, and what it says to the journal. */
 #include "case_text.h"
-#include "emit.h"
-#include "report.h"
-#include "restraint.h"
+#include "plan/emit.h"
+#include "cli/report.h"
+#include "plan/restraint.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "rt_tables.h"
+#include "config/rt_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

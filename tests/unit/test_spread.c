@@ -2,8 +2,8 @@
  * main=spread: unbound traffic over all rails of a subnet. What is planned for table 940 and its rule, from namespaces
  * made by hand, and what becomes of it when an operation fails.
  */
-#include "apply.h"
-#include "spread.h"
+#include "plan/apply.h"
+#include "plan/spread.h"
 
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>

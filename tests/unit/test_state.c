@@ -1,5 +1,5 @@
-#include "state.h"
-#include "want.h"
+#include "model/state.h"
+#include "plan/want.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /*
  * Compiled together with what it tests, to put its directory elsewhere: every test works in a directory of its own.
  */
-#include "store.h"
+#include "host/store.h"
 
 #undef IBH_RUN_DIR
 #define IBH_RUN_DIR "run-ib-hook"
 
-#include "store.c"
+#include "host/store.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

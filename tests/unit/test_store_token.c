@@ -2,12 +2,12 @@
  * The token of --apply --confirm: it is kept per namespace, is taken away once, and a file that somebody else could
  * have written is none. Compiled together with what it tests, to put its directory elsewhere.
  */
-#include "store.h"
+#include "host/store.h"
 
 #undef IBH_RUN_DIR
 #define IBH_RUN_DIR "run-ib-hook"
 
-#include "store.c"
+#include "host/store.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

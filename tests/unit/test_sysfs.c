@@ -2,9 +2,9 @@
  * Compiled together with what it tests: it is no part of the archive that the tests link. It reads trees like /sys,
  * made below a directory of their own.
  */
-#include "tree.c"
+#include "host/tree.c"
 
-#include "sysfs.c"
+#include "host/sysfs.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What hooks are called with: what counts of it, and that nothing in it does harm. */
-#include "trigger.h"
+#include "config/trigger.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

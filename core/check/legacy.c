@@ -1,0 +1,638 @@
+#include "check/legacy.h"
+
+#include "model/operation.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+/* ---- what stands in the kernel ---- */
+
+/* A plain rule for one address of this NIC, of somebody else. */
+static gboolean is_rule_beside(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->selectors && rule->from.length &&
+           rule->from.length == ibh_ip_bits(&rule->from.ip) && rule->table != IBH_TABLE_MAIN &&
+           rule->table != IBH_TABLE_LOCAL && ibh_rails_has_address(rails, nic, &rule->from.ip);
+}
+
+/* Once: a table that a rule leads to and that is the NIC's, too, was read twice, and a second deletion could hit ours.
+ */
+static void add_command(GPtrArray *commands, IbhOp *op, const IbhNic *nic)
+{
+    g_autofree char *command = NULL;
+
+    g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
+    command = ibh_op_command(op);
+    if (!g_ptr_array_find_with_equal_func(commands, command, g_str_equal, NULL))
+        g_ptr_array_add(commands, g_steal_pointer(&command));
+}
+
+/* Somebody else's routes by this NIC: in its own table, and in that of the rule. */
+static void delete_routes(GPtrArray *commands, const IbhRails *rails, const IbhNic *nic, guint32 table)
+{
+    const GArray *routes = rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+        IbhOp op = {.type = IBH_OP_ROUTE_DEL, .route = *route};
+
+        if (route->table == table && route->ifindex == nic->link->ifindex && !ibh_route_is_ours(route) &&
+            route->type == RTN_UNICAST && route->nexthops <= 1)
+            add_command(commands, &op, nic);
+    }
+}
+
+static void add_once(GArray *tables, guint32 table)
+{
+    for (guint i = 0; i < tables->len; i++) {
+        if (g_array_index(tables, guint32, i) == table)
+            return;
+    }
+    g_array_append_val(tables, table);
+}
+
+/* Rules before their routes. */
+static GPtrArray *list_deletions(const IbhRails *rails, const IbhNic *nic)
+{
+    GPtrArray *commands = g_ptr_array_new_with_free_func(g_free);
+    const GArray *rules = rails->snapshot->rules;
+    g_autoptr(GArray) tables = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+    g_array_append_val(tables, nic->table);
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+        IbhOp op = {.type = IBH_OP_RULE_DEL, .rule = *rule};
+
+        if (!is_rule_beside(rails, nic, rule))
+            continue;
+        add_command(commands, &op, nic);
+        add_once(tables, rule->table);
+    }
+    for (guint i = 0; i < tables->len; i++)
+        delete_routes(commands, rails, nic, g_array_index(tables, guint32, i));
+    return commands;
+}
+
+/* ---- commands in a text ---- */
+
+/* From `$(` to its end; to that of the text where it has none. */
+static const char *skip_substitution(const char *at)
+{
+    int depth = 0;
+
+    for (at++; *at; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (!depth)
+            return at;
+    }
+    return at - 1;
+}
+
+/* Words, and between commands "\n" with what ends one: enough of a shell to find `ip` in what people write. What a
+ * command puts in is a variable, too. `quoted`: quotes hold words together, as in a shell; else what is in them is
+ * looked at, too. */
+static GPtrArray *split_words(const char *text, gboolean quoted)
+{
+    GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GString) word = g_string_new(NULL);
+    char quote = '\0';
+
+    for (const char *at = text;; at++) {
+        gboolean is_redirection = *at == '&' && (at[1] == '>' || g_str_has_suffix(word->str, ">"));
+        gboolean ends = *at == '\0' || (!quote && !is_redirection && strchr(";&|()`\n", *at));
+
+        if (at[0] == '\\' && at[1] == '\n') {
+            at++;
+            continue;
+        }
+        if (*at == '#' && !word->len && !quote) {
+            at += strcspn(at, "\n");
+            ends = TRUE;
+        }
+        if (!ends && (quote || !g_ascii_isspace(*at))) {
+            if (*at == '"' || *at == '\'')
+                quote = !quoted ? '\0' : !quote ? *at : *at == quote ? '\0' : quote;
+            else
+                g_string_append_c(word, *at == '\n' ? ' ' : *at);
+            if (quoted && at[0] == '\\' && at[1] && quote != '\'')
+                g_string_append_c(word, *++at);
+            if (at[0] == '$' && at[1] == '(' && quote != '\'')
+                at = skip_substitution(at);
+            continue;
+        }
+        if (word->len)
+            g_ptr_array_add(words, g_strdup(word->str));
+        g_string_truncate(word, 0);
+        if (ends)
+            g_ptr_array_add(words, g_strdup_printf("\n%c", *at));
+        if (*at == '\0')
+            return words;
+    }
+}
+
+static const char *word_at(const GPtrArray *words, guint at)
+{
+    return at < words->len ? g_ptr_array_index(words, at) : "\n";
+}
+
+static gboolean is_end(const char *word)
+{
+    return *word == '\n';
+}
+
+static gboolean is_ip(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+
+    return g_str_equal(slash ? slash + 1 : word, "ip");
+}
+
+/* iproute2 takes the beginning of a word for the word: `ip ru a`. */
+static gboolean is_short_for(const char *word, const char *whole, guint least)
+{
+    return strlen(word) >= least && g_str_has_prefix(whole, word);
+}
+
+/* What stands after this word in the command that begins at `at`; NULL: nothing. */
+static const char *argument(const GPtrArray *words, guint at, const char *name)
+{
+    for (; !is_end(word_at(words, at)) && !is_ip(word_at(words, at)); at++) {
+        const char *value = word_at(words, at + 1);
+
+        if (g_str_equal(word_at(words, at), name))
+            return is_end(value) ? NULL : value;
+    }
+    return NULL;
+}
+
+static gboolean has_table(const GPtrArray *words, guint at)
+{
+    const char *table = argument(words, at, "table");
+
+    table = table ? table : argument(words, at, "lookup");
+    return table && !g_str_equal(table, "main") && !g_str_equal(table, "254") && !g_str_equal(table, "local") &&
+           !g_str_equal(table, "255");
+}
+
+/* A variable's value is not known: then what stands in the kernel decides whether it concerns this rail. */
+static gboolean is_variable(const char *word, gboolean has_traces)
+{
+    return has_traces && strchr(word, '$');
+}
+
+static gboolean is_address_of(const char *word, const IbhRails *rails, const IbhNic *nic)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+    gboolean host = !strchr(word, '/');
+    IbhPrefix from = {0};
+
+    if (host ? !ibh_ip_parse(word, &from.ip) : !ibh_prefix_parse(word, &from))
+        return FALSE;
+    if (host)
+        from = ibh_prefix(&from.ip, ibh_ip_bits(&from.ip));
+    for (guint i = 0; from.length && i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address) && ibh_prefix_contains(&from, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_rule_for(const GPtrArray *words, guint at, const IbhRails *rails, const IbhNic *nic, gboolean traces)
+{
+    const char *from = argument(words, at, "from");
+
+    return from && has_table(words, at) && (is_address_of(from, rails, nic) || is_variable(from, traces));
+}
+
+static gboolean is_route_for(const GPtrArray *words, guint at, const IbhNic *nic, gboolean traces)
+{
+    const char *dev = argument(words, at, "dev");
+
+    return dev && has_table(words, at) && (g_str_equal(dev, nic->link->name) || is_variable(dev, traces));
+}
+
+/* Of the command whose `ip` is at `at`; what is done with it follows. */
+static guint object_at(const GPtrArray *words, guint at)
+{
+    for (at++; word_at(words, at)[0] == '-'; at++)
+        ;
+    return at;
+}
+
+static gboolean is_command_for(const GPtrArray *words, guint at, const IbhRails *rails, const IbhNic *nic,
+                               gboolean traces)
+{
+    static const char *const adds[] = {"add", "append", "change", "prepend", "replace"};
+    gboolean adds_it = FALSE;
+    const char *object;
+
+    at = object_at(words, at);
+    object = word_at(words, at);
+    for (guint i = 0; i < G_N_ELEMENTS(adds); i++)
+        adds_it |= is_short_for(word_at(words, at + 1), adds[i], 1);
+    if (!adds_it)
+        return FALSE;
+    return (is_short_for(object, "rule", 2) && is_rule_for(words, at + 2, rails, nic, traces)) ||
+           (is_short_for(object, "route", 1) && is_route_for(words, at + 2, nic, traces));
+}
+
+static char *join_words(const GPtrArray *words, guint from, guint to)
+{
+    GString *text = g_string_new(word_at(words, from));
+
+    for (from++; from < to; from++)
+        g_string_append_printf(text, " %s", word_at(words, from));
+    return g_string_free(text, FALSE);
+}
+
+/* From `at` to the end of the command. */
+static char *join_command(const GPtrArray *words, guint at)
+{
+    guint end = at + 1;
+
+    while (!is_end(word_at(words, end)) && !is_ip(word_at(words, end)))
+        end++;
+    return join_words(words, at, end);
+}
+
+static char *find_in_shell(const char *text, const IbhRails *rails, const IbhNic *nic, gboolean traces)
+{
+    g_autoptr(GPtrArray) words = split_words(text, FALSE);
+
+    for (guint at = 0; at < words->len; at++) {
+        if (is_ip(word_at(words, at)) && is_command_for(words, at, rails, nic, traces))
+            return join_command(words, at);
+    }
+    return NULL;
+}
+
+/* Of rule-ib0 and route-ib0 each line is the end of a command, which need not say the device. */
+static char *find_in_line(const IbhScript *script, const char *line, const IbhRails *rails, const IbhNic *nic)
+{
+    const char *start = script->kind == IBH_SCRIPT_RULES ? "ip rule add" : "ip route add";
+    const char *dash = strchr(strrchr(script->path, '/'), '-');
+    gboolean named = dash && g_str_equal(dash + 1, nic->link->name);
+    g_autofree char *command = g_strjoin(" ", start, line, named ? "dev" : NULL, nic->link->name, NULL);
+
+    return find_in_shell(command, rails, nic, FALSE);
+}
+
+static char *find_in_lines(const IbhScript *script, const IbhRails *rails, const IbhNic *nic)
+{
+    g_auto(GStrv) lines = g_strsplit(script->text, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        char *found = find_in_line(script, *line, rails, nic);
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* YAML in as many forms as people write it: only the address after `from:` in a file with a routing-policy counts. */
+static char *find_in_netplan(const char *text, const IbhRails *rails, const IbhNic *nic)
+{
+    g_autoptr(GPtrArray) words = g_ptr_array_new();
+    g_auto(GStrv) parts = g_strsplit_set(text, " \t\n,{}[]\"'", -1);
+
+    for (char **part = parts; *part; part++) {
+        if (**part)
+            g_ptr_array_add(words, *part);
+    }
+    for (guint i = 0; strstr(text, "routing-policy:") && i + 1 < words->len; i++) {
+        const char *address = word_at(words, i + 1);
+
+        if (g_str_equal(word_at(words, i), "from:") && is_address_of(address, rails, nic))
+            return g_strdup_printf("routing-policy: from: %s", address);
+    }
+    return NULL;
+}
+
+char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const IbhNic *nic)
+{
+    g_autoptr(GPtrArray) traces = list_deletions(rails, nic);
+
+    switch (script->kind) {
+    case IBH_SCRIPT_SHELL:
+    case IBH_SCRIPT_STANZAS:
+        return find_in_shell(script->text, rails, nic, traces->len > 0);
+    case IBH_SCRIPT_RULES:
+    case IBH_SCRIPT_ROUTES:
+        return find_in_lines(script, rails, nic);
+    case IBH_SCRIPT_NETPLAN:
+        return find_in_netplan(script->text, rails, nic);
+    }
+    g_assert_not_reached();
+}
+
+/* ---- what else stands in it ---- */
+
+static gboolean is_subnet_of(const char *word, const IbhRails *rails, const IbhNic *nic)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+    IbhPrefix dst;
+
+    for (guint i = 0; ibh_prefix_parse(word, &dst) && i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address) && ibh_prefix_equal(&address->subnet, &dst))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Whatever it does with a rule for an address of the rail (one with a slip in it, too), and what makes room for
+ * routes like those that is_command_for() knows. `at` is that of the object. */
+static gboolean is_about(const GPtrArray *words, guint at, const IbhRails *rails, const IbhNic *nic, gboolean traces)
+{
+    const char *object = word_at(words, at), *verb = word_at(words, at + 1), *dst = word_at(words, at + 2);
+    const char *from = argument(words, at + 2, "from"), *dev = argument(words, at + 2, "dev");
+
+    if (is_short_for(object, "rule", 2))
+        return from && (is_address_of(from, rails, nic) || is_variable(from, traces));
+    if (!is_short_for(object, "route", 1))
+        return FALSE;
+    if (is_short_for(verb, "flush", 1))
+        return has_table(words, at + 2) || g_str_equal(dst, "cache");
+    return is_short_for(verb, "delete", 1) &&
+           (has_table(words, at + 2) || (dev && (g_str_equal(dev, nic->link->name) || is_variable(dev, traces)) &&
+                                         (is_subnet_of(dst, rails, nic) || is_variable(dst, traces))));
+}
+
+static gboolean is_look(const char *verb)
+{
+    return is_end(verb) || is_short_for(verb, "show", 2) || is_short_for(verb, "list", 1) || g_str_equal(verb, "ls") ||
+           is_short_for(verb, "get", 1);
+}
+
+/* Of `ip`: what it does for a rail, for whichever of them, and what changes nothing. */
+static gboolean is_ip_for_rails(const GPtrArray *words, guint at, const IbhRails *rails, gboolean traces)
+{
+    guint object = object_at(words, at);
+
+    if (is_look(word_at(words, object + 1)))
+        return TRUE;
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL &&
+            (is_command_for(words, at, rails, nic, traces) || is_about(words, object, rails, nic, traces)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What stands before a command: words of the shell's, `NAME=VALUE`. */
+static gboolean is_lead(const char *word)
+{
+    static const char *const leads[] = {"!",    "{",  "}",    "command", "do",   "done",  "elif",  "else",
+                                        "esac", "fi", "exec", "if",      "then", "until", "while", NULL};
+    gsize name = strspn(word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
+
+    return g_strv_contains(leads, word) || (name && word[name] == '=');
+}
+
+/* Into anything but /dev/null or another stream. */
+static gboolean writes(const GPtrArray *words, guint at)
+{
+    for (; !is_end(word_at(words, at)); at++) {
+        const char *to = strchr(word_at(words, at), '>');
+
+        if (!to)
+            continue;
+        to += strspn(to, ">");
+        to = *to ? to : word_at(words, at + 1);
+        if (*to != '&' && !g_str_equal(to, "/dev/null"))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Changes nothing outside of the script. */
+static gboolean is_harmless(const GPtrArray *words, guint at)
+{
+    static const char *const names[] = {
+        ":",     "[",       "[[",     "awk",  "basename", "break",  "case",  "cat",   "continue", "cut",
+        "date",  "dirname", "echo",   "exit", "export",   "false",  "for",   "grep",  "head",     "hostname",
+        "local", "logger",  "printf", "read", "readonly", "return", "sed",   "seq",   "set",      "shift",
+        "sleep", "sort",    "tail",   "test", "tr",       "true",   "uname", "unset", "wait",     NULL};
+    const char *name = word_at(words, at);
+    guint last = at;
+
+    for (; !is_end(word_at(words, last + 1)); last++) {
+        if (g_str_equal(name, "sed") && word_at(words, last + 1)[0] == '-' && strchr(word_at(words, last + 1), 'i'))
+            return FALSE; /* in place */
+    }
+    /* `[[ a && b ]]` is two commands here. */
+    return g_strv_contains(names, name) || g_str_equal(word_at(words, last), "]]");
+}
+
+static gboolean is_for_rails(const GPtrArray *words, guint at, const IbhRails *rails, gboolean traces)
+{
+    if (writes(words, at))
+        return FALSE;
+    while (is_lead(word_at(words, at)))
+        at++;
+    if (is_ip(word_at(words, at)))
+        return is_ip_for_rails(words, at, rails, traces);
+    return is_end(word_at(words, at)) || word_at(words, at)[0] == '>' || is_harmless(words, at);
+}
+
+/* The first command that has nothing to do with rails; when in doubt, it has not. What ends in `)` that nothing opened
+ * is a pattern of `case`. */
+static char *find_other_command(const char *text, const IbhRails *rails, gboolean traces)
+{
+    g_autoptr(GPtrArray) words = split_words(text, TRUE);
+    char *other = NULL;
+    int depth = 0;
+
+    for (guint at = 0, end; at < words->len; at = end + 1) {
+        char ends;
+
+        for (end = at; !is_end(word_at(words, end)); end++)
+            ;
+        ends = word_at(words, end)[1];
+        if (!other && !is_for_rails(words, at, rails, traces))
+            other = join_words(words, at, end);
+        depth += (ends == '(') - (ends == ')');
+        if (depth < 0) {
+            depth = 0;
+            g_clear_pointer(&other, g_free);
+        }
+        if (other && ends != '|')
+            return other;
+    }
+    return other;
+}
+
+/* The same for what `$(…)` does; one in another is not looked into. */
+static char *find_other_substitution(const char *text, const IbhRails *rails, gboolean traces)
+{
+    for (const char *at = strstr(text, "$("); at; at = strstr(at, "$(")) {
+        const char *end = skip_substitution(at);
+        g_autofree char *inner = g_strndup(at + 2, (gsize)(end - at) - 1);
+        gboolean is_number = at[2] == '(';
+        char *other = NULL;
+
+        g_strchomp(inner);
+        if (*end == ')')
+            inner[strlen(inner) - 1] = '\0';
+        if (!is_number)
+            other = strstr(inner, "$(") ? g_strdup(inner) : find_other_command(inner, rails, traces);
+        if (other)
+            return other;
+        at = *end ? end + 1 : end;
+    }
+    return NULL;
+}
+
+static gboolean has_traces(const IbhRails *rails)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        g_autoptr(GPtrArray) traces = list_deletions(rails, g_ptr_array_index(rails->nics, i));
+
+        if (traces->len)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static char *find_other_in_shell(const char *text, const IbhRails *rails)
+{
+    gboolean traces = has_traces(rails);
+    char *other = find_other_command(text, rails, traces);
+
+    return other ? other : find_other_substitution(text, rails, traces);
+}
+
+static gboolean is_line_for_rails(const IbhScript *script, const char *line, const IbhRails *rails)
+{
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+        g_autofree char *command = nic->status == IBH_NIC_RAIL ? find_in_line(script, line, rails, nic) : NULL;
+
+        if (command)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The first line that has nothing to do with rails. `ours`: those that have, as arguments of grep. */
+static char *find_other_line(const IbhScript *script, const IbhRails *rails, GString *ours)
+{
+    g_auto(GStrv) lines = g_strsplit(script->text, "\n", -1);
+    char *other = NULL;
+
+    for (char **line = lines; *line; line++) {
+        const char *start = *line + strspn(*line, " \t\r");
+        g_autofree char *word = ibh_shell_word(*line);
+
+        if (!*start || *start == '#')
+            continue;
+        if (is_line_for_rails(script, *line, rails))
+            g_string_append_printf(ours, " -e %s", word);
+        else if (!other)
+            other = g_strdup(start);
+    }
+    return other;
+}
+
+char *ibh_legacy_other(const IbhScript *script, const IbhRails *rails)
+{
+    g_autoptr(GString) ours = g_string_new(NULL);
+
+    switch (script->kind) {
+    case IBH_SCRIPT_SHELL:
+        return find_other_in_shell(script->text, rails);
+    case IBH_SCRIPT_RULES:
+    case IBH_SCRIPT_ROUTES:
+        return find_other_line(script, rails, ours);
+    case IBH_SCRIPT_STANZAS:
+    case IBH_SCRIPT_NETPLAN:
+        return NULL; /* they are there for other things, which their fix says */
+    }
+    g_assert_not_reached();
+}
+
+/* ---- the fix ---- */
+
+/* Nobody runs or reads what is here, and no package owns it. */
+#define REPLACED "/var/lib/ib-hook/replaced"
+
+/* A name that is not taken yet: what was moved there before stays. */
+static char *make_room(const IbhScript *script)
+{
+    g_autofree char *copy = g_strconcat(REPLACED, script->path, NULL), *dir = g_path_get_dirname(copy);
+    g_autofree char *copy_word = ibh_shell_word(copy), *dir_word = ibh_shell_word(dir);
+
+    return g_strdup_printf("mkdir -p %s && copy=$(mktemp %s.XXXXXX)", dir_word, copy_word);
+}
+
+/* Each may be pasted a second time: a script can route several rails, and each of them has its fix. */
+static char *move_away(const IbhScript *script)
+{
+    g_autofree char *path = ibh_shell_word(script->path), *room = make_room(script);
+
+    return g_strdup_printf("[ ! -e %s ] || { %s && mv -f %s \"$copy\"; }; ", path, room, path);
+}
+
+static char *take_lines_out(const IbhScript *script, const char *ours)
+{
+    g_autofree char *path = ibh_shell_word(script->path), *room = make_room(script);
+
+    return g_strdup_printf("! grep -qxF%s %s || { %s && cp -p %s \"$copy\" && grep -vxF%s \"$copy\" >%s; }; ", ours,
+                           path, room, path, ours, path);
+}
+
+/* Lines that grep finds again as they are, and that do not go on in the next one. */
+static gboolean are_plain(const char *lines)
+{
+    for (; *lines; lines++) {
+        if (!g_ascii_isprint(*lines) || *lines == '\\')
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The commands; NULL: that is to be done by hand. */
+static char *take_out(const IbhScript *script, const IbhRails *rails)
+{
+    g_autofree char *other = NULL;
+    g_autoptr(GString) ours = g_string_new(NULL);
+
+    if (script->kind == IBH_SCRIPT_SHELL) {
+        other = find_other_in_shell(script->text, rails);
+        return other ? NULL : move_away(script);
+    }
+    if (script->kind != IBH_SCRIPT_RULES && script->kind != IBH_SCRIPT_ROUTES)
+        return NULL;
+    other = find_other_line(script, rails, ours);
+    if (!other)
+        return move_away(script);
+    return are_plain(ours->str) ? take_lines_out(script, ours->str) : NULL;
+}
+
+/* A delete that names no mark may take one of ours with it: --apply comes last. Nothing is done to the kernel as long
+ * as the script is to be looked at, unless that is what such files are for. */
+char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
+                     gboolean deletes)
+{
+    gboolean is_mixed = script->kind == IBH_SCRIPT_STANZAS || script->kind == IBH_SCRIPT_NETPLAN;
+    g_autoptr(GPtrArray) deletions = list_deletions(rails, nic);
+    g_autofree char *taken = take_out(script, rails);
+    g_autoptr(GString) fix = g_string_new(taken);
+
+    if (!taken && !is_mixed)
+        g_string_append_printf(fix, "# take \"%s\" out of %s, which does other things, too; then: ", command,
+                               script->path);
+    for (guint i = 0; deletes && i < deletions->len; i++)
+        g_string_append_printf(fix, "%s; ", (const char *)g_ptr_array_index(deletions, i));
+    g_string_append(fix, "ib-hook --apply");
+    if (is_mixed)
+        g_string_append_printf(fix, " # and take \"%s\" out of %s", command, script->path);
+    return g_string_free(g_steal_pointer(&fix), FALSE);
+}

@@ -1,0 +1,127 @@
+/*
+ * --probe: echoes from every rail to every peer, when each is sent, what a reply says, and what is wrong. Pure:
+ * probe_io.c sends and receives.
+ *
+ * All pairs are asked side by side, at most 1,000 packets a second together. Each pair costs the kernel an entry in its
+ * neighbour table, which the whole machine shares: where they could fill it, they are asked in waves.
+ */
+#pragma once
+
+#include "model/arp.h"
+#include "check/check.h"
+#include "cli/options.h"
+
+#define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
+
+#define IBH_PROBE_SPACING 1000               /* µs between two packets */
+#define IBH_PROBE_PAUSE (6 * G_USEC_PER_SEC) /* from wave to wave: the kernel collects what is older than 5 s */
+#define IBH_PROBE_TABLE 1024                 /* neighbours, where the kernel's limit cannot be read: its default */
+#define IBH_PROBE_PACKETS_MAX 1000000        /* of one run: 17 minutes */
+#define IBH_PROBE_PACKET 40                  /* bytes of an echo: header, cookie, pair, number, zeros */
+
+/* What can be wrong with a pair; the names are stable codes of findings. */
+typedef enum {
+    IBH_PROBE_UNSENT,      /* the kernel refused to send */
+    IBH_PROBE_DROPPED,     /* the reply came to this host, which dropped it */
+    IBH_PROBE_LOST,        /* no reply to some or all */
+    IBH_PROBE_ROUTE,       /* without a device named, this host sends it by another NIC */
+    IBH_PROBE_REPLY,       /* the reply came in by another NIC */
+    IBH_PROBE_FLUX,        /* two hardware addresses answer for it, or another peer has the same one */
+    IBH_PROBE_PEER_SENDER, /* the reply came from another hardware address than the request went to */
+    IBH_PROBE_N_FAULTS
+} IbhProbeFault;
+
+const char *ibh_probe_fault_name(IbhProbeFault fault);
+
+typedef struct {
+    const IbhNic *nic;
+    IbhIp ip;
+} IbhProbeSource;
+
+typedef struct {
+    guint source; /* index into sources */
+    guint peer;   /* index into peers */
+    gboolean on_link;
+    int sent, received;
+    gint64 rtt;                    /* µs, the shortest; -1: none */
+    int send_error;                /* errno, 0: none */
+    IbhLookup route;               /* the kernel's answer where no device is named */
+    int reply_ifindex;             /* where replies came in: a wrong NIC, if any did; 0: none came */
+    gboolean dropped;              /* a reply came in and was not delivered */
+    guint8 lladdr[IBH_LLADDR_MAX]; /* to which requests go */
+    guint lladdr_len;
+    guint8 sender[IBH_LLADDR_MAX]; /* from which the last reply came */
+    guint sender_len;
+    guint8 answer[2][IBH_LLADDR_MAX]; /* to ARP: the first two different ones */
+    guint answer_len;                 /* of each; 0: none */
+    guint answers;
+    guint faults; /* bits: 1 << IbhProbeFault */
+} IbhProbePair;
+
+typedef struct {
+    gint64 sent_at; /* µs */
+    gboolean sent, received, seen;
+} IbhProbeEcho;
+
+typedef struct {
+    const IbhRails *rails;
+    GPtrArray *nics;      /* const IbhNic *: the rows */
+    GArray *peers;        /* IbhIp: the columns */
+    GArray *own;          /* IbhIp: peers that are this host's addresses, left out */
+    GArray *sources;      /* IbhProbeSource */
+    GArray *pairs;        /* IbhProbePair, by peer */
+    GHashTable *numbers;  /* IbhIp → index into peers */
+    IbhProbeEcho *echoes; /* `count` of each pair */
+    int count;
+    gint64 interval, timeout; /* µs */
+    guint16 id;               /* of an echo, where the kernel does not choose it */
+    guint8 cookie[16];        /* nobody can guess a reply */
+    int table_size[2];        /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
+    GPtrArray *findings;      /* IbhFinding *; NULL: not judged yet */
+} IbhProbe;
+
+/* Fails where it would be too much, or nothing. No NIC to probe is no failure: then there are no pairs. */
+IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError **error);
+void ibh_probe_free(IbhProbe *probe);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
+
+const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair);
+const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
+const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer); /* NULL: not asked */
+
+/* ---- the schedule ---- */
+
+/* How many pairs, from this one on, are asked together; `used`: entries of the neighbour tables by now. */
+guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint used[2]);
+/* When the k-th packet of a wave of so many pairs is sent: µs after its start. */
+gint64 ibh_probe_slot(const IbhProbe *probe, guint pairs, guint k);
+
+/* ---- echoes ---- */
+
+/* `id`: as the socket has it. */
+void ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 packet[IBH_PROBE_PACKET]);
+void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
+
+typedef struct {
+    IbhIp from, to;
+    int ifindex;        /* where it came in */
+    guint16 id;         /* that it has to have */
+    const guint8 *icmp; /* header and payload, from the wire */
+    gsize length;
+    const guint8 *sender; /* hardware address */
+    guint sender_len;     /* 0: unknown */
+} IbhProbeReply;
+
+/* One that was delivered. TRUE: it is the first that answers one of ours. */
+gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now);
+/* One that came in, whatever became of it. */
+void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply);
+/* An answer to ARP, which came in there. */
+void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
+/* What the neighbour table holds: IbhNeighbour. */
+void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbours);
+
+/* ---- the verdict ---- */
+
+/* Once all is over: sets faults and findings. */
+void ibh_probe_judge(IbhProbe *probe);

@@ -1,0 +1,252 @@
+#include "cli/json.h"
+#include "cli/report.h"
+
+#include <linux/if_arp.h>
+
+static void put_addresses(IbhJson *json, const IbhRails *rails, const IbhNic *nic)
+{
+    g_autoptr(GPtrArray) addresses = ibh_report_addresses(rails, nic);
+
+    ibh_json_open(json, "addresses", '[');
+    for (guint i = 0; i < addresses->len; i++)
+        ibh_json_string(json, NULL, g_ptr_array_index(addresses, i));
+    ibh_json_close(json, ']');
+}
+
+static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
+
+    ibh_json_open(json, NULL, '{');
+    ibh_json_string(json, "iface", nic->link->name);
+    ibh_json_int(json, "ifindex", nic->link->ifindex);
+    ibh_json_string(json, "type", nic->link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
+    ibh_json_string(json, "rdma", nic->link->rdma[0] ? nic->link->rdma : NULL);
+    put_addresses(json, report->rails, nic);
+    if (nic->status == IBH_NIC_RAIL) {
+        ibh_json_int(json, "table", nic->table);
+        ibh_json_int(json, "priority", report->rails->priority);
+        ibh_json_string(json, "main", ibh_report_main(report->rails, nic));
+    }
+    ibh_json_string(json, "manager", manager ? manager->name : NULL);
+    ibh_json_string(json, "connection", manager ? manager->connection : NULL);
+    ibh_json_bool(json, "engaged", nic->status == IBH_NIC_RAIL);
+    ibh_json_string(json, "why", nic->why);
+    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, nic->link->name));
+    ibh_json_close(json, '}');
+}
+
+static void put_nics(IbhJson *json, const IbhReport *report, const char *key, gboolean rails, gboolean verbose)
+{
+    ibh_json_open(json, key, '[');
+    for (guint i = 0; i < report->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+
+        if ((nic->status == IBH_NIC_RAIL) == rails && ibh_report_lists(report, nic, verbose))
+            put_nic(json, report, nic);
+    }
+    ibh_json_close(json, ']');
+}
+
+static void put_findings(IbhJson *json, const IbhReport *report)
+{
+    ibh_json_open(json, "findings", '[');
+    for (guint i = 0; i < report->findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(report->findings, i);
+
+        ibh_json_open(json, NULL, '{');
+        ibh_json_string(json, "iface", finding->iface);
+        ibh_json_string(json, "severity", ibh_severity_name(finding->severity));
+        ibh_json_string(json, "code", finding->code);
+        ibh_json_string(json, "message", finding->message);
+        ibh_json_string(json, "fix", finding->fix);
+        ibh_json_close(json, '}');
+    }
+    ibh_json_close(json, ']');
+}
+
+static void put_checked(IbhJson *json, const IbhReport *report)
+{
+    g_autoptr(GPtrArray) lines = ibh_report_checked(report);
+
+    ibh_json_open(json, "checked", '[');
+    for (guint i = 0; i < lines->len; i++)
+        ibh_json_string(json, NULL, g_ptr_array_index(lines, i));
+    ibh_json_close(json, ']');
+}
+
+static char *check(const IbhReport *report, const IbhStyle *style)
+{
+    IbhJson *json = ibh_json_new();
+
+    ibh_json_open(json, NULL, '{');
+    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, NULL));
+    put_nics(json, report, "rails", TRUE, style->verbose);
+    put_nics(json, report, "others", FALSE, style->verbose);
+    put_findings(json, report);
+    if (report->captured)
+        ibh_json_bool(json, "captured", TRUE);
+    if (style->verbose)
+        put_checked(json, report);
+    ibh_json_close(json, '}');
+    return ibh_json_finish(json);
+}
+
+static void put_operations(IbhJson *json, const GPtrArray *ops)
+{
+    ibh_json_open(json, "operations", '[');
+    for (guint i = 0; i < ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(ops, i);
+        g_autofree char *command = ibh_op_command(op);
+
+        ibh_json_open(json, NULL, '{');
+        ibh_json_string(json, "iface", op->iface);
+        ibh_json_string(json, "op", ibh_op_name(op->type));
+        ibh_json_string(json, "command", command);
+        ibh_json_string(json, "why", op->why);
+        ibh_json_close(json, '}');
+    }
+    ibh_json_close(json, ']');
+}
+
+static void put_others(IbhJson *json, const IbhReport *report, gboolean verbose)
+{
+    ibh_json_open(json, "others", '[');
+    for (guint i = 0; i < report->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL || !ibh_report_lists(report, nic, verbose))
+            continue;
+        ibh_json_open(json, NULL, '{');
+        ibh_json_string(json, "iface", nic->link->name);
+        ibh_json_string(json, "why", nic->why);
+        ibh_json_close(json, '}');
+    }
+    ibh_json_close(json, ']');
+}
+
+static char *plan(const IbhReport *report, const IbhStyle *style)
+{
+    IbhJson *json = ibh_json_new();
+
+    ibh_json_open(json, NULL, '{');
+    ibh_json_bool(json, "ok", TRUE);
+    ibh_json_bool(json, "changed", report->plan->ops->len > 0);
+    put_operations(json, report->plan->ops);
+    put_others(json, report, style->verbose);
+    ibh_json_close(json, '}');
+    return ibh_json_finish(json);
+}
+
+static void put_error(IbhJson *json, int status, const char *message)
+{
+    ibh_json_open(json, "error", '{');
+    ibh_json_int(json, "exit", status);
+    ibh_json_string(json, "message", message);
+    ibh_json_close(json, '}');
+}
+
+static char *change(const IbhReport *report, const IbhStyle *style)
+{
+    IbhJson *json = ibh_json_new();
+
+    (void)style;
+    ibh_json_open(json, NULL, '{');
+    ibh_json_bool(json, "ok", report->errors->len == 0);
+    ibh_json_bool(json, "changed", report->done->len > 0);
+    put_operations(json, report->done);
+    if (report->errors->len) {
+        g_autoptr(GString) message = g_string_new(NULL);
+
+        for (guint i = 0; i < report->errors->len; i++)
+            g_string_append_printf(message, "%s%s", i ? "\n" : "", (const char *)g_ptr_array_index(report->errors, i));
+        put_error(json, 3, message->str);
+    }
+    ibh_json_close(json, '}');
+    return ibh_json_finish(json);
+}
+
+/* ---- --probe ---- */
+
+static void put_link(IbhJson *json, const char *key, const IbhRails *rails, int ifindex)
+{
+    const IbhLink *link = ifindex ? ibh_snapshot_link(rails->snapshot, ifindex) : NULL;
+
+    ibh_json_string(json, key, link ? link->name : NULL);
+}
+
+static void put_lladdr(IbhJson *json, const char *key, const guint8 *lladdr, guint length)
+{
+    g_autofree char *text = length ? ibh_report_lladdr(lladdr, length) : NULL;
+
+    ibh_json_string(json, key, text);
+}
+
+static void put_faults(IbhJson *json, const IbhProbePair *pair)
+{
+    ibh_json_open(json, "problems", '[');
+    for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
+        if (pair->faults & 1u << fault)
+            ibh_json_string(json, NULL, ibh_probe_fault_name((IbhProbeFault)fault));
+    }
+    ibh_json_close(json, ']');
+}
+
+static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const IbhProbeSource *source = ibh_probe_source(probe, pair);
+    char ip[IBH_IP_STRLEN];
+
+    ibh_json_open(json, NULL, '{');
+    ibh_json_string(json, "iface", source->nic->link->name);
+    ibh_json_string(json, "source", ibh_ip_format(&source->ip, ip));
+    ibh_json_string(json, "peer", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+    ibh_json_int(json, "sent", pair->sent);
+    ibh_json_int(json, "received", pair->received);
+    if (pair->rtt < 0)
+        ibh_json_string(json, "rtt_ms", NULL);
+    else
+        ibh_json_milli(json, "rtt_ms", pair->rtt);
+    put_link(json, "route_iface", probe->rails, pair->route.error ? 0 : pair->route.oif);
+    put_link(json, "reply_iface", probe->rails, pair->reply_ifindex);
+    put_lladdr(json, "peer_lladdr", pair->lladdr, pair->lladdr_len);
+    put_lladdr(json, "reply_lladdr", pair->sender, pair->sender_len);
+    put_faults(json, pair);
+    ibh_json_bool(json, "ok", !pair->faults);
+    ibh_json_close(json, '}');
+}
+
+static char *probe(const IbhReport *report, const IbhStyle *style)
+{
+    IbhJson *json = ibh_json_new();
+    char ip[IBH_IP_STRLEN];
+
+    (void)style;
+    ibh_json_open(json, NULL, '{');
+    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, NULL));
+    ibh_json_open(json, "pairs", '[');
+    for (guint i = 0; i < report->probe->pairs->len; i++)
+        put_pair(json, report->probe, &g_array_index(report->probe->pairs, IbhProbePair, i));
+    ibh_json_close(json, ']');
+    ibh_json_open(json, "own", '[');
+    for (guint i = 0; i < report->probe->own->len; i++)
+        ibh_json_string(json, NULL, ibh_ip_format(&g_array_index(report->probe->own, IbhIp, i), ip));
+    ibh_json_close(json, ']');
+    put_findings(json, report);
+    ibh_json_close(json, '}');
+    return ibh_json_finish(json);
+}
+
+static char *error(int status, const char *message)
+{
+    IbhJson *json = ibh_json_new();
+
+    ibh_json_open(json, NULL, '{');
+    ibh_json_bool(json, "ok", FALSE);
+    put_error(json, status, message);
+    ibh_json_close(json, '}');
+    return ibh_json_finish(json);
+}
+
+const IbhWriter ibh_json_writer = {
+    .show = check, .check = check, .plan = plan, .change = change, .probe = probe, .error = error};

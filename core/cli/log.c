@@ -1,0 +1,116 @@
+/*
+ * For the journal: one line per interface that changed, with what changed.
+ */
+#include "cli/report.h"
+
+#include <linux/rtnetlink.h>
+
+#define ITEMS_MAX 12 /* of one kind in one line: a host may have hundreds of addresses */
+
+static const struct {
+    IbhOpType type;
+    const char *verb;
+} kinds[] = {
+    {IBH_OP_RULE_ADD, "added "},         {IBH_OP_ROUTE_ADD, "added "},
+    {IBH_OP_ROUTE_REPLACE, "replaced "}, {IBH_OP_RULE_DEL, "removed "},
+    {IBH_OP_ROUTE_DEL, "removed "},      {IBH_OP_SYSCTL_SET, "set "},
+    {IBH_OP_ANNOUNCE, "announced "},     {IBH_OP_NEIGH_DEL, "forgot neighbour "},
+};
+
+static char *describe_rule(const IbhRule *rule)
+{
+    char from[IBH_IP_STRLEN];
+
+    if (!rule->from.length)
+        return g_strdup_printf("rule to table %u", rule->table);
+    return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&rule->from.ip, from), rule->table);
+}
+
+static char *describe_route(const IbhRoute *route)
+{
+    char dst[IBH_PREFIX_STRLEN];
+
+    return g_strdup_printf("%s%s in table %u", route->type == RTN_THROW ? "throw " : "route ",
+                           ibh_prefix_format(&route->dst, dst), route->table);
+}
+
+static char *describe(const IbhOp *op)
+{
+    char ip[IBH_IP_STRLEN];
+
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+    case IBH_OP_RULE_DEL:
+        return describe_rule(&op->rule);
+    case IBH_OP_ROUTE_ADD:
+    case IBH_OP_ROUTE_REPLACE:
+    case IBH_OP_ROUTE_DEL:
+        return describe_route(&op->route);
+    case IBH_OP_SYSCTL_SET:
+        return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
+    case IBH_OP_ANNOUNCE:
+    case IBH_OP_NEIGH_DEL:
+        break;
+    }
+    return g_strdup(ibh_ip_format(&op->ip, ip));
+}
+
+static void put_kind(GString *line, const GPtrArray *ops, guint kind)
+{
+    guint n = 0;
+
+    for (guint i = 0; i < ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(ops, i);
+        g_autofree char *item = op->type == kinds[kind].type && n < ITEMS_MAX ? describe(op) : NULL;
+
+        if (item)
+            g_string_append_printf(line, "%s%s%s", n ? ", " : line->len ? "; " : "", n ? "" : kinds[kind].verb, item);
+        n += op->type == kinds[kind].type;
+    }
+    if (n > ITEMS_MAX)
+        g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
+}
+
+static void put_line(GString *out, const char *iface, const GPtrArray *ops)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_autofree char *name = ibh_report_clean(iface[0] ? iface : "an interface that is gone");
+
+    for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
+        put_kind(line, ops, kind);
+    g_string_append_printf(out, "%s: %s\n", name, line->str);
+}
+
+static char *change(const IbhReport *report, const IbhStyle *style)
+{
+    g_autoptr(GHashTable) ops_of =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+    g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
+    GString *out = g_string_new(NULL);
+
+    (void)style;
+    for (guint i = 0; i < report->done->len; i++) {
+        IbhOp *op = g_ptr_array_index(report->done, i);
+        GPtrArray *ops = g_hash_table_lookup(ops_of, op->iface);
+
+        if (!ops) {
+            ops = g_ptr_array_new();
+            g_hash_table_insert(ops_of, op->iface, ops);
+            g_ptr_array_add(ifaces, op->iface);
+        }
+        g_ptr_array_add(ops, op);
+    }
+    for (guint i = 0; i < ifaces->len; i++)
+        put_line(out, g_ptr_array_index(ifaces, i), g_hash_table_lookup(ops_of, g_ptr_array_index(ifaces, i)));
+    return g_string_free(out, FALSE);
+}
+
+static char *error(int status, const char *message)
+{
+    g_autofree char *text = ibh_report_clean(message);
+
+    (void)status;
+    return g_strconcat(text, "\n", NULL);
+}
+
+const IbhWriter ibh_log_writer = {.change = change, .error = error};

@@ -1,0 +1,64 @@
+/*
+ * The command line of ib-hook: words → values. Pure.
+ */
+#pragma once
+
+#include "model/model.h"
+
+#define IBH_OPTIONS_ERROR (g_quark_from_static_string("ibh-options-error"))
+
+/* The exit status. */
+#define IBH_EXIT_OK 0
+#define IBH_EXIT_FINDINGS 1
+#define IBH_EXIT_USAGE 2
+#define IBH_EXIT_SYSTEM 3
+
+typedef enum {
+    IBH_ACTION_SHOW,
+    IBH_ACTION_CHECK,
+    IBH_ACTION_PLAN,
+    IBH_ACTION_APPLY,
+    IBH_ACTION_UNDO,
+    IBH_ACTION_CONFIRM,
+    IBH_ACTION_RENDER,
+    IBH_ACTION_CAPTURE,
+    IBH_ACTION_WATCH,
+    IBH_ACTION_PROBE,
+    IBH_ACTION_VERSION,
+    IBH_ACTION_HELP
+} IbhAction;
+
+typedef enum { IBH_COLOR_AUTO, IBH_COLOR_ALWAYS, IBH_COLOR_NEVER } IbhColor;
+
+typedef struct {
+    IbhAction action;
+    GPtrArray *ifaces; /* char *, NULL-terminated when not empty */
+    char *config;      /* NULL: the system's */
+    char *render;      /* the format of --render, one that is known */
+    char *sysfs;
+    char *capture; /* the file that --capture writes */
+    gboolean json;
+    gboolean prometheus;
+    gboolean verbose;
+    gboolean quiet;
+    IbhColor color;
+    int confirm;      /* seconds after which --apply is undone, 0: never */
+    char *token;      /* of the --apply that waits for a confirmation (run.c); NULL: none does */
+    gboolean hook;    /* --apply as the hooks do it */
+    gboolean install; /* --apply for a first installation */
+    int family;       /* AF_INET, AF_INET6, 0: both */
+    GArray *peers;    /* IbhIp: whom --probe asks */
+    int count;        /* echoes to each of them from each rail */
+    gint64 interval;  /* µs from one to the next */
+    gint64 timeout;   /* µs that the last one waits for its reply */
+} IbhOptions;
+
+/* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */
+gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GError **error);
+void ibh_options_clear(IbhOptions *options);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
+
+/* The interfaces that were named, NULL-terminated; NULL: all. */
+const char *const *ibh_options_only(const IbhOptions *options);
+
+extern const char ibh_options_help[];

@@ -1,0 +1,126 @@
+/*
+ * --check for Prometheus: the text exposition format, for the textfile collector of its node exporter. Interfaces are
+ * called `device`, as in the node exporter's own metrics, so that both can be joined.
+ */
+#include "cli/report.h"
+
+#include <linux/if_arp.h>
+
+static void put_family(GString *out, const char *name, const char *help)
+{
+    g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+/* Values are UTF-8. What is none, or would do something to a terminal, is written as \xff, byte by byte, and so is a
+ * backslash: two names stay two. */
+static void put_label(GString *out, const char *name, const char *value)
+{
+    char last = out->str[out->len - 1];
+
+    g_string_append_printf(out, "%s%s=\"", last == '{' ? "" : ",", name);
+    for (const char *at = value ? value : ""; *at; at++) {
+        gunichar c = g_utf8_get_char_validated(at, -1);
+        gboolean valid = c != (gunichar)-1 && c != (gunichar)-2;
+
+        if (c == '"') {
+            g_string_append(out, "\\\"");
+        } else if (valid && c != '\\' && g_unichar_isprint(c)) {
+            g_string_append_unichar(out, c);
+            at += g_utf8_skip[(guchar)*at] - 1;
+        } else {
+            g_string_append_printf(out, "\\\\x%02x", (guchar)*at);
+        }
+    }
+    g_string_append_c(out, '"');
+}
+
+static gboolean is_told(const IbhReport *report, const IbhNic *nic)
+{
+    return nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE);
+}
+
+static void put_rail_info(GString *out, const IbhReport *report, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
+    g_autofree char *table = g_strdup_printf("%u", nic->table);
+
+    g_string_append(out, "ib_hook_rail_info{");
+    put_label(out, "device", nic->link->name);
+    put_label(out, "main", ibh_report_main(report->rails, nic));
+    put_label(out, "manager", manager ? manager->name : NULL);
+    put_label(out, "rdma", nic->link->rdma);
+    put_label(out, "table", table);
+    put_label(out, "type", nic->link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
+    g_string_append(out, "} 1\n");
+}
+
+static void put_rails(GString *out, const IbhReport *report)
+{
+    const GPtrArray *nics = report->rails->nics;
+    guint n = 0;
+
+    put_family(out, "ib_hook_rail_info", "What a rail is.");
+    for (guint i = 0; i < nics->len; i++) {
+        if (is_told(report, g_ptr_array_index(nics, i)))
+            put_rail_info(out, report, g_ptr_array_index(nics, i));
+    }
+    put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
+    for (guint i = 0; i < nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(nics, i);
+
+        if (!is_told(report, nic))
+            continue;
+        n++;
+        g_string_append(out, "ib_hook_rail_ok{");
+        put_label(out, "device", nic->link->name);
+        g_string_append_printf(out, "} %d\n", ibh_check_is_ok(report->findings, nic->link->name));
+    }
+    put_family(out, "ib_hook_rails", "NICs that are rails.");
+    g_string_append_printf(out, "ib_hook_rails %u\n", n);
+}
+
+static gboolean is_same_series(const IbhFinding *a, const IbhFinding *b)
+{
+    return a->severity == b->severity && g_str_equal(a->code, b->code) && g_str_equal(a->iface, b->iface);
+}
+
+/* A series may be there only once: those that differ in their message alone are counted. */
+static void put_findings(GString *out, const GPtrArray *findings)
+{
+    put_family(out, "ib_hook_findings", "What was found, by the code that ib-hook(8) explains.");
+    for (guint i = 0; i < findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(findings, i);
+        guint before = 0, n = 0;
+
+        for (guint j = 0; j < findings->len; j++) {
+            if (is_same_series(finding, g_ptr_array_index(findings, j))) {
+                before += j < i;
+                n++;
+            }
+        }
+        if (before)
+            continue;
+        g_string_append(out, "ib_hook_findings{");
+        put_label(out, "code", finding->code);
+        put_label(out, "device", finding->iface);
+        put_label(out, "severity", ibh_severity_name(finding->severity));
+        g_string_append_printf(out, "} %u\n", n);
+    }
+}
+
+static char *check(const IbhReport *report, const IbhStyle *style)
+{
+    GString *out = g_string_new(NULL);
+
+    (void)style;
+    put_family(out, "ib_hook_info", "The ib-hook that looked.");
+    g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
+    put_family(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.");
+    g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_check_is_ok(report->findings, NULL));
+    if (!report->captured) /* of which nobody knows its rails */
+        put_rails(out, report);
+    put_findings(out, report->findings);
+    return g_string_free(out, FALSE);
+}
+
+const IbhWriter ibh_prometheus_writer = {.check = check, .error = ibh_report_error};

@@ -1,0 +1,126 @@
+#include "cli/report.h"
+
+#include "plan/emit.h"
+#include "check/fabric.h"
+#include "plan/spread.h"
+#include "plan/want.h"
+
+#include <linux/if_arp.h>
+
+/* Names of interfaces may hold anything but blanks and slashes: no terminal and no journal sees what is not printable
+ * in them. */
+char *ibh_report_clean(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *out = g_string_new(NULL);
+
+    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar c = g_utf8_get_char(at);
+
+        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
+    }
+    return g_string_free(out, FALSE);
+}
+
+char *ibh_report_error(int status, const char *message)
+{
+    g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
+    GString *out = g_string_new(NULL);
+
+    (void)status;
+    for (char **line = lines; *line; line++) {
+        g_autofree char *text = ibh_report_clean(*line);
+
+        g_string_append_printf(out, "ib-hook: %s\n", text);
+    }
+    return g_string_free(out, FALSE);
+}
+
+gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose)
+{
+    if (report->only)
+        return ibh_is_selected(nic, report->only);
+    return verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
+}
+
+GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
+{
+    GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
+    const GArray *addresses = rails->snapshot->addresses;
+    char ip[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (address->ifindex == nic->link->ifindex && ibh_address_counts(address))
+            g_ptr_array_add(texts,
+                            g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
+    }
+    return texts;
+}
+
+char *ibh_report_lladdr(const guint8 *lladdr, guint length)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < length; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr[i]);
+    return g_string_free(text, FALSE);
+}
+
+const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic)
+{
+    if (rails->main == IBH_MAIN_REMOVE)
+        return "remove";
+    return ibh_spread_has(rails, nic) ? "spread" : "keep";
+}
+
+guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted)
+{
+    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
+    guint found = 0;
+
+    for (guint i = 0; i < wanted->len; i++) {
+        for (guint j = 0; j < rails->snapshot->rules->len; j++) {
+            if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i),
+                                 &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
+                found++;
+                break;
+            }
+        }
+    }
+    *ret_wanted = wanted->len;
+    return found;
+}
+
+static void add_rail(const IbhReport *report, const IbhNic *nic, GPtrArray *lines)
+{
+    guint wanted, found = ibh_report_rules(report->rails, nic, &wanted), asked = 0, well = 0;
+
+    for (guint i = 0; report->questions && i < report->questions->len; i++) {
+        const IbhQuestion *question = &g_array_index(report->questions, IbhQuestion, i);
+
+        asked += question->nic == nic;
+        well += question->nic == nic && ibh_question_is_well_answered(report->rails, question);
+    }
+    g_ptr_array_add(lines,
+                    g_strdup_printf("%s: %u of %u rules stand; the kernel was asked where its traffic goes: %u of "
+                                    "%u answers are right",
+                                    nic->link->name, found, wanted, well, asked));
+}
+
+GPtrArray *ibh_report_checked(const IbhReport *report)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+
+    for (guint i = 0; i < report->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE))
+            add_rail(report, nic, lines);
+    }
+    if (report->rails->snapshot->fabric)
+        ibh_fabric_judge(report->rails->snapshot->fabric, report->only, findings, lines);
+    return lines;
+}

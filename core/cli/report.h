@@ -1,0 +1,58 @@
+/*
+ * What a run found or did, and how it is said: text for people, JSON for programs, metrics for Prometheus. Pure: it
+ * writes into a string.
+ *
+ * A writer is one table of functions; run.c knows nothing of formats.
+ */
+#pragma once
+
+#include "plan/apply.h"
+#include "check/check.h"
+#include "check/probe.h"
+
+typedef struct {
+    gboolean color;
+    gboolean verbose;
+    gboolean quiet;
+} IbhStyle;
+
+/* Everything a run may have to tell; what an action does not have is NULL. */
+typedef struct {
+    const IbhRails *rails;
+    const char *const *only;
+    const IbhPlan *plan;       /* --plan */
+    const GPtrArray *done;     /* --apply, --undo: const IbhOp *, what was done and stands */
+    const GPtrArray *errors;   /* char *, what failed */
+    const GPtrArray *findings; /* --check, --show: IbhFinding * */
+    const GArray *questions;   /* --check, --show: IbhQuestion, answered */
+    gboolean captured;         /* of another host: its RDMA ports are all that is known of it */
+    const char *held;          /* --undo: the interfaces left alone from now on */
+    const IbhProbe *probe;     /* --probe: judged; its findings are in `findings` */
+} IbhReport;
+
+typedef struct {
+    char *(*show)(const IbhReport *report, const IbhStyle *style);
+    char *(*check)(const IbhReport *report, const IbhStyle *style);
+    char *(*plan)(const IbhReport *report, const IbhStyle *style);
+    char *(*change)(const IbhReport *report, const IbhStyle *style); /* --apply, --undo */
+    char *(*probe)(const IbhReport *report, const IbhStyle *style);
+    char *(*error)(int status, const char *message);
+} IbhWriter;
+
+extern const IbhWriter ibh_text_writer;
+extern const IbhWriter ibh_json_writer;
+extern const IbhWriter ibh_prometheus_writer; /* `check` and `error` only */
+extern const IbhWriter ibh_log_writer;        /* a line per interface that changed: `change` and `error` only */
+
+/* Shared by the writers. */
+char *ibh_report_error(int status, const char *message); /* for people, on standard error */
+char *ibh_report_clean(const char *text); /* names may hold anything: what is not printable becomes a `?` */
+/* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
+gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
+GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic); /* char *, "172.16.34.1/16" */
+/* How many of the rules that it should have stand. */
+guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted);
+/* What was looked at and is right, or is not known: char *, a line each. */
+GPtrArray *ibh_report_checked(const IbhReport *report);
+char *ibh_report_lladdr(const guint8 *lladdr, guint length);           /* "02:00:…" */
+const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic); /* "keep", "spread", "remove" */

@@ -1,0 +1,638 @@
+/*
+ * From the top: the keys (a table), their values, the sections, the lines, and what it all comes to for one interface.
+ */
+#include "config/config.h"
+
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define LINE_MAX_BYTES 1024u
+#define SHOWN_MAX_BYTES 60u
+
+#define TABLE_SPREAD IBH_TABLE_BASE
+#define PRIORITY_MAIN 32766
+/* The tiers are N, N+1000, N+2000 and, for main=spread, N+3000: all of them before main. */
+#define PRIORITY_MAX (PRIORITY_MAIN - 1 - 3000)
+
+/* How near a section's name is to one interface: [defaults], then a glob by its literal characters, then the name. */
+#define RANK_DEFAULTS 0u
+#define RANK_GLOB 1u
+#define RANK_EXACT G_MAXUINT
+
+typedef enum {
+    KEY_MAIN,
+    KEY_PRIORITY,
+    KEY_MANAGE,
+    KEY_TABLE,
+    KEY_GATEWAY,
+    KEY_IPV6,
+    KEY_ARP,
+    KEY_ANNOUNCE,
+    KEY_SYSCTL, /* the first of them: KEY_SYSCTL + IbhSysctl */
+    N_KEYS = KEY_SYSCTL + IBH_N_SYSCTLS
+} Key;
+
+/* One key=value that holds: of one section, in one file. */
+typedef struct {
+    Key key;
+    gint64 value;
+    char *text;    /* as it was written */
+    char *pattern; /* "": [defaults] */
+    guint rank;
+    guint line;
+    char *origin; /* "file:line" */
+} Setting;
+
+struct IbhConfig {
+    GPtrArray *settings; /* Setting, in the order read */
+};
+
+/* Reads one file. Nothing reaches the configuration before the whole file was found good. */
+typedef struct {
+    char *file; /* safe to print */
+    guint line;
+    char *content;       /* of the line, without its comment */
+    char *pattern;       /* of the section; NULL: none yet */
+    guint rank;          /* of the section */
+    GPtrArray *settings; /* Setting */
+    GHashTable *seen;    /* "key pattern" → Setting of this file */
+    IbhTableLookup lookup;
+    gpointer lookup_data;
+    GError **error;
+} Reader;
+
+static void setting_free(gpointer data)
+{
+    Setting *setting = data;
+
+    g_free(setting->text);
+    g_free(setting->pattern);
+    g_free(setting->origin);
+    g_free(setting);
+}
+
+static void reader_clear(Reader *reader)
+{
+    g_free(reader->file);
+    g_free(reader->content);
+    g_free(reader->pattern);
+    g_ptr_array_unref(reader->settings);
+    g_hash_table_unref(reader->seen);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+/* Whatever bytes a file holds, a message shows them short and harmless: it ends in terminals and logs. */
+static char *show(const char *text)
+{
+    g_autofree char *start = g_strndup(text, SHOWN_MAX_BYTES);
+    g_autofree char *escaped = g_strescape(start, NULL);
+
+    return g_strconcat(escaped, strlen(text) > SHOWN_MAX_BYTES ? "..." : "", NULL);
+}
+
+static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...)
+{
+    g_autofree char *shown = show(reader->content);
+    g_autofree char *why = NULL;
+    va_list args;
+
+    va_start(args, format);
+    why = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(reader->error, IBH_CONFIG_ERROR, 0, "%s:%u: %s%s%s", reader->file, reader->line, shown,
+                shown[0] != '\0' ? ": " : "", why);
+    return FALSE;
+}
+
+/* ---- keys and values ----------------------------------------------------------------------------- */
+
+/* Reads a value that is none of the key's words; on failure says why. */
+typedef gboolean (*ReadValue)(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
+
+typedef struct {
+    const char *text; /* NULL ends the list */
+    gint64 value;
+} Word;
+
+typedef struct {
+    const char *name;
+    gboolean defaults_only;
+    Word words[4];
+    gint64 min, max; /* a number is allowed as well; max 0: none is */
+    ReadValue read;
+    const char *allowed;
+} KeyForm;
+
+static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
+static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
+
+#define SYSCTL(key, high)                                                                                              \
+    [KEY_SYSCTL + (key)] = {.max = (high), .words = {{"keep", IBH_SYSCTL_KEEP}}, .allowed = "keep or 0-" #high}
+
+/* clang-format off */
+static const KeyForm KEYS[N_KEYS] = {
+    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep, spread or remove",
+                  .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}, {"remove", IBH_MAIN_REMOVE}}},
+    [KEY_PRIORITY] = {.name = "priority", .defaults_only = TRUE, .allowed = "auto or a number (1-29765)",
+                      .words = {{"auto", IBH_PRIORITY_BASE}}, .min = 1, .max = PRIORITY_MAX},
+    [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
+                    .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
+    [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294967295) or a name from rt_tables",
+                   .words = {{"auto", IBH_TABLE_AUTO}}, .read = read_table},
+    [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none or an address",
+                     .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}}, .read = read_gateway},
+    [KEY_IPV6] = {.name = "ipv6", .allowed = "yes or no",
+                  .words = {{"yes", TRUE}, {"no", FALSE}}},
+    [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
+                 .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
+    [KEY_ANNOUNCE] = {.name = "announce", .allowed = "yes or no",
+                      .words = {{"yes", TRUE}, {"no", FALSE}}},
+    SYSCTL(IBH_SYSCTL_RP_FILTER, 2),
+    SYSCTL(IBH_SYSCTL_ARP_FILTER, 1),
+    SYSCTL(IBH_SYSCTL_ARP_ANNOUNCE, 2),
+    SYSCTL(IBH_SYSCTL_ARP_IGNORE, 8),
+    SYSCTL(IBH_SYSCTL_ACCEPT_LOCAL, 1),
+};
+/* clang-format on */
+
+static const char *key_name(Key key)
+{
+    return key >= KEY_SYSCTL ? ibh_sysctl_name((IbhSysctl)(key - KEY_SYSCTL)) : KEYS[key].name;
+}
+
+static gboolean find_key(const char *name, Key *ret_key)
+{
+    for (Key key = 0; key < N_KEYS; key++) {
+        if (strcmp(key_name(key), name) == 0) {
+            *ret_key = key;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static char *list_keys(gboolean in_defaults)
+{
+    g_autoptr(GString) list = g_string_new(NULL);
+
+    for (Key key = 0; key < N_KEYS; key++) {
+        if (in_defaults || !KEYS[key].defaults_only)
+            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", key_name(key));
+    }
+    return g_string_free(g_steal_pointer(&list), FALSE);
+}
+
+/* Digits and nothing else; a leading zero would be octal to some readers and decimal to others. */
+static gboolean parse_number(const char *text, guint64 max, gint64 *ret_value)
+{
+    guint64 value;
+
+    if ((text[0] == '0' && text[1] != '\0') || !g_ascii_string_to_unsigned(text, 10, 0, max, &value, NULL))
+        return FALSE;
+    *ret_value = (gint64)value;
+    return TRUE;
+}
+
+static gboolean parse_table_number(const char *text, gint64 *ret_table)
+{
+    guint64 value;
+
+    if (!g_str_has_prefix(text, "0x"))
+        return parse_number(text, G_MAXUINT32, ret_table);
+    if (!g_ascii_string_to_unsigned(text + 2, 16, 0, G_MAXUINT32, &value, NULL))
+        return FALSE;
+    *ret_table = (gint64)value;
+    return TRUE;
+}
+
+/* The names that iproute2 knows without any file. */
+static gboolean builtin_table(const char *name, guint32 *ret_table)
+{
+    static const char *const NAMES[] = {"default", "main", "local"};
+
+    for (guint32 i = 0; i < G_N_ELEMENTS(NAMES); i++) {
+        if (strcmp(NAMES[i], name) == 0) {
+            *ret_table = 253 + i;
+            return TRUE;
+        }
+    }
+    *ret_table = 0;
+    return strcmp(name, "unspec") == 0;
+}
+
+static gboolean lookup_table(const Reader *reader, const char *name, gint64 *ret_table, char **ret_reason)
+{
+    g_autoptr(GError) error = NULL;
+    guint32 table = 0;
+
+    if (name[0] != '\0' && (builtin_table(name, &table) ||
+                            (reader->lookup != NULL && reader->lookup(reader->lookup_data, name, &table, &error)))) {
+        *ret_table = table;
+        return TRUE;
+    }
+    *ret_reason = g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
+    return FALSE;
+}
+
+static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason)
+{
+    gint64 table;
+
+    if (!parse_table_number(text, &table) && !lookup_table(reader, text, &table, ret_reason))
+        return FALSE;
+    if (table == 0 || (table >= 253 && table <= 255)) {
+        *ret_reason = g_strdup("reserved for the kernel's own tables");
+        return FALSE;
+    }
+    if (table == TABLE_SPREAD) {
+        *ret_reason = g_strdup("reserved for main=spread");
+        return FALSE;
+    }
+    *ret_value = table;
+    return TRUE;
+}
+
+/* Of a host: not 0.0.0.0 or ::, not of this host alone, not of a group. */
+static gboolean is_of_a_host(const IbhIp *ip)
+{
+    const IbhPrefix none[] = {
+        {.ip = {.family = AF_INET}, .length = 8},
+        {.ip = {.family = AF_INET, .bytes = {127}}, .length = 8},
+        {.ip = {.family = AF_INET, .bytes = {224}}, .length = 3}, /* multicast, reserved, broadcast */
+        {.ip = {.family = AF_INET6}, .length = 127},
+        {.ip = {.family = AF_INET6, .bytes = {0xff}}, .length = 8},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(none); i++) {
+        if (ibh_prefix_contains(&none[i], ip))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value, char **ret_reason)
+{
+    IbhIp ip;
+
+    if (!ibh_ip_parse(text, &ip))
+        return FALSE;
+    if (!is_of_a_host(&ip)) {
+        *ret_reason = g_strdup("no host can have this address");
+        return FALSE;
+    }
+    *ret_value = IBH_GATEWAY_ADDRESS; /* which one is in the setting's text */
+    return TRUE;
+}
+
+static gboolean read_value(const Reader *reader, Key key, const char *text, gint64 *ret_value, char **ret_reason)
+{
+    const KeyForm *form = &KEYS[key];
+
+    for (const Word *word = form->words; word->text != NULL; word++) {
+        if (strcmp(word->text, text) != 0)
+            continue;
+        *ret_value = word->value;
+        return TRUE;
+    }
+    if (form->max > 0 && parse_number(text, (guint64)form->max, ret_value))
+        return *ret_value >= form->min;
+    return form->read != NULL && form->read(reader, text, ret_value, ret_reason);
+}
+
+static Setting *setting_new(const Reader *reader, Key key, const char *text, gint64 value)
+{
+    Setting *setting = g_new0(Setting, 1);
+
+    setting->key = key;
+    setting->value = value;
+    setting->text = g_strdup(text);
+    setting->pattern = g_strdup(reader->pattern);
+    setting->rank = reader->rank;
+    setting->line = reader->line;
+    setting->origin = g_strdup_printf("%s:%u", reader->file, reader->line);
+    return setting;
+}
+
+/* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
+static gboolean add_setting(Reader *reader, Key key, const char *text, gint64 value)
+{
+    g_autofree char *id = g_strdup_printf("%s %s", key_name(key), reader->pattern);
+    const Setting *earlier = g_hash_table_lookup(reader->seen, id);
+    Setting *setting;
+
+    if (earlier != NULL)
+        return fail(reader, "%s is already set for this section on line %u; use it once", key_name(key), earlier->line);
+    setting = setting_new(reader, key, text, value);
+    g_ptr_array_add(reader->settings, setting);
+    g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
+    return TRUE;
+}
+
+static gboolean read_setting(Reader *reader)
+{
+    const char *equals = strchr(reader->content, '=');
+    g_autofree char *name = g_strstrip(g_strndup(reader->content, (gsize)strcspn(reader->content, "=")));
+    g_autofree char *text = equals != NULL ? g_strstrip(g_strdup(equals + 1)) : NULL;
+    g_autofree char *reason = NULL;
+    gint64 value = 0;
+    Key key;
+
+    if (equals == NULL)
+        return fail(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
+    if (reader->pattern == NULL)
+        return fail(reader, "outside of any section; put it below [defaults] or [interface NAME]");
+    if (!find_key(name, &key)) {
+        g_autofree char *keys = list_keys(reader->rank == RANK_DEFAULTS);
+        return fail(reader, "unknown key; use one of %s", keys);
+    }
+    if (KEYS[key].defaults_only && reader->rank != RANK_DEFAULTS)
+        return fail(reader, "the same for all interfaces; %s is allowed in [defaults] only", key_name(key));
+    if (!read_value(reader, key, text, &value, &reason))
+        return fail(reader, "%s; use %s", reason != NULL ? reason : "not allowed", KEYS[key].allowed);
+    return add_setting(reader, key, text, value);
+}
+
+/* ---- sections ------------------------------------------------------------------------------------ */
+
+/* What the kernel takes in an interface's name. */
+static gboolean is_name_byte(char byte)
+{
+    return strchr("/: \t", byte) == NULL && !g_ascii_iscntrl(byte);
+}
+
+/* At the '[' of a set such as [0-3]: what follows it, or NULL where the set is open, empty or runs backwards.
+ * A nested '[' is refused: to fnmatch it may begin a class whose meaning depends on the locale. */
+static const char *skip_set(const char *open)
+{
+    const char *first = open + 1 + (open[1] == '!' || open[1] == '^' ? 1 : 0);
+    const char *at = first;
+
+    for (; *at != '\0' && (*at != ']' || at == first); at++) {
+        if (*at == '[' || !is_name_byte(*at) || (at - first >= 2 && at[-1] == '-' && at[0] < at[-2]))
+            return NULL;
+    }
+    return *at == ']' ? at + 1 : NULL;
+}
+
+/* Something that a network interface can be called, or a glob that can match such a name. */
+static gboolean parse_pattern(const char *text, guint *ret_rank)
+{
+    guint literals = 0;
+    gboolean glob = FALSE;
+
+    for (const char *at = text; *at != '\0';) {
+        if (strchr("*?[", *at) == NULL) {
+            if (!is_name_byte(*at))
+                return FALSE;
+            literals++;
+            at++;
+            continue;
+        }
+        glob = TRUE;
+        at = *at == '[' ? skip_set(at) : at + 1;
+        if (at == NULL)
+            return FALSE;
+    }
+    if (text[0] == '\0' || literals >= IFNAMSIZ || strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+        return FALSE;
+    *ret_rank = glob ? RANK_GLOB + literals : RANK_EXACT;
+    return TRUE;
+}
+
+static gboolean read_section(Reader *reader)
+{
+    gsize length = strlen(reader->content);
+    g_autofree char *inner = NULL;
+    g_autofree char *pattern = NULL;
+    guint rank = RANK_DEFAULTS;
+
+    if (reader->content[length - 1] != ']')
+        return fail(reader, "no ] at the end; use [defaults] or [interface NAME]");
+    inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
+    if (strcmp(inner, "defaults") == 0) {
+        pattern = g_strdup("");
+    } else if (g_str_has_prefix(inner, "interface") && strcspn(inner, " \t") == 9) {
+        pattern = g_strstrip(g_strdup(inner + 9));
+        if (!parse_pattern(pattern, &rank))
+            return fail(reader, "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
+                                "them with *, ? and [...]");
+    } else {
+        return fail(reader, "unknown section; use [defaults] or [interface NAME]");
+    }
+    g_free(reader->pattern);
+    reader->pattern = g_steal_pointer(&pattern);
+    reader->rank = rank;
+    return TRUE;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+static gboolean check_text(Reader *reader, const char *line, gsize length)
+{
+    if (length > LINE_MAX_BYTES)
+        return fail(reader, "the line is too long; use at most %u bytes", LINE_MAX_BYTES);
+    if (memchr(line, '\0', length) != NULL)
+        return fail(reader, "a NUL byte in the line; use plain text");
+    if (!g_utf8_validate(line, (gssize)length, NULL))
+        return fail(reader, "not valid UTF-8; use plain text");
+    for (gsize i = 0; i < length; i++) {
+        if (g_ascii_iscntrl(line[i]) && line[i] != '\t')
+            return fail(reader, "a control character in the line; use plain text");
+    }
+    return TRUE;
+}
+
+/* A # begins a comment where nothing or a blank is before it: `eth#1` has none. */
+static void strip_comment(char *line)
+{
+    for (char *at = strchr(line, '#'); at != NULL; at = strchr(at + 1, '#')) {
+        if (at == line || at[-1] == ' ' || at[-1] == '\t') {
+            *at = '\0';
+            return;
+        }
+    }
+}
+
+static gboolean read_line(Reader *reader, const char *line, gsize length)
+{
+    if (length > 0 && line[length - 1] == '\r')
+        length--;
+    g_free(reader->content);
+    reader->content = g_strndup(line, length);
+    if (!check_text(reader, line, length))
+        return FALSE;
+    strip_comment(reader->content);
+    g_strstrip(reader->content);
+    if (reader->content[0] == '\0')
+        return TRUE;
+    return reader->content[0] == '[' ? read_section(reader) : read_setting(reader);
+}
+
+static gboolean read_lines(Reader *reader, const char *text, gsize length)
+{
+    gsize size;
+
+    for (gsize at = 0; at < length; at += size + 1) {
+        const char *newline = memchr(text + at, '\n', length - at);
+
+        size = newline != NULL ? (gsize)(newline - text) - at : length - at;
+        reader->line++;
+        if (!read_line(reader, text + at, size))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------- */
+
+/* Where a section sets its table again in a later file, the earlier value is out of the question. */
+static GHashTable *last_tables(const GPtrArray *settings)
+{
+    GHashTable *last = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (guint i = 0; i < settings->len; i++) {
+        Setting *setting = g_ptr_array_index(settings, i);
+        if (setting->key == KEY_TABLE)
+            g_hash_table_insert(last, setting->pattern, setting);
+    }
+    return last;
+}
+
+/* Two rails in one table would be each other's routes. */
+static gboolean check_tables(Reader *reader, const GPtrArray *settings)
+{
+    g_autoptr(GHashTable) last = last_tables(settings);
+    g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
+
+    for (guint i = 0; i < settings->len; i++) {
+        Setting *setting = g_ptr_array_index(settings, i);
+        const Setting *owner;
+
+        if (setting->key != KEY_TABLE || setting->value == IBH_TABLE_AUTO ||
+            g_hash_table_lookup(last, setting->pattern) != setting)
+            continue;
+        owner = g_hash_table_lookup(owners, &setting->value);
+        if (owner != NULL) {
+            reader->line = setting->line;
+            g_free(reader->content);
+            reader->content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
+            return fail(reader, "also the table at %s; use auto or a number of its own for each", owner->origin);
+        }
+        g_hash_table_insert(owners, &setting->value, setting);
+    }
+    return TRUE;
+}
+
+static void append(GPtrArray *to, const GPtrArray *from)
+{
+    for (guint i = 0; i < from->len; i++)
+        g_ptr_array_add(to, g_ptr_array_index(from, i));
+}
+
+gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
+                        gpointer lookup_data, GError **error)
+{
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    g_auto(Reader) reader = {
+        .file = g_strescape(file, NULL),
+        .settings = g_ptr_array_new_with_free_func(setting_free),
+        .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .lookup = lookup,
+        .lookup_data = lookup_data,
+        .error = error,
+    };
+
+    if (!read_lines(&reader, text, length))
+        return FALSE;
+    append(all, config->settings);
+    append(all, reader.settings);
+    if (!check_tables(&reader, all))
+        return FALSE;
+    append(config->settings, reader.settings);
+    g_ptr_array_set_free_func(reader.settings, NULL);
+    return TRUE;
+}
+
+IbhConfig *ibh_config_new(void)
+{
+    IbhConfig *config = g_new0(IbhConfig, 1);
+
+    config->settings = g_ptr_array_new_with_free_func(setting_free);
+    return config;
+}
+
+void ibh_config_free(IbhConfig *config)
+{
+    if (config == NULL)
+        return;
+    g_ptr_array_unref(config->settings);
+    g_free(config);
+}
+
+/* ---- what holds ------------------------------------------------------------------------------------ */
+
+static gboolean setting_matches(const Setting *setting, const char *iface)
+{
+    if (setting->rank == RANK_DEFAULTS)
+        return TRUE;
+    if (setting->rank == RANK_EXACT)
+        return strcmp(setting->pattern, iface) == 0;
+    return fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
+}
+
+/* For each key the setting of the nearest section, of equally near ones the last; NULL where nobody said anything. */
+static void fold(const IbhConfig *config, const char *iface, const Setting *ret_best[N_KEYS])
+{
+    for (guint i = 0; i < config->settings->len; i++) {
+        const Setting *setting = g_ptr_array_index(config->settings, i);
+        const Setting **best = &ret_best[setting->key];
+
+        if ((*best == NULL || setting->rank >= (*best)->rank) && setting_matches(setting, iface))
+            *best = setting;
+    }
+}
+
+static gint64 value_or(const Setting *setting, gint64 otherwise)
+{
+    return setting != NULL ? setting->value : otherwise;
+}
+
+guint32 ibh_config_priority(const IbhConfig *config)
+{
+    const Setting *best[N_KEYS] = {NULL};
+
+    fold(config, "", best);
+    return (guint32)value_or(best[KEY_PRIORITY], IBH_PRIORITY_BASE);
+}
+
+IbhMain ibh_config_main(const IbhConfig *config)
+{
+    const Setting *best[N_KEYS] = {NULL};
+
+    fold(config, "", best);
+    return (IbhMain)value_or(best[KEY_MAIN], IBH_MAIN_KEEP);
+}
+
+IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
+{
+    const Setting *best[N_KEYS] = {NULL};
+    IbhSettings settings = {0};
+
+    fold(config, iface, best);
+    settings.manage = (IbhManage)value_or(best[KEY_MANAGE], IBH_MANAGE_AUTO);
+    settings.table = (guint32)value_or(best[KEY_TABLE], IBH_TABLE_AUTO);
+    settings.arp = (IbhArp)value_or(best[KEY_ARP], IBH_ARP_AUTO);
+    settings.announce = value_or(best[KEY_ANNOUNCE], TRUE) != 0;
+    settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
+    if (settings.gateway == IBH_GATEWAY_ADDRESS)
+        (void)ibh_ip_parse(best[KEY_GATEWAY]->text, &settings.gateway_ip);
+    settings.ipv6 = value_or(best[KEY_IPV6], TRUE) != 0;
+    for (int i = 0; i < IBH_N_SYSCTLS; i++)
+        settings.sysctl[i] = (int)value_or(best[KEY_SYSCTL + i], IBH_SYSCTL_UNSET);
+    if (settings.table != IBH_TABLE_AUTO)
+        settings.table_origin = best[KEY_TABLE]->origin;
+    return settings;
+}

@@ -1,0 +1,56 @@
+/*
+ * The configuration: what an administrator may say, and what it comes to for one interface.
+ *
+ * Pure: it is fed text and never opens a file (files.c does). Errors carry file:line, what was
+ * read and what is allowed.
+ */
+#pragma once
+
+#include "model/model.h"
+
+#include <glib.h>
+
+#define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))
+
+typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
+typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
+
+typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD, IBH_MAIN_REMOVE } IbhMain;
+typedef enum { IBH_GATEWAY_NONE, IBH_GATEWAY_AUTO, IBH_GATEWAY_ADDRESS } IbhGateway;
+
+#define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
+#define IBH_PRIORITY_BASE 1941u
+#define IBH_PRIORITY_STEP 1000u /* from one tier to the next */
+#define IBH_TABLE_AUTO 0u
+#define IBH_SYSCTL_UNSET (-2) /* the value follows arp= */
+#define IBH_SYSCTL_KEEP (-1)  /* never touched */
+
+/* What holds for one interface after defaults, globs and files have been folded. */
+typedef struct {
+    IbhManage manage;
+    guint32 table; /* IBH_TABLE_AUTO or a number */
+    IbhArp arp;
+    gboolean announce;
+    gboolean ipv6;
+    IbhGateway gateway;
+    IbhIp gateway_ip;          /* of IBH_GATEWAY_ADDRESS */
+    int sysctl[IBH_N_SYSCTLS]; /* a value, IBH_SYSCTL_KEEP or IBH_SYSCTL_UNSET */
+    const char *table_origin;  /* "file:line" of table=, NULL where automatic; owned by the config */
+} IbhSettings;
+
+typedef struct IbhConfig IbhConfig;
+
+/* Turns a table's name into its number (rt_tables); returns FALSE when it is unknown. */
+typedef gboolean (*IbhTableLookup)(gpointer data, const char *name, guint32 *ret_table, GError **error);
+
+IbhConfig *ibh_config_new(void); /* the defaults */
+void ibh_config_free(IbhConfig *config);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
+
+/* Adds one file's text; later files win over earlier ones at the same specificity. */
+gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
+                        gpointer lookup_data, GError **error);
+
+guint32 ibh_config_priority(const IbhConfig *config); /* of the first tier */
+IbhMain ibh_config_main(const IbhConfig *config);
+IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);

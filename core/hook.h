@@ -1,9 +1,0 @@
-/*
- * What all hooks are: one run over all interfaces, that never hurts the caller.
- */
-#pragma once
-
-#include "trigger.h"
-
-/* `config`, `sysfs`: NULL for the system's. Its caller returns what it returns: 0. */
-int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs);

@@ -1,0 +1,14 @@
+/*
+ * What the RDMA ports say, read from sysfs and procfs, or from a captured tree of them.
+ */
+#pragma once
+
+#include "check/fabric.h"
+#include "host/tree.h"
+
+/* `links`: with their `rdma` found (sysfs.c). */
+IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links);
+
+/* Of a captured tree, which has no netlink: its netdevs are those of class/net, and their subnets those of
+ * proc/net/route and proc/net/if_inet6. */
+IbhFabric *ibh_fabric_read_captured(IbhTree *tree, GError **error);

@@ -1,0 +1,123 @@
+#include "host/snapshot.h"
+
+#include "host/sysfs.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+/* Whatever is ours, and every connected route, has protocol kernel: the kernel picks them out of its tables, so the
+ * routes of a full BGP table are never sent to us. The local table's entries have other types. */
+static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    const IbhRouteFilter unicast = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
+    const IbhRouteFilter throws = {.protocol = RTPROT_KERNEL, .type = RTN_THROW};
+
+    return ibh_netlink_read_routes(netlink, &unicast, snapshot->routes, error) &&
+           ibh_netlink_read_routes(netlink, &throws, snapshot->routes, error);
+}
+
+/* From here on, those of protocol kernel are here already. */
+static void keep_foreign_routes(IbhSnapshot *snapshot, guint from)
+{
+    guint kept = from;
+
+    for (guint i = from; i < snapshot->routes->len; i++) { /* in order: of two equals the first counts */
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (route->protocol != RTPROT_KERNEL || (route->type != RTN_UNICAST && route->type != RTN_THROW))
+            g_array_index(snapshot->routes, IbhRoute, kept++) = *route;
+    }
+    g_array_set_size(snapshot->routes, kept);
+}
+
+static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRouteFilter *filter,
+                                    GError **error)
+{
+    guint before = snapshot->routes->len;
+
+    if (!ibh_netlink_read_routes(netlink, filter, snapshot->routes, error))
+        return FALSE;
+    keep_foreign_routes(snapshot, before);
+    return TRUE;
+}
+
+gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
+{
+    const IbhRouteFilter filter = {.table = table};
+
+    return read_foreign_routes(snapshot, netlink, &filter, error);
+}
+
+gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const GArray *ifindexes, GError **error)
+{
+    guint before = snapshot->routes->len;
+
+    if (ifindexes->len && !ibh_netlink_read_main(netlink, ifindexes, snapshot->routes, error))
+        return FALSE;
+    keep_foreign_routes(snapshot, before);
+    return TRUE;
+}
+
+static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
+{
+    for (guint i = 0; i < seen->len; i++) {
+        const IbhRouteFilter *other = &g_array_index(seen, IbhRouteFilter, i);
+
+        if (other->table == filter->table && other->ifindex == filter->ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Of the table of somebody's rule, what goes by the NIC whose address the rule names. */
+static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRule *rule,
+                                           GArray *seen, GError **error)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+        const IbhRouteFilter filter = {.table = rule->table, .ifindex = address->ifindex};
+
+        if (!ibh_prefix_contains(&rule->from, &address->local) || has_table_of_link(seen, &filter))
+            continue;
+        g_array_append_val(seen, filter);
+        if (!read_foreign_routes(snapshot, netlink, &filter, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    g_autoptr(GArray) seen = g_array_new(FALSE, TRUE, sizeof(IbhRouteFilter));
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->from.length && rule->table &&
+            rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
+            !read_table_of_foreign_rule(snapshot, netlink, rule, seen, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error)
+{
+    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
+
+    ibh_state_free(snapshot->state);
+    snapshot->state = state;
+    if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
+        !ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
+        !ibh_netlink_read_rules(netlink, snapshot->rules, error) || !read_kernel_routes(snapshot, netlink, error) ||
+        !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
+        return NULL;
+    return g_steal_pointer(&snapshot);
+}
+
+gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    g_array_set_size(snapshot->neighbours, 0);
+    return ibh_netlink_read_neighbours(netlink, AF_INET, snapshot->neighbours, error);
+}

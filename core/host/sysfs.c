@@ -1,0 +1,183 @@
+#include "host/sysfs.h"
+
+#include <linux/if_arp.h>
+#include <string.h>
+
+/* The default GIDs of the port's own netdev, or of the bond above it, come first; the rest of the table (rxe lists
+ * 1,024 entries) holds the same netdevs again, and VLANs, which are found by the link they are stacked on. */
+#define N_NDEVS 8
+
+/* One port of an RDMA device. */
+typedef struct {
+    IbhTree *tree;
+    const char *device; /* "mlx5_1" */
+    const char *port;   /* "1" */
+    guint8 gid[16];     /* the first of its table */
+    gboolean has_gid;
+    GPtrArray *ndevs; /* char *: netdevs that its GID table names */
+} Port;
+
+/* ---- what a port says ---- */
+
+static gboolean read_gid(const Port *port, int index, guint8 *gid)
+{
+    char text[64];
+    IbhIp ip;
+
+    ibh_tree_line(port->tree, text, sizeof text, "sys/class/infiniband/%s/ports/%s/gids/%d", port->device, port->port,
+                  index);
+    if (!strchr(text, ':') || !ibh_ip_parse(text, &ip)) /* written like an IPv6 address */
+        return FALSE;
+    memcpy(gid, ip.bytes, sizeof port->gid);
+    return TRUE;
+}
+
+static void read_ndev(const Port *port, int index, char *name, gsize size)
+{
+    ibh_tree_line(port->tree, name, size, "sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->device,
+                  port->port, index);
+}
+
+static void read_ndevs(Port *port)
+{
+    for (int i = 0; i < N_NDEVS; i++) {
+        char name[64];
+
+        read_ndev(port, i, name, sizeof name);
+        if (name[0] && !g_ptr_array_find_with_equal_func(port->ndevs, name, g_str_equal, NULL))
+            g_ptr_array_add(port->ndevs, g_strdup(name));
+    }
+}
+
+/* ---- does this netdev belong to it? ---- */
+
+static gboolean is_of_device(const Port *port, const char *iface)
+{
+    return ibh_tree_has(port->tree, "sys/class/infiniband/%s/device/net/%s", port->device, iface);
+}
+
+/* Several ports may share one device (mlx4): dev_port counts from 0. */
+static gboolean is_of_port(const Port *port, const char *iface)
+{
+    char dev_port[16];
+
+    ibh_tree_line(port->tree, dev_port, sizeof dev_port, "sys/class/net/%s/dev_port", iface);
+    return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->port, NULL, 10);
+}
+
+/* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. */
+static gboolean has_mac(const guint8 *gid, const IbhLink *link)
+{
+    static const guint8 no_mac[6] = {0};
+    const guint8 *mac = link->lladdr;
+    const guint8 eui64[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+
+    return link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
+           (memcmp(gid + 8, eui64, 8) == 0 || memcmp(gid, mac, 6) == 0);
+}
+
+static gboolean gid_has_mac(const Port *port, const IbhLink *link)
+{
+    return port->has_gid && has_mac(port->gid, link);
+}
+
+/* A bond that fails over gives its port a new default GID, in another place than the first. */
+static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
+{
+    for (int i = 1; i < N_NDEVS; i++) {
+        char name[64];
+        guint8 gid[16];
+
+        read_ndev(port, i, name, sizeof name);
+        if (g_str_equal(name, link->name) && read_gid(port, i, gid) && has_mac(gid, link))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The last 8 bytes of an IPoIB address are the port's GUID, as are those of its GID. Children share it. */
+static gboolean gid_has_guid(const Port *port, const IbhLink *link)
+{
+    return port->has_gid && link->lladdr_len == 20 && memcmp(port->gid + 8, link->lladdr + 12, 8) == 0;
+}
+
+static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
+{
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (link->master == master->ifindex && is_of_device(port, link->name))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A name in the GID table may be that of a netdev in another namespace (a pod's VF): it must be shown to be ours. */
+static gboolean belongs(const Port *port, const GArray *links, const IbhLink *link)
+{
+    if (link->type == ARPHRD_INFINIBAND)
+        return gid_has_guid(port, link) ||
+               (!port->has_gid && is_of_device(port, link->name) && is_of_port(port, link->name));
+    if (g_ptr_array_find_with_equal_func(port->ndevs, link->name, g_str_equal, NULL))
+        return is_of_device(port, link->name) || gid_has_mac(port, link) || has_port_of_device(port, links, link) ||
+               later_gid_has_mac(port, link);
+    return port->ndevs->len == 0 && ((is_of_device(port, link->name) && is_of_port(port, link->name)) ||
+                                     gid_has_mac(port, link)); /* iWARP before 6.6 */
+}
+
+static void find_links_of_port(const Port *port, GArray *links)
+{
+    for (guint i = 0; i < links->len; i++) {
+        IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (!link->rdma[0] && belongs(port, links, link))
+            g_snprintf(link->rdma, sizeof link->rdma, "%s/%s", port->device, port->port);
+    }
+}
+
+static void find_virtual_functions(IbhTree *tree, GArray *links)
+{
+    for (guint i = 0; i < links->len; i++) {
+        IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
+            link->vf = ibh_tree_has(tree, "sys/class/net/%s/device/physfn", link->name);
+    }
+}
+
+static void find_links_of_device(IbhTree *tree, const char *device, GArray *links)
+{
+    g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
+
+    for (guint i = 0; i < ports->len; i++) {
+        g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
+        Port port = {.tree = tree, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
+
+        port.has_gid = read_gid(&port, 0, port.gid);
+        read_ndevs(&port);
+        find_links_of_port(&port, links);
+    }
+}
+
+gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
+{
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
+
+    for (guint i = 0; i < devices->len; i++)
+        find_links_of_device(tree, g_ptr_array_index(devices, i), links);
+    find_virtual_functions(tree, links);
+    if (!tree->problem)
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(tree->problem),
+                "%s/class/infiniband cannot be read: %s; which NICs have RDMA is not known, so nothing was changed",
+                tree->sys, g_strerror(tree->problem));
+    return FALSE;
+}
+
+gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, sysfs);
+    return ibh_sysfs_find_rdma_in(&tree, links, error);
+}

@@ -1,0 +1,242 @@
+#include "host/tree.h"
+
+#include "plan/rails.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define N_NAMES 4096
+#define LINE_MAX_READ 4096
+
+/* ---- where it is ---- */
+
+static gboolean is_captured(const char *directory)
+{
+    g_autofree char *mark = g_build_filename(directory, IBH_TREE_MARK, NULL);
+
+    return access(mark, F_OK) == 0;
+}
+
+/* "" where there is nothing. */
+static char *resolve(const char *path)
+{
+    char *real = realpath(path, NULL), *copy = g_strdup(real ? real : "");
+
+    free(real);
+    return copy;
+}
+
+void ibh_tree_open(IbhTree *tree, const char *sysfs)
+{
+    g_autofree char *path = g_strdup(sysfs), *parent = NULL;
+    gboolean live;
+
+    for (gsize length = strlen(path); length > 1 && path[length - 1] == '/'; length--)
+        path[length - 1] = '\0';
+    parent = g_path_get_dirname(path);
+    live = g_str_equal(path, "/sys");
+    *tree = (IbhTree){0};
+    if (!live && is_captured(path)) {
+        tree->sys = g_build_filename(path, "sys", NULL);
+        tree->proc = g_build_filename(path, "proc", NULL);
+        tree->captured = TRUE;
+    } else {
+        tree->sys = g_strdup(path);
+        tree->proc = g_build_filename(parent, "proc", NULL);
+        tree->captured = !live && is_captured(parent);
+    }
+    tree->complete = live || tree->captured;
+    if (live)
+        return;
+    g_free(parent);
+    parent = g_path_get_dirname(tree->sys);
+    tree->real_sys = resolve(tree->captured ? parent : tree->sys);
+    tree->real_proc = resolve(tree->captured ? parent : tree->proc);
+}
+
+static void entry_free(gpointer data)
+{
+    IbhTreeEntry *entry = data;
+
+    g_free(entry->path);
+    if (entry->text)
+        g_string_free(entry->text, TRUE);
+    g_free(entry);
+}
+
+void ibh_tree_start_recording(IbhTree *tree)
+{
+    if (!tree->record)
+        tree->record = g_ptr_array_new_with_free_func(entry_free);
+}
+
+void ibh_tree_clear(IbhTree *tree)
+{
+    g_clear_pointer(&tree->sys, g_free);
+    g_clear_pointer(&tree->proc, g_free);
+    g_clear_pointer(&tree->real_sys, g_free);
+    g_clear_pointer(&tree->real_proc, g_free);
+    g_clear_pointer(&tree->record, g_ptr_array_unref);
+}
+
+static gboolean is_below(const char *path, const char *directory)
+{
+    gsize length = strlen(directory);
+
+    return length && strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+/* Whoever made a copy decides where its links lead: not to files that only root can read, nor to a device. */
+static gboolean leads_out(const IbhTree *tree, const char *path)
+{
+    g_autofree char *real = tree->real_sys ? resolve(path) : NULL;
+
+    return real && real[0] && !is_below(real, tree->real_sys) && !is_below(real, tree->real_proc);
+}
+
+/* A pipe, a device: to open it may be all that somebody wanted. */
+static gboolean is_file(const IbhTree *tree, const char *full)
+{
+    struct stat status;
+
+    return full && (!tree->real_sys || stat(full, &status) < 0 || S_ISREG(status.st_mode));
+}
+
+/* NULL: not in this tree. */
+static char *locate(const IbhTree *tree, const char *path)
+{
+    gboolean sys = g_str_has_prefix(path, "sys/");
+    g_autofree char *full = g_build_filename(sys ? tree->sys : tree->proc, path + strlen(sys ? "sys/" : "proc/"), NULL);
+
+    return leads_out(tree, full) ? NULL : g_steal_pointer(&full);
+}
+
+/* `text` NULL: a directory. */
+static void note(IbhTree *tree, const char *path, const char *text, gsize length)
+{
+    IbhTreeEntry *entry;
+
+    if (!tree->record)
+        return;
+    entry = g_new0(IbhTreeEntry, 1);
+    entry->path = g_strdup(path);
+    entry->text = text ? g_string_new_len(text, (gssize)length) : NULL;
+    g_ptr_array_add(tree->record, entry);
+}
+
+/* ---- looking ---- */
+
+/* A NIC whose device is not seen for a moment would be no rail any more: only what is not there is absent. */
+static void note_problem(IbhTree *tree, int problem)
+{
+    if (!tree->problem && (problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == EINTR))
+        tree->problem = problem;
+}
+
+/* Up to `limit` bytes; -1: no such file, or none that gives its text at once. */
+static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit)
+{
+    g_autofree char *full = locate(tree, path);
+    gssize length = 0, n;
+    int fd;
+
+    if (!is_file(tree, full))
+        return -1;
+    fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    n = fd < 0 ? -1 : 0;
+    if (fd < 0)
+        note_problem(tree, errno);
+    while (fd >= 0 && (gsize)length < limit && (n = read(fd, text + length, limit - (gsize)length)) > 0)
+        length += n;
+    if (fd >= 0 && n < 0)
+        note_problem(tree, errno);
+    if (fd >= 0)
+        close(fd);
+    if (n < 0 && !length)
+        return -1;
+    note(tree, path, text, (gsize)length);
+    return length;
+}
+
+void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...)
+{
+    g_autofree char *path = NULL;
+    char text[LINE_MAX_READ];
+    gssize length;
+    va_list args;
+
+    va_start(args, format);
+    path = g_strdup_vprintf(format, args);
+    va_end(args);
+    length = read_file(tree, path, text, sizeof text - 1);
+    text[MAX(length, 0)] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    g_strlcpy(line, text, size);
+}
+
+char *ibh_tree_text(IbhTree *tree, gsize limit, const char *format, ...)
+{
+    g_autofree char *path = NULL;
+    g_autofree char *text = g_malloc0(limit + 1);
+    va_list args;
+
+    va_start(args, format);
+    path = g_strdup_vprintf(format, args);
+    va_end(args);
+    return read_file(tree, path, text, limit) < 0 ? NULL : g_steal_pointer(&text);
+}
+
+gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
+{
+    g_autofree char *path = NULL, *full = NULL;
+    struct stat status;
+    va_list args;
+
+    va_start(args, format);
+    path = g_strdup_vprintf(format, args);
+    va_end(args);
+    full = locate(tree, path);
+    if (!full || stat(full, &status) != 0)
+        return FALSE;
+    note(tree, path, S_ISDIR(status.st_mode) ? NULL : "", 0);
+    return TRUE;
+}
+
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+    return ibh_natural_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *path = NULL, *full = NULL;
+    const struct dirent *entry;
+    DIR *dir;
+    va_list args;
+
+    va_start(args, format);
+    path = g_strdup_vprintf(format, args);
+    va_end(args);
+    full = locate(tree, path);
+    dir = full ? opendir(full) : NULL;
+    if (!dir && full && errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
+        tree->problem = errno;
+    if (!dir)
+        return names;
+    note(tree, path, NULL, 0);
+    while (names->len < N_NAMES && (errno = 0, entry = readdir(dir))) {
+        if (entry->d_name[0] != '.')
+            g_ptr_array_add(names, g_strdup(entry->d_name));
+    }
+    if (errno)
+        tree->problem = errno; /* there are more, and nobody knows which */
+    closedir(dir);
+    g_ptr_array_sort(names, compare_names);
+    return names;
+}

@@ -1,0 +1,130 @@
+#include "kernel/announce.h"
+
+#include "model/arp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* sockaddr_ll has room for 8 bytes of hardware address, but the kernel takes a longer one: InfiniBand has 20. */
+typedef union {
+    struct sockaddr generic;
+    struct sockaddr_ll link;
+    guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX];
+} LinkAddress;
+
+static gboolean fail(const char *what, GError **error)
+{
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", what, g_strerror(errno));
+    return FALSE;
+}
+
+static gboolean announce_arp(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
+{
+    guint8 frame[IBH_ARP_MAX];
+    gsize length = ibh_arp_announcement(link, ip, frame);
+    LinkAddress to = {.link = {.sll_family = AF_PACKET,
+                               .sll_protocol = htons(ETH_P_ARP),
+                               .sll_ifindex = link->ifindex,
+                               .sll_halen = (guint8)link->lladdr_len}};
+
+    if (!length)
+        return TRUE; /* no hardware address: nobody has learned one */
+    if (announcer->packet < 0)
+        announcer->packet = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (announcer->packet < 0)
+        return fail("cannot open a packet socket", error);
+    memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
+    if (sendto(announcer->packet, frame, length, 0, &to.generic, sizeof to) < 0)
+        return fail("cannot send an announcement", error);
+    return TRUE;
+}
+
+/* ---- IPv6 ---- */
+
+static gboolean open_icmp6(IbhAnnouncer *announcer, GError **error)
+{
+    const int hops = 255; /* a receiver drops an advertisement that may have come through a router */
+
+    if (announcer->icmp6 < 0)
+        announcer->icmp6 = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+    if (announcer->icmp6 < 0 || setsockopt(announcer->icmp6, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) < 0)
+        return fail("cannot open an ICMPv6 socket", error);
+    return TRUE;
+}
+
+/* Peers take us for a router no more if an advertisement says that we are none. */
+static gboolean is_router(const IbhLink *link)
+{
+    g_autofree char *path = g_strdup_printf("/proc/sys/net/ipv6/conf/%s/forwarding", link->name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[8] = "";
+
+    if (fd < 0)
+        return FALSE;
+    if (read(fd, text, sizeof text - 1) < 0)
+        text[0] = '\0';
+    close(fd);
+    return atoi(text) != 0;
+}
+
+static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip, const guint8 *packet, gsize length)
+{
+    struct sockaddr_in6 all_nodes = {.sin6_family = AF_INET6, .sin6_scope_id = (guint32)link->ifindex};
+    union {
+        struct cmsghdr header;
+        guint8 room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+    } control = {.room = {0}};
+    struct in6_pktinfo from = {.ipi6_ifindex = (unsigned)link->ifindex};
+    struct iovec part = {.iov_base = (void *)(guintptr)packet, .iov_len = length};
+    struct msghdr message = {.msg_name = &all_nodes,
+                             .msg_namelen = sizeof all_nodes,
+                             .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control.room};
+
+    inet_pton(AF_INET6, "ff02::1", &all_nodes.sin6_addr);
+    memcpy(&from.ipi6_addr, ip->bytes, sizeof from.ipi6_addr);
+    control.header =
+        (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof from), .cmsg_level = IPPROTO_IPV6, .cmsg_type = IPV6_PKTINFO};
+    memcpy(CMSG_DATA(&control.header), &from, sizeof from);
+    return sendmsg(fd, &message, 0) >= 0;
+}
+
+static gboolean announce_icmp6(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
+{
+    guint8 packet[IBH_NA_MAX];
+    gsize length = ibh_na_announcement(link, ip, is_router(link), packet);
+
+    if (!length)
+        return TRUE;
+    if (!open_icmp6(announcer, error))
+        return FALSE;
+    if (!send_advertisement(announcer->icmp6, link, ip, packet, length))
+        return fail("cannot send an advertisement", error);
+    return TRUE;
+}
+
+gboolean ibh_announce(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
+{
+    return (ip->family == AF_INET6 ? announce_icmp6 : announce_arp)(announcer, link, ip, error);
+}
+
+void ibh_announcer_clear(IbhAnnouncer *announcer)
+{
+    if (announcer->packet >= 0)
+        close(announcer->packet);
+    if (announcer->icmp6 >= 0)
+        close(announcer->icmp6);
+    *announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
+}

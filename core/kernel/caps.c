@@ -1,0 +1,39 @@
+#include "kernel/caps.h"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BIT(capability) (1u << (capability))
+
+static gboolean get(struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+    return syscall(SYS_capget, &header, data) == 0;
+}
+
+gboolean ibh_caps_have(int capability)
+{
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+    return get(data) && (data[0].effective & BIT(capability));
+}
+
+void ibh_caps_keep(IbhCaps caps)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    const guint32 keep =
+        caps == IBH_CAPS_NET ? BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) : BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH);
+
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!get(data))
+        return;
+    data[0].effective &= keep;
+    data[0].permitted &= keep;
+    data[0].inheritable = 0;
+    data[1] = (struct __user_cap_data_struct){0};
+    (void)syscall(SYS_capset, &header, data); /* giving up cannot fail; going on with more would do no harm */
+}

@@ -1,0 +1,242 @@
+#include "kernel/events.h"
+
+#include "model/model.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define RECEIVE_SIZE (32 * 1024)
+#define BUFFER_SIZE (1024 * 1024) /* what may pile up while we work; beyond it, all is looked at anew */
+#define FOCUS_MAX 200             /* a jump of the filter reaches 255 instructions */
+
+/* ---- sockets ---- */
+
+static int open_socket(int protocol, guint32 groups)
+{
+    const int size = BUFFER_SIZE;
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+gboolean ibh_events_open(IbhEvents *events, GError **error)
+{
+    static const int groups[] = {RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR,  RTNLGRP_IPV6_IFADDR,
+                                 RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,   RTNLGRP_IPV4_RULE,
+                                 RTNLGRP_IPV6_RULE,  RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF};
+    int failed = 0;
+
+    *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, 0), .uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1)};
+    if (events->netlink < 0)
+        failed = errno;
+    for (guint i = 0; !failed && i < G_N_ELEMENTS(groups); i++) {
+        if (setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &groups[i], sizeof groups[i]) < 0)
+            failed = errno;
+    }
+    if (!failed)
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(failed),
+                "--watch cannot subscribe to the kernel's events: %s", g_strerror(failed));
+    ibh_events_close(events);
+    return FALSE;
+}
+
+void ibh_events_close(IbhEvents *events)
+{
+    if (events->netlink >= 0)
+        close(events->netlink);
+    if (events->uevents >= 0)
+        close(events->uevents);
+    events->netlink = events->uevents = -1;
+}
+
+/* ---- the filter in the kernel ---- */
+
+static void put(GArray *code, guint16 what, guint8 if_true, guint8 if_false, guint32 value)
+{
+    const struct sock_filter instruction = {.code = what, .jt = if_true, .jf = if_false, .k = value};
+
+    g_array_append_val(code, instruction);
+}
+
+/* Loads are in network order, the message is in the host's. */
+#define ATTRIBUTES ((guint32)(sizeof(struct nlmsghdr) + sizeof(struct rtmsg)))
+#define FIELD(field) ((guint32)sizeof(struct nlmsghdr) + (guint32)G_STRUCT_OFFSET(struct rtmsg, field))
+
+static void put_attribute(GArray *code, guint32 type) /* A = its offset, 0: it is not there */
+{
+    put(code, BPF_LD | BPF_IMM, 0, 0, ATTRIBUTES);
+    put(code, BPF_LDX | BPF_IMM, 0, 0, type);
+    put(code, BPF_LD | BPF_W | BPF_ABS, 0, 0, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR));
+}
+
+static void put_pass(GArray *code)
+{
+    put(code, BPF_RET | BPF_K, 0, 0, G_MAXUINT32);
+}
+
+static void put_drop(GArray *code)
+{
+    put(code, BPF_RET | BPF_K, 0, 0, 0);
+}
+
+void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
+{
+    g_autoptr(GArray) code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
+    struct sock_fprog program;
+    const int nothing = 0; /* the kernel looks at no option without a value */
+
+    if (ifindexes->len > FOCUS_MAX) {
+        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
+        return;
+    }
+    put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_type));
+    put(code, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, g_htons(RTM_NEWROUTE));
+    put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, g_htons(RTM_DELROUTE));
+    put_pass(code); /* no route */
+    put(code, BPF_LD | BPF_B | BPF_ABS, 0, 0, FIELD(rtm_protocol));
+    put(code, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, RTPROT_KERNEL);
+    put_pass(code); /* connected, or ours */
+    put(code, BPF_LD | BPF_B | BPF_ABS, 0, 0, FIELD(rtm_table));
+    put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RT_TABLE_MAIN);
+    put_drop(code); /* of another table */
+    put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_flags));
+    put(code, BPF_JMP | BPF_JSET | BPF_K, 0, 1, g_htons(NLM_F_REPLACE));
+    put_pass(code); /* it stands in the place of one that may have been a rail's, whose end is not told */
+    put_attribute(code, RTA_MULTIPATH);
+    put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
+    put_pass(code);
+    put_attribute(code, RTA_OIF);
+    put(code, BPF_JMP | BPF_JEQ | BPF_K, (guint8)(ifindexes->len + 2), 0, 0);
+    put(code, BPF_MISC | BPF_TAX, 0, 0, 0);
+    put(code, BPF_LD | BPF_W | BPF_IND, 0, 0, sizeof(struct nlattr));
+    for (guint i = 0; i < ifindexes->len; i++)
+        put(code, BPF_JMP | BPF_JEQ | BPF_K, (guint8)(ifindexes->len - i), 0,
+            g_htonl((guint32)g_array_index(ifindexes, int, i)));
+    put_drop(code); /* by another NIC */
+    put_pass(code);
+    program = (struct sock_fprog){.len = (guint16)code->len, .filter = (struct sock_filter *)(gpointer)code->data};
+    (void)setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+/* ---- reading ---- */
+
+static gsize align(gsize length) /* NLMSG_ALIGN and NLA_ALIGN, of a length that has no sign */
+{
+    return (length + NLMSG_ALIGNTO - 1) & ~(gsize)(NLMSG_ALIGNTO - 1);
+}
+
+static guint32 get_u32(const struct nlmsghdr *header, gsize offset, guint16 type)
+{
+    gsize length = header->nlmsg_len;
+
+    for (gsize at = sizeof *header + align(offset); at + sizeof(struct nlattr) <= length;) {
+        struct nlattr attribute;
+        guint32 value;
+
+        memcpy(&attribute, (const char *)header + at, sizeof attribute);
+        if (attribute.nla_len < sizeof attribute || at + attribute.nla_len > length)
+            return 0;
+        if ((attribute.nla_type & NLA_TYPE_MASK) == type && attribute.nla_len >= sizeof attribute + sizeof value) {
+            memcpy(&value, (const char *)header + at + sizeof attribute, sizeof value);
+            return value;
+        }
+        at += align(attribute.nla_len);
+    }
+    return 0;
+}
+
+static gboolean takes_ours(const struct nlmsghdr *header)
+{
+    if (header->nlmsg_type == RTM_DELRULE)
+        return get_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP) == IBH_MARK;
+    return header->nlmsg_type == RTM_DELROUTE && get_u32(header, sizeof(struct rtmsg), RTA_PRIORITY) == IBH_MARK;
+}
+
+/* The port of a program's first netlink socket is its process id. */
+static void remember_who(IbhEvents *events, guint32 port)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%u/comm", port);
+    g_autofree char *name = NULL;
+
+    if (port <= G_MAXINT && g_file_get_contents(path, &name, NULL, NULL))
+        g_snprintf(events->who, sizeof events->who, "process %u (%s)", port, g_strstrip(name));
+    else
+        g_snprintf(events->who, sizeof events->who, "process %u (ended, or hidden from this one)", port);
+}
+
+/* Messages come from the kernel alone: the port of the sender is 0. */
+static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
+{
+    struct sockaddr_nl from = {.nl_pid = 0};
+    socklen_t size = sizeof from;
+    gssize length;
+
+    do
+        length = recvfrom(fd, buffer, RECEIVE_SIZE, 0, (struct sockaddr *)&from, &size);
+    while ((length < 0 && errno == EINTR) || (length >= 0 && from.nl_pid != 0));
+    *ret_overrun = length < 0 && errno == ENOBUFS;
+    return length;
+}
+
+static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own)
+{
+    gboolean concerns = FALSE, overrun = FALSE;
+    gssize length;
+
+    while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
+        const char *at = buffer;
+
+        concerns |= overrun; /* what was lost may have concerned us */
+        while (length >= (gssize)sizeof(struct nlmsghdr)) {
+            const struct nlmsghdr *header = (const void *)at;
+            gssize step;
+
+            if (header->nlmsg_len < sizeof *header || (gssize)header->nlmsg_len > length)
+                break;
+            if (header->nlmsg_pid != own || !own) {
+                concerns = TRUE;
+                if (header->nlmsg_pid && takes_ours(header))
+                    remember_who(events, header->nlmsg_pid);
+            }
+            step = (gssize)align(header->nlmsg_len);
+            at += step;
+            length -= MIN(step, length);
+        }
+    }
+    return concerns;
+}
+
+static gboolean drain_uevents(IbhEvents *events, char *buffer)
+{
+    static const char wanted[] = "SUBSYSTEM=infiniband";
+    gboolean concerns = FALSE, overrun = FALSE;
+    gssize length;
+
+    while (events->uevents >= 0 && ((length = receive(events->uevents, buffer, &overrun)) >= 0 || overrun))
+        concerns |= overrun || (length > 0 && memmem(buffer, (gsize)length, wanted, sizeof wanted));
+    return concerns;
+}
+
+gboolean ibh_events_drain(IbhEvents *events, guint32 own)
+{
+    g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
+    gboolean concerns;
+
+    events->who[0] = '\0';
+    concerns = drain_netlink(events, buffer, own);
+    return drain_uevents(events, buffer) || concerns;
+}

@@ -1,0 +1,265 @@
+#include "kernel/private.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <netlink/attr.h>
+#include <netlink/socket.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+/* What headers of Linux 4.18 do not have. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+#ifndef NETLINK_GET_STRICT_CHK
+#define NETLINK_GET_STRICT_CHK 12
+#endif
+
+#define RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
+#define ERRNO_MAX 4095           /* the kernel's MAX_ERRNO */
+
+struct IbhNetlink {
+    struct nl_sock *socket;
+    char *received;
+};
+
+typedef enum { NO_PROBLEM, UNREADABLE, OVERRUN, NO_ANSWER } Problem;
+
+/* One request and what came back for it. */
+typedef struct {
+    guint32 sequence; /* of the request: what answers another one (a late answer) is passed over */
+    IbhMessageFunc each;
+    gpointer data;
+    gboolean done;
+    gboolean changed; /* the kernel's state, while it was dumped */
+    int error;        /* errno the kernel answered with */
+    char words[200];
+} Exchange;
+
+static void set_nl_error(GError **error, const char *doing, int nl_error)
+{
+    g_set_error(error, IBH_NETLINK_ERROR, EIO, "netlink: %s: %s", doing, nl_geterror(nl_error));
+}
+
+/* Anew, where it was connected before: with the same port, by which --watch knows our own changes. */
+static gboolean connect_socket(IbhNetlink *netlink, GError **error)
+{
+    const int on = 1;
+    const struct timeval patience = {.tv_sec = 1};
+    int result, fd;
+
+    nl_close(netlink->socket);
+    result = nl_connect(netlink->socket, NETLINK_ROUTE);
+    if (result < 0) {
+        set_nl_error(error, "cannot open a socket", result);
+        return FALSE;
+    }
+    nl_socket_disable_auto_ack(netlink->socket); /* a look-up has one answer; changes ask for their own */
+    fd = nl_socket_get_fd(netlink->socket);
+    /* The kernel answers before a request is sent to its end: what is not there then never comes. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    /* Both are missing in old kernels: then dumps come unfiltered (the readers filter again) and errors without words
+     */
+    (void)setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
+    (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
+    return TRUE;
+}
+
+IbhNetlink *ibh_netlink_open(GError **error)
+{
+    g_autoptr(IbhNetlink) netlink = g_new0(IbhNetlink, 1);
+    struct nl_cb *callbacks =
+        nl_cb_alloc(NL_CB_CUSTOM); /* of our own: the default set goes by the environment (NLCB) */
+
+    netlink->received = g_malloc(RECEIVE_SIZE);
+    netlink->socket = callbacks ? nl_socket_alloc_cb(callbacks) : NULL;
+    if (callbacks)
+        nl_cb_put(callbacks);
+    if (!netlink->socket) {
+        set_nl_error(error, "cannot open a socket", -NLE_NOMEM);
+        return NULL;
+    }
+    return connect_socket(netlink, error) ? g_steal_pointer(&netlink) : NULL;
+}
+
+void ibh_netlink_close(IbhNetlink *netlink)
+{
+    if (!netlink)
+        return;
+    if (netlink->socket)
+        nl_socket_free(netlink->socket);
+    g_free(netlink->received);
+    g_free(netlink);
+}
+
+guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
+{
+    guint64 cookie = 0;
+    socklen_t size = sizeof cookie;
+
+    if (getsockopt(nl_socket_get_fd(netlink->socket), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0)
+        return 0;
+    return cookie;
+}
+
+guint32 ibh_netlink_port(IbhNetlink *netlink)
+{
+    return nl_socket_get_local_port(netlink->socket);
+}
+
+/* ---- an exchange ---- */
+
+/* The kernel's own words are an attribute behind an error (NLMSGERR_ATTR_MSG). */
+static void copy_words(Exchange *exchange, const struct nlmsghdr *header, gsize offset)
+{
+    const struct nlattr *attribute = (const void *)((const char *)nlmsg_data(header) + offset);
+    int left = nlmsg_datalen(header) - (int)offset;
+
+    if (!(header->nlmsg_flags & NLM_F_ACK_TLVS))
+        return;
+    for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left)) {
+        if (nla_type(attribute) == NLMSGERR_ATTR_MSG)
+            nla_strlcpy(exchange->words, attribute, sizeof exchange->words);
+    }
+}
+
+static gboolean is_errno(gint32 error) /* negative, as the kernel sends it; 0: none */
+{
+    return error <= 0 && error >= -ERRNO_MAX;
+}
+
+/* An acknowledgement is an error of number 0. The request, or only its header, comes behind it. */
+static Problem on_error(Exchange *exchange, const struct nlmsghdr *header)
+{
+    const struct nlmsgerr *error = nlmsg_data(header);
+    gsize request;
+
+    if (nlmsg_datalen(header) < (int)sizeof *error || !is_errno(error->error))
+        return UNREADABLE;
+    request = header->nlmsg_flags & NLM_F_CAPPED ? sizeof error->msg : NLMSG_ALIGN(error->msg.nlmsg_len);
+
+    exchange->done = TRUE;
+    exchange->error = -error->error;
+    if (error->error && request <= (gsize)nlmsg_datalen(header))
+        copy_words(exchange, header, sizeof error->error + request);
+    return NO_PROBLEM;
+}
+
+/* The end of a dump tells whether it was whole. */
+static Problem on_finish(Exchange *exchange, const struct nlmsghdr *header)
+{
+    gint32 error = 0;
+
+    exchange->done = TRUE;
+    if (nlmsg_datalen(header) >= (int)sizeof error)
+        memcpy(&error, nlmsg_data(header), sizeof error);
+    if (!is_errno(error))
+        return UNREADABLE;
+    exchange->error = -error;
+    if (error)
+        copy_words(exchange, header, sizeof error);
+    return NO_PROBLEM;
+}
+
+static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
+{
+    switch (header->nlmsg_type) {
+    case NLMSG_NOOP:
+        return NO_PROBLEM;
+    case NLMSG_OVERRUN:
+        return OVERRUN;
+    case NLMSG_DONE:
+        return on_finish(exchange, header);
+    case NLMSG_ERROR:
+        return on_error(exchange, header);
+    default:
+        exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
+        return !exchange->each || exchange->each(header, exchange->data) ? NO_PROBLEM : UNREADABLE;
+    }
+}
+
+static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, gsize length)
+{
+    struct nlmsghdr *header = (void *)netlink->received;
+    int left = (int)length;
+    Problem problem = NO_PROBLEM;
+
+    for (; !problem && !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
+        if (header->nlmsg_seq != exchange->sequence)
+            continue;
+        exchange->changed |= (header->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+        problem = on_message(exchange, header);
+    }
+    return problem;
+}
+
+static Problem receive(IbhNetlink *netlink, Exchange *exchange)
+{
+    struct sockaddr_nl from;
+    struct iovec space = {.iov_base = netlink->received, .iov_len = RECEIVE_SIZE};
+    Problem problem = NO_PROBLEM;
+
+    while (!problem && !exchange->done) {
+        struct msghdr message = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &space, .msg_iovlen = 1};
+        gssize length = recvmsg(nl_socket_get_fd(netlink->socket), &message, 0);
+
+        if (length < 0 && errno != EINTR)
+            problem = errno == ENOBUFS ? OVERRUN : NO_ANSWER;
+        else if (length >= 0 && message.msg_flags & MSG_TRUNC)
+            problem = UNREADABLE;
+        else if (length >= 0 && message.msg_namelen == sizeof from && from.nl_pid == 0) /* the kernel, nobody else */
+            problem = on_datagram(netlink, exchange, (gsize)length);
+    }
+    return problem;
+}
+
+static gboolean set_problem(Problem problem, GError **error)
+{
+    static const char *const words[] = {
+        [UNREADABLE] = "a message of the kernel could not be read",
+        [OVERRUN] = "cannot read the answer: the kernel dropped a part of it",
+        [NO_ANSWER] = "cannot read the answer: none came within a second",
+    };
+
+    if (problem == UNREADABLE)
+        g_set_error(error, IBH_NETLINK_ERROR, EBADMSG, "netlink: %s", words[problem]);
+    else
+        g_set_error(error, IBH_ANSWER_LOST, 0, "netlink: %s", words[problem]);
+    return FALSE;
+}
+
+static gboolean set_refusal(const Exchange *exchange, GError **error)
+{
+    const char *plain = g_strerror(exchange->error);
+
+    if (exchange->words[0])
+        g_set_error(error, IBH_NETLINK_ERROR, exchange->error, "%s (%s)", exchange->words, plain);
+    else
+        g_set_error_literal(error, IBH_NETLINK_ERROR, exchange->error, plain);
+    return FALSE;
+}
+
+gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
+                          GError **error)
+{
+    Exchange exchange = {.each = each, .data = data};
+    int result = nl_send_auto(netlink->socket, message);
+    Problem problem;
+
+    if (result < 0) {
+        set_nl_error(error, "cannot send a request", result);
+        return FALSE;
+    }
+    exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
+    problem = receive(netlink, &exchange);
+    if (problem) /* what is left of the answer stands in the way of the next one */
+        return connect_socket(netlink, error) && set_problem(problem, error);
+    if (exchange.error)
+        return set_refusal(&exchange, error);
+    if (exchange.changed) {
+        g_set_error_literal(error, IBH_NETLINK_ERROR, EINTR, "the kernel's state kept changing while it was read");
+        return FALSE;
+    }
+    return TRUE;
+}

@@ -1,0 +1,56 @@
+/*
+ * The kernel's routing state: the only part that talks netlink.
+ *
+ *   netlink.c        the socket: one request at a time, errors in the kernel's own words
+ *   read.c           strict, filtered dumps → values; look-ups
+ *   write.c          operations → requests
+ */
+#pragma once
+
+#include "plan/apply.h"
+
+#define IBH_NETLINK_ERROR (g_quark_from_static_string("ibh-netlink-error")) /* the code is an errno */
+
+typedef struct IbhNetlink IbhNetlink;
+
+IbhNetlink *ibh_netlink_open(GError **error);
+void ibh_netlink_close(IbhNetlink *netlink);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
+
+/* Identifies this network namespace for as long as the machine runs; 0: the kernel (before 5.14) cannot say. */
+guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
+
+/* The kernel names it in what it tells others of our changes. */
+guint32 ibh_netlink_port(IbhNetlink *netlink);
+
+/* ---- reading: each appends to an array; of both families ---- */
+
+typedef struct {
+    guint32 table;   /* 0: all */
+    guint8 protocol; /* 0: all */
+    guint8 type;     /* 0: all */
+    int ifindex;     /* of the device, 0: any */
+} IbhRouteFilter;
+
+gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
+gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
+/* What main reaches by these devices (int). */
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
+/* Those that ARP or ND found; of both, the second also has those that somebody put there. */
+gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
+gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
+
+/* ---- asking the kernel how it would route ---- */
+
+gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
+
+/* ---- writing ---- */
+
+/* Runs a rule, route or neigh operation. What is already as wanted is no failure. */
+gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
+
+/* Makes the kernel send an ARP request for its own address: a gratuitous ARP. It works for the address that the kernel
+ * chooses as source (IbhOp.by_kernel). */
+gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);

@@ -1,0 +1,14 @@
+/* Shared by netlink*.c only. */
+#pragma once
+
+#include "kernel/netlink.h"
+
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+
+/* Called for each message of an answer; FALSE: it could not be read. */
+typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
+
+/* Sends a request and reads all of its answer. A dump that changed under way is not repeated here: EINTR. */
+gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
+                          GError **error);

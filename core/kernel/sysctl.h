@@ -1,0 +1,13 @@
+/*
+ * The per-interface sysctls of IPv4. Reading those of an interface needs no file: netlink brings them along.
+ */
+#pragma once
+
+#include "model/model.h"
+
+/* net.ipv4.conf.all; a value that is not there counts as 0. */
+gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
+int ibh_sysctl_read_hash_policy(void);
+/* How many neighbours the machine keeps at most (gc_thresh3); 0: only its initial network namespace can tell. */
+int ibh_sysctl_read_neighbour_limit(int family);
+gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);

@@ -1,0 +1,415 @@
+#include "model/model.h"
+
+#include <arpa/inet.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- addresses and prefixes ---- */
+
+static guint family_bits(int family)
+{
+    return family == AF_INET6 ? 128 : family == AF_INET ? 32 : 0;
+}
+
+guint ibh_ip_bits(const IbhIp *ip)
+{
+    return family_bits(ip->family);
+}
+
+gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip)
+{
+    IbhIp ip = {.family = strchr(text, ':') ? AF_INET6 : AF_INET};
+
+    if (inet_pton(ip.family, text, ip.bytes) != 1)
+        return FALSE;
+    *ret_ip = ip;
+    return TRUE;
+}
+
+const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
+{
+    if (ip->family == AF_UNSPEC || !inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN))
+        g_strlcpy(buffer, "none", IBH_IP_STRLEN);
+    return buffer;
+}
+
+int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
+{
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    return memcmp(a->bytes, b->bytes, ibh_ip_bits(a) / 8);
+}
+
+gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
+{
+    if (a->family != b->family)
+        return FALSE;
+    return a->family == AF_INET    ? memcmp(a->bytes, b->bytes, 4) == 0
+           : a->family == AF_INET6 ? memcmp(a->bytes, b->bytes, 16) == 0
+                                   : TRUE;
+}
+
+guint ibh_ip_hash(gconstpointer data)
+{
+    const IbhIp *ip = data;
+    guint hash = (guint)ip->family;
+
+    for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
+        hash = hash * 33 + ip->bytes[i];
+    return hash;
+}
+
+gboolean ibh_ip_equals(gconstpointer a, gconstpointer b)
+{
+    return ibh_ip_equal(a, b);
+}
+
+gboolean ibh_ip_is_link_local(const IbhIp *ip)
+{
+    if (ip->family == AF_INET)
+        return ip->bytes[0] == 169 && ip->bytes[1] == 254;
+    return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
+}
+
+/* The first 32 bits: all of an IPv4 address. */
+static guint32 first_word(const IbhIp *ip)
+{
+    guint32 word;
+
+    memcpy(&word, ip->bytes, sizeof word);
+    return g_ntohl(word);
+}
+
+static guint32 mask(guint length) /* of up to 32 */
+{
+    return length ? G_MAXUINT32 << (32 - length) : 0;
+}
+
+IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
+{
+    IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
+    guint32 word;
+
+    if (ip->family == AF_INET) {
+        word = g_htonl(first_word(ip) & mask(prefix.length));
+        memcpy(prefix.ip.bytes, &word, sizeof word);
+        return prefix;
+    }
+    for (guint byte = prefix.length / 8, rest = prefix.length % 8; byte < ibh_ip_bits(ip) / 8; byte++, rest = 0)
+        prefix.ip.bytes[byte] &= (guint8) ~(0xffu >> rest);
+    return prefix;
+}
+
+gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix)
+{
+    g_autofree char *address = g_strdup(text);
+    char *slash = strchr(address, '/');
+    guint64 length = 0;
+    IbhIp ip;
+
+    if (slash)
+        *slash = '\0';
+    if (!ibh_ip_parse(address, &ip))
+        return FALSE;
+    length = ibh_ip_bits(&ip);
+    if (slash && !g_ascii_string_to_unsigned(slash + 1, 10, 0, length, &length, NULL))
+        return FALSE;
+    *ret_prefix = ibh_prefix(&ip, (guint)length);
+    return TRUE;
+}
+
+const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN])
+{
+    char ip[IBH_IP_STRLEN];
+
+    g_snprintf(buffer, IBH_PREFIX_STRLEN, "%s/%u", ibh_ip_format(&prefix->ip, ip), prefix->length);
+    return buffer;
+}
+
+#define COMPARE(a, b)                                                                                                  \
+    do {                                                                                                               \
+        if ((a) != (b))                                                                                                \
+            return (a) < (b) ? -1 : 1;                                                                                 \
+    } while (0)
+
+int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
+{
+    int order = ibh_ip_compare(&a->ip, &b->ip);
+
+    if (order)
+        return order;
+    COMPARE(a->length, b->length);
+    return 0;
+}
+
+gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
+{
+    return a->length == b->length && ibh_ip_equal(&a->ip, &b->ip);
+}
+
+gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
+{
+    guint whole = outer->length / 8, rest = outer->length % 8;
+
+    if (outer->ip.family != ip->family)
+        return FALSE;
+    if (ip->family == AF_INET)
+        return ((first_word(&outer->ip) ^ first_word(ip)) & mask(outer->length)) == 0;
+    return memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
+           (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
+}
+
+gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
+{
+    return a->length <= b->length ? ibh_prefix_contains(a, &b->ip) : ibh_prefix_contains(b, &a->ip);
+}
+
+/* ---- sysctls ---- */
+
+static const char *const sysctl_names[IBH_N_SYSCTLS] = {
+    [IBH_SYSCTL_RP_FILTER] = "rp_filter",       [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
+    [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce", [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
+    [IBH_SYSCTL_ACCEPT_LOCAL] = "accept_local",
+};
+
+const char *ibh_sysctl_name(IbhSysctl key)
+{
+    return sysctl_names[key];
+}
+
+gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key)
+{
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        if (g_str_equal(name, sysctl_names[key])) {
+            *ret_key = (IbhSysctl)key;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+int ibh_sysctl_effective(IbhSysctl key, int own, int all)
+{
+    if (key == IBH_SYSCTL_ARP_FILTER || key == IBH_SYSCTL_ACCEPT_LOCAL)
+        return own || all;
+    return MAX(own, all);
+}
+
+/* ---- addresses on links ---- */
+
+gboolean ibh_is_iface_name(const char *name)
+{
+    return name[0] && strlen(name) < IFNAMSIZ && !strpbrk(name, "/: \t\n\v\f\r") && !g_str_equal(name, ".") &&
+           !g_str_equal(name, "..");
+}
+
+gboolean ibh_has_sysctls(const char *name)
+{
+    return !g_str_equal(name, "all") && !g_str_equal(name, "default");
+}
+
+gboolean ibh_address_counts(const IbhAddress *address)
+{
+    if (address->local.family == AF_INET)
+        return address->scope < RT_SCOPE_HOST;
+    return address->scope == RT_SCOPE_UNIVERSE && !address->tentative;
+}
+
+gboolean ibh_address_is_host(const IbhAddress *address)
+{
+    return address->subnet.length == ibh_ip_bits(&address->local) && ibh_ip_equal(&address->subnet.ip, &address->local);
+}
+
+/* ---- rules ---- */
+
+int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
+{
+    int order;
+
+    COMPARE(a->family, b->family);
+    COMPARE(a->priority, b->priority);
+    if ((order = ibh_prefix_compare(&a->from, &b->from)))
+        return order;
+    COMPARE(a->action, b->action);
+    COMPARE(a->table, b->table);
+    COMPARE(a->protocol, b->protocol);
+    COMPARE(a->suppress_prefixlength, b->suppress_prefixlength);
+    COMPARE(a->suppress_ifgroup, b->suppress_ifgroup);
+    COMPARE(a->selectors, b->selectors);
+    COMPARE(a->l3mdev, b->l3mdev);
+    return 0;
+}
+
+static gboolean is_marked(const IbhRule *rule)
+{
+    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->selectors && !rule->l3mdev;
+}
+
+gboolean ibh_rule_is_spread(const IbhRule *rule)
+{
+    return is_marked(rule) && rule->from.length == 0 && rule->family == AF_INET &&
+           (rule->table == IBH_TABLE_SPREAD || rule->table == IBH_TABLE_MAIN);
+}
+
+gboolean ibh_rule_is_ours(const IbhRule *rule)
+{
+    return (is_marked(rule) && rule->from.length > 0 && rule->from.length == family_bits(rule->family)) ||
+           ibh_rule_is_spread(rule);
+}
+
+/* ---- routes ---- */
+
+int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
+{
+    int order;
+
+    COMPARE(a->family, b->family);
+    COMPARE(a->table, b->table);
+    if ((order = ibh_prefix_compare(&a->dst, &b->dst)))
+        return order;
+    COMPARE(a->metric, b->metric);
+    COMPARE(a->type, b->type);
+    COMPARE(a->protocol, b->protocol);
+    COMPARE(a->scope, b->scope);
+    COMPARE(a->ifindex, b->ifindex);
+    if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
+        return order;
+    COMPARE(a->nexthops, b->nexthops);
+    COMPARE(a->special, b->special);
+    return g_strcmp0(a->hops, b->hops);
+}
+
+gboolean ibh_route_is_ours(const IbhRoute *route)
+{
+    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && !route->special;
+}
+
+gboolean ibh_route_is_spread(const IbhRoute *route)
+{
+    return ibh_route_is_ours(route) && route->table == IBH_TABLE_SPREAD;
+}
+
+gboolean ibh_route_is_default(const IbhRoute *route)
+{
+    return route->dst.length == 0 && route->type == RTN_UNICAST;
+}
+
+IbhRouteKind ibh_route_kind(const IbhRoute *route)
+{
+    if (route->type != RTN_UNICAST)
+        return IBH_ROUTE_THROW;
+    if (route->dst.length == 0)
+        return IBH_ROUTE_DEFAULT;
+    return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
+}
+
+gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
+{
+    return a->family == b->family && a->table == b->table && a->metric == b->metric &&
+           ibh_prefix_equal(&a->dst, &b->dst);
+}
+
+/* ---- state and snapshot ---- */
+
+IbhState *ibh_state_new(void)
+{
+    IbhState *state = g_new0(IbhState, 1);
+
+    state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
+    state->routes = g_array_new(FALSE, TRUE, sizeof(IbhSavedRoute));
+    state->holds = g_ptr_array_new_with_free_func(g_free);
+    return state;
+}
+
+void ibh_state_free(IbhState *state)
+{
+    if (!state)
+        return;
+    g_array_unref(state->sysctls);
+    g_array_unref(state->routes);
+    g_ptr_array_unref(state->holds);
+    g_free(state);
+}
+
+gboolean ibh_state_is_held(const IbhState *state, const char *iface)
+{
+    return g_ptr_array_find_with_equal_func(state->holds, iface, g_str_equal, NULL);
+}
+
+static void manager_clear(gpointer data)
+{
+    g_free(((IbhManager *)data)->connection);
+}
+
+void ibh_script_free(IbhScript *script)
+{
+    g_free(script->path);
+    g_free(script->text);
+    g_free(script);
+}
+
+IbhSnapshot *ibh_snapshot_new(void)
+{
+    IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
+
+    snapshot->links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
+    snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+    snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
+    g_array_set_clear_func(snapshot->managers, manager_clear);
+    snapshot->scripts = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_script_free);
+    snapshot->state = ibh_state_new();
+    return snapshot;
+}
+
+void ibh_snapshot_free(IbhSnapshot *snapshot)
+{
+    if (!snapshot)
+        return;
+    g_array_unref(snapshot->links);
+    g_array_unref(snapshot->addresses);
+    g_array_unref(snapshot->rules);
+    g_array_unref(snapshot->routes);
+    g_array_unref(snapshot->neighbours);
+    g_array_unref(snapshot->managers);
+    g_ptr_array_unref(snapshot->scripts);
+    ibh_state_free(snapshot->state);
+    g_free(snapshot);
+}
+
+const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
+{
+    for (guint i = 0; i < snapshot->links->len; i++) {
+        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+
+        if (link->ifindex == ifindex)
+            return link;
+    }
+    return NULL;
+}
+
+const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name)
+{
+    for (guint i = 0; i < snapshot->links->len; i++) {
+        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+
+        if (g_str_equal(link->name, name))
+            return link;
+    }
+    return NULL;
+}
+
+const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
+{
+    for (guint i = 0; i < snapshot->managers->len; i++) {
+        const IbhManager *manager = &g_array_index(snapshot->managers, IbhManager, i);
+
+        if (manager->ifindex == ifindex && manager->name)
+            return manager;
+    }
+    return NULL;
+}

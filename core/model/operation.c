@@ -1,0 +1,179 @@
+#include "model/operation.h"
+
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static const char *const names[] = {
+    [IBH_OP_RULE_ADD] = "rule-add",           [IBH_OP_RULE_DEL] = "rule-del",   [IBH_OP_ROUTE_ADD] = "route-add",
+    [IBH_OP_ROUTE_REPLACE] = "route-replace", [IBH_OP_ROUTE_DEL] = "route-del", [IBH_OP_SYSCTL_SET] = "sysctl-set",
+    [IBH_OP_ANNOUNCE] = "announce",           [IBH_OP_NEIGH_DEL] = "neigh-del",
+};
+
+const char *ibh_op_name(IbhOpType type)
+{
+    return names[type];
+}
+
+int ibh_op_family(const IbhOp *op)
+{
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+    case IBH_OP_RULE_DEL:
+        return op->rule.family;
+    case IBH_OP_ROUTE_ADD:
+    case IBH_OP_ROUTE_REPLACE:
+    case IBH_OP_ROUTE_DEL:
+        return op->route.family;
+    case IBH_OP_ANNOUNCE:
+    case IBH_OP_NEIGH_DEL:
+        return op->ip.family;
+    case IBH_OP_SYSCTL_SET:
+        break;
+    }
+    return AF_INET;
+}
+
+void ibh_op_free(IbhOp *op)
+{
+    if (!op)
+        return;
+    g_free(op->hops);
+    g_free(op->why);
+    g_free(op);
+}
+
+char *ibh_shell_word(const char *word)
+{
+    for (const char *at = word; *at; at++) {
+        if (!g_ascii_isalnum(*at) && !strchr("._:@%+=/-", *at))
+            return g_shell_quote(word);
+    }
+    return g_strdup(word);
+}
+
+static const char *protocol_name(guint8 protocol, char buffer[8])
+{
+    switch (protocol) {
+    case RTPROT_KERNEL:
+        return "kernel";
+    case RTPROT_BOOT:
+        return "boot";
+    case RTPROT_STATIC:
+        return "static";
+    default:
+        g_snprintf(buffer, 8, "%u", protocol);
+        return buffer;
+    }
+}
+
+static char *rule_command(const char *verb, const IbhRule *rule)
+{
+    char from[IBH_IP_STRLEN], protocol[8];
+    GString *text = g_string_new(NULL);
+
+    g_string_printf(text, "ip -%c rule %s priority %u from %s lookup %u", rule->family == AF_INET6 ? '6' : '4', verb,
+                    rule->priority, rule->from.length ? ibh_ip_format(&rule->from.ip, from) : "all", rule->table);
+    if (rule->suppress_prefixlength >= 0)
+        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
+    if (rule->suppress_ifgroup >= 0)
+        g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
+    g_string_append_printf(text, " protocol %s", protocol_name(rule->protocol, protocol));
+    return g_string_free(text, FALSE);
+}
+
+static char *route_command(const char *verb, const IbhRoute *route, const char *iface, const char *hops)
+{
+    char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];
+    GString *text = g_string_new(NULL);
+
+    g_string_printf(text, "ip -%c route %s %s%s", route->family == AF_INET6 ? '6' : '4', verb,
+                    route->type == RTN_THROW ? "throw " : "", ibh_prefix_format(&route->dst, dst));
+    if (route->gateway.family != AF_UNSPEC)
+        g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
+    if (route->ifindex && !hops)
+        g_string_append_printf(text, " dev %s", iface);
+    g_string_append_printf(text, " table %u protocol %s", route->table, protocol_name(route->protocol, protocol));
+    if (route->scope == RT_SCOPE_LINK)
+        g_string_append(text, " scope link");
+    if (route->src.family != AF_UNSPEC)
+        g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, ip));
+    if (route->metric)
+        g_string_append_printf(text, " metric %u", route->metric);
+    if (hops)
+        g_string_append_printf(text, " %s", hops);
+    return g_string_free(text, FALSE);
+}
+
+/* With slashes, because dots in an interface's name (ib0.8002) would end it. */
+static char *sysctl_argument(const IbhOp *op)
+{
+    g_autofree char *argument = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
+
+    return ibh_shell_word(argument);
+}
+
+char *ibh_op_command(const IbhOp *op)
+{
+    g_autofree char *iface = ibh_shell_word(op->iface), *argument = NULL;
+    char ip[IBH_IP_STRLEN];
+
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+        return rule_command("add", &op->rule);
+    case IBH_OP_RULE_DEL:
+        return rule_command("del", &op->rule);
+    case IBH_OP_ROUTE_ADD:
+        return route_command(op->route.table == IBH_TABLE_MAIN ? "append" : "add", &op->route, iface, op->hops);
+    case IBH_OP_ROUTE_REPLACE:
+        return route_command("replace", &op->route, iface, op->hops);
+    case IBH_OP_ROUTE_DEL:
+        return route_command("del", &op->route, iface, op->hops);
+    case IBH_OP_SYSCTL_SET:
+        argument = sysctl_argument(op);
+        return g_strdup_printf("sysctl -w %s", argument);
+    case IBH_OP_ANNOUNCE:
+        return op->ip.family == AF_INET
+                   ? g_strdup_printf("arping -U -c 1 -I %s %s", iface, ibh_ip_format(&op->ip, ip))
+                   : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ibh_ip_format(&op->ip, ip));
+    case IBH_OP_NEIGH_DEL:
+        return g_strdup_printf("ip neigh del %s dev %s", ibh_ip_format(&op->ip, ip), iface);
+    }
+    g_assert_not_reached();
+}
+
+gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
+{
+    IbhOp inverse = *op;
+
+    if (op->for_good)
+        return FALSE;
+    inverse.why = NULL;
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+        inverse.type = IBH_OP_RULE_DEL;
+        break;
+    case IBH_OP_RULE_DEL:
+        inverse.type = IBH_OP_RULE_ADD;
+        break;
+    case IBH_OP_ROUTE_ADD:
+        inverse.type = IBH_OP_ROUTE_DEL;
+        break;
+    case IBH_OP_ROUTE_DEL:
+        inverse.type = IBH_OP_ROUTE_ADD;
+        break;
+    case IBH_OP_ROUTE_REPLACE:
+        inverse.route = op->replaced;
+        inverse.replaced = op->route;
+        break;
+    case IBH_OP_SYSCTL_SET:
+        inverse.from = op->to;
+        inverse.to = op->from;
+        break;
+    case IBH_OP_ANNOUNCE:
+    case IBH_OP_NEIGH_DEL:
+        return FALSE;
+    }
+    *ret_inverse = inverse;
+    return TRUE;
+}

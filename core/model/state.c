@@ -1,0 +1,222 @@
+#include "model/state.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#define HEADER                                                                                                         \
+    "# ib-hook: old sysctl values (iface ifindex key old set), routes taken out of main (iface ifindex prefix src "    \
+    "metric), interfaces that --undo left alone"
+
+static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
+{
+    gint64 value;
+
+    if (!g_ascii_string_to_signed(text, 10, min, max, &value, NULL))
+        return FALSE;
+    *ret_value = (int)value;
+    return TRUE;
+}
+
+static void parse_route(IbhState *state, char **words)
+{
+    IbhSavedRoute saved = {.ifindex = 0};
+    guint64 metric;
+
+    if (!ibh_is_iface_name(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
+        !ibh_prefix_parse(words[3], &saved.dst) || !ibh_ip_parse(words[4], &saved.src) ||
+        saved.dst.ip.family != AF_INET || saved.src.family != AF_INET ||
+        !g_ascii_string_to_unsigned(words[5], 10, 0, G_MAXUINT32, &metric, NULL))
+        return;
+    g_strlcpy(saved.iface, words[1], sizeof saved.iface);
+    saved.metric = (guint32)metric;
+    g_array_append_val(state->routes, saved);
+}
+
+static void parse_line(IbhState *state, char *line)
+{
+    g_auto(GStrv) words = g_strsplit(line, " ", 8);
+    guint n = g_strv_length(words);
+    IbhSavedSysctl saved = {.ifindex = 0};
+
+    if (n == 6 && g_str_equal(words[0], "route")) {
+        parse_route(state, words);
+    } else if (n == 2 && g_str_equal(words[0], "hold") && ibh_is_iface_name(words[1])) {
+        ibh_state_hold(state, words[1]);
+    } else if (n == 6 && g_str_equal(words[0], "sysctl") && ibh_is_iface_name(words[1]) &&
+               parse_int(words[2], 1, G_MAXINT, &saved.ifindex) && ibh_sysctl_parse(words[3], &saved.key) &&
+               parse_int(words[4], G_MININT, G_MAXINT, &saved.old) &&
+               parse_int(words[5], G_MININT, G_MAXINT, &saved.set)) {
+        g_strlcpy(saved.iface, words[1], sizeof saved.iface);
+        g_array_append_val(state->sysctls, saved);
+    }
+}
+
+IbhState *ibh_state_parse(const char *text, gsize length)
+{
+    g_autofree char *copy = g_strndup(text, length);
+    g_auto(GStrv) lines = g_strsplit(copy, "\n", -1);
+    IbhState *state = ibh_state_new();
+
+    for (char **line = lines; *line; line++)
+        parse_line(state, *line);
+    return state;
+}
+
+char *ibh_state_format(const IbhState *state)
+{
+    GString *text = g_string_new(HEADER "\n");
+
+    for (guint i = 0; i < state->sysctls->len; i++) {
+        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
+
+        g_string_append_printf(text, "sysctl %s %d %s %d %d\n", saved->iface, saved->ifindex,
+                               ibh_sysctl_name(saved->key), saved->old, saved->set);
+    }
+    for (guint i = 0; i < state->routes->len; i++) {
+        const IbhSavedRoute *saved = &g_array_index(state->routes, IbhSavedRoute, i);
+        char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
+
+        g_string_append_printf(text, "route %s %d %s %s %u\n", saved->iface, saved->ifindex,
+                               ibh_prefix_format(&saved->dst, dst), ibh_ip_format(&saved->src, src), saved->metric);
+    }
+    for (guint i = 0; i < state->holds->len; i++)
+        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
+    return g_string_free(text, FALSE);
+}
+
+IbhState *ibh_state_copy(const IbhState *state)
+{
+    IbhState *copy = ibh_state_new();
+
+    g_array_append_vals(copy->sysctls, state->sysctls->data, state->sysctls->len);
+    g_array_append_vals(copy->routes, state->routes->data, state->routes->len);
+    for (guint i = 0; i < state->holds->len; i++)
+        ibh_state_hold(copy, g_ptr_array_index(state->holds, i));
+    return copy;
+}
+
+static gboolean equal_sysctls(const GArray *a, const GArray *b)
+{
+    gboolean equal = a->len == b->len;
+
+    for (guint i = 0; equal && i < a->len; i++) {
+        const IbhSavedSysctl *one = &g_array_index(a, IbhSavedSysctl, i), *other = &g_array_index(b, IbhSavedSysctl, i);
+
+        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex && one->key == other->key &&
+                one->old == other->old && one->set == other->set;
+    }
+    return equal;
+}
+
+static gboolean equal_routes(const GArray *a, const GArray *b)
+{
+    gboolean equal = a->len == b->len;
+
+    for (guint i = 0; equal && i < a->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(a, IbhSavedRoute, i), *other = &g_array_index(b, IbhSavedRoute, i);
+
+        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex &&
+                ibh_prefix_equal(&one->dst, &other->dst) && ibh_ip_equal(&one->src, &other->src) &&
+                one->metric == other->metric;
+    }
+    return equal;
+}
+
+gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
+{
+    gboolean equal =
+        equal_sysctls(a->sysctls, b->sysctls) && equal_routes(a->routes, b->routes) && a->holds->len == b->holds->len;
+
+    for (guint i = 0; equal && i < a->holds->len; i++)
+        equal = g_str_equal(g_ptr_array_index(a->holds, i), g_ptr_array_index(b->holds, i));
+    return equal;
+}
+
+/* ---- sysctls ---- */
+
+/* What the administrator had, where `value` stands now. */
+static int old_of(const IbhState *state, const IbhOp *op, int value)
+{
+    for (guint i = 0; i < state->sysctls->len; i++) {
+        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
+
+        if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == value)
+            return saved->old;
+    }
+    return value;
+}
+
+/* What is remembered for this sysctl: all of it, or only for where it is at `value`. */
+static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
+{
+    for (guint i = state->sysctls->len; i-- > 0;) {
+        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
+
+        if (saved->ifindex == op->ifindex && saved->key == op->key && (all || saved->set == value))
+            g_array_remove_index(state->sysctls, i);
+    }
+}
+
+/* The kernel's own form (metric 0) has a new source after renumbering; managers give each source a route of its own. */
+static gboolean is_same_route(const IbhSavedRoute *a, const IbhSavedRoute *b)
+{
+    return a->ifindex == b->ifindex && a->metric == b->metric && ibh_prefix_equal(&a->dst, &b->dst) &&
+           (!a->metric || ibh_ip_equal(&a->src, &b->src));
+}
+
+/* One that went out of main is remembered, one that is back is not. Before it is done, both are. */
+static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
+{
+    IbhSavedRoute saved = {
+        .ifindex = op->ifindex, .dst = op->route.dst, .src = op->route.src, .metric = op->route.metric};
+    gboolean gone = op->type == IBH_OP_ROUTE_DEL;
+    gboolean known = FALSE;
+
+    if (op->route.table != IBH_TABLE_MAIN || (!gone && op->type != IBH_OP_ROUTE_ADD))
+        return;
+    g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
+    for (guint i = state->routes->len; i-- > 0;) {
+        if (!is_same_route(&g_array_index(state->routes, IbhSavedRoute, i), &saved))
+            continue;
+        if (gone)
+            g_array_index(state->routes, IbhSavedRoute, i) = saved;
+        known = gone;
+        if (!gone && done)
+            g_array_remove_index(state->routes, i);
+    }
+    if (gone && !known)
+        g_array_append_val(state->routes, saved);
+}
+
+void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
+{
+    for (guint i = 0; i < ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(ops, i);
+        IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
+
+        remember_route(state, op, done);
+        if (op->type != IBH_OP_SYSCTL_SET)
+            continue;
+        g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
+        saved.old = old_of(state, op, op->from);
+        forget(state, op, done, op->to);
+        if (saved.old != saved.set)
+            g_array_append_val(state->sysctls, saved);
+    }
+}
+
+/* ---- holds ---- */
+
+void ibh_state_hold(IbhState *state, const char *iface)
+{
+    if (!ibh_state_is_held(state, iface))
+        g_ptr_array_add(state->holds, g_strdup(iface));
+}
+
+void ibh_state_lift(IbhState *state, const char *iface)
+{
+    for (guint i = state->holds->len; i-- > 0;) {
+        if (!iface || g_str_equal(g_ptr_array_index(state->holds, i), iface))
+            g_ptr_array_remove_index(state->holds, i);
+    }
+}

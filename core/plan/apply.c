@@ -1,0 +1,83 @@
+#include "plan/apply.h"
+
+/* NULL when the unit is as it was before, else what the kernel said to the first step that could not be taken back. */
+static char *rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer kernel)
+{
+    char *problem = NULL;
+
+    for (guint i = done->len; i-- > 0;) {
+        const IbhOp *op = g_ptr_array_index(done, i);
+        g_autoptr(GError) error = NULL;
+        IbhOp inverse;
+
+        if (op->unit != unit)
+            continue;
+        if (ibh_op_inverse(op, &inverse) && !execute(kernel, &inverse, &error)) {
+            if (!problem)
+                problem = g_strdup(error->message);
+            continue; /* it stands */
+        }
+        g_ptr_array_remove_index(done, i);
+    }
+    return problem;
+}
+
+/* The operation, the interface and the kernel's own words; and what that means. */
+static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute execute, gpointer kernel)
+{
+    g_autofree char *command = ibh_op_command(op);
+    g_autofree char *problem = NULL;
+    GString *message = g_string_new(NULL);
+
+    g_string_printf(message, "%s: %s failed: %s (%s)", op->iface[0] ? op->iface : "-", ibh_op_name(op->type),
+                    error->message, command);
+    if (error->domain == IBH_ANSWER_LOST)
+        g_ptr_array_add(done, op);
+    if (op->unit)
+        problem = rollback(done, op->unit, execute, kernel);
+    if (problem)
+        g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
+                               problem);
+    else if (op->unit)
+        g_string_append(message, "; it is as it was before: see to that, then ib-hook --apply");
+    return g_string_free(message, FALSE);
+}
+
+static gboolean has_failed(const GArray *failed, int unit)
+{
+    for (guint i = 0; unit && i < failed->len; i++) {
+        if (g_array_index(failed, int, i) == unit)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel)
+{
+    IbhOutcome *outcome = g_new0(IbhOutcome, 1);
+    g_autoptr(GArray) failed = g_array_new(FALSE, FALSE, sizeof(int)); /* units */
+
+    outcome->done = g_ptr_array_new();
+    outcome->errors = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < plan->ops->len; i++) {
+        IbhOp *op = g_ptr_array_index(plan->ops, i);
+        g_autoptr(GError) error = NULL;
+
+        if (has_failed(failed, op->unit))
+            continue;
+        if (execute(kernel, op, &error)) {
+            g_ptr_array_add(outcome->done, op);
+            continue;
+        }
+        g_ptr_array_add(outcome->errors, fail(outcome->done, op, error, execute, kernel));
+        g_array_append_val(failed, op->unit);
+    }
+    return outcome;
+}
+
+void ibh_outcome_free(IbhOutcome *outcome)
+{
+    g_ptr_array_unref(outcome->done);
+    g_ptr_array_unref(outcome->errors);
+    g_free(outcome);
+}

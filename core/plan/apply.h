@@ -1,0 +1,21 @@
+/*
+ * Runs a plan: in order, all or nothing per unit. It reaches the kernel through one function, so that tests can
+ * put a kernel of their own in its place.
+ */
+#pragma once
+
+#include "plan/plan.h"
+
+/* The domain of an error that leaves open whether the operation was done: rolling back takes it for done. */
+#define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
+
+typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
+
+typedef struct {
+    GPtrArray *done;   /* const IbhOp *: what was done and stands, in order */
+    GPtrArray *errors; /* char *: one message per unit that failed and was rolled back */
+} IbhOutcome;
+
+IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel);
+void ibh_outcome_free(IbhOutcome *outcome);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)

@@ -1,0 +1,204 @@
+#include "plan/emit.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+static void op_free(gpointer op)
+{
+    ibh_op_free(op);
+}
+
+IbhPlan *ibh_plan_new(void)
+{
+    IbhPlan *plan = g_new0(IbhPlan, 1);
+
+    plan->ops = g_ptr_array_new_with_free_func(op_free);
+    return plan;
+}
+
+void ibh_plan_keep_family(IbhPlan *plan, int family)
+{
+    for (guint i = plan->ops->len; family && i-- > 0;) {
+        if (ibh_op_family(g_ptr_array_index(plan->ops, i)) != family)
+            g_ptr_array_remove_index(plan->ops, i);
+    }
+}
+
+void ibh_plan_free(IbhPlan *plan)
+{
+    if (!plan)
+        return;
+    g_ptr_array_unref(plan->ops);
+    g_free(plan);
+}
+
+/* Each family of a NIC stands or falls by itself. */
+static int unit_of(const IbhNic *nic, int family)
+{
+    return family == AF_INET6 ? -nic->link->ifindex : nic->link->ifindex;
+}
+
+static int find_unit(const IbhPlan *plan, const IbhNic *nic, int family)
+{
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (op->ifindex == nic->link->ifindex && op->type != IBH_OP_ANNOUNCE && ibh_op_family(op) == family)
+            return op->unit;
+    }
+    return 0;
+}
+
+void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b, int family)
+{
+    int unit = find_unit(plan, a, family), other = find_unit(plan, b, family);
+
+    for (guint i = 0; unit && other && unit != other && i < plan->ops->len; i++) {
+        IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (op->unit == other)
+            op->unit = unit;
+    }
+}
+
+IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why)
+{
+    IbhOp *op = g_new0(IbhOp, 1);
+
+    op->type = type;
+    op->why = why;
+    if (nic) {
+        op->unit = op->ifindex = nic->link->ifindex;
+        g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
+    }
+    g_ptr_array_add(plan->ops, op);
+    return op;
+}
+
+void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
+{
+    IbhOp *op = ibh_emit(plan, type, nic, why);
+
+    op->rule = *rule;
+    if (nic)
+        op->unit = unit_of(nic, rule->family);
+}
+
+void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                    const IbhRoute *replaced, char *why)
+{
+    IbhOp *op = ibh_emit(plan, type, nic, why);
+    const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
+
+    op->route = *route;
+    if (nic)
+        op->unit = unit_of(nic, route->family);
+    if (replaced)
+        op->replaced = *replaced;
+    op->for_good = goes && ((goes->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &goes->src)) ||
+                            (goes->gateway.family == AF_INET6 && ibh_rails_holder(rails, &goes->gateway)));
+}
+
+void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
+{
+    IbhOp *op;
+
+    if (!ibh_has_sysctls(nic->link->name)) {
+        g_free(why);
+        return;
+    }
+    op = ibh_emit(plan, IBH_OP_SYSCTL_SET, nic, why);
+    op->key = key;
+    op->from = from;
+    op->to = to;
+}
+
+/* The source the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it. */
+static gboolean is_kernels_choice(const IbhSnapshot *snapshot, int ifindex, const IbhIp *ip)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && !address->secondary && address->scope <= RT_SCOPE_LINK &&
+            ibh_prefix_contains(&address->subnet, ip))
+            return ibh_ip_equal(&address->local, ip);
+    }
+    return FALSE;
+}
+
+void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, const IbhNic *from, const IbhIp *ip,
+                       char *why)
+{
+    IbhOp *op;
+
+    if (!from->link->carrier || !(from->link->flags & IFF_UP) || (from->link->flags & IFF_NOARP)) {
+        g_free(why);
+        return;
+    }
+    op = ibh_emit(plan, IBH_OP_ANNOUNCE, from, why);
+    op->unit = unit_of(nic, ip->family);
+    op->ip = *ip;
+    op->by_kernel = ip->family == AF_INET && is_kernels_choice(rails->snapshot, from->link->ifindex, ip);
+}
+
+gboolean ibh_is_repeated(const GArray *addresses, guint at)
+{
+    const IbhAddress *address = &g_array_index(addresses, IbhAddress, at);
+
+    while (at-- > 0 && g_array_index(addresses, IbhAddress, at).ifindex == address->ifindex) {
+        if (ibh_ip_equal(&g_array_index(addresses, IbhAddress, at).local, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
+{
+    return !only || (nic && g_strv_contains(only, nic->link->name));
+}
+
+/* ---- rp_filter ---- */
+
+typedef enum {
+    RP_FIRST,    /* loosened, before rules change */
+    RP_LAST,     /* tightened, after peers were told */
+    RP_TRANSIENT /* strict before and after: loosened in between */
+} RpPhase;
+
+static RpPhase rp_phase(const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
+{
+    int all = rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
+    gboolean be_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, want, all) == 1;
+
+    if (is_strict && be_strict && rules_change)
+        return RP_TRANSIENT;
+    return be_strict ? RP_LAST : RP_FIRST;
+}
+
+void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
+{
+    int now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    RpPhase phase = rp_phase(rails, nic, want, rules_change);
+    int to = phase == RP_TRANSIENT ? 2 : want;
+
+    if (phase != RP_LAST && now != to)
+        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, to,
+                        g_strdup("a packet that still comes in by another NIC is not dropped"));
+}
+
+void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
+{
+    RpPhase phase = rp_phase(rails, nic, want, rules_change);
+    int now = phase == RP_TRANSIENT ? 2 : nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+
+    if (phase != RP_FIRST && now != want)
+        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, want, g_strdup("strict again: peers were told"));
+}
+
+gboolean ibh_may_loosen(const IbhNic *nic)
+{
+    int own = nic->settings.sysctl[IBH_SYSCTL_RP_FILTER];
+
+    return own != IBH_SYSCTL_KEEP && !(own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
+}

@@ -1,0 +1,38 @@
+/*
+ * Appends operations to a plan; what the plans to apply and to undo have in common. Pure.
+ */
+#pragma once
+
+#include "plan/plan.h"
+
+IbhPlan *ibh_plan_new(void);
+
+/* Makes one unit of the operations of two NICs in one family. */
+void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b, int family);
+
+/* `nic`: whose unit it belongs to; NULL: something of ours whose NIC is gone. */
+IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why);
+void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
+void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                    const IbhRoute *replaced, char *why);
+void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
+/* Announces `ip` from the NIC `from`, for the unit of `nic`. */
+void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, const IbhNic *from, const IbhIp *ip,
+                       char *why);
+
+/* The NIC has this address twice, with two prefix lengths, and this is the second. */
+gboolean ibh_is_repeated(const GArray *addresses, guint at);
+gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
+
+/* ---- rp_filter: 1 drops what comes in on another NIC than the answer would leave by ---- */
+
+/* What is loosened comes first; what is tightened, last. With `rules_change`, a filter that is strict before and after
+ * is loosened for as long as that takes. */
+void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
+void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
+/* An rp_filter that the administrator keeps is not loosened for a moment either. */
+gboolean ibh_may_loosen(const IbhNic *nic);
+
+/* Undoes what is ours on NICs that are no rail (any more): what is loosened, and all else. */
+void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);
+void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);

@@ -1,0 +1,258 @@
+#include "plan/narrow.h"
+
+#include "plan/rails.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+typedef struct {
+    IbhSnapshot *snapshot;
+    GHashTable *nics; /* ifindex: candidates, and whatever something of ours is left of */
+    GArray *prefixes; /* IbhPrefix: what they have addresses of and in, and what our rules and routes speak of */
+    gboolean ipv6; /* one of them has an address that counts: of IPv6 everything matters, as its prefixes say little */
+    struct {       /* the last answer: addresses come NIC by NIC */
+        int ifindex;
+        gboolean concerns;
+    } last;
+} Concern;
+
+/* ---- what concerns us ---- */
+
+static gboolean concerns(Concern *concern, int ifindex)
+{
+    if (concern->last.ifindex != ifindex) {
+        concern->last.ifindex = ifindex;
+        concern->last.concerns = g_hash_table_contains(concern->nics, GINT_TO_POINTER(ifindex));
+    }
+    return concern->last.concerns;
+}
+
+static void add_nic(Concern *concern, int ifindex)
+{
+    concern->last.ifindex = 0;
+    g_hash_table_add(concern->nics, GINT_TO_POINTER(ifindex));
+}
+
+static gboolean overlaps(const Concern *concern, const IbhPrefix *prefix)
+{
+    for (guint i = 0; i < concern->prefixes->len; i++) {
+        if (ibh_prefix_overlaps(&g_array_index(concern->prefixes, IbhPrefix, i), prefix))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean touches(const Concern *concern, const IbhAddress *address)
+{
+    const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
+
+    return overlaps(concern, &address->subnet) ||
+           (!ibh_prefix_contains(&address->subnet, &address->local) && overlaps(concern, &local));
+}
+
+static void add_prefix(Concern *concern, const IbhPrefix *prefix)
+{
+    for (guint i = 0; i < concern->prefixes->len; i++) {
+        const IbhPrefix *other = &g_array_index(concern->prefixes, IbhPrefix, i);
+
+        if (other->length <= prefix->length && ibh_prefix_contains(other, &prefix->ip))
+            return;
+    }
+    g_array_append_val(concern->prefixes, *prefix);
+}
+
+static void add_candidates(Concern *concern, const IbhConfig *config)
+{
+    const GArray *links = concern->snapshot->links;
+
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (ibh_is_candidate(concern->snapshot, link, ibh_config_settings(config, link->name).manage))
+            add_nic(concern, link->ifindex);
+    }
+}
+
+/* With its source, whoever has that by now, it can come back. */
+static void add_route(Concern *concern, const IbhRoute *route)
+{
+    g_auto(GStrv) hops = g_strsplit(route->hops ? route->hops : "", " ", -1);
+    const IbhPrefix src = {.ip = route->src, .length = ibh_ip_bits(&route->src)};
+
+    if (src.length)
+        add_prefix(concern, &src);
+    if (route->ifindex)
+        add_nic(concern, route->ifindex);
+    for (char **hop = hops; *hop; hop++)
+        add_nic(concern, (int)g_ascii_strtoll(*hop, NULL, 10));
+}
+
+static void add_what_is_ours(Concern *concern)
+{
+    const IbhSnapshot *snapshot = concern->snapshot;
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && rule->from.length)
+            add_prefix(concern, &rule->from);
+    }
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (ibh_route_is_ours(route))
+            add_route(concern, route);
+    }
+    for (guint i = 0; i < snapshot->state->sysctls->len; i++)
+        add_nic(concern, g_array_index(snapshot->state->sysctls, IbhSavedSysctl, i).ifindex);
+    for (guint i = 0; i < snapshot->state->routes->len; i++)
+        add_nic(concern, g_array_index(snapshot->state->routes, IbhSavedRoute, i).ifindex);
+}
+
+static gboolean has_rule_of_ours(const Concern *concern, const IbhAddress *address)
+{
+    const GArray *rules = concern->snapshot->rules;
+
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && ibh_ip_equal(&rule->from.ip, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* TRUE: one more NIC turned out to be one that a rule of ours is left of; its other addresses concern us, too. */
+static gboolean add_holders(Concern *concern)
+{
+    const GArray *addresses = concern->snapshot->addresses;
+    gboolean more = FALSE;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (!overlaps(concern, &address->subnet) || concerns(concern, address->ifindex) ||
+            !has_rule_of_ours(concern, address))
+            continue;
+        add_nic(concern, address->ifindex);
+        more = TRUE;
+    }
+    return more;
+}
+
+static void add_subnets(Concern *concern)
+{
+    const GArray *addresses = concern->snapshot->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
+
+        if (!concerns(concern, address->ifindex) ||
+            (address->local.family == AF_INET6 && ibh_ip_is_link_local(&address->local)))
+            continue; /* what is on every link tells none from another */
+        add_prefix(concern, &address->subnet);
+        add_prefix(concern, &local); /* with a peer, it is outside of that */
+        concern->ipv6 |= address->local.family == AF_INET6;
+    }
+}
+
+/* ---- leaving out ---- */
+
+static void narrow_addresses(Concern *concern)
+{
+    GArray *addresses = concern->snapshot->addresses;
+    guint kept = 0;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if ((concern->ipv6 && address->local.family == AF_INET6) || concerns(concern, address->ifindex) ||
+            touches(concern, address))
+            g_array_index(addresses, IbhAddress, kept++) = *address;
+    }
+    g_array_set_size(addresses, kept);
+}
+
+/* One that is for everybody may lead elsewhere what is ours. */
+static void narrow_rules(const Concern *concern)
+{
+    GArray *rules = concern->snapshot->rules;
+    guint kept = 0;
+
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (!rule->from.length || overlaps(concern, &rule->from))
+            g_array_index(rules, IbhRule, kept++) = *rule;
+    }
+    g_array_set_size(rules, kept);
+}
+
+/* Those that concern us, have an address that does, or are what main reaches such a one by. */
+static GHashTable *links_to_keep(const Concern *concern)
+{
+    const IbhSnapshot *snapshot = concern->snapshot;
+    GHashTable *keep = g_hash_table_new(NULL, NULL);
+
+    for (guint i = 0; i < snapshot->addresses->len; i++)
+        g_hash_table_add(keep, GINT_TO_POINTER(g_array_index(snapshot->addresses, IbhAddress, i).ifindex));
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (route->ifindex && overlaps(concern, &route->dst))
+            g_hash_table_add(keep, GINT_TO_POINTER(route->ifindex));
+    }
+    return keep;
+}
+
+/* What they are stacked on, or a port of, says what they are. */
+static void keep_what_is_below(const IbhSnapshot *snapshot, GHashTable *keep, const IbhLink *link)
+{
+    if (link->master)
+        g_hash_table_add(keep, GINT_TO_POINTER(link->master));
+    for (int depth = 0; link && link->parent && depth < IBH_STACK_DEPTH; depth++) {
+        g_hash_table_add(keep, GINT_TO_POINTER(link->parent));
+        link = ibh_snapshot_link(snapshot, link->parent);
+    }
+}
+
+static void narrow_links(Concern *concern)
+{
+    GArray *links = concern->snapshot->links;
+    g_autoptr(GHashTable) keep = links_to_keep(concern);
+    guint kept = 0;
+
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (!concerns(concern, link->ifindex))
+            continue;
+        g_hash_table_add(keep, GINT_TO_POINTER(link->ifindex));
+        keep_what_is_below(concern->snapshot, keep, link);
+    }
+    for (guint i = 0; i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
+        if (g_hash_table_contains(keep, GINT_TO_POINTER(link->ifindex)))
+            g_array_index(links, IbhLink, kept++) = *link;
+    }
+    g_array_set_size(links, kept);
+}
+
+gboolean ibh_narrow(IbhSnapshot *snapshot, const IbhConfig *config)
+{
+    g_autoptr(GHashTable) nics = g_hash_table_new(NULL, NULL);
+    g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    Concern concern = {.snapshot = snapshot, .nics = nics, .prefixes = prefixes};
+
+    add_candidates(&concern, config);
+    add_what_is_ours(&concern);
+    do
+        add_subnets(&concern);
+    while (add_holders(&concern));
+    narrow_addresses(&concern);
+    narrow_rules(&concern);
+    narrow_links(&concern);
+    return g_hash_table_size(nics) || prefixes->len;
+}

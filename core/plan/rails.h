@@ -1,0 +1,76 @@
+/*
+ * Which NICs are rails, with which table, and why: configuration + snapshot → a verdict per NIC. Pure.
+ */
+#pragma once
+
+#include "config/config.h"
+#include "model/model.h"
+
+typedef enum {
+    IBH_NIC_NO_CANDIDATE, /* not RDMA-capable, a port of something, a representor, loopback */
+    IBH_NIC_ALONE,        /* a candidate that shares its subnets with no other */
+    IBH_NIC_NO_ADDRESS,
+    IBH_NIC_UNMANAGED, /* manage=no */
+    IBH_NIC_HELD,      /* --undo left it alone */
+    IBH_NIC_DEFERRED,  /* somebody routes it already */
+    IBH_NIC_BLOCKED,   /* it should be a rail, but programming it would do harm */
+    IBH_NIC_RAIL
+} IbhNicStatus;
+
+typedef struct {
+    const IbhLink *link; /* owned by the snapshot */
+    IbhSettings settings;
+    guint position; /* among all NICs */
+    guint rank;     /* from 1 among the candidates, 0: no candidate */
+    guint32 table;  /* 0: no candidate */
+    IbhNicStatus status;
+    const char *code; /* the finding that BLOCKED stands for: "table-clash", "local-rule-late" */
+    char *why;        /* one sentence for people */
+} IbhNic;
+
+typedef struct {
+    GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
+    const IbhSnapshot *snapshot;
+    guint32 priority;
+    IbhMain main;
+    const char *const *only; /* the interfaces this run is about, NULL: all */
+    int family;              /* what is looked at, 0: both */
+    struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
+        GHashTable *nics;    /* ifindex → IbhNic */
+        GHashTable *first;   /* address → the NIC of lowest rank that has it */
+        GHashTable *owners;  /* address → the rail of lowest rank that has it */
+        GHashTable *engaged; /* address: of a NIC that is engaged by what is now, not by a standing rule */
+        GHashTable *holders; /* (ifindex, address): present */
+    } by;
+} IbhRails;
+
+/* With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts holds.
+ * Fails where the configuration gives two present NICs the same explicit table. */
+IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error);
+/* What stays when --undo has left these alone: of the other rails, those that are programmed already count. */
+IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces);
+void ibh_rails_free(IbhRails *rails);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
+
+#define IBH_STACK_DEPTH 8 /* so far it is followed what a link is stacked on */
+
+/* What could become a rail: an RDMA port, or what it is told to take for one. */
+gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
+
+const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex); /* NULL: nothing to do with rails (narrow.h) */
+const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* a candidate */
+/* The rail that has this address; of two, the one of lower rank. */
+const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
+/* Whatever NIC has this address; NULL: nobody here. */
+const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
+/* An address of this NIC that it serves as a rail. */
+gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family);
+gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
+gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);
+
+/* Whose a rule or route of ours is: the NIC that has the address or the device, else that of the table, else NULL. */
+const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
+const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
+
+/* ib2 before ib10. */
+int ibh_natural_compare(const char *a, const char *b);

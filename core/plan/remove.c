@@ -1,0 +1,157 @@
+#include "plan/remove.h"
+
+#include "plan/emit.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+/* As the kernel or a manager makes it for an address. */
+static gboolean is_connected(const IbhRoute *route)
+{
+    return route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+           route->protocol == RTPROT_KERNEL && route->gateway.family == AF_UNSPEC && route->nexthops == 1 &&
+           route->src.family != AF_UNSPEC && !ibh_route_is_ours(route);
+}
+
+static gboolean has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address) && ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A gateway of main must stay reachable by main, or the kernel would not take it again. */
+static gboolean has_gateway_in(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
+
+        if (route->table != IBH_TABLE_MAIN || route->family != AF_INET)
+            continue;
+        if (route->nexthops > 1 || /* one of them may be a gateway there */
+            (route->gateway.family == AF_INET && ibh_prefix_contains(subnet, &route->gateway)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean may_leave(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    return rails->main == IBH_MAIN_REMOVE && nic->status == IBH_NIC_RAIL && has_subnet(rails, nic, subnet) &&
+           !has_gateway_in(rails, subnet);
+}
+
+/* What cannot come back stays: without its source the kernel would not take it. */
+static gboolean leaves(const IbhRails *rails, const IbhRoute *route)
+{
+    const IbhNic *nic =
+        rails->main == IBH_MAIN_REMOVE && is_connected(route) ? ibh_rails_nic(rails, route->ifindex) : NULL;
+
+    return nic && may_leave(rails, nic, &route->dst) && ibh_rails_has_address(rails, nic, &route->src);
+}
+
+void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic)
+{
+    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
+
+        if (route->ifindex == nic->link->ifindex && leaves(rails, route))
+            ibh_emit_route(plan, rails, IBH_OP_ROUTE_DEL, nic, route, NULL,
+                           g_strdup("main=remove: only what is bound to a rail uses it"));
+    }
+}
+
+/* ---- back ---- */
+
+static gboolean is_in_main(const IbhSnapshot *snapshot, const IbhSavedRoute *saved)
+{
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (is_connected(route) && route->ifindex == saved->ifindex && route->metric == saved->metric &&
+            ibh_prefix_equal(&route->dst, &saved->dst) && (!saved->metric || ibh_ip_equal(&route->src, &saved->src)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The kernel takes it only while the link is up and has its source address. */
+gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
+
+    return nic && (nic->link->flags & IFF_UP) && ibh_rails_has_address(rails, nic, &saved->src) &&
+           !is_in_main(rails->snapshot, saved);
+}
+
+IbhRoute ibh_saved_route(const IbhSavedRoute *saved)
+{
+    return (IbhRoute){.family = AF_INET,
+                      .table = IBH_TABLE_MAIN,
+                      .dst = saved->dst,
+                      .type = RTN_UNICAST,
+                      .protocol = RTPROT_KERNEL,
+                      .scope = RT_SCOPE_LINK,
+                      .metric = saved->metric,
+                      .ifindex = saved->ifindex,
+                      .src = saved->src,
+                      .nexthops = 1};
+}
+
+static gboolean returns(const IbhRails *rails, const IbhSavedRoute *saved)
+{
+    return ibh_can_return(rails, saved) && !may_leave(rails, ibh_rails_nic(rails, saved->ifindex), &saved->dst);
+}
+
+GArray *ibh_routes_to_be(const IbhRails *rails)
+{
+    const GArray *routes = rails->snapshot->routes, *saved = rails->snapshot->state->routes;
+    GArray *to_be;
+
+    if (rails->main != IBH_MAIN_REMOVE && !saved->len) /* nothing leaves, nothing returns */
+        return g_array_ref((GArray *)(guintptr)routes);
+    to_be = g_array_sized_new(FALSE, TRUE, sizeof(IbhRoute), routes->len);
+    for (guint i = 0; i < routes->len; i++) {
+        if (!leaves(rails, &g_array_index(routes, IbhRoute, i)))
+            g_array_append_val(to_be, g_array_index(routes, IbhRoute, i));
+    }
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        IbhRoute route = ibh_saved_route(one);
+
+        if (returns(rails, one))
+            g_array_append_val(to_be, route);
+    }
+    return to_be;
+}
+
+void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhSavedRoute *saved, gboolean undo)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
+    IbhRoute route = ibh_saved_route(saved);
+
+    if (undo ? ibh_can_return(rails, saved) : returns(rails, saved))
+        ibh_emit_route(plan, rails, IBH_OP_ROUTE_ADD, nic, &route, NULL, g_strdup("main has it again"));
+}
+
+const IbhSavedRoute *ibh_find_returning(const IbhRails *rails, GHashTable *nics, const IbhIp *address)
+{
+    const GArray *saved = rails->snapshot->state->routes;
+    const IbhSavedRoute *best = NULL;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        const IbhNic *nic = ibh_rails_nic(rails, one->ifindex);
+
+        if (nic && g_hash_table_contains(nics, nic) && ibh_can_return(rails, one) &&
+            ibh_prefix_contains(&one->dst, address) &&
+            (!best || one->dst.length > best->dst.length ||
+             (one->dst.length == best->dst.length && one->metric < best->metric)))
+            best = one;
+    }
+    return best;
+}

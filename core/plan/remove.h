@@ -1,0 +1,19 @@
+/*
+ * main=remove: the rails' connected routes leave main, and come back when they may. Pure.
+ */
+#pragma once
+
+#include "plan/plan.h"
+
+/* All routes as they will be when this is done: to be read, for they may be the snapshot's own. */
+GArray *ibh_routes_to_be(const IbhRails *rails);
+/* Last of all: what leaves main for this NIC. */
+void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic);
+/* As main had it. */
+IbhRoute ibh_saved_route(const IbhSavedRoute *saved);
+/* What the kernel would take now, and main has not. */
+gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved);
+/* First of all: what comes back for a NIC that is there. With `undo`, whatever the configuration says now. */
+void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhSavedRoute *saved, gboolean undo);
+/* Of what comes back for these NICs (a set), the route by which main will reach this address; NULL: none. */
+const IbhSavedRoute *ibh_find_returning(const IbhRails *rails, GHashTable *nics, const IbhIp *address);

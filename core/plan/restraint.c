@@ -1,0 +1,75 @@
+#include "plan/restraint.h"
+
+#include <sys/socket.h>
+
+static gboolean contains(const GArray *numbers, int number)
+{
+    for (guint i = 0; numbers && i < numbers->len; i++) {
+        if (g_array_index(numbers, int, i) == number)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean has_address(const IbhRails *rails, int ifindex, int family)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && address->local.family == family && !address->tentative &&
+            !ibh_ip_is_link_local(&address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Another NIC waits for what this one leaves: they move through each other's tables. */
+static gboolean is_shared(const IbhPlan *plan, const IbhOp *op)
+{
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *other = g_ptr_array_index(plan->ops, i);
+
+        if (op->unit && other->unit == op->unit && other->ifindex != op->ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
+{
+    const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
+
+    return nic && !has_address(rails, op->ifindex, ibh_op_family(op)) && nic->status != IBH_NIC_UNMANAGED &&
+           g_strcmp0(nic->link->name, restraint->down) != 0 && !contains(restraint->given_up, op->ifindex) &&
+           !is_shared(plan, op);
+}
+
+static gboolean is_left(const IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op,
+                        GArray *spared)
+{
+    if (contains(restraint->backed_off, op->unit))
+        return TRUE;
+    if (!is_spared(plan, rails, restraint, op))
+        return FALSE;
+    if (!contains(spared, op->ifindex))
+        g_array_append_val(spared, op->ifindex);
+    return TRUE;
+}
+
+GArray *ibh_restrain(IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint)
+{
+    GArray *spared = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autoptr(GPtrArray) left = g_ptr_array_new();
+
+    for (guint i = 0; i < plan->ops->len; i++) {
+        IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (is_left(plan, rails, restraint, op, spared))
+            g_ptr_array_add(left, op);
+    }
+    for (guint i = 0; i < left->len; i++)
+        g_ptr_array_remove(plan->ops, g_ptr_array_index(left, i));
+    return spared;
+}

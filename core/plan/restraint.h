@@ -1,0 +1,19 @@
+/*
+ * What a run on an event leaves alone, where --apply would not. Pure.
+ *
+ * systemd-networkd 252 takes every address away when it restarts, and adds it again up to 165 ms later. Hooks run in
+ * between, the last one too: what they collected then would stay away.
+ */
+#pragma once
+
+#include "plan/plan.h"
+
+typedef struct {
+    const char *down;         /* an interface that was taken down on purpose; NULL or "": none */
+    const GArray *given_up;   /* int: NICs whose addresses have been away for long enough; NULL: none */
+    const GArray *backed_off; /* int: units that somebody else undoes again and again; NULL: none */
+} IbhRestraint;
+
+/* Takes out of the plan what it should not do now. Returns the NICs (int) that were spared: their addresses may come
+ * back in a moment. */
+GArray *ibh_restrain(IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint);

@@ -1,0 +1,382 @@
+/*
+ * The plan to undo: all that is ours on these interfaces goes, sysctls get the administrator's values back.
+ *
+ * The order cuts nobody off. Without rules, everything leaves by the NIC that main uses, and a strict rp_filter drops
+ * what peers still send to the other NICs: so rp_filter is tightened last, and peers are told before.
+ *
+ *   1. rp_filter loosened   2. arp_announce   3. rules, routes   4. the NIC that main uses answers for all again
+ *   5. stale neighbour entries go   6. that NIC announces every address   7. rp_filter tightened   8. what is left
+ */
+#include "plan/emit.h"
+#include "plan/remove.h"
+#include "plan/spread.h"
+#include "plan/want.h"
+
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+typedef struct {
+    const IbhRails *rails;
+    GHashTable *undone;     /* const IbhNic *: selected, with something of ours on them */
+    GHashTable *mains_nics; /* const IbhNic *: by which main reaches their subnets */
+    gboolean orphans;       /* also what belongs to no NIC any more */
+    IbhPlan *plan;
+} Undo;
+
+static gboolean is_undone(const Undo *undo, const IbhNic *nic)
+{
+    return g_hash_table_contains(undo->undone, nic);
+}
+
+static gboolean has_our_sysctls(const IbhSnapshot *snapshot, const IbhNic *nic)
+{
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        if (ibh_sysctl_base(snapshot, nic->link, (IbhSysctl)key) != nic->link->sysctl[key])
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* NICs with a rule, a route or a sysctl of ours, or of whose routes main=remove took one. */
+static GHashTable *find_owners(const IbhRails *rails)
+{
+    const IbhSnapshot *snapshot = rails->snapshot;
+    GHashTable *owners = g_hash_table_new(NULL, NULL);
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule))
+            g_hash_table_add(owners, (gpointer)(guintptr)ibh_rule_owner(rails, rule));
+    }
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (ibh_route_is_ours(route) && !ibh_route_is_spread(route))
+            g_hash_table_add(owners, (gpointer)(guintptr)ibh_route_owner(rails, route));
+    }
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (has_our_sysctls(snapshot, nic))
+            g_hash_table_add(owners, nic);
+    }
+    for (guint i = 0; i < snapshot->state->routes->len; i++) {
+        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
+
+        if (ibh_can_return(rails, saved))
+            g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, saved->ifindex));
+    }
+    return owners;
+}
+
+/* The NIC by which main reaches this address' subnet, or will: longest prefix, lowest metric, first. */
+static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
+{
+    const GArray *routes = undo->rails->snapshot->routes;
+    const IbhSavedRoute *back = ibh_find_returning(undo->rails, undo->undone, &address->local);
+    const IbhRoute *best = NULL;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length > 0 &&
+            ibh_prefix_contains(&route->dst, &address->local) &&
+            (!best || route->dst.length > best->dst.length ||
+             (route->dst.length == best->dst.length && route->metric < best->metric)))
+            best = route;
+    }
+    if (back && (!best || back->dst.length > best->dst.length ||
+                 (back->dst.length == best->dst.length && back->metric < best->metric)))
+        return ibh_rails_nic(undo->rails, back->ifindex);
+    return best ? ibh_rails_nic(undo->rails, best->ifindex) : NULL;
+}
+
+static gboolean is_mains_nic(const Undo *undo, const IbhNic *nic)
+{
+    return g_hash_table_contains(undo->mains_nics, nic);
+}
+
+/* The NICs by which main reaches what is undone. */
+static void find_mains_nics(Undo *undo)
+{
+    const GArray *addresses = undo->rails->snapshot->addresses;
+
+    for (guint i = 0; g_hash_table_size(undo->undone) && i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        const IbhNic *holder = ibh_rails_nic(undo->rails, address->ifindex);
+
+        if (holder && address->local.family == AF_INET && is_undone(undo, holder))
+            g_hash_table_add(undo->mains_nics, (gpointer)(guintptr)find_mains_nic(undo, address));
+    }
+}
+
+/* ---- sysctls ---- */
+
+static void restore(const Undo *undo, const IbhNic *nic, IbhSysctl key)
+{
+    int now = nic->link->sysctl[key], old = ibh_sysctl_base(undo->rails->snapshot, nic->link, key);
+
+    if (now != old)
+        ibh_emit_sysctl(undo->plan, nic, key, now, old, g_strdup("as it was before"));
+}
+
+static void restore_rp_filters(const Undo *undo, gboolean first)
+{
+    for (guint i = 0; i < undo->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+        int old = ibh_sysctl_base(undo->rails->snapshot, nic->link, IBH_SYSCTL_RP_FILTER);
+
+        if (!is_undone(undo, nic))
+            continue;
+        (first ? ibh_emit_rp_first : ibh_emit_rp_last)(undo->plan, undo->rails, nic, old, ibh_may_loosen(nic));
+    }
+}
+
+static void restore_announce(const Undo *undo)
+{
+    for (guint i = 0; i < undo->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+
+        if (is_undone(undo, nic))
+            restore(undo, nic, IBH_SYSCTL_ARP_ANNOUNCE);
+    }
+}
+
+/* Whether a NIC answers ARP: first the NIC that main uses, and the others when no peer needs them any more. */
+static void restore_answers(const Undo *undo, gboolean mains_nic)
+{
+    for (guint i = 0; i < undo->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
+
+        if (!is_undone(undo, nic) || is_mains_nic(undo, nic) != mains_nic)
+            continue;
+        restore(undo, nic, IBH_SYSCTL_ARP_IGNORE);
+        restore(undo, nic, IBH_SYSCTL_ARP_FILTER);
+        restore(undo, nic, IBH_SYSCTL_ACCEPT_LOCAL);
+    }
+}
+
+/* ---- rules and routes ---- */
+
+static char *why_undone(const IbhNic *owner)
+{
+    if (!owner)
+        return g_strdup("its interface or address is gone");
+    if (owner->status == IBH_NIC_RAIL)
+        return g_strdup("undone");
+    return g_strdup_printf("%s is no rail: %s", owner->link->name, owner->why);
+}
+
+static gboolean goes(const Undo *undo, const IbhNic *owner)
+{
+    return owner ? is_undone(undo, owner) : undo->orphans;
+}
+
+/* A rail that needed its place has taken it already. */
+static gboolean is_taken(const Undo *undo, const IbhRule *rule, const IbhRoute *route)
+{
+    for (guint i = 0; i < undo->plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(undo->plan->ops, i);
+
+        if ((route && op->type == IBH_OP_ROUTE_REPLACE && ibh_route_compare(&op->replaced, route) == 0) ||
+            (route && op->type == IBH_OP_ROUTE_DEL && ibh_route_compare(&op->route, route) == 0) ||
+            (rule && op->type == IBH_OP_RULE_DEL && ibh_rule_compare(&op->rule, rule) == 0))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void delete_rules(const Undo *undo)
+{
+    const GArray *rules = undo->rails->snapshot->rules;
+
+    for (guint i = rules->len; i-- > 0;) { /* the last tier first */
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+        const IbhNic *owner;
+
+        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) &&
+            goes(undo, owner = ibh_rule_owner(undo->rails, rule)) && !is_taken(undo, rule, NULL))
+            ibh_emit_rule(undo->plan, IBH_OP_RULE_DEL, owner, rule, why_undone(owner));
+    }
+}
+
+static void delete_routes(const Undo *undo, IbhRouteKind kind)
+{
+    const GArray *routes = undo->rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+        const IbhNic *owner;
+
+        if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && ibh_route_kind(route) == kind &&
+            goes(undo, owner = ibh_route_owner(undo->rails, route)) && !is_taken(undo, NULL, route))
+            ibh_emit_route(undo->plan, undo->rails, IBH_OP_ROUTE_DEL, owner, route, NULL, why_undone(owner));
+    }
+}
+
+/* ---- neighbours and announcements ---- */
+
+/* A NIC that main does not use would go on asking its peers with its own hardware address, and win them back. */
+static void delete_neighbours(const Undo *undo)
+{
+    const GArray *neighbours = undo->rails->snapshot->neighbours;
+
+    for (guint i = 0; i < neighbours->len; i++) {
+        const IbhNeighbour *neighbour = &g_array_index(neighbours, IbhNeighbour, i);
+        const IbhNic *nic = ibh_rails_nic(undo->rails, neighbour->ifindex);
+
+        if (nic && is_undone(undo, nic) && !is_mains_nic(undo, nic))
+            ibh_emit(undo->plan, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))
+                ->ip = neighbour->ip;
+    }
+}
+
+/* A NIC that stays a rail answers for others' addresses only where these would be cut off without it. */
+static gboolean will_answer(const Undo *undo, const IbhNic *from, const IbhNic *nic)
+{
+    return is_undone(undo, from) || ibh_is_strict(undo->rails->snapshot, nic->link);
+}
+
+/* It had a rule of ours, and no rail that stays has the same address. */
+static gboolean needs_announcement(const Undo *undo, const IbhIp *ip)
+{
+    const IbhNic *owner = ibh_rails_owner(undo->rails, ip);
+
+    if (owner && !is_undone(undo, owner))
+        return FALSE;
+    for (guint i = 0; i < undo->rails->snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(undo->rails->snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && ibh_ip_equal(&rule->from.ip, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void announce(const Undo *undo)
+{
+    const GArray *addresses = undo->rails->snapshot->addresses;
+
+    for (guint i = 0; g_hash_table_size(undo->undone) && i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        const IbhNic *nic = ibh_rails_nic(undo->rails, address->ifindex);
+        const IbhNic *from;
+
+        /* Neighbour discovery, other than ARP, is answered by the NIC that has the address: nothing moves in IPv6. */
+        if (!nic || address->local.family != AF_INET || !is_undone(undo, nic) || !nic->settings.announce ||
+            !needs_announcement(undo, &address->local) || ibh_is_repeated(addresses, i) ||
+            !(from = find_mains_nic(undo, address)) || !will_answer(undo, from, nic))
+            continue;
+        ibh_emit_announce(undo->plan, undo->rails, nic, from, &address->local,
+                          g_strdup_printf("main uses %s for its subnet", from->link->name));
+    }
+}
+
+/* The rails that stay go on as if the others had never been any: they may have to answer for them again. */
+static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
+{
+    for (guint i = 0; i < after->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(after->nics, i);
+
+        for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS && ibh_is_programmed(after, nic); key++) {
+            int now = nic->link->sysctl[key], want = ibh_want_sysctl(after, nic, (IbhSysctl)key);
+
+            if (now != want)
+                ibh_emit_sysctl(plan, nic, (IbhSysctl)key, now, want,
+                                g_strdup("answer for the NIC that is no rail any more, too"));
+        }
+    }
+}
+
+/* In the order in which main had them. */
+static void return_to_main(const Undo *undo)
+{
+    const GArray *saved = undo->rails->snapshot->state->routes;
+
+    for (guint i = 0; i < saved->len; i++) {
+        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+        const IbhNic *nic = ibh_rails_nic(undo->rails, one->ifindex);
+
+        if (nic && is_undone(undo, nic))
+            ibh_emit_return(undo->plan, undo->rails, one, TRUE);
+    }
+}
+
+/* `rails_too`: whatever is selected, not only what is no rail any more. */
+static Undo undo_init(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
+{
+    g_autoptr(GHashTable) owners = find_owners(rails);
+    Undo undo = {.rails = rails,
+                 .undone = g_hash_table_new(NULL, NULL),
+                 .mains_nics = g_hash_table_new(NULL, NULL),
+                 .orphans = rails_too && !only,
+                 .plan = plan};
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if ((rails_too || nic->status != IBH_NIC_RAIL) && ibh_is_selected(nic, only) &&
+            g_hash_table_contains(owners, nic))
+            g_hash_table_add(undo.undone, nic);
+    }
+    find_mains_nics(&undo);
+    return undo;
+}
+
+static void undo_clear(Undo *undo)
+{
+    g_hash_table_unref(undo->undone);
+    g_hash_table_unref(undo->mains_nics);
+}
+
+static void emit_undo(const Undo *undo)
+{
+    restore_announce(undo);
+    delete_routes(undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
+    delete_rules(undo);
+    for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
+        delete_routes(undo, (IbhRouteKind)kind);
+    restore_answers(undo, TRUE);
+    delete_neighbours(undo);
+    announce(undo);
+    restore_rp_filters(undo, FALSE);
+    restore_answers(undo, FALSE);
+}
+
+IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
+{
+    IbhPlan *plan = ibh_plan_new();
+    Undo undo = undo_init(plan, rails, only, TRUE);
+    gboolean is_spread_known = after || !only, is_spread_done = !is_spread_known;
+
+    if (after) {
+        adapt_rails_that_stay(plan, after);
+        is_spread_done = ibh_emit_spread_first(plan, after);
+    }
+    if (!is_spread_done) /* unbound traffic leaves these rails first */
+        ibh_emit_spread(plan, rails->snapshot, after);
+    restore_rp_filters(&undo, TRUE);
+    return_to_main(&undo);
+    emit_undo(&undo);
+    if (is_spread_known)
+        ibh_emit_spread_last(plan, rails->snapshot, after);
+    undo_clear(&undo);
+    return plan;
+}
+
+void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
+{
+    Undo undo = undo_init(plan, rails, only, FALSE);
+
+    restore_rp_filters(&undo, TRUE);
+    undo_clear(&undo);
+}
+
+void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only)
+{
+    Undo undo = undo_init(plan, rails, only, FALSE);
+
+    emit_undo(&undo);
+    undo_clear(&undo);
+}

@@ -1,0 +1,20 @@
+/*
+ * What a rail should have: rules, routes and sysctls. Pure.
+ */
+#pragma once
+
+#include "plan/rails.h"
+
+GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic); /* IbhRoute, in the order they must be added */
+/* IbhRule; `routes`: what is wanted in T, for a default route brings rules with it. */
+GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
+
+/* A rail that has its rules, or gets them in this run (IbhRails.only). */
+gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic);
+/* By the administrator's value, it drops what comes in by another NIC than the answer would leave by. */
+gboolean ibh_is_strict(const IbhSnapshot *snapshot, const IbhLink *link);
+
+/* The administrator's value of a sysctl: what it was before we changed it, if we did and it is still ours. */
+int ibh_sysctl_base(const IbhSnapshot *snapshot, const IbhLink *link, IbhSysctl key);
+/* The value it should have now: of a NIC that is no rail, the administrator's. */
+int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

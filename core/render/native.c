@@ -1,0 +1,167 @@
+#include "render/native.h"
+
+#include "render/common.h"
+#include "plan/want.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+/* ---- the table ---- */
+
+static gboolean is_taken(const IbhRails *rails, guint32 table)
+{
+    return table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table);
+}
+
+/* The same distance for all, so that no two get the same. */
+static guint32 find_distance(const IbhRails *rails)
+{
+    guint32 distance = 1000;
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->rank && is_taken(rails, nic->table + distance)) {
+            distance += 1000;
+            i = G_MAXUINT; /* from the first one again */
+        }
+    }
+    return distance;
+}
+
+guint32 ibh_native_table(const IbhRails *rails, const IbhNic *nic)
+{
+    return nic->table + find_distance(rails);
+}
+
+/* ---- a rail ---- */
+
+static GArray *find_addresses(const IbhRender *render, const IbhNic *nic)
+{
+    const GArray *all = render->rails->snapshot->addresses;
+    GArray *addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
+
+    for (guint i = 0; i < all->len; i++) {
+        const IbhAddress *address = &g_array_index(all, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address) && ibh_render_has_family(render, address->local.family))
+            g_array_append_val(addresses, *address);
+    }
+    return addresses;
+}
+
+IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
+{
+    g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic);
+    g_autoptr(GArray) rules = ibh_want_rules(render->rails, nic, routes);
+    const IbhManager *manager = ibh_snapshot_manager(render->rails->snapshot, nic->link->ifindex);
+    IbhNative *native = g_new0(IbhNative, 1);
+
+    native->nic = nic;
+    native->connection = manager && g_strcmp0(manager->name, "NetworkManager") == 0 ? manager->connection : NULL;
+    native->table = ibh_native_table(render->rails, nic);
+    native->addresses = find_addresses(render, nic);
+    native->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    native->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    for (guint i = 0; i < routes->len; i++) {
+        IbhRoute route = g_array_index(routes, IbhRoute, i);
+
+        route.table = native->table;
+        route.src = (IbhIp){0}; /* see render/native.h */
+        if (ibh_render_has_family(render, route.family))
+            g_array_append_val(native->routes, route);
+    }
+    for (guint i = 0; i < rules->len; i++) {
+        IbhRule rule = g_array_index(rules, IbhRule, i);
+
+        if (rule.table == nic->table)
+            rule.table = native->table;
+        if (ibh_render_has_family(render, rule.family))
+            g_array_append_val(native->rules, rule);
+    }
+    return native;
+}
+
+void ibh_native_free(IbhNative *native)
+{
+    g_array_unref(native->addresses);
+    g_array_unref(native->routes);
+    g_array_unref(native->rules);
+    g_free(native);
+}
+
+static void free_native(gpointer native)
+{
+    ibh_native_free(native);
+}
+
+GPtrArray *ibh_natives(const IbhRender *render)
+{
+    GPtrArray *natives = g_ptr_array_new_with_free_func(free_native);
+
+    for (guint i = 0; i < render->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
+
+        if (ibh_render_has(render, nic))
+            g_ptr_array_add(natives, ibh_native_new(render, nic));
+    }
+    return natives;
+}
+
+gboolean ibh_native_has_default(const IbhNative *native)
+{
+    for (guint i = 0; i < native->routes->len; i++) {
+        if (ibh_route_is_default(&g_array_index(native->routes, IbhRoute, i)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_native_has_family(const IbhNative *native, int family)
+{
+    for (guint i = 0; i < native->addresses->len; i++) {
+        if (g_array_index(native->addresses, IbhAddress, i).local.family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static const char native_why[] =
+    "\n"
+    "Rules and routes are the manager's own, without ib-hook's mark. They have its priorities, but tables of other\n"
+    "numbers: so ib-hook finds that somebody else routes a NIC (deferred) and leaves it alone; what it had programmed\n"
+    "itself it takes away. With manage=yes it would go on beside. Addresses and gateways are those of now: what they\n"
+    "become later is not followed. Needed as well: --render sysctl, for who answers ARP.";
+
+void ibh_native_header(GString *out, const IbhRender *render, const char *why)
+{
+    ibh_render_comment(out, why);
+    ibh_render_comment(out, native_why);
+    ibh_render_left_out(out, render, TRUE);
+}
+
+/* ---- as ip says it ---- */
+
+char *ibh_native_route(const IbhRoute *route, const char *iface)
+{
+    char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN];
+    GString *text = g_string_new(route->type == RTN_THROW ? "throw " : "");
+
+    g_string_append(text, ibh_prefix_format(&route->dst, dst));
+    if (route->gateway.family != AF_UNSPEC)
+        g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
+    if (route->ifindex)
+        g_string_append_printf(text, " dev %s", iface);
+    g_string_append_printf(text, " table %u", route->table);
+    if (route->scope == RT_SCOPE_LINK)
+        g_string_append(text, " scope link");
+    return g_string_free(text, FALSE);
+}
+
+char *ibh_native_rule(const IbhRule *rule)
+{
+    char from[IBH_IP_STRLEN];
+
+    return g_strdup_printf("priority %u from %s table %u%s", rule->priority, ibh_ip_format(&rule->from.ip, from),
+                           rule->table, rule->suppress_prefixlength == 0 ? " suppress_prefixlength 0" : "");
+}

@@ -1,0 +1,34 @@
+/*
+ * A rail as its own manager would configure it.
+ *
+ * No format says our marks (metric, suppress_ifgroup): rules and routes are the manager's. The rules have our
+ * priorities, but lead to a table of another number than the NIC's own: an unmarked rule to another table that routes
+ * the NIC's subnet by it makes ib-hook defer. To its own table, it would be one more rule beside ib-hook's, and both
+ * would write the same table.
+ *
+ * The routes name no source: who comes by these rules has one. NetworkManager 1.42 adds routes before DHCP gave it the
+ * address, and a route whose source is not there yet it never adds.
+ */
+#pragma once
+
+#include "render/render.h"
+
+guint32 ibh_native_table(const IbhRails *rails, const IbhNic *nic);
+
+IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic);
+void ibh_native_free(IbhNative *native);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNative, ibh_native_free)
+
+/* What is to know about a format, with what is true of all of a manager's. */
+void ibh_native_header(GString *out, const IbhRender *render, const char *why);
+
+/* Every rail that is asked for. */
+GPtrArray *ibh_natives(const IbhRender *render);
+/* Its table has a default route: then suppress_prefixlength is needed. */
+gboolean ibh_native_has_default(const IbhNative *native);
+/* Of one family: 0 both. */
+gboolean ibh_native_has_family(const IbhNative *native, int family);
+
+/* "172.16.0.0/16 …" and "priority …", as `ip route add` and `ip rule add` take them. `iface`: quoted as needed. */
+char *ibh_native_route(const IbhRoute *route, const char *iface);
+char *ibh_native_rule(const IbhRule *rule);

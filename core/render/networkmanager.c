@@ -1,0 +1,104 @@
+/*
+ * NetworkManager: nmcli, and key files, which nm.so writes as NetworkManager itself does (nm-dispatcher/keyfile.c).
+ */
+#include "render/native.h"
+#include "render/common.h"
+
+#include "model/operation.h"
+#include "cli/report.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+/* ---- nmcli ---- */
+
+static const char nmcli_why[] =
+    "For NetworkManager: what is added to the connection of each NIC (as far as known; else the name of its interface\n"
+    "stands there). In force from its next activation on, or after nmcli device reapply NIC. Said again, nothing is\n"
+    "added. NetworkManager finds foreign rules none of its business, and deletes these when the connection goes down.\n"
+    "type=throw is known from version 1.36 on, suppress_prefixlength from 1.20.";
+
+static char *nmcli_route(const IbhRoute *route)
+{
+    char text[IBH_PREFIX_STRLEN];
+    GString *out = g_string_new(ibh_prefix_format(&route->dst, text));
+
+    if (route->gateway.family != AF_UNSPEC)
+        g_string_append_printf(out, " %s", ibh_ip_format(&route->gateway, text));
+    if (route->type == RTN_THROW)
+        g_string_append(out, " type=throw");
+    g_string_append_printf(out, " table=%u", route->table);
+    return g_string_free(out, FALSE);
+}
+
+static void say_nmcli(GString *out, const IbhNative *native)
+{
+    g_autofree char *name = ibh_report_clean(native->connection ? native->connection : native->nic->link->name);
+    g_autofree char *word = ibh_shell_word(name);
+
+    g_string_append_printf(out, "\n# %s\n", native->nic->link->name);
+    for (guint i = 0; i < native->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(native->routes, IbhRoute, i);
+        g_autofree char *text = nmcli_route(route);
+
+        g_string_append_printf(out, "nmcli connection modify %s +ipv%c.routes '%s'\n", word,
+                               route->family == AF_INET6 ? '6' : '4', text);
+    }
+    for (guint i = 0; i < native->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(native->rules, IbhRule, i);
+        g_autofree char *text = ibh_native_rule(rule);
+
+        g_string_append_printf(out, "nmcli connection modify %s +ipv%c.routing-rules '%s'\n", word,
+                               rule->family == AF_INET6 ? '6' : '4', text);
+    }
+}
+
+char *ibh_render_nmcli(const IbhRender *render, GError **error G_GNUC_UNUSED)
+{
+    g_autoptr(GPtrArray) natives = ibh_natives(render);
+    GString *out = g_string_new(NULL);
+
+    ibh_native_header(out, render, nmcli_why);
+    for (guint i = 0; i < natives->len; i++)
+        say_nmcli(out, g_ptr_array_index(natives, i));
+    return g_string_free(out, FALSE);
+}
+
+/* ---- key files ---- */
+
+static const char keyfile_why[] =
+    "For NetworkManager: the connection of each NIC, whole, with what makes it a rail. Where NetworkManager manages "
+    "the\n"
+    "NIC already, it is that connection, without its secrets; else a new one with the addresses of now: whether they "
+    "come\n"
+    "by DHCP is not known. Files of mode 0600; then nmcli connection reload, and nmcli connection up NAME. One that "
+    "is\n"
+    "in /run is written for /etc: it is in force after the next boot, if nothing puts it into /run again.\n"
+    "NetworkManager finds foreign rules none of its business, and deletes these when the connection goes down.";
+
+char *ibh_render_nm_keyfile(const IbhRender *render, GError **error)
+{
+    g_autoptr(GPtrArray) natives = ibh_natives(render);
+    GString *out = NULL;
+
+    if (!render->write_profile) {
+        g_set_error_literal(
+            error, IBH_RENDER_ERROR, 0,
+            "--render nm-keyfile: nm.so, which asks libnm to write them, cannot be loaded: install libnm "
+            "(libnm0, NetworkManager-libnm), or take --render nmcli");
+        return NULL;
+    }
+    out = g_string_new(NULL);
+    ibh_native_header(out, render, keyfile_why);
+    for (guint i = 0; i < natives->len; i++) {
+        const IbhNative *native = g_ptr_array_index(natives, i);
+        g_autoptr(GError) local = NULL;
+        g_autofree char *text = render->write_profile(native, &local);
+
+        if (text)
+            g_string_append_printf(out, "\n%s", text);
+        else
+            g_string_append_printf(out, "\n# Without %s: %s\n", native->nic->link->name, local->message);
+    }
+    return g_string_free(out, FALSE);
+}

@@ -1,0 +1,314 @@
+#include "run/session.h"
+
+#include "run/confirm.h"
+#include "model/state.h"
+#include "kernel/sysctl.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PEERS_SWITCH_WITHIN 50000 /* microseconds, after an announcement */
+
+/* ---- --confirm ---- */
+
+gboolean ibh_run_has_token(const IbhRun *run)
+{
+    g_autofree char *token = run->store ? ibh_store_get_token(run->store) : NULL;
+
+    return token && (!run->options->token || g_str_equal(token, run->options->token));
+}
+
+/* Leaves the token, and starts the process that waits: it knows its --apply by it. */
+static gboolean start_waiting(IbhRun *run, GError **error)
+{
+    g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
+    IbhOptions options = *run->options;
+
+    if (!run->store) {
+        g_set_error_literal(error, IBH_RUN_ERROR, 0, "--confirm needs " IBH_RUN_DIR "; nothing was changed");
+        return FALSE;
+    }
+    options.token = token;
+    return ibh_store_set_token(run->store, token, error) && ibh_confirm_start(&options, ibh_run, error);
+}
+
+int ibh_run_confirm(IbhRun *run)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!ibh_run_has_token(run)) {
+        g_set_error_literal(&error, IBH_RUN_ERROR, 0,
+                            "nothing waits for a confirmation: --apply --confirm changed nothing, or has been undone");
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    }
+    if (!ibh_store_set_token(run->store, NULL, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    if (run->writer == &ibh_json_writer)
+        g_string_append(run->out, "{\"ok\":true}");
+    else if (!run->style.quiet)
+        g_string_append(run->out, "confirmed: it stays\n");
+    return IBH_EXIT_OK;
+}
+
+/* ---- changing ---- */
+
+/* An announcement only makes peers switch sooner: without it, the change still stands. */
+static gboolean announce(IbhRun *run, const IbhOp *op)
+{
+    const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
+    g_autoptr(GError) error = NULL;
+    gboolean sent = op->by_kernel ? ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error)
+                                  : ibh_announce(&run->announcer, link, &op->ip, &error);
+
+    if (!sent) {
+        g_autofree char *command = ibh_op_command(op);
+        g_autofree char *text = g_strdup_printf("%s: announce: %s (%s); peers switch when they ask again", op->iface,
+                                                error->message, command);
+
+        ibh_run_warn(run, text);
+    }
+    return TRUE;
+}
+
+/* What peers sent before they took notice is on its way: a strict rp_filter would drop it. */
+static void let_peers_switch(IbhRun *run, const IbhOp *op)
+{
+    if (run->announced && op->key == IBH_SYSCTL_RP_FILTER && op->to == 1) {
+        g_usleep(PEERS_SWITCH_WITHIN);
+        run->announced = FALSE;
+    }
+}
+
+static gboolean execute(gpointer data, const IbhOp *op, GError **error)
+{
+    IbhRun *run = data;
+
+    switch (op->type) {
+    case IBH_OP_SYSCTL_SET:
+        let_peers_switch(run, op);
+        return ibh_sysctl_write(op->iface, op->key, op->to, error);
+    case IBH_OP_ANNOUNCE:
+        run->announced = TRUE;
+        return announce(run, op);
+    default:
+        return ibh_netlink_execute(run->netlink, op, error);
+    }
+}
+
+/* Returns what is on file then. */
+static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState *state)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+
+    if (!run->store || ibh_state_equal(on_file, state))
+        return on_file;
+    if (ibh_store_save(run->store, state, &error))
+        return state;
+    text = g_strdup_printf("%s; old sysctl values and holds are not remembered for --undo: make /run writable",
+                           error->message);
+    ibh_run_warn(run, text);
+    return on_file;
+}
+
+/* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
+static void hold_all(const IbhRun *run, const IbhPlan *plan, IbhState *state)
+{
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
+            ibh_state_hold(state, nic->link->name);
+    }
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (op->iface[0])
+            ibh_state_hold(state, op->iface);
+    }
+}
+
+static void update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state)
+{
+    gboolean undo = run->options->action == IBH_ACTION_UNDO;
+
+    if (!run->only && undo)
+        hold_all(run, plan, state);
+    else if (!run->only)
+        ibh_state_lift(state, NULL);
+    for (guint i = 0; run->only && run->only[i]; i++)
+        (undo ? ibh_state_hold : ibh_state_lift)(state, run->only[i]);
+}
+
+/* Whoever ends it - a terminal that is closed, a service that stops - does so before or after the few milliseconds in
+ * which things change. */
+static void block_signals(const IbhRun *run, sigset_t *ret_before)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+        sigaddset(&set, numbers[i]);
+    if (run->how)
+        sigdelset(&set, SIGALRM); /* a hook's own: its caller waits for no more than that */
+    sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+/* Old values are on file before the first change, so that a crash loses none. */
+static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
+{
+    const IbhState *before = run->snapshot->state, *on_file = run->on_file;
+    g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
+    IbhOutcome *outcome;
+    sigset_t signals;
+
+    block_signals(run, &signals);
+    ibh_state_remember(ahead, plan->ops, FALSE);
+    on_file = save(run, on_file, ahead);
+    outcome = ibh_apply(plan, execute, run);
+    ibh_state_remember(after, outcome->done, TRUE);
+    if (!run->how)
+        update_holds(run, plan, after);
+    (void)save(run, on_file, after);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+    return outcome;
+}
+
+static char *list_holds(const IbhRun *run, const IbhPlan *plan)
+{
+    g_autoptr(IbhState) state = ibh_state_new();
+    GString *names = g_string_new(NULL);
+
+    update_holds(run, plan, state);
+    for (guint i = 0; i < state->holds->len; i++)
+        g_string_append_printf(names, "%s%s", i ? " " : "", (const char *)g_ptr_array_index(state->holds, i));
+    return g_string_free(names, FALSE);
+}
+
+static gboolean undoes_a_former_rail(const IbhRun *run, const IbhPlan *plan)
+{
+    for (guint i = 0; i < plan->ops->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+        const IbhNic *nic = op->ifindex ? ibh_rails_nic(run->rails, op->ifindex) : NULL;
+
+        if (nic && nic->status != IBH_NIC_RAIL)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Neighbours, of which a fabric has thousands, are read only where some of them have to go. */
+static IbhPlan *plan_apply(IbhRun *run)
+{
+    IbhPlan *plan = ibh_plan_apply(run->rails, run->only);
+
+    if (undoes_a_former_rail(run, plan) && ibh_snapshot_add_neighbours(run->snapshot, run->netlink, NULL)) {
+        ibh_plan_free(plan);
+        plan = ibh_plan_apply(run->rails, run->only);
+    }
+    ibh_plan_keep_family(plan, run->options->family);
+    return plan;
+}
+
+static void restrain(IbhRun *run, IbhPlan *plan)
+{
+    IbhReconcile *how = run->how;
+
+    how->spared = ibh_restrain(plan, run->rails, &how->restraint);
+    how->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    how->port = ibh_netlink_port(run->netlink);
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->rank)
+            g_array_append_val(how->candidates, nic->link->ifindex);
+    }
+}
+
+IbhPlan *ibh_run_make_plan(IbhRun *run)
+{
+    g_autoptr(IbhRails) after = NULL;
+
+    if (run->options->action != IBH_ACTION_UNDO) {
+        IbhPlan *plan = plan_apply(run);
+
+        if (run->how)
+            restrain(run, plan);
+        return plan;
+    }
+    if (run->only && !run->bad_config) /* else nobody knows how the others are wanted: they stand as they are */
+        after = ibh_rails_without(run->config, run->snapshot, run->only);
+    return ibh_plan_undo(run->rails, after, run->only);
+}
+
+/* ---- a first installation ---- */
+
+/* Somebody's ssh session may run over the address of a NIC without carrier, answered by another NIC. */
+char *ibh_run_rails_without_carrier(const IbhRun *run)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && !(nic->link->carrier && nic->link->flags & IFF_UP))
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "", nic->link->name);
+    }
+    return names->len ? g_string_free(g_steal_pointer(&names), FALSE) : NULL;
+}
+
+int ibh_run_hold_back(IbhRun *run, const char *names)
+{
+    g_autoptr(IbhState) after = ibh_state_copy(run->snapshot->state);
+    g_autofree char *text = NULL;
+
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL)
+            ibh_state_hold(after, nic->link->name);
+    }
+    (void)save(run, run->on_file, after);
+    text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
+                           "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
+                           "ib-hook --apply. Until then, or a reboot, all rails are left alone",
+                           names);
+    ibh_run_warn(run, text);
+    return IBH_EXIT_OK;
+}
+
+static void say_confirm(IbhRun *run)
+{
+    if (run->options->confirm && run->writer == &ibh_text_writer && !run->style.quiet && ibh_run_has_token(run))
+        g_string_append_printf(run->out, "undone again in %d s, unless: ib-hook --confirm\n", run->options->confirm);
+}
+
+int ibh_run_change(IbhRun *run)
+{
+    gboolean undo = run->options->action == IBH_ACTION_UNDO;
+    g_autoptr(IbhPlan) plan = ibh_run_make_plan(run);
+    g_autoptr(IbhOutcome) outcome = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *held = undo ? list_holds(run, plan) : NULL;
+    g_autofree char *text = NULL;
+    IbhReport report = {.rails = run->rails, .only = run->only, .held = held};
+
+    if (!undo && run->options->confirm && (plan->ops->len || ibh_run_has_token(run)) && !start_waiting(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    outcome = change(run, plan);
+    if (undo && run->store && !outcome->errors->len && (!run->only || run->options->token))
+        (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
+    for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
+        run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
+    run->refused = outcome->errors->len > 0;
+    report.done = outcome->done;
+    report.errors = outcome->errors;
+    text = run->writer->change(&report, &run->style);
+    g_string_append(run->out, text);
+    say_confirm(run);
+    for (guint i = 0; i < outcome->errors->len; i++)
+        ibh_run_warn(run, g_ptr_array_index(outcome->errors, i));
+    return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;
+}

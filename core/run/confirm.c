@@ -1,0 +1,105 @@
+#include "run/confirm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRIES 720 /* a host that may be cut off is worth an hour */
+#define PAUSE 5   /* seconds */
+
+/* Whatever ends the caller - its terminal, its session, its pipe - does not end this, and what the caller has open, its
+ * locks above all, is not kept open by this. */
+static void detach(int ready)
+{
+    long max = sysconf(_SC_OPEN_MAX);
+    int null;
+
+    (void)setsid();
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    (void)!write(ready, "", 1);
+    for (int fd = 0; fd < (int)CLAMP(max, 256, 65536); fd++)
+        close(fd);
+    null = open("/dev/null", O_RDWR);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(null, STDERR_FILENO);
+}
+
+/* Whoever ends this process in between (a service that stops, a machine that goes down) wants no half-tried change. */
+static void wait_for(int seconds)
+{
+    gint64 end = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+    sigset_t signals;
+
+    sigfillset(&signals);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    for (gint64 left = end - g_get_monotonic_time(); left > 0; left = end - g_get_monotonic_time()) {
+        struct timespec rest = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
+                                .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
+
+        if (sigtimedwait(&signals, NULL, &rest) == SIGTERM)
+            return;
+    }
+}
+
+/* Until it succeeds, or finds that it was confirmed. */
+static int undo(const IbhOptions *options, IbhRunAgain run)
+{
+    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
+    int status = IBH_EXIT_SYSTEM;
+
+    for (int i = 0; i < TRIES && status == IBH_EXIT_SYSTEM; i++) {
+        if (i)
+            wait_for(PAUSE);
+        g_string_truncate(out, 0);
+        g_string_truncate(warnings, 0);
+        status = run(options, FALSE, out, warnings);
+    }
+    openlog("ib-hook", LOG_PID, LOG_DAEMON);
+    if (out->len)
+        syslog(LOG_WARNING, "nobody confirmed within %d s: %s", options->confirm, out->str);
+    if (warnings->len)
+        syslog(LOG_ERR, "%s", warnings->str);
+    return status;
+}
+
+G_GNUC_NORETURN static void live(const IbhOptions *options, IbhRunAgain run, int ready)
+{
+    IbhOptions later = *options;
+
+    detach(ready);
+    wait_for(options->confirm);
+    later.action = IBH_ACTION_UNDO;
+    later.json = later.verbose = FALSE;
+    _exit(undo(&later, run));
+}
+
+gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **error)
+{
+    int ready[2] = {-1, -1};
+    sigset_t all, before;
+    pid_t child = -1;
+    char byte;
+
+    /* No signal ends it before it is on its own: not even that of a terminal that closes right now. */
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    if (pipe2(ready, O_CLOEXEC) == 0 && (child = fork()) == 0)
+        live(options, run, ready[1]);
+    if (child < 0)
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+                    "cannot start the process that waits for --confirm: %s; nothing was changed", g_strerror(errno));
+    if (ready[1] >= 0)
+        close(ready[1]);
+    while (child > 0 && read(ready[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    if (ready[0] >= 0)
+        close(ready[0]);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child > 0;
+}

@@ -1,0 +1,11 @@
+/*
+ * --apply --confirm SECONDS: a process that undoes it when nobody confirms.
+ */
+#pragma once
+
+#include "cli/options.h"
+
+/* Starts it, just before something changes. It has no terminal, no session and no descriptor of ours; it waits, and
+ * undoes what was applied if the token in `options` is still there. */
+typedef int (*IbhRunAgain)(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
+gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **error);

@@ -1,0 +1,84 @@
+#include "run/journal.h"
+
+#include "cli/report.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Of hundreds of lines at once, none is lost because the reader is not that quick. */
+#define BUFFER_SIZE (1024 * 1024)
+
+/* A datagram to whoever listens there; FALSE: nobody does, or not now. */
+static gboolean send_to(int fd, const char *path, const char *text, gsize length)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    g_strlcpy(address.sun_path, path, sizeof address.sun_path);
+    return sendto(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) ==
+           (gssize)length;
+}
+
+/* The journal's own protocol: a field whose length is given may hold anything. */
+static gboolean to_journal(int fd, int priority, const char *message)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    guint64 length = GUINT64_TO_LE((guint64)strlen(message));
+
+    g_string_printf(text, "PRIORITY=%d\nSYSLOG_IDENTIFIER=ib-hook\nSYSLOG_PID=%d\nMESSAGE\n", priority, (int)getpid());
+    g_string_append_len(text, (const char *)&length, sizeof length);
+    g_string_append(text, message);
+    g_string_append_c(text, '\n');
+    return send_to(fd, "/run/systemd/journal/socket", text->str, text->len);
+}
+
+static gboolean to_syslog(int fd, int priority, const char *message)
+{
+    g_autofree char *text = g_strdup_printf("<%d>ib-hook[%d]: %s", LOG_DAEMON | priority, (int)getpid(), message);
+
+    return send_to(fd, "/dev/log", text, strlen(text));
+}
+
+void ibh_log_last(const char *text)
+{
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
+        (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* there is room for so much */
+}
+
+static void log_line(int fd, int priority, const char *line)
+{
+    g_autofree char *clean = ibh_report_clean(line), *last = NULL;
+
+    if (to_journal(fd, priority, clean) || to_syslog(fd, priority, clean))
+        return;
+    last = g_strdup_printf("ib-hook: %s\n", clean);
+    ibh_log_last(last);
+}
+
+void ibh_log_lines(int priority, const char *lines)
+{
+    g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
+    const int size = BUFFER_SIZE;
+    int fd = lines[0] ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+
+    if (fd >= 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
+    for (char **line = each; *line; line++) {
+        if (**line)
+            log_line(fd, priority, *line);
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+void ibh_log_complaint(const GString *warnings, GString *complained)
+{
+    if (!g_string_equal(warnings, complained))
+        ibh_log_lines(LOG_WARNING, warnings->str);
+    g_string_assign(complained, warnings->str);
+}

@@ -1,0 +1,209 @@
+#include "run/session.h"
+
+#include "host/capture.h"
+#include "host/scripts.h"
+#include "host/manager.h"
+#include "run/probe_io.h"
+#include "render/render.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- looking ---- */
+
+int ibh_run_plan(IbhRun *run)
+{
+    g_autoptr(IbhPlan) plan = ibh_run_make_plan(run);
+    IbhReport report = {.rails = run->rails, .only = run->only, .plan = plan};
+    g_autofree char *text = run->writer->plan(&report, &run->style);
+
+    g_string_append(run->out, text);
+    return IBH_EXIT_OK;
+}
+
+/* A route that is an error is an answer: main's comes before T's default route. */
+static gboolean look_for_errors(IbhRun *run, GError **error)
+{
+    static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
+        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = types[i]};
+
+        if (!ibh_netlink_read_routes(run->netlink, &filter, run->snapshot->routes, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Routes that others put into the rails' tables matter only to who judges them. */
+static gboolean look_into_tables(IbhRun *run, GError **error)
+{
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL && !ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean ask_kernel(IbhRun *run, GArray *questions, GError **error)
+{
+    for (guint i = 0; i < questions->len; i++) {
+        if (!ibh_netlink_lookup(run->netlink, &g_array_index(questions, IbhQuestion, i).lookup, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void warn_of_problem(IbhRun *run, const IbhTree *tree)
+{
+    g_autofree char *text = NULL;
+
+    if (!tree->problem)
+        return;
+    text = g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree->sys,
+                           g_strerror(tree->problem));
+    ibh_run_warn(run, text);
+}
+
+static void look_at_fabric(IbhRun *run)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, run->options->sysfs);
+    run->fabric = ibh_fabric_read(&tree, run->snapshot->links);
+    warn_of_problem(run, &tree);
+    ibh_fabric_use_rails(run->fabric, run->rails);
+    run->snapshot->fabric = run->fabric;
+}
+
+int ibh_run_check(IbhRun *run)
+{
+    g_autoptr(IbhPlan) plan = ibh_run_make_plan(run);
+    g_autoptr(GArray) questions = ibh_check_questions(run->rails, run->only);
+    g_autoptr(GPtrArray) findings = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    IbhReport report = {.rails = run->rails, .only = run->only};
+    gboolean show = run->options->action == IBH_ACTION_SHOW;
+
+    if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
+        !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    look_at_fabric(run);
+    report.questions = questions;
+    ibh_host_read_scripts(run->options->sysfs, run->snapshot);
+    ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
+    report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
+    text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
+    g_string_append(run->out, text);
+    return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
+int ibh_run_render(IbhRun *run)
+{
+    IbhRender render = {.rails = run->rails, .only = run->only};
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL, *warning = NULL;
+
+    ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
+    if (g_str_equal(run->options->render, "nm-keyfile"))
+        render.write_profile = ibh_manager_profile_writer();
+    text = ibh_render(run->options->render, &render, &error);
+    if (!text)
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    warning = ibh_render_warning(run->options->render, &render);
+    if (warning)
+        ibh_run_warn(run, warning);
+    g_string_append(run->out, text);
+    return IBH_EXIT_OK;
+}
+
+/* ---- archives of other hosts ---- */
+
+int ibh_run_capture(IbhRun *run)
+{
+    g_auto(IbhCaptured) captured = {0};
+    g_autoptr(GError) error = NULL;
+    const char *file = run->options->capture;
+    g_autofree char *word = ibh_shell_word(file), *shown = ibh_report_clean(word);
+
+    if (!ibh_capture(run->options->sysfs, file, &captured, &error))
+        return ibh_run_fail(
+            run, g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_EXIST) ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, error);
+    if (run->writer == &ibh_json_writer)
+        g_string_append_printf(run->out, "{\"ok\":true,\"files\":%u}", captured.files);
+    else if (!run->style.quiet)
+        g_string_append_printf(run->out, "captured %u files; elsewhere: tar xf %s; ib-hook --check --sysfs %s\n",
+                               captured.files, shown, captured.directory);
+    return IBH_EXIT_OK;
+}
+
+static gboolean check_captured_names(const IbhRun *run, GError **error)
+{
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (!ibh_fabric_nic(run->fabric, run->only[i])) {
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "--iface %s: there is no such RDMA interface in the captured tree; ib-hook --show --sysfs %s "
+                        "lists them",
+                        run->only[i], run->options->sysfs);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+/* Another host's links, addresses and routes are not here, and ours are not its: only its ports are judged. */
+int ibh_run_captured(IbhRun *run, IbhTree *tree)
+{
+    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    IbhReport report = {.only = run->only, .findings = findings, .captured = TRUE};
+    gboolean show = run->options->action == IBH_ACTION_SHOW;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+
+    if (!show && run->options->action != IBH_ACTION_CHECK) {
+        g_set_error(&error, IBH_CONFIG_ERROR, 0, "--sysfs %s: a captured tree is for --show and --check only",
+                    run->options->sysfs);
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    }
+    run->fabric = ibh_fabric_read_captured(tree, &error);
+    if (!run->fabric)
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    warn_of_problem(run, tree);
+    if (!check_captured_names(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    run->config = ibh_config_new();
+    run->snapshot = ibh_snapshot_new();
+    run->snapshot->fabric = run->fabric;
+    run->rails = ibh_rails_find(run->config, run->snapshot, TRUE, &error);
+    if (!run->rails)
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    ibh_fabric_judge(run->fabric, run->only, findings, NULL);
+    report.rails = run->rails;
+    text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
+    g_string_append(run->out, text);
+    return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
+/* ---- probing ---- */
+
+int ibh_run_probe(IbhRun *run)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(IbhProbe) probe = ibh_probe_new(run->rails, run->options, &error);
+    IbhReport report = {.rails = run->rails, .only = run->only, .probe = probe};
+    g_autofree char *text = NULL;
+
+    if (!probe)
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    if (probe->pairs->len && !ibh_probe_run(probe, run->netlink, !run->style.quiet && isatty(STDERR_FILENO), &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_probe_judge(probe);
+    report.findings = probe->findings;
+    text = run->writer->probe(&report, &run->style);
+    g_string_append(run->out, text);
+    return ibh_check_is_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}

@@ -1,0 +1,72 @@
+/* The ib-hook command. */
+#include "run/hook.h"
+#include "cli/report.h"
+#include "run/run.h"
+#include "run/start.h"
+#include "run/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static gboolean wants_color(const IbhOptions *options)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    if (options->color != IBH_COLOR_AUTO)
+        return options->color == IBH_COLOR_ALWAYS;
+    return isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
+}
+
+static int fail(const IbhOptions *options, int status, const char *message)
+{
+    const IbhWriter *writer = options->json ? &ibh_json_writer : &ibh_text_writer;
+    g_autofree char *text = writer->error(status, message);
+
+    fputs(text, options->json ? stdout : stderr);
+    if (options->json)
+        putchar('\n');
+    return status;
+}
+
+static int run(const IbhOptions *options)
+{
+    GString *out = g_string_new(NULL), *warnings = g_string_new(NULL);
+    int status = ibh_run(options, wants_color(options), out, warnings);
+
+    fputs(warnings->str, stderr);
+    fputs(out->str, stdout);
+    if (options->json)
+        putchar('\n');
+    g_string_free(out, TRUE);
+    g_string_free(warnings, TRUE);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    g_auto(IbhOptions) options = {0};
+    g_autoptr(GError) error = NULL;
+    int status = IBH_EXIT_OK;
+
+    ibh_start(argc, argv, environ);
+
+    if (!ibh_options_parse(argc, argv, &options, &error))
+        status = fail(&options, IBH_EXIT_USAGE, error->message);
+    else if (options.action == IBH_ACTION_HELP)
+        fputs(ibh_options_help, stdout);
+    else if (options.action == IBH_ACTION_VERSION)
+        puts("ib-hook " IBH_VERSION);
+    else if (options.hook)
+        return ibh_hook(&(IbhTrigger){.wanted = TRUE}, options.config,
+                        g_str_equal(options.sysfs, "/sys") ? NULL : options.sysfs);
+    else if (options.action == IBH_ACTION_WATCH)
+        status = ibh_watch(options.config, options.sysfs);
+    else
+        status = run(&options);
+    if (fflush(stdout) != 0) {
+        fputs("ib-hook: cannot write to standard output\n", stderr);
+        status = status ? status : IBH_EXIT_SYSTEM;
+    }
+    return status;
+}

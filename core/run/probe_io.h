@@ -1,0 +1,11 @@
+/*
+ * Sends the echoes of --probe and takes their replies.
+ */
+#pragma once
+
+#include "kernel/netlink.h"
+#include "check/probe.h"
+
+/* Asks all pairs, with raw sockets or, without CAP_NET_RAW, with ping sockets; with `progress`, says on standard error
+ * how far it is. Then `probe` can be judged. */
+gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, gboolean progress, GError **error);

@@ -1,0 +1,330 @@
+#include "run/session.h"
+
+#include "kernel/caps.h"
+#include "host/files.h"
+#include "plan/narrow.h"
+#include "model/state.h"
+#include "kernel/sysctl.h"
+
+#include <linux/capability.h>
+#include <string.h>
+
+#define LOCK_SECONDS 10
+#define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
+
+void ibh_run_warn(IbhRun *run, const char *message)
+{
+    g_autofree char *text = (run->how ? &ibh_log_writer : &ibh_text_writer)->error(0, message);
+
+    g_string_append(run->warnings, text);
+}
+
+/* ---- getting ready ---- */
+
+static gboolean writes(const IbhRun *run)
+{
+    return run->options->action == IBH_ACTION_APPLY || run->options->action == IBH_ACTION_UNDO ||
+           run->options->action == IBH_ACTION_CONFIRM;
+}
+
+static gboolean check_privileges(const IbhRun *run, GError **error)
+{
+    if (!writes(run) || ibh_caps_have(CAP_NET_ADMIN))
+        return TRUE;
+    g_set_error(error, IBH_RUN_ERROR, 0,
+                "%s needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it as root "
+                "(--show, --check, --plan and --render need nothing)",
+                run->options->action == IBH_ACTION_APPLY  ? "--apply"
+                : run->options->action == IBH_ACTION_UNDO ? "--undo"
+                                                          : "--confirm");
+    return FALSE;
+}
+
+/* A hook leaves it to another one that sees what it came for, if that goes by the same configuration and tree. What was
+ * taken down on purpose is known to this one only. */
+static gboolean take_turn(IbhRun *run, GError **error)
+{
+    if (!run->how)
+        return ibh_store_lock(run->store, LOCK_SECONDS, error);
+    if (!run->how->one_of_many || run->how->restraint.down[0])
+        return ibh_store_lock(run->store, LOCK_SECONDS_OF_A_HOOK, error);
+    return ibh_store_lock_or_share(run->store, LOCK_SECONDS_OF_A_HOOK, &run->is_done, error);
+}
+
+/* Without its directory a change can still be made: only what would have been remembered is lost. */
+static gboolean open_store(IbhRun *run, GError **error)
+{
+    g_autoptr(GError) problem = NULL;
+
+    run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), writes(run), &problem);
+    if (problem) {
+        g_autofree char *text = g_strdup_printf(
+            "%s; going on without a lock, old sysctl values are not remembered for --undo: make /run writable",
+            problem->message);
+
+        ibh_run_warn(run, text);
+    }
+    return !run->store || !writes(run) || take_turn(run, error);
+}
+
+/* Old values of an interface that is gone, or came back as another, are worth nothing. */
+static void forget_gone_links(IbhSnapshot *snapshot)
+{
+    GArray *sysctls = snapshot->state->sysctls, *routes = snapshot->state->routes;
+
+    for (guint i = sysctls->len; i-- > 0;) {
+        IbhSavedSysctl *saved = &g_array_index(sysctls, IbhSavedSysctl, i);
+        const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
+
+        if (!link)
+            g_array_remove_index(sysctls, i);
+        else
+            g_strlcpy(saved->iface, link->name, sizeof saved->iface);
+    }
+    for (guint i = routes->len; i-- > 0;) {
+        if (!ibh_snapshot_link(snapshot, g_array_index(routes, IbhSavedRoute, i).ifindex))
+            g_array_remove_index(routes, i);
+    }
+}
+
+static gboolean look(IbhRun *run, GError **error)
+{
+    IbhState *state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    gboolean concerned = TRUE;
+
+    if (!state)
+        return FALSE;
+    run->on_file = ibh_state_copy(state);
+    run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
+    if (!run->snapshot)
+        return FALSE;
+    forget_gone_links(run->snapshot);
+    if (run->how)
+        concerned = ibh_narrow(run->snapshot, run->config);
+    else
+        run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only told */
+    if ((concerned && !ibh_sysctl_read_all(run->snapshot->all, error)) ||
+        !ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
+        return FALSE;
+    return run->options->action != IBH_ACTION_UNDO || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
+}
+
+static gboolean check_names(const IbhRun *run, GError **error)
+{
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || run->options->token)
+            continue; /* nobody sees what the process that waited would complain of */
+        g_set_error(error, IBH_CONFIG_ERROR, 0,
+                    "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* --plan is what --apply would do, and that lifts holds. */
+static gboolean find_rails(IbhRun *run, GError **error)
+{
+    gboolean respect_holds =
+        run->how || run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
+    g_autoptr(GError) local = NULL;
+
+    run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, &local);
+    if (!run->rails && run->options->action == IBH_ACTION_UNDO) { /* two NICs with one table: as configure() does */
+        ibh_run_warn(run, local->message);
+        ibh_config_free(run->config);
+        run->config = ibh_config_new();
+        run->bad_config = TRUE;
+        run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, error);
+    } else if (!run->rails) {
+        g_propagate_error(error, g_steal_pointer(&local));
+    }
+    if (run->rails) {
+        run->rails->only = run->only;
+        run->rails->family = run->options->family;
+    }
+    if (run->rails && run->rails->main == IBH_MAIN_REMOVE && writes(run) && !run->store) {
+        ibh_run_warn(run, "main=remove is not done: what it takes out of main could not be remembered");
+        run->rails->main = IBH_MAIN_KEEP;
+    }
+    return run->rails != NULL;
+}
+
+/* Where a rail may have a gateway, main is asked for what it reaches by that rail. */
+static gboolean look_into_main(IbhRun *run, GError **error)
+{
+    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
+
+    for (guint i = 0; i < run->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
+
+        if (nic->status == IBH_NIC_RAIL)
+            g_array_append_val(ifindexes, nic->link->ifindex);
+    }
+    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
+}
+
+int ibh_run_fail(IbhRun *run, int status, const GError *error)
+{
+    g_autofree char *text = run->writer->error(status, error->message);
+
+    g_string_append(run->writer == &ibh_json_writer ? run->out : run->warnings, text);
+    return status;
+}
+
+/* ---- the pipeline ---- */
+
+static int run_action(IbhRun *run)
+{
+    g_autofree char *without = run->options->install ? ibh_run_rails_without_carrier(run) : NULL;
+
+    if (without)
+        return ibh_run_hold_back(run, without);
+    switch (run->options->action) {
+    case IBH_ACTION_APPLY:
+    case IBH_ACTION_UNDO:
+        return ibh_run_change(run);
+    case IBH_ACTION_PLAN:
+        return ibh_run_plan(run);
+    case IBH_ACTION_RENDER:
+        return ibh_run_render(run);
+    case IBH_ACTION_PROBE:
+        return ibh_run_probe(run);
+    default:
+        return ibh_run_check(run);
+    }
+}
+
+/* To undo, a mark says enough: whoever wants to be rid of it must not be held up by a bad configuration. */
+static gboolean configure(IbhRun *run, GError **error)
+{
+    g_autoptr(GError) local = NULL;
+
+    if ((run->config = ibh_config_load(run->options->config, &local)))
+        return TRUE;
+    if (run->options->action != IBH_ACTION_UNDO) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    ibh_run_warn(run, local->message);
+    run->config = ibh_config_new();
+    run->bad_config = TRUE;
+    return TRUE;
+}
+
+/* From now on others may leave it to this run: so an event goes by what the configuration is now. */
+static gboolean begin(IbhRun *run, GError **error)
+{
+    if (!run->how)
+        return TRUE;
+    run->has_begun = run->how->one_of_many && run->store && ibh_store_begin(run->store);
+    return configure(run, error);
+}
+
+static int pipeline(IbhRun *run)
+{
+    g_autoptr(GError) error = NULL;
+    g_auto(IbhTree) tree = {0};
+
+    if (run->options->action == IBH_ACTION_CAPTURE) {
+        ibh_caps_keep(IBH_CAPS_FILES);
+        return ibh_run_capture(run);
+    }
+    ibh_tree_open(&tree, run->options->sysfs);
+    if (tree.captured) {
+        ibh_caps_keep(IBH_CAPS_FILES);
+        return ibh_run_captured(run, &tree);
+    }
+    if (!run->how && !configure(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    if (!check_privileges(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    ibh_caps_keep(IBH_CAPS_NET);
+    if (!(run->netlink = ibh_netlink_open(&error)) || !open_store(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    if (run->options->action == IBH_ACTION_CONFIRM)
+        return ibh_run_confirm(run);
+    if (run->is_done)
+        return IBH_EXIT_OK;
+    if (!begin(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    if (run->options->action == IBH_ACTION_UNDO && run->options->token && !ibh_run_has_token(run))
+        return IBH_EXIT_OK; /* it was confirmed */
+    if (!look(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    if (!check_names(run, &error) || !find_rails(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    if (!look_into_main(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    return run_action(run);
+}
+
+static int run_all(IbhRun *run)
+{
+    int status;
+
+    run->announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
+    status = pipeline(run);
+    if (status == IBH_EXIT_OK && run->has_begun)
+        ibh_store_end(run->store);
+    ibh_announcer_clear(&run->announcer);
+    ibh_rails_free(run->rails);
+    ibh_snapshot_free(run->snapshot);
+    ibh_fabric_free(run->fabric);
+    ibh_state_free(run->on_file);
+    ibh_store_close(run->store);
+    ibh_netlink_close(run->netlink);
+    ibh_config_free(run->config);
+    return status;
+}
+
+static const IbhWriter *writer_of(const IbhOptions *options)
+{
+    return options->json ? &ibh_json_writer : options->prometheus ? &ibh_prometheus_writer : &ibh_text_writer;
+}
+
+int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
+{
+    IbhRun run = {.options = options,
+                  .only = ibh_options_only(options),
+                  .writer = writer_of(options),
+                  .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
+                  .out = out,
+                  .warnings = warnings};
+
+    return run_all(&run);
+}
+
+void ibh_reconcile_clear(IbhReconcile *how)
+{
+    g_clear_pointer(&how->spared, g_array_unref);
+    g_clear_pointer(&how->candidates, g_array_unref);
+    how->port = 0;
+}
+
+static int reconcile(IbhReconcile *how, GString *out, GString *warnings, gboolean *refused)
+{
+    const IbhOptions options = {.action = IBH_ACTION_APPLY,
+                                .config = (char *)(guintptr)how->config,
+                                .sysfs = (char *)(guintptr)(how->sysfs ? how->sysfs : "/sys")};
+    IbhRun run = {.options = &options, .how = how, .writer = &ibh_log_writer, .out = out, .warnings = warnings};
+    int status;
+
+    ibh_reconcile_clear(how);
+    status = run_all(&run);
+    *refused = run.refused;
+    return status;
+}
+
+/* An address that its manager takes away while a plan runs makes the kernel refuse a route: whether it is an error, a
+ * second look says. */
+int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+{
+    const gsize before = warnings->len;
+    gboolean refused = FALSE;
+    int status = reconcile(how, out, warnings, &refused);
+
+    if (!refused)
+        return status;
+    g_string_truncate(warnings, before);
+    return reconcile(how, out, warnings, &refused);
+}

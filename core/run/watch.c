@@ -1,0 +1,254 @@
+#include "run/watch.h"
+
+#include "plan/backoff.h"
+#include "kernel/caps.h"
+#include "kernel/events.h"
+#include "run/journal.h"
+#include "run/notify.h"
+#include "run/run.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* The first event of a burst is answered at once; then there is a pause, which grows as long as the burst goes on. */
+#define FIRST_PAUSE (20 * 1000)
+#define LAST_PAUSE (500 * 1000)
+#define QUIET G_USEC_PER_SEC
+
+#define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
+#define RETRY G_USEC_PER_SEC /* after a failure (a bad configuration, too: somebody will mend it), doubled up to … */
+#define LAST_RETRY (60 * G_USEC_PER_SEC)
+#define NEVER G_MAXINT64
+
+typedef struct {
+    IbhReconcile how;
+    IbhEvents events;
+    int signals;
+    gboolean stop;
+
+    gint64 due;    /* when to look again; NEVER: when something happens */
+    gint64 looked; /* when that was last */
+    gint64 pause;  /* before the next look of this burst */
+    gint64 retry;  /* after the last failure; 0: it was none */
+    gint64 alive;  /* when systemd wants to hear of us; NEVER: it does not */
+    guint changes;
+    GHashTable *away;   /* ifindex → gint64: since when its addresses have been away */
+    GArray *given_up;   /* int: for long enough */
+    GArray *backed_off; /* int: units */
+    IbhBackoff *backoff;
+    GString *complained; /* what was warned of last: said once */
+} Watch;
+
+/* ---- looking ---- */
+
+static void note(gpointer data, const IbhOp *op)
+{
+    Watch *watch = data;
+    g_autofree char *command = NULL, *text = NULL;
+    gboolean contested = watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* nobody says who sets those */
+    int seconds = contested ? ibh_backoff_note(watch->backoff, op, g_get_monotonic_time()) : 0;
+
+    watch->changes++;
+    if (!seconds)
+        return;
+    command = ibh_op_command(op);
+    text = g_strdup_printf("%s: somebody undoes again and again what ib-hook does (%s)%s%s: it is left alone for %d s; "
+                           "stop that, or ib-hook (manage=no, ib-hook --undo --iface %s)",
+                           op->iface, command, watch->events.who[0] ? ", last " : "", watch->events.who, seconds,
+                           op->iface);
+    ibh_log_lines(LOG_WARNING, text);
+}
+
+/* Since when addresses have been away: of NICs that were spared before, and are again. */
+static void remember_spared(Watch *watch, gint64 now)
+{
+    GHashTable *away = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+
+    for (guint i = 0; watch->how.spared && i < watch->how.spared->len; i++) {
+        gpointer nic = GINT_TO_POINTER(g_array_index(watch->how.spared, int, i));
+        const gint64 *before = g_hash_table_lookup(watch->away, nic);
+        gint64 since = before ? *before : now;
+
+        g_hash_table_insert(away, nic, g_memdup(&since, sizeof since));
+        watch->due = MIN(watch->due, since + ADDRESS_MAY_COME_BACK);
+    }
+    g_hash_table_unref(watch->away);
+    watch->away = away;
+}
+
+static void find_given_up(Watch *watch, gint64 now)
+{
+    GHashTableIter iter;
+    gpointer nic, since;
+
+    g_array_set_size(watch->given_up, 0);
+    g_hash_table_iter_init(&iter, watch->away);
+    while (g_hash_table_iter_next(&iter, &nic, &since)) {
+        int ifindex = GPOINTER_TO_INT(nic);
+
+        if (now - *(const gint64 *)since >= ADDRESS_MAY_COME_BACK)
+            g_array_append_val(watch->given_up, ifindex);
+    }
+}
+
+static void plan_next_look(Watch *watch, int status, gint64 now)
+{
+    gint64 next = ibh_backoff_next(watch->backoff, now);
+
+    watch->due = next < 0 ? NEVER : next;
+    remember_spared(watch, now);
+    watch->retry = status == IBH_EXIT_OK ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
+    if (watch->retry)
+        watch->due = MIN(watch->due, now + watch->retry);
+}
+
+static void report_status(const Watch *watch)
+{
+    g_autofree char *text =
+        g_strdup_printf("READY=1\nSTATUS=%u RDMA NICs; %u changes made so far%s",
+                        watch->how.candidates ? watch->how.candidates->len : 0, watch->changes,
+                        watch->complained->len ? "; see the journal: not all is as it should be" : "");
+
+    ibh_notify(text);
+}
+
+static void look(Watch *watch)
+{
+    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
+    gint64 now = g_get_monotonic_time();
+    int status;
+
+    find_given_up(watch, now);
+    g_clear_pointer(&watch->backed_off, g_array_unref);
+    watch->backed_off = ibh_backoff_units(watch->backoff, now);
+    watch->how.restraint = (IbhRestraint){.given_up = watch->given_up, .backed_off = watch->backed_off};
+    status = ibh_reconcile(&watch->how, out, warnings);
+    ibh_log_lines(LOG_INFO, out->str);
+    ibh_log_complaint(warnings, watch->complained);
+    if (watch->how.candidates)
+        ibh_events_focus(&watch->events, watch->how.candidates);
+    watch->looked = g_get_monotonic_time();
+    plan_next_look(watch, status, watch->looked);
+    report_status(watch);
+}
+
+/* ---- waiting ---- */
+
+static void on_event(Watch *watch, gint64 now)
+{
+    watch->pause = now - watch->looked > QUIET ? 0 : CLAMP(2 * watch->pause, FIRST_PAUSE, LAST_PAUSE);
+    watch->due = MIN(watch->due, MAX(now, watch->looked + watch->pause));
+}
+
+static void on_signal(Watch *watch, gint64 now)
+{
+    struct signalfd_siginfo info;
+
+    while (read(watch->signals, &info, sizeof info) == (gssize)sizeof info) {
+        watch->stop |= info.ssi_signo != SIGHUP;
+        if (info.ssi_signo == SIGHUP)
+            g_string_truncate(watch->complained, 0);
+        watch->due = now;
+    }
+}
+
+static int time_left(const Watch *watch)
+{
+    gint64 next = MIN(watch->due, watch->alive), now = g_get_monotonic_time();
+
+    if (next == NEVER)
+        return -1;
+    return next <= now ? 0 : (int)MIN((next - now) / 1000 + 1, G_MAXINT);
+}
+
+static void wait_for_something(Watch *watch)
+{
+    struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
+                           {.fd = watch->events.netlink, .events = POLLIN},
+                           {.fd = watch->events.uevents, .events = POLLIN}};
+    gint64 now;
+
+    (void)poll(fds, G_N_ELEMENTS(fds), time_left(watch));
+    now = g_get_monotonic_time();
+    on_signal(watch, now);
+    if ((fds[1].revents || fds[2].revents) && ibh_events_drain(&watch->events, watch->how.port))
+        on_event(watch, now);
+    if (now >= watch->alive) {
+        ibh_notify("WATCHDOG=1");
+        watch->alive = now + ibh_notify_interval() / 2;
+    }
+}
+
+/* ---- beginning and end ---- */
+
+static int open_signals(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+        sigaddset(&set, numbers[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static gboolean start(Watch *watch, GError **error)
+{
+    if (!ibh_caps_have(CAP_NET_ADMIN)) {
+        g_set_error_literal(error, IBH_RUN_ERROR, 0,
+                            "--watch needs CAP_NET_ADMIN in this network namespace: run it as root");
+        return FALSE;
+    }
+    ibh_caps_keep(IBH_CAPS_NET);
+    watch->signals = open_signals();
+    if (watch->signals < 0) {
+        g_set_error(error, IBH_RUN_ERROR, 0, "--watch cannot wait for signals: %s", g_strerror(errno));
+        return FALSE;
+    }
+    return ibh_events_open(&watch->events, error);
+}
+
+static void run(Watch *watch)
+{
+    watch->alive = ibh_notify_interval() ? 0 : NEVER;
+    watch->away = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    watch->given_up = g_array_new(FALSE, FALSE, sizeof(int));
+    watch->backoff = ibh_backoff_new();
+    watch->complained = g_string_new(NULL);
+    watch->how.done = note;
+    watch->how.data = watch;
+    while (!watch->stop) {
+        if (watch->due <= g_get_monotonic_time())
+            look(watch);
+        wait_for_something(watch);
+    }
+    ibh_notify("STOPPING=1");
+    ibh_reconcile_clear(&watch->how);
+    g_clear_pointer(&watch->backed_off, g_array_unref);
+    g_hash_table_unref(watch->away);
+    g_array_unref(watch->given_up);
+    ibh_backoff_free(watch->backoff);
+    g_string_free(watch->complained, TRUE);
+    ibh_events_close(&watch->events);
+    close(watch->signals);
+}
+
+int ibh_watch(const char *config, const char *sysfs)
+{
+    Watch watch = {.how = {.config = config, .sysfs = sysfs}};
+    g_autoptr(GError) error = NULL;
+
+    if (!start(&watch, &error)) {
+        ibh_log_lines(LOG_ERR, error->message);
+        return IBH_EXIT_SYSTEM;
+    }
+    run(&watch);
+    return IBH_EXIT_OK;
+}
