@@ -2,8 +2,8 @@
  * Shared by run*.c only: one run, from the command line to the report.
  *
  *   run.c          getting ready, and the pipeline: a table of contents
- *   change.c what changes something: --apply, --undo, --confirm
- *   look.c     what does not: --plan, --check, --show, --render, --probe, --capture
+ *   change.c       what changes something: --apply, --undo, --confirm
+ *   look.c         what does not: --plan, --check, --show, --render, --probe, --capture
  */
 #pragma once
 

@@ -105,4 +105,4 @@ ok "$((n + 1)) environments, four hooks in each"
 
 # What it reads itself is what is left, and nothing else.
 expect_equal "variables that the program knows" "IFACE MODE NOTIFY_SOCKET NO_COLOR OperationalState TERM WATCHDOG_PID WATCHDOG_USEC" \
-    "$(grep -oh 'getenv([a-z, ]*"[A-Za-z_]*"' "$top"/core/*.c | grep -o '"[^"]*"' | tr -d '"' | sort -u | xargs)"
+    "$(grep -oh 'getenv([a-z, ]*"[A-Za-z_]*"' "$top"/core/*/*.c | grep -o '"[^"]*"' | tr -d '"' | sort -u | xargs)"

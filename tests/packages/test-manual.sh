@@ -26,7 +26,7 @@ for status in 0 1 2 3; do
 done
 
 # Codes are where their severity is.
-codes=$(cat "$top"/core/*.c | tr -s '\n ' ' ' | grep -oE '(IBH_(ERROR|WARNING|INFO),|ret_code =) "[a-z-]+"|"[a-z-]+", IBH_(ERROR|WARNING|INFO)' |
+codes=$(cat "$top"/core/*/*.c | tr -s '\n ' ' ' | grep -oE '(IBH_(ERROR|WARNING|INFO),|ret_code =) "[a-z-]+"|"[a-z-]+", IBH_(ERROR|WARNING|INFO)' |
     grep -o '"[a-z-]*"' | tr -d '"' | sort -u)
 expect_at_least "findings have codes" 20 "$(wc -l <<<"$codes")"
 expect_equal "ib-hook(8) has them all, and no other" "$codes" \
