@@ -1,6 +1,7 @@
 #include "check/check.h"
 
 #include "plan/emit.h"
+#include "plan/tables.h"
 #include "check/fabric.h"
 #include "check/legacy.h"
 #include "plan/want.h"
@@ -121,13 +122,16 @@ static gboolean is_special(const IbhRails *rails, const IbhIp *ip)
     return FALSE;
 }
 
-/* Inside the subnet, but in another, longer prefix: of the rail itself, or of a bridge (throw). */
-static gboolean is_in_longer_prefix(const GArray *routes, const IbhPrefix *subnet, const IbhIp *ip)
+/* Inside the subnet, but in another, longer prefix: of the rail itself, or of main (a bridge, a nested rail). */
+static gboolean is_in_longer_prefix(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
 {
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhPrefix *dst = &g_array_index(routes, IbhRoute, i).dst;
+    const GArray *routes = rails->snapshot->routes;
 
-        if (dst->length > subnet->length && ibh_prefix_contains(dst, ip))
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if ((route->table == IBH_TABLE_MAIN || route->table == nic->table) && route->dst.length > subnet->length &&
+            ibh_prefix_contains(&route->dst, ip))
             return TRUE;
     }
     return FALSE;
@@ -143,7 +147,7 @@ static IbhIp nth_host(const IbhPrefix *subnet, guint64 n)
 }
 
 /* A host of the subnet that is neither us, nor the network or broadcast address, nor behind a bridge. */
-static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, const IbhPrefix *subnet, IbhIp *ret_ip)
+static gboolean find_neighbour(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, IbhIp *ret_ip)
 {
     guint bits = MIN(ibh_ip_bits(&subnet->ip) - subnet->length, 32);
     guint64 hosts = (guint64)1 << bits;
@@ -153,7 +157,7 @@ static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, cons
     for (guint64 n = first; n <= last; n += n < first + 64 ? 1 : step) {
         IbhIp ip = nth_host(subnet, n);
 
-        if (!is_special(rails, &ip) && !is_in_longer_prefix(routes, subnet, &ip)) {
+        if (!is_special(rails, &ip) && !is_in_longer_prefix(rails, nic, subnet, &ip)) {
             *ret_ip = ip;
             return TRUE;
         }
@@ -235,7 +239,6 @@ static void ask_unbound(const IbhRails *rails, const IbhNic *nic, const IbhPrefi
 static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *questions)
 {
     const GArray *addresses = rails->snapshot->addresses;
-    g_autoptr(GArray) routes = ibh_want_routes(rails, nic);
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
@@ -243,7 +246,7 @@ static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *que
 
         if (!ibh_nic_serves(nic, address) || !is_asked_about(rails, address->local.family) ||
             ibh_address_is_host(address) || ibh_rails_owner(rails, &address->local) != nic ||
-            !find_neighbour(rails, routes, &address->subnet, &neighbour))
+            !find_neighbour(rails, nic, &address->subnet, &neighbour))
             continue;
         ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
         if (neighbour.family != AF_INET) /* IPv6 has no rp_filter, and main is never written to */
@@ -287,7 +290,32 @@ static gboolean judge_main(Check *check, const IbhOp *op)
     return TRUE;
 }
 
-static void judge_op(Check *check, const IbhOp *op)
+/* What asks main comes and goes with the rule behind it: that one is said. */
+static gboolean follows_from_another(const IbhPlan *plan, const IbhOp *op)
+{
+    for (guint i = 0; ibh_rule_asks_main(&op->rule) && i < plan->ops->len; i++) {
+        const IbhOp *other = g_ptr_array_index(plan->ops, i);
+
+        if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
+            other->rule.priority == op->rule.priority + 1 && ibh_prefix_equal(&other->rule.from, &op->rule.from))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void judge_missing_rule_for_main(Check *check, const IbhOp *op)
+{
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+
+    find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+         "no rule asks main first for what comes from %s%s%s: bridges, containers and other routes of main lose it",
+         op->rule.to.length && op->rule.from.length && !ibh_rule_is_spread(&op->rule)
+             ? ibh_ip_format(&op->rule.from.ip, from)
+             : "no source yet",
+         op->rule.to.length ? " to " : "", op->rule.to.length ? ibh_prefix_format(&op->rule.to, to) : "");
+}
+
+static void judge_op(Check *check, const IbhPlan *plan, const IbhOp *op)
 {
     char text[IBH_PREFIX_STRLEN];
 
@@ -296,6 +324,12 @@ static void judge_op(Check *check, const IbhOp *op)
 
     switch (op->type) {
     case IBH_OP_RULE_ADD:
+        if (follows_from_another(plan, op))
+            break;
+        if (ibh_rule_asks_main(&op->rule)) {
+            judge_missing_rule_for_main(check, op);
+            break;
+        }
         if (ibh_rule_is_spread(&op->rule)) {
             find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
                  "no rule leads unbound traffic to table %u, so all of it leaves by one rail", op->rule.table);
@@ -306,14 +340,16 @@ static void judge_op(Check *check, const IbhOp *op)
              ibh_ip_format(&op->rule.from.ip, text), op->rule.table);
         break;
     case IBH_OP_RULE_DEL:
+        if (follows_from_another(plan, op))
+            break;
         find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
              "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
              ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
         find(check, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
-             "table %u lacks the %s %s, so its traffic falls through to main", op->route.table,
-             op->route.type == RTN_THROW ? "throw for" : "route to", ibh_prefix_format(&op->route.dst, text));
+             "table %u lacks the route to %s, so its traffic falls through to main", op->route.table,
+             ibh_prefix_format(&op->route.dst, text));
         break;
     case IBH_OP_ROUTE_REPLACE:
         find(check, op->iface, IBH_ERROR, "route-wrong", ibh_op_command(op),
@@ -540,7 +576,7 @@ static void judge_foreign_rules(Check *check, const IbhNic *nic)
 
 static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
 {
-    return route->table == nic->table && !ibh_route_is_ours(route);
+    return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route);
 }
 
 /* Somebody else's route in the rail's table wins over ours: by metric, or by a longer prefix. */
@@ -556,7 +592,7 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
 
         if (!is_foreign_in_table(route, nic) || elsewhere)
             continue;
-        elsewhere = route->dst.length > 0 && route->type != RTN_THROW &&
+        elsewhere = (route->dst.length > 0 || route->table != nic->table) && route->type != RTN_THROW &&
                     (route->type != RTN_UNICAST || route->ifindex != nic->link->ifindex);
         if (!worst || elsewhere)
             worst = route;
@@ -564,9 +600,24 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
     if (worst)
         find(check, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
              g_strdup_printf("ip route show table %u # remove what is not marked there, or choose another table=",
-                             nic->table),
+                             worst->table),
              "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
-             nic->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
+             worst->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
+}
+
+/* Its number of old is another NIC's by configuration. */
+static void judge_table(Check *check, const IbhNic *nic)
+{
+    guint32 number = IBH_TABLE_BASE + nic->rank;
+    const IbhNic *other = ibh_rails_nic_by_table(check->rails, number);
+
+    if (nic->settings.table != IBH_TABLE_AUTO || nic->table == number || !other ||
+        other->settings.table == IBH_TABLE_AUTO)
+        return;
+    find(check, nic->link->name, IBH_INFO, "table-moved",
+         g_strdup_printf("ip route show table %u # table= promises a number", nic->table),
+         "its table is %u, because %s has table=%u (%s): what names the old number finds another rail there",
+         nic->table, other->link->name, other->table, other->settings.table_origin);
 }
 
 /* A last resort, behind main's own default route, is never reached. */
@@ -607,7 +658,7 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
                      version(route->family)),
                  "main has a default route that is an error, and it comes before the gateway in table %u: other "
                  "networks are not reached from this rail",
-                 nic->table);
+                 ibh_nic_defaults(nic));
             return;
         }
     }
@@ -630,7 +681,7 @@ static void judge_gateway(Check *check, const IbhNic *nic)
     find(
         check, nic->link->name, IBH_ERROR, "route-missing", command_for("ip address show", nic->link->name),
         "gateway=%s is in no subnet of this NIC, so table %u has no default route: choose one that is, or gateway=auto",
-        ibh_ip_format(gateway, text), nic->table);
+        ibh_ip_format(gateway, text), ibh_nic_defaults(nic));
 }
 
 /* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
@@ -824,6 +875,7 @@ static void judge_rail(Check *check, const IbhNic *nic)
     judge_duplicates(check, nic);
     judge_foreign_rules(check, nic);
     judge_foreign_routes(check, nic);
+    judge_table(check, nic);
 }
 
 static void judge_no_rail(Check *check, const IbhNic *nic)
@@ -842,9 +894,8 @@ static void judge_no_rail(Check *check, const IbhNic *nic)
         break;
     case IBH_NIC_BLOCKED:
         find(check, iface, IBH_ERROR, nic->code,
-             g_str_equal(nic->code, "table-clash") ? g_strdup("choose a table= outside of 941 and on")
-                                                   : g_strdup("ip -4 rule add priority 0 from all lookup local; "
-                                                              "ip -6 rule add priority 0 from all lookup local"),
+             g_strdup("ip -4 rule add priority 0 from all lookup local; "
+                      "ip -6 rule add priority 0 from all lookup local"),
              "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
@@ -868,6 +919,24 @@ static void judge_vrf(Check *check, const IbhNic *nic)
              "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
+/* Of this boot: what is remembered in /run ends with it. */
+static void judge_gone_nics(Check *check)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    for (guint i = 0; i < snapshot->state->rails->len; i++) {
+        const IbhSavedRail *saved = &g_array_index(snapshot->state->rails, IbhSavedRail, i);
+
+        if (ibh_is_saved_rail_here(snapshot, saved) || (check->only && !g_strv_contains(check->only, saved->iface)))
+            continue;
+        find(check, saved->iface, IBH_WARNING, "nic-gone",
+             g_strdup(
+                 "ip -br link # is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
+             "it was a rail (table %u), and this NIC is gone: what used it goes by other NICs, or nowhere",
+             saved->table);
+    }
+}
+
 GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only)
 {
     Check check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
@@ -876,9 +945,10 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
     if (rails->snapshot->fabric)
         ibh_fabric_judge(rails->snapshot->fabric, only, check.findings, NULL);
     for (guint i = 0; i < plan->ops->len; i++)
-        judge_op(&check, g_ptr_array_index(plan->ops, i));
+        judge_op(&check, plan, g_ptr_array_index(plan->ops, i));
     for (guint i = 0; i < questions->len; i++)
         judge_answer(&check, &g_array_index(questions, IbhQuestion, i));
+    judge_gone_nics(&check);
     for (guint i = 0; i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
 

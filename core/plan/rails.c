@@ -1,5 +1,8 @@
 #include "plan/rails.h"
 
+#include "plan/deferred.h"
+#include "plan/tables.h"
+
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
@@ -107,8 +110,9 @@ static void rank_candidates(IbhRails *rails)
         if (nic->status == IBH_NIC_NO_CANDIDATE)
             break;
         nic->rank = ++rank;
-        nic->table = nic->settings.table == IBH_TABLE_AUTO ? IBH_TABLE_BASE + rank : nic->settings.table;
+        nic->table = nic->settings.table; /* where it is automatic: tables.c */
     }
+    rails->candidates = rank;
 }
 
 /* ---- engaged ---- */
@@ -227,109 +231,7 @@ static void find_engaged(const IbhRails *rails)
     }
 }
 
-/* ---- deferred: somebody routes it already ---- */
-
-static gboolean is_builtin_table(guint32 table)
-{
-    return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
-}
-
-/* main=remove took its connected route to this subnet out of main. */
-static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhPrefix *subnet)
-{
-    for (guint i = 0; i < snapshot->state->routes->len; i++) {
-        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
-
-        if (saved->ifindex == nic->link->ifindex && ibh_prefix_equal(&saved->dst, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Its connected route lies only in a table that is neither main nor T (NetworkManager's route-table). */
-static char *why_routed_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address)
-{
-    char subnet[IBH_PREFIX_STRLEN];
-    guint32 elsewhere = 0;
-
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
-        if (ibh_route_is_ours(route) || route->type != RTN_UNICAST || route->protocol != RTPROT_KERNEL ||
-            route->ifindex != nic->link->ifindex || !ibh_prefix_equal(&route->dst, &address->subnet))
-            continue;
-        if (route->table == IBH_TABLE_MAIN || route->table == nic->table)
-            return NULL;
-        elsewhere = route->table;
-    }
-    if (!elsewhere || is_builtin_table(elsewhere) || was_in_main(snapshot, nic, &address->subnet))
-        return NULL;
-    return g_strdup_printf("its connected route to %s is in table %u", ibh_prefix_format(&address->subnet, subnet),
-                           elsewhere);
-}
-
-static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, int ifindex, const IbhPrefix *subnet)
-{
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
-        if (!ibh_route_is_ours(route) && route->table == table && route->ifindex == ifindex &&
-            route->type == RTN_UNICAST && route->dst.length <= subnet->length &&
-            ibh_prefix_contains(&route->dst, &subnet->ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-#define MAIN_PRIORITY 32766 /* a rule behind main's is never asked about a subnet that main reaches */
-
-/* A rule that is not ours leads this address to a table other than T that routes the subnet by this NIC. */
-static char *why_ruled_elsewhere(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address)
-{
-    char from[IBH_PREFIX_STRLEN];
-
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
-        if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev || rule->selectors ||
-            rule->from.length == 0 || rule->priority >= MAIN_PRIORITY || rule->table == nic->table ||
-            is_builtin_table(rule->table) || !ibh_prefix_contains(&rule->from, &address->local) ||
-            !table_routes_subnet(snapshot, rule->table, nic->link->ifindex, &address->subnet))
-            continue;
-        return g_strdup_printf("the rule %u: from %s lookup %u routes it already", rule->priority,
-                               ibh_prefix_format(&rule->from, from), rule->table);
-    }
-    return NULL;
-}
-
-static char *why_deferred(const IbhSnapshot *snapshot, const IbhNic *nic)
-{
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-        char *why;
-
-        if (!ibh_nic_serves(nic, address) || ibh_address_is_host(address))
-            continue;
-        if ((why = why_routed_elsewhere(snapshot, nic, address)) || (why = why_ruled_elsewhere(snapshot, nic, address)))
-            return why;
-    }
-    return NULL;
-}
-
 /* ---- blocked: programming it would do harm ---- */
-
-/* The NIC to which the configuration gives this one's table: automatic ones never clash with each other. */
-static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic)
-{
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *other = g_ptr_array_index(rails->nics, i);
-
-        if (other != nic && other->rank && other->settings.table == nic->table &&
-            other->settings.manage != IBH_MANAGE_NO)
-            return other;
-    }
-    return NULL;
-}
 
 /* Traffic to ourselves would leave by a rail if a rail's rule came before the local table's. */
 static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
@@ -343,7 +245,7 @@ static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *r
             continue;
         *ret_priority = MIN(*ret_priority, rule->priority);
     }
-    return *ret_priority >= rails->priority;
+    return *ret_priority >= rails->priority - IBH_PRIORITY_SPAN;
 }
 
 gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family)
@@ -359,21 +261,15 @@ gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family)
 
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
 {
-    const IbhNic *clash = nic->settings.table == IBH_TABLE_AUTO ? find_table_clash(rails, nic) : NULL;
     guint32 local = 0;
 
-    if (clash) {
-        *ret_code = "table-clash";
-        return g_strdup_printf("its automatic table %u is the explicit table of %s (%s)", nic->table, clash->link->name,
-                               clash->settings.table_origin ? clash->settings.table_origin : "configuration");
-    }
     if ((ibh_serves_family(rails, nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
         (ibh_serves_family(rails, nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
         *ret_code = "local-rule-late";
         return local == G_MAXUINT32
                    ? g_strdup("there is no rule that leads everything to the local table first")
                    : g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
-                                     rails->priority);
+                                     rails->priority - IBH_PRIORITY_SPAN);
     }
     return NULL;
 }
@@ -404,7 +300,7 @@ static gboolean has_any_address(const IbhSnapshot *snapshot, const IbhNic *nic)
     return FALSE;
 }
 
-static void judge(const IbhRails *rails, IbhNic *nic, const Holds *holds)
+static void judge(const IbhRails *rails, IbhNic *nic)
 {
     g_autofree char *engaged = g_steal_pointer(&nic->why);
 
@@ -419,10 +315,10 @@ static void judge(const IbhRails *rails, IbhNic *nic, const Holds *holds)
     } else if (!engaged) {
         nic->status = IBH_NIC_ALONE;
         nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
-    } else if (is_held(rails, nic, holds)) {
+    } else if (nic->held) {
         nic->status = IBH_NIC_HELD;
         nic->why = g_strdup("left alone since --undo, until --apply or a reboot");
-    } else if (nic->settings.manage != IBH_MANAGE_YES && (nic->why = why_deferred(rails->snapshot, nic))) {
+    } else if (nic->settings.manage != IBH_MANAGE_YES && (nic->why = ibh_why_deferred(rails, nic))) {
         nic->status = IBH_NIC_DEFERRED;
     } else if ((nic->why = why_blocked(rails, nic, &nic->code))) {
         nic->status = IBH_NIC_BLOCKED;
@@ -432,21 +328,42 @@ static void judge(const IbhRails *rails, IbhNic *nic, const Holds *holds)
     }
 }
 
+static gboolean has_explicit_table(const IbhNic *nic)
+{
+    return nic->rank && nic->settings.table != IBH_TABLE_AUTO && nic->settings.manage != IBH_MANAGE_NO;
+}
+
+/* The NIC of lower rank to which the configuration gives one of the two tables of this one. */
+static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic)
+{
+    for (guint i = 0; i < nic->position && has_explicit_table(nic); i++) {
+        const IbhNic *other = g_ptr_array_index(rails->nics, i);
+
+        if (has_explicit_table(other) &&
+            (ibh_nic_has_table(other, nic->table) || ibh_nic_has_table(other, ibh_nic_defaults(nic))))
+            return other;
+    }
+    return NULL;
+}
+
 static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
 {
     for (guint i = 0; i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-        const IbhNic *other;
+        const IbhNic *other = find_table_clash(rails, nic);
 
-        if (!nic->rank || nic->settings.table == IBH_TABLE_AUTO || nic->settings.manage == IBH_MANAGE_NO)
+        if (!other)
             continue;
-        other = find_table_clash(rails, nic);
-        if (other) {
+        if (other->table == nic->table)
             g_set_error(error, IBH_CONFIG_ERROR, 0,
                         "%s: table=%u is read for %s and %s: each NIC needs a table of its own",
-                        nic->settings.table_origin, nic->table, nic->link->name, other->link->name);
-            return FALSE;
-        }
+                        other->settings.table_origin, nic->table, other->link->name, nic->link->name);
+        else
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "%s: table=%u of %s is %u away from table=%u of %s: there lie default routes; choose another",
+                        nic->settings.table_origin, nic->table, nic->link->name, IBH_TABLE_DEFAULTS, other->table,
+                        other->link->name);
+        return FALSE;
     }
     return TRUE;
 }
@@ -493,6 +410,7 @@ static void index_nics(IbhRails *rails)
     rails->by.owners = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     rails->by.engaged = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     rails->by.holders = g_hash_table_new(holder_hash, holder_equal);
+    rails->by.tables = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
@@ -530,18 +448,20 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
         nic->settings = ibh_config_settings(config, link->name);
         nic->why = why_no_candidate(snapshot, link, nic->settings.manage);
         nic->status = nic->why ? IBH_NIC_NO_CANDIDATE : IBH_NIC_ALONE;
+        nic->held = is_held(rails, nic, holds);
         g_ptr_array_add(rails->nics, nic);
     }
     rank_candidates(rails);
     index_nics(rails);
     if (!check_explicit_tables(rails, error))
         return NULL;
+    ibh_assign_tables(rails);
     find_engaged(rails);
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
         if (nic->rank)
-            judge(rails, nic, holds);
+            judge(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
             claim_addresses(rails, nic); /* before those of higher rank are judged */
     }
@@ -576,11 +496,22 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->by.owners, g_hash_table_unref);
     g_clear_pointer(&rails->by.engaged, g_hash_table_unref);
     g_clear_pointer(&rails->by.holders, g_hash_table_unref);
+    g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
     g_free(rails);
 }
 
 /* ---- look-ups ---- */
+
+guint32 ibh_nic_defaults(const IbhNic *nic)
+{
+    return nic->table + IBH_TABLE_DEFAULTS;
+}
+
+gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table)
+{
+    return nic->table && (table == nic->table || table == ibh_nic_defaults(nic));
+}
 
 const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex)
 {
@@ -589,17 +520,7 @@ const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex)
 
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table)
 {
-    const IbhNic *found = NULL;
-
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (!nic->rank)
-            break; /* candidates come first */
-        if (nic->table == table && (!found || nic->status == IBH_NIC_RAIL))
-            found = nic; /* where tables clash, the rail has it */
-    }
-    return found;
+    return g_hash_table_lookup(rails->by.tables, GUINT_TO_POINTER(table));
 }
 
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address)

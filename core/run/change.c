@@ -3,6 +3,7 @@
 #include "run/confirm.h"
 #include "model/state.h"
 #include "kernel/sysctl.h"
+#include "plan/tables.h"
 
 #include <signal.h>
 #include <string.h>
@@ -161,6 +162,8 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
 {
     const IbhState *before = run->snapshot->state, *on_file = run->on_file;
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
+    gboolean undo = run->options->action == IBH_ACTION_UNDO;
+    g_autoptr(GArray) rails = ibh_rails_to_remember(run->rails, undo ? run->only : NULL, undo && !run->only);
     IbhOutcome *outcome;
     sigset_t signals;
 
@@ -169,6 +172,7 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
     on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
+    ibh_state_set_rails(after, rails);
     if (!run->how)
         update_holds(run, plan, after);
     (void)save(run, on_file, after);

@@ -42,7 +42,9 @@ static gboolean look_into_tables(IbhRun *run, GError **error)
     for (guint i = 0; i < run->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
 
-        if (nic->status == IBH_NIC_RAIL && !ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error))
+        if (nic->status == IBH_NIC_RAIL &&
+            (!ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error) ||
+             !ibh_snapshot_add_table(run->snapshot, run->netlink, ibh_nic_defaults(nic), error)))
             return FALSE;
     }
     return TRUE;
