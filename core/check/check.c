@@ -77,9 +77,7 @@ static char version(int family) /* ip -4, ip -6 */
 
 gboolean ibh_check_is_ok(const GPtrArray *findings, const char *iface)
 {
-    for (guint i = 0; i < findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(findings, i);
-
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
         if (finding->severity != IBH_INFO && (!iface || g_str_equal(finding->iface, iface)))
             return FALSE;
     }
@@ -114,8 +112,8 @@ static gboolean is_special(const IbhRails *rails, const IbhIp *ip)
 {
     if (ibh_rails_holder(rails, ip))
         return TRUE;
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        if (is_edge(&g_array_index(rails->snapshot->addresses, IbhAddress, i).subnet, ip))
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
+        if (is_edge(&address->subnet, ip))
             return TRUE;
     }
     return FALSE;
@@ -124,8 +122,8 @@ static gboolean is_special(const IbhRails *rails, const IbhIp *ip)
 /* Inside the subnet, but in another, longer prefix: of the rail itself, or of a bridge (throw). */
 static gboolean is_in_longer_prefix(const GArray *routes, const IbhPrefix *subnet, const IbhIp *ip)
 {
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhPrefix *dst = &g_array_index(routes, IbhRoute, i).dst;
+    IBH_EACH (const IbhRoute, route, routes) {
+        const IbhPrefix *dst = &route->dst;
 
         if (dst->length > subnet->length && ibh_prefix_contains(dst, ip))
             return TRUE;
@@ -177,9 +175,7 @@ static void ask(GArray *questions, IbhQuestionKind kind, const IbhNic *nic, cons
 
 static const IbhIp *first_address(const IbhRails *rails, const IbhNic *nic, int family)
 {
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         if (address->local.family == family && ibh_nic_serves(nic, address))
             return &address->local;
     }
@@ -192,9 +188,7 @@ static void ask_local(const IbhRails *rails, const IbhNic *nic, int family, GArr
     const IbhIp *own = first_address(rails, nic, family), *next = NULL;
     gboolean passed = FALSE;
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *other = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other == nic)
             passed = TRUE;
         else if (other->status == IBH_NIC_RAIL && (passed || !next)) {
@@ -213,9 +207,7 @@ static void ask_local(const IbhRails *rails, const IbhNic *nic, int family, GArr
 
 static gboolean main_has(const IbhRails *rails, const IbhPrefix *subnet)
 {
-    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (route->table == IBH_TABLE_MAIN && ibh_prefix_equal(&route->dst, subnet))
             return TRUE;
     }
@@ -237,8 +229,7 @@ static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *que
     const GArray *addresses = rails->snapshot->addresses;
     g_autoptr(GArray) routes = ibh_want_routes(rails, nic);
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, addresses) {
         IbhIp neighbour;
 
         if (!ibh_nic_serves(nic, address) || !is_asked_about(rails, address->local.family) ||
@@ -261,9 +252,7 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
 {
     GArray *questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL && is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(rails, nic, questions);
     }
@@ -405,9 +394,7 @@ static gboolean leaves_wrong(const IbhQuestion *question)
 /* By a NIC in whose subnet it is: not by whichever has the default route. */
 static const IbhAddress *address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
 {
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         if (address->ifindex == ifindex && ibh_prefix_contains(&address->subnet, ip))
             return address;
     }
@@ -491,9 +478,7 @@ static void judge_answer(Check *check, const IbhQuestion *question)
 
 static gboolean answers_wrong(const Check *check, const IbhNic *nic)
 {
-    for (guint i = 0; i < check->questions->len; i++) {
-        const IbhQuestion *question = &g_array_index(check->questions, IbhQuestion, i);
-
+    IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->nic == nic && leaves_wrong(question))
             return TRUE;
     }
@@ -507,9 +492,7 @@ static gboolean can_match(const Check *check, const IbhRule *rule, const IbhNic 
     if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority > check->rails->priority ||
         (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL))
         return FALSE;
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (ibh_nic_serves(nic, address) && rule->family == address->local.family &&
             ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)))
             return TRUE;
@@ -522,8 +505,7 @@ static void judge_foreign_rules(Check *check, const IbhNic *nic)
     const GArray *rules = check->rails->snapshot->rules;
     gboolean wrong = answers_wrong(check, nic);
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+    IBH_EACH (const IbhRule, rule, rules) {
         char from[IBH_PREFIX_STRLEN];
 
         if (can_match(check, rule, nic))
@@ -551,9 +533,7 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
     char dst[IBH_PREFIX_STRLEN];
     gboolean elsewhere = FALSE;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, routes) {
         if (!is_foreign_in_table(route, nic) || elsewhere)
             continue;
         elsewhere = route->dst.length > 0 && route->type != RTN_THROW &&
@@ -572,9 +552,7 @@ static void judge_foreign_routes(Check *check, const IbhNic *nic)
 /* A last resort, behind main's own default route, is never reached. */
 static gboolean has_better_default(const GArray *routes, const IbhRoute *error)
 {
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, routes) {
         if (route->table == IBH_TABLE_MAIN && route->family == error->family && ibh_route_is_default(route) &&
             route->metric <= error->metric)
             return TRUE;
@@ -587,9 +565,7 @@ static void judge_errors_in_main(Check *check, const IbhNic *nic)
     g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
     const GArray *routes = check->rails->snapshot->routes;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, routes) {
         /* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
         if (route->table != IBH_TABLE_MAIN || route->dst.length || route->metric == G_MAXUINT32 ||
             (route->type != RTN_UNREACHABLE && route->type != RTN_BLACKHOLE && route->type != RTN_PROHIBIT))
@@ -623,8 +599,8 @@ static void judge_gateway(Check *check, const IbhNic *nic)
     if (nic->settings.gateway != IBH_GATEWAY_ADDRESS || !is_asked_about(check->rails, gateway->family))
         return;
     wanted = ibh_want_routes(check->rails, nic);
-    for (guint i = 0; i < wanted->len; i++) {
-        if (ibh_ip_equal(&g_array_index(wanted, IbhRoute, i).gateway, gateway))
+    IBH_EACH (const IbhRoute, route, wanted) {
+        if (ibh_ip_equal(&route->gateway, gateway))
             return;
     }
     find(
@@ -659,8 +635,7 @@ static void judge_scripts(Check *check, const IbhNic *nic)
     const GPtrArray *scripts = check->rails->snapshot->scripts;
     gboolean deletes = TRUE; /* once: again, a delete would find nothing but ours */
 
-    for (guint i = 0; i < scripts->len; i++) {
-        const IbhScript *script = g_ptr_array_index(scripts, i);
+    IBH_EACH_POINTER (const IbhScript, script, scripts) {
         g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *other = NULL;
 
         if (!command)
@@ -681,8 +656,7 @@ static void judge_duplicates(Check *check, const IbhNic *nic)
     const GArray *addresses = check->rails->snapshot->addresses;
     char ip[IBH_IP_STRLEN];
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, addresses) {
         const IbhNic *owner = ibh_nic_serves(nic, address) ? ibh_rails_owner(check->rails, &address->local) : nic;
 
         if (owner && owner != nic)
@@ -703,9 +677,7 @@ static gboolean reaches_like(const Check *check, const IbhNic *nic, const IbhPre
 {
     const GArray *addresses = check->rails->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (address->ifindex == nic->link->ifindex && ibh_prefix_contains(&address->subnet, ip) &&
             address->subnet.length > subnet->length)
             return FALSE;
@@ -717,15 +689,11 @@ static gboolean has_anything_in(const Check *check, const IbhNic *nic, const Ibh
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
 
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         if (address->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &address->local))
             return TRUE;
     }
-    for (guint i = 0; i < snapshot->neighbours->len; i++) {
-        const IbhNeighbour *neighbour = &g_array_index(snapshot->neighbours, IbhNeighbour, i);
-
+    IBH_EACH (const IbhNeighbour, neighbour, snapshot->neighbours) {
         if (neighbour->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &neighbour->ip))
             return TRUE;
     }
@@ -737,9 +705,7 @@ static gboolean is_on_wire_of(const Check *check, const IbhNic *nic, const IbhNi
 {
     const GArray *addresses = check->rails->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (address->local.family == AF_INET && ibh_nic_serves(rail, address) && !ibh_address_is_host(address) &&
             has_anything_in(check, nic, &address->subnet))
             return TRUE;
@@ -756,9 +722,7 @@ static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
 
     if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
         return link->master != 0;
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (rule->family == AF_INET && rule->l3mdev)
             vrf = MIN(vrf, rule->priority);
         else if (rule->family == AF_INET && rule->table == IBH_TABLE_LOCAL)
@@ -875,13 +839,11 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
     check.findings = g_ptr_array_new_with_free_func(ibh_finding_free);
     if (rails->snapshot->fabric)
         ibh_fabric_judge(rails->snapshot->fabric, only, check.findings, NULL);
-    for (guint i = 0; i < plan->ops->len; i++)
-        judge_op(&check, g_ptr_array_index(plan->ops, i));
-    for (guint i = 0; i < questions->len; i++)
-        judge_answer(&check, &g_array_index(questions, IbhQuestion, i));
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops)
+        judge_op(&check, op);
+    IBH_EACH (const IbhQuestion, question, questions)
+        judge_answer(&check, question);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (!ibh_is_selected(nic, only))
             continue;
         judge_vrf(&check, nic);

@@ -91,8 +91,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         IbhPortNic *own = ibh_fabric_nic(fabric, nic->link->name);
 
         for (guint j = 0; own && j < addresses->len; j++) {

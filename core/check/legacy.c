@@ -33,8 +33,7 @@ static void delete_routes(GPtrArray *commands, const IbhRails *rails, const IbhN
 {
     const GArray *routes = rails->snapshot->routes;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, routes) {
         IbhOp op = {.type = IBH_OP_ROUTE_DEL, .route = *route};
 
         if (route->table == table && route->ifindex == nic->link->ifindex && !ibh_route_is_ours(route) &&
@@ -60,8 +59,7 @@ static GPtrArray *list_deletions(const IbhRails *rails, const IbhNic *nic)
     g_autoptr(GArray) tables = g_array_new(FALSE, FALSE, sizeof(guint32));
 
     g_array_append_val(tables, nic->table);
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+    IBH_EACH (const IbhRule, rule, rules) {
         IbhOp op = {.type = IBH_OP_RULE_DEL, .rule = *rule};
 
         if (!is_rule_beside(rails, nic, rule))
@@ -376,9 +374,7 @@ static gboolean is_ip_for_rails(const GPtrArray *words, guint at, const IbhRails
 
     if (is_look(word_at(words, object + 1)))
         return TRUE;
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL &&
             (is_command_for(words, at, rails, nic, traces) || is_about(words, object, rails, nic, traces)))
             return TRUE;
@@ -492,8 +488,8 @@ static char *find_other_substitution(const char *text, const IbhRails *rails, gb
 
 static gboolean has_traces(const IbhRails *rails)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        g_autoptr(GPtrArray) traces = list_deletions(rails, g_ptr_array_index(rails->nics, i));
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        g_autoptr(GPtrArray) traces = list_deletions(rails, nic);
 
         if (traces->len)
             return TRUE;
@@ -511,8 +507,7 @@ static char *find_other_in_shell(const char *text, const IbhRails *rails)
 
 static gboolean is_line_for_rails(const IbhScript *script, const char *line, const IbhRails *rails)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         g_autofree char *command = nic->status == IBH_NIC_RAIL ? find_in_line(script, line, rails, nic) : NULL;
 
         if (command)

@@ -59,8 +59,7 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 {
     guint n = 0;
 
-    for (guint i = 0; i < ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *item = op->type == kinds[kind].type && n < ITEMS_MAX ? describe(op) : NULL;
 
         if (item)
@@ -89,8 +88,7 @@ static char *change(const IbhReport *report, const IbhStyle *style)
     GString *out = g_string_new(NULL);
 
     (void)style;
-    for (guint i = 0; i < report->done->len; i++) {
-        IbhOp *op = g_ptr_array_index(report->done, i);
+    IBH_EACH_POINTER (IbhOp, op, report->done) {
         GPtrArray *ops = g_hash_table_lookup(ops_of, op->iface);
 
         if (!ops) {

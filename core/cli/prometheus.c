@@ -60,14 +60,12 @@ static void put_rails(GString *out, const IbhReport *report)
     guint n = 0;
 
     put_family(out, "ib_hook_rail_info", "What a rail is.");
-    for (guint i = 0; i < nics->len; i++) {
-        if (is_told(report, g_ptr_array_index(nics, i)))
-            put_rail_info(out, report, g_ptr_array_index(nics, i));
+    IBH_EACH_POINTER (const IbhNic, nic, nics) {
+        if (is_told(report, nic))
+            put_rail_info(out, report, nic);
     }
     put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
-    for (guint i = 0; i < nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, nics) {
         if (!is_told(report, nic))
             continue;
         n++;

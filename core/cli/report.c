@@ -49,9 +49,7 @@ GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
     const GArray *addresses = rails->snapshot->addresses;
     char ip[IBH_IP_STRLEN];
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (address->ifindex == nic->link->ifindex && ibh_address_counts(address))
             g_ptr_array_add(texts,
                             g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
@@ -80,10 +78,9 @@ guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_want
     g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
     guint found = 0;
 
-    for (guint i = 0; i < wanted->len; i++) {
+    IBH_EACH (const IbhRule, rule, wanted) {
         for (guint j = 0; j < rails->snapshot->rules->len; j++) {
-            if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i),
-                                 &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
+            if (ibh_rule_compare(rule, &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
                 found++;
                 break;
             }
@@ -114,9 +111,7 @@ GPtrArray *ibh_report_checked(const IbhReport *report)
     GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
 
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE))
             add_rail(report, nic, lines);
     }

@@ -115,9 +115,7 @@ static const IbhFinding *worst_finding(const GPtrArray *findings, const char *if
 {
     const IbhFinding *worst = NULL;
 
-    for (guint i = 0; i < findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(findings, i);
-
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
         if (g_str_equal(finding->iface, iface) && finding->severity != IBH_INFO &&
             (!worst || finding->severity < worst->severity))
             worst = finding;
@@ -185,8 +183,7 @@ static void put_table(GString *out, const IbhReport *report, const IbhStyle *sty
     int widths[N_COLUMNS];
 
     g_array_set_clear_func(rows, row_clear);
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         Row row;
 
         if (!ibh_report_lists(report, nic, style->verbose))
@@ -213,19 +210,15 @@ static guint count_rails(const IbhReport *report)
 {
     guint count = 0;
 
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics)
         count += nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE);
-    }
     return count;
 }
 
 /* Why each NIC is, or is not, engaged. */
 static void put_reasons(GString *out, const IbhReport *report, const IbhStyle *style, const char *lead, gboolean rails)
 {
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         gboolean rail = nic->status == IBH_NIC_RAIL;
 
         if (!ibh_report_lists(report, nic, style->verbose) || (rail && !rails))
@@ -239,9 +232,7 @@ static void put_findings(GString *out, const IbhReport *report, const IbhStyle *
 {
     static const char *const colors[] = {[IBH_ERROR] = RED, [IBH_WARNING] = YELLOW, [IBH_INFO] = NULL};
 
-    for (guint i = 0; i < report->findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(report->findings, i);
-
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         if (finding->severity == IBH_INFO && style->quiet)
             continue;
         putf(out, style, NULL, "%s: ", finding->iface[0] ? finding->iface : "-");
@@ -255,8 +246,7 @@ static void put_findings(GString *out, const IbhReport *report, const IbhStyle *
 
 static void put_ok_rails(GString *out, const IbhReport *report, const IbhStyle *style)
 {
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         g_autofree char *addresses = NULL;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_report_lists(report, nic, style->verbose) ||
@@ -283,9 +273,7 @@ static void put_hash_policy(GString *out, const IbhReport *report, const IbhStyl
 
 static void put_nothing(GString *out, const IbhReport *report, const IbhStyle *style)
 {
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->rank && nic->status != IBH_NIC_ALONE && nic->status != IBH_NIC_NO_ADDRESS) {
             put_line(out, style, NULL, "no rails (ib-hook --show says why)");
             return;
@@ -300,8 +288,8 @@ static void put_checked(GString *out, const IbhReport *report, const IbhStyle *s
 {
     g_autoptr(GPtrArray) lines = ibh_report_checked(report);
 
-    for (guint i = 0; i < lines->len; i++) {
-        putf(out, style, NULL, "checked: %s", (const char *)g_ptr_array_index(lines, i));
+    IBH_EACH_POINTER (const char, line, lines) {
+        putf(out, style, NULL, "checked: %s", line);
         g_string_append_c(out, '\n');
     }
 }
@@ -371,8 +359,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
 
 static void put_operations(GString *out, const GPtrArray *ops, const IbhStyle *style, gboolean reasons)
 {
-    for (guint i = 0; i < ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *command = ibh_op_command(op);
 
         put(out, style, BOLD, command);
@@ -562,8 +549,8 @@ static guint count_lladdrs(const IbhProbe *probe, guint peer, const IbhProbePair
     guint others = 0;
 
     *ret_first = NULL;
-    for (guint i = 0; i < probe->nics->len; i++) {
-        const IbhProbePair *pair = ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer);
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        const IbhProbePair *pair = ibh_probe_find(probe, nic, peer);
 
         if (!pair || !pair->lladdr_len)
             continue;
@@ -614,8 +601,7 @@ static void put_list(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     const IbhProbePair *before = NULL;
 
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
         g_autofree char *text = NULL;
         char ip[IBH_IP_STRLEN];
 
@@ -642,9 +628,7 @@ static void put_summary(GString *out, const IbhProbe *probe, const IbhStyle *sty
     gint64 least = G_MAXINT64, most = 0;
     char ip[IBH_IP_STRLEN];
 
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
-
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
         if (pair->source != source)
             continue;
         peers++;

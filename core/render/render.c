@@ -83,8 +83,7 @@ void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native)
 {
     gboolean any = FALSE;
 
-    for (guint i = 0; i < render->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         g_autofree char *name = ibh_report_clean(nic->link->name), *why = ibh_report_clean(nic->why);
 
         any = any || ibh_render_has(render, nic);

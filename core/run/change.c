@@ -115,15 +115,11 @@ static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState
 /* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
 static void hold_all(const IbhRun *run, const IbhPlan *plan, IbhState *state)
 {
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
             ibh_state_hold(state, nic->link->name);
     }
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
-
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
         if (op->iface[0])
             ibh_state_hold(state, op->iface);
     }
@@ -189,8 +185,7 @@ static char *list_holds(const IbhRun *run, const IbhPlan *plan)
 
 static gboolean undoes_a_former_rail(const IbhRun *run, const IbhPlan *plan)
 {
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
         const IbhNic *nic = op->ifindex ? ibh_rails_nic(run->rails, op->ifindex) : NULL;
 
         if (nic && nic->status != IBH_NIC_RAIL)
@@ -219,9 +214,7 @@ static void restrain(IbhRun *run, IbhPlan *plan)
     how->spared = ibh_restrain(plan, run->rails, &how->restraint);
     how->candidates = g_array_new(FALSE, FALSE, sizeof(int));
     how->port = ibh_netlink_port(run->netlink);
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->rank)
             g_array_append_val(how->candidates, nic->link->ifindex);
     }
@@ -250,9 +243,7 @@ char *ibh_run_rails_without_carrier(const IbhRun *run)
 {
     g_autoptr(GString) names = g_string_new(NULL);
 
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL && !(nic->link->carrier && nic->link->flags & IFF_UP))
             g_string_append_printf(names, "%s%s", names->len ? ", " : "", nic->link->name);
     }
@@ -264,9 +255,7 @@ int ibh_run_hold_back(IbhRun *run, const char *names)
     g_autoptr(IbhState) after = ibh_state_copy(run->snapshot->state);
     g_autofree char *text = NULL;
 
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
             ibh_state_hold(after, nic->link->name);
     }
@@ -308,7 +297,7 @@ int ibh_run_change(IbhRun *run)
     text = run->writer->change(&report, &run->style);
     g_string_append(run->out, text);
     say_confirm(run);
-    for (guint i = 0; i < outcome->errors->len; i++)
-        ibh_run_warn(run, g_ptr_array_index(outcome->errors, i));
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_run_warn(run, message);
     return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;
 }

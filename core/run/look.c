@@ -39,9 +39,7 @@ static gboolean look_for_errors(IbhRun *run, GError **error)
 /* Routes that others put into the rails' tables matter only to who judges them. */
 static gboolean look_into_tables(IbhRun *run, GError **error)
 {
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL && !ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error))
             return FALSE;
     }
@@ -50,8 +48,8 @@ static gboolean look_into_tables(IbhRun *run, GError **error)
 
 static gboolean ask_kernel(IbhRun *run, GArray *questions, GError **error)
 {
-    for (guint i = 0; i < questions->len; i++) {
-        if (!ibh_netlink_lookup(run->netlink, &g_array_index(questions, IbhQuestion, i).lookup, error))
+    IBH_EACH (IbhQuestion, question, questions) {
+        if (!ibh_netlink_lookup(run->netlink, &question->lookup, error))
             return FALSE;
     }
     return TRUE;

@@ -72,12 +72,11 @@ static void forget_gone_links(IbhSnapshot *snapshot)
 {
     GArray *sysctls = snapshot->state->sysctls, *routes = snapshot->state->routes;
 
-    for (guint i = sysctls->len; i-- > 0;) {
-        IbhSavedSysctl *saved = &g_array_index(sysctls, IbhSavedSysctl, i);
+    IBH_EACH_BACK (IbhSavedSysctl, saved, sysctls) {
         const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
 
         if (!link)
-            g_array_remove_index(sysctls, i);
+            IBH_REMOVE(IbhSavedSysctl, saved, sysctls);
         else
             g_strlcpy(saved->iface, link->name, sizeof saved->iface);
     }
@@ -154,9 +153,7 @@ static gboolean look_into_main(IbhRun *run, GError **error)
 {
     g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
 
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_val(ifindexes, nic->link->ifindex);
     }
