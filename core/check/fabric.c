@@ -1,5 +1,7 @@
 #include "check/fabric.h"
 
+#include "model/text.h"
+
 #include <linux/if_arp.h>
 #include <string.h>
 

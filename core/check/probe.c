@@ -92,7 +92,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError **error)
+IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error)
 {
     g_autoptr(IbhProbe) probe = g_new0(IbhProbe, 1);
 
@@ -103,10 +103,10 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
     probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
-    probe->count = options->count;
-    probe->interval = options->interval;
-    probe->timeout = options->timeout;
-    take_peers(probe, options->peers);
+    probe->count = request->count;
+    probe->interval = request->interval;
+    probe->timeout = request->timeout;
+    take_peers(probe, request->peers);
     take_nics(probe);
     if (!probe->peers->len) {
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: none of the addresses is a peer: %s",
@@ -770,7 +770,7 @@ void ibh_probe_judge(IbhProbe *probe)
 {
     g_autofree gboolean *down = g_new0(gboolean, probe->peers->len);
 
-    probe->findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    probe->findings = ibh_findings_new();
     for (guint i = 0; i < probe->pairs->len; i++) {
         judge_echoes(probe, i);
         judge_way(probe, pair_at(probe, i));

@@ -32,7 +32,7 @@ static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
     ibh_json_string(json, "connection", manager ? manager->connection : NULL);
     ibh_json_bool(json, "engaged", nic->status == IBH_NIC_RAIL);
     ibh_json_string(json, "why", nic->why);
-    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, nic->link->name));
+    ibh_json_bool(json, "ok", ibh_findings_are_ok(report->findings, nic->link->name));
     ibh_json_close(json, '}');
 }
 
@@ -76,7 +76,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     IbhJson *json = ibh_json_new();
 
     ibh_json_open(json, NULL, '{');
-    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, NULL));
+    ibh_json_bool(json, "ok", ibh_findings_are_ok(report->findings, NULL));
     put_nics(json, report, "rails", TRUE, style->verbose);
     put_nics(json, report, "others", FALSE, style->verbose);
     put_findings(json, report);
@@ -216,7 +216,7 @@ static char *probe(const IbhReport *report, const IbhStyle *style)
 
     (void)style;
     ibh_json_open(json, NULL, '{');
-    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, NULL));
+    ibh_json_bool(json, "ok", ibh_findings_are_ok(report->findings, NULL));
     ibh_json_open(json, "pairs", '[');
     IBH_EACH (const IbhProbePair, pair, report->probe->pairs)
         put_pair(json, report->probe, pair);

@@ -73,7 +73,7 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 static void put_line(GString *out, const char *iface, const GPtrArray *ops)
 {
     g_autoptr(GString) line = g_string_new(NULL);
-    g_autofree char *name = ibh_report_clean(iface[0] ? iface : "an interface that is gone");
+    g_autofree char *name = ibh_printable(iface[0] ? iface : "an interface that is gone");
 
     for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
         put_kind(line, ops, kind);
@@ -105,7 +105,7 @@ static char *change(const IbhReport *report, const IbhStyle *style)
 
 static char *error(int status, const char *message)
 {
-    g_autofree char *text = ibh_report_clean(message);
+    g_autofree char *text = ibh_printable(message);
 
     (void)status;
     return g_strconcat(text, "\n", NULL);

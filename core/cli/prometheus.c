@@ -71,7 +71,7 @@ static void put_rails(GString *out, const IbhReport *report)
         n++;
         g_string_append(out, "ib_hook_rail_ok{");
         put_label(out, "device", nic->link->name);
-        g_string_append_printf(out, "} %d\n", ibh_check_is_ok(report->findings, nic->link->name));
+        g_string_append_printf(out, "} %d\n", ibh_findings_are_ok(report->findings, nic->link->name));
     }
     put_family(out, "ib_hook_rails", "NICs that are rails.");
     g_string_append_printf(out, "ib_hook_rails %u\n", n);
@@ -114,7 +114,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     put_family(out, "ib_hook_info", "The ib-hook that looked.");
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_family(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.");
-    g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_check_is_ok(report->findings, NULL));
+    g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_findings_are_ok(report->findings, NULL));
     if (!report->captured) /* of which nobody knows its rails */
         put_rails(out, report);
     put_findings(out, report->findings);

@@ -7,21 +7,6 @@
 
 #include <linux/if_arp.h>
 
-/* Names of interfaces may hold anything but blanks and slashes: no terminal and no journal sees what is not printable
- * in them. */
-char *ibh_report_clean(const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    GString *out = g_string_new(NULL);
-
-    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
-        gunichar c = g_utf8_get_char(at);
-
-        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
-    }
-    return g_string_free(out, FALSE);
-}
-
 char *ibh_report_error(int status, const char *message)
 {
     g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
@@ -29,7 +14,7 @@ char *ibh_report_error(int status, const char *message)
 
     (void)status;
     for (char **line = lines; *line; line++) {
-        g_autofree char *text = ibh_report_clean(*line);
+        g_autofree char *text = ibh_printable(*line);
 
         g_string_append_printf(out, "ib-hook: %s\n", text);
     }
@@ -109,7 +94,7 @@ static void add_rail(const IbhReport *report, const IbhNic *nic, GPtrArray *line
 GPtrArray *ibh_report_checked(const IbhReport *report)
 {
     GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
 
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE))

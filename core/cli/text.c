@@ -11,7 +11,7 @@
 
 static void put(GString *out, const IbhStyle *style, const char *color, const char *text)
 {
-    g_autofree char *safe = ibh_report_clean(text);
+    g_autofree char *safe = ibh_printable(text);
 
     if (style->color && color)
         g_string_append_printf(out, "\033[%sm%s\033[0m", color, safe);
@@ -92,7 +92,7 @@ static char *describe_sysctls(const IbhNic *nic)
 static char *describe_manager(const IbhSnapshot *snapshot, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(snapshot, nic->link->ifindex);
-    g_autofree char *connection = manager && manager->connection ? ibh_report_clean(manager->connection) : NULL;
+    g_autofree char *connection = manager && manager->connection ? ibh_printable(manager->connection) : NULL;
 
     if (!connection)
         return g_strdup(manager ? manager->name : "-");
@@ -143,8 +143,8 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
 {
     gboolean rail = nic->status == IBH_NIC_RAIL;
     Row row = {.cells = {
-                   [COLUMN_IFACE] = ibh_report_clean(nic->link->name),
-                   [COLUMN_RDMA] = ibh_report_clean(nic->link->rdma[0] ? nic->link->rdma : "-"),
+                   [COLUMN_IFACE] = ibh_printable(nic->link->name),
+                   [COLUMN_RDMA] = ibh_printable(nic->link->rdma[0] ? nic->link->rdma : "-"),
                    [COLUMN_LINK] = g_strdup(link_state(nic->link)),
                    [COLUMN_TABLE] = rail ? g_strdup_printf("%u", nic->table) : g_strdup("-"),
                    [COLUMN_RULES] = rail ? count_rules(report->rails, nic) : g_strdup("-"),
@@ -250,7 +250,7 @@ static void put_ok_rails(GString *out, const IbhReport *report, const IbhStyle *
         g_autofree char *addresses = NULL;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_report_lists(report, nic, style->verbose) ||
-            !ibh_check_is_ok(report->findings, nic->link->name))
+            !ibh_findings_are_ok(report->findings, nic->link->name))
             continue;
         addresses = join_addresses(report->rails, nic);
         putf(out, style, NULL, "%s: ", nic->link->name);
@@ -306,7 +306,7 @@ static char *show_captured(const IbhReport *report, const IbhStyle *style, gbool
         put_checked(out, report, style);
     if (!style->quiet) {
         putf(out, style, NULL, "captured: ");
-        if (ibh_check_is_ok(report->findings, NULL))
+        if (ibh_findings_are_ok(report->findings, NULL))
             put(out, style, GREEN, "ok");
         else
             put(out, style, RED, "not ok");
@@ -462,7 +462,7 @@ typedef struct {
 
 static void grid_set(Grid *grid, guint row, guint column, char *text, const char *color)
 {
-    grid->cells[row * grid->columns + column] = ibh_report_clean(text);
+    grid->cells[row * grid->columns + column] = ibh_printable(text);
     grid->colors[row * grid->columns + column] = color;
     g_free(text);
 }

@@ -1,10 +1,9 @@
 /*
  * sysctl, rt_tables, udev: files that go with any manager.
  */
-#include "render/common.h"
-
-#include "plan/emit.h"
+#include "render/formats.h"
 #include "render/native.h"
+#include "plan/emit.h"
 
 #include <linux/if_arp.h>
 #include <string.h>

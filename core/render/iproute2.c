@@ -1,8 +1,7 @@
 /*
  * iproute2: a script that does what --apply does. It is the plan for a host on which nothing of ours is yet.
  */
-#include "render/common.h"
-
+#include "render/formats.h"
 #include "plan/emit.h"
 #include "plan/plan.h"
 #include "plan/remove.h"

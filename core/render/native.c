@@ -1,6 +1,5 @@
 #include "render/native.h"
 
-#include "render/common.h"
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>

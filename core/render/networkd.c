@@ -1,10 +1,8 @@
 /*
  * netplan, and systemd-networkd, which does what netplan says.
  */
+#include "render/formats.h"
 #include "render/native.h"
-#include "render/common.h"
-
-#include "cli/report.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -62,7 +60,7 @@ static char *netplan_id(const IbhRender *render, const IbhNic *nic)
 {
     const IbhManager *manager = manager_of(render, nic, "netplan");
 
-    return ibh_report_clean(manager ? manager->connection : nic->link->name);
+    return ibh_printable(manager ? manager->connection : nic->link->name);
 }
 
 /* A file for several NICs would give each of them the routes of all. */
@@ -80,7 +78,7 @@ static void say_networkd(GString *out, const IbhRender *render, const IbhNative 
 {
     const IbhManager *manager = manager_of(render, native->nic, "systemd-networkd");
     g_autofree char *id = netplan_id(render, native->nic);
-    g_autofree char *file = manager ? ibh_report_clean(manager->connection)
+    g_autofree char *file = manager ? ibh_printable(manager->connection)
                             : manager_of(render, native->nic, "netplan")
                                 ? g_strdup_printf("10-netplan-%s.network", id)
                                 : g_strdup_printf("%s.network", native->nic->link->name);

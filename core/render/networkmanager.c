@@ -1,11 +1,9 @@
 /*
  * NetworkManager: nmcli, and key files, which nm.so writes as NetworkManager itself does (nm-dispatcher/keyfile.c).
  */
+#include "render/formats.h"
 #include "render/native.h"
-#include "render/common.h"
-
 #include "model/operation.h"
-#include "cli/report.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -33,7 +31,7 @@ static char *nmcli_route(const IbhRoute *route)
 
 static void say_nmcli(GString *out, const IbhNative *native)
 {
-    g_autofree char *name = ibh_report_clean(native->connection ? native->connection : native->nic->link->name);
+    g_autofree char *name = ibh_printable(native->connection ? native->connection : native->nic->link->name);
     g_autofree char *word = ibh_shell_word(name);
 
     g_string_append_printf(out, "\n# %s\n", native->nic->link->name);

@@ -1,9 +1,8 @@
 /*
  * ifupdown, and RHEL's network-scripts: they run what iproute2 says.
  */
+#include "render/formats.h"
 #include "render/native.h"
-#include "render/common.h"
-
 #include "model/operation.h"
 
 #include <linux/rtnetlink.h>

@@ -1,4 +1,7 @@
-#include "run/session.h"
+#include "run/run.h"
+
+#include "run/change.h"
+#include "run/look.h"
 
 #include "kernel/caps.h"
 #include "host/files.h"
@@ -11,13 +14,6 @@
 
 #define LOCK_SECONDS 10
 #define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
-
-void ibh_run_warn(IbhRun *run, const char *message)
-{
-    g_autofree char *text = (run->how ? &ibh_log_writer : &ibh_text_writer)->error(0, message);
-
-    g_string_append(run->warnings, text);
-}
 
 /* ---- getting ready ---- */
 
@@ -160,14 +156,6 @@ static gboolean look_into_main(IbhRun *run, GError **error)
     return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
 }
 
-int ibh_run_fail(IbhRun *run, int status, const GError *error)
-{
-    g_autofree char *text = run->writer->error(status, error->message);
-
-    g_string_append(run->writer == &ibh_json_writer ? run->out : run->warnings, text);
-    return status;
-}
-
 /* ---- the pipeline ---- */
 
 static int run_action(IbhRun *run)
@@ -179,7 +167,7 @@ static int run_action(IbhRun *run)
     switch (run->options->action) {
     case IBH_ACTION_APPLY:
     case IBH_ACTION_UNDO:
-        return ibh_run_change(run);
+        return ibh_run_change(run, ibh_run);
     case IBH_ACTION_PLAN:
         return ibh_run_plan(run);
     case IBH_ACTION_RENDER:

@@ -109,7 +109,7 @@ static void put_host(const char *name)
 
 static GPtrArray *judge(const char *const *only, GPtrArray *good)
 {
-    GPtrArray *findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    GPtrArray *findings = ibh_findings_new();
     g_autoptr(IbhFabric) fabric = NULL;
     g_auto(IbhTree) tree = {0};
 
@@ -427,7 +427,7 @@ static void test_ports_without_netdevs(void **state)
     put("sys/class/infiniband/mlx5_2/ports/1/state", "1: DOWN");
     put("sys/class/infiniband/mlx5_2/ports/1/phys_state", "3: Disabled");
     g_autofree char *sys = g_build_filename(root, "sys", NULL);
-    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
     g_autoptr(GArray) links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
     g_autoptr(IbhFabric) fabric = NULL;
     g_autofree char *found = NULL;

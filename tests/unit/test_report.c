@@ -1,4 +1,5 @@
 #include "case_text.h"
+#include "plan/undo.h"
 #include "cli/report.h"
 
 #include <setjmp.h>
