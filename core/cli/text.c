@@ -1,7 +1,5 @@
 #include "cli/report.h"
 
-#include "plan/spread.h"
-
 #include <string.h>
 
 #define RED "31"
@@ -149,9 +147,7 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
                    [COLUMN_TABLE] = rail ? g_strdup_printf("%u", nic->table) : g_strdup("-"),
                    [COLUMN_RULES] = rail ? count_rules(report->rails, nic) : g_strdup("-"),
                    [COLUMN_ARP] = describe_sysctls(nic),
-                   [COLUMN_MAIN] = g_strdup(!rail                                ? "-"
-                                            : ibh_spread_has(report->rails, nic) ? "spread"
-                                                                                 : "keep"),
+                   [COLUMN_MAIN] = g_strdup(rail ? ibh_report_main(report->rails, nic) : "-"),
                    [COLUMN_MANAGER] = describe_manager(report->rails->snapshot, nic),
                    [COLUMN_ADDRESSES] = join_addresses(report->rails, nic),
                }};

@@ -441,6 +441,22 @@ static void test_cells(void **state)
     HAS_NOT(ib2, "943", "keep", "ok");
 }
 
+/* As JSON says it. */
+static void test_main_cell(void **state)
+{
+    g_auto(World) world = look(HOST);
+    g_autofree char *text = NULL, *ib0 = NULL, *ib2 = NULL;
+
+    (void)state;
+    world.rails->main = IBH_MAIN_REMOVE;
+    text = ibh_text_writer.show(&world.report, &PLAIN);
+    ib0 = find_line(text, "ib0 ");
+    ib2 = find_line(text, "ib2 ");
+    HAS(ib0, " remove ");
+    HAS_NOT(ib0, "keep");
+    HAS_NOT(ib2, "remove");
+}
+
 static void test_many_addresses(void **state)
 {
     g_auto(World) world = look(HOST "addr ib1 10.0.0.2/32\naddr ib1 10.0.0.3/32\naddr ib1 10.0.0.4/32\n");
@@ -1190,6 +1206,7 @@ int main(void)
         cmocka_unit_test(test_reader),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_main_cell),
         cmocka_unit_test(test_many_addresses),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_blocked),
