@@ -382,18 +382,17 @@ static void judge_scripts(Check *check, const IbhNic *nic)
     gboolean deletes = TRUE; /* once: again, a delete would find nothing but ours */
 
     IBH_EACH_POINTER (const IbhScript, script, scripts) {
-        g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *other = NULL;
+        g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *caution = NULL;
 
         if (!command)
             continue;
-        other = ibh_legacy_other(script, check->rails);
+        caution = ibh_legacy_caution(script, check->rails);
         ibh_finding_add(
             check->findings, nic->link->name, IBH_WARNING, "legacy-script",
             ibh_legacy_fix(script, check->rails, nic, command, deletes),
             "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is "
-            "enough%s%s%s",
-            script->path, command, other ? "; look into it first, it does other things, too (" : "", other ? other : "",
-            other ? ")" : "");
+            "enough%s%s",
+            script->path, command, caution ? "; " : "", caution ? caution : "");
         deletes = FALSE;
     }
 }
