@@ -138,11 +138,12 @@ check-platforms:
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare tests/rooms tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
+	@tests/rooms
 	@clang-format --dry-run --Werror $(C_FILES)
 	@printf '%s\n' $(sort $(SHELL_FILES)) | xargs -P 2 -n 16 shellcheck -x
 	@shellcheck -s sh -e SC2016 tests/unit/render/*.iproute2 # a name there has a dollar
@@ -151,7 +152,8 @@ lint:
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
 	@clang-tidy --quiet $(wildcard core/*/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
-	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) 2>/dev/null
+	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) \
+	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
 .PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab \
         check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-merge fuzzers coverage mutate unit-tests tools

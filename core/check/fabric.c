@@ -1,5 +1,7 @@
 #include "check/fabric.h"
 
+#include "model/text.h"
+
 #include <linux/if_arp.h>
 #include <string.h>
 
@@ -91,8 +93,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         IbhPortNic *own = ibh_fabric_nic(fabric, nic->link->name);
 
         for (guint j = 0; own && j < addresses->len; j++) {
@@ -487,22 +488,56 @@ static gboolean has_other_mtu(const IbhPortNic *nic, const IbhPortNic *model)
     return model->mtu != IBH_UNKNOWN && nic->mtu != IBH_UNKNOWN && model->mtu != nic->mtu;
 }
 
-/* Of the rails before this one that share a subnet with it, the first that is not like it, or else the first; NULL:
- * there is none. */
+static gboolean is_unlike(const IbhPortNic *nic, const IbhPortNic *other)
+{
+    return has_other_mode(nic, other) || has_other_mtu(nic, other);
+}
+
+static gboolean is_beside(const IbhPortNic *nic, const IbhPortNic *other)
+{
+    return nic->rail && other->rail && other->type == nic->type && shared_subnet(nic, other);
+}
+
+/* Of the rails beside this one, itself among them, the first that more than half of them are like; NULL: none is. */
+static const IbhPortNic *find_majority(const IbhFabric *fabric, const IbhPortNic *nic)
+{
+    IBH_EACH (const IbhPortNic, model, fabric->nics) {
+        guint all = 0, like = 0;
+
+        IBH_EACH (const IbhPortNic, other, fabric->nics) {
+            all += is_beside(nic, other) ? 1 : 0;
+            like += is_beside(nic, other) && !is_unlike(other, model) ? 1 : 0;
+        }
+        if (is_beside(nic, model) && 2 * like > all)
+            return model;
+    }
+    return NULL;
+}
+
+/* What this rail should be like: the majority, or one beside it that has a majority of its own behind it (in another
+ * subnet); NULL: nothing is known to be right. */
 static const IbhPortNic *find_model(const IbhFabric *fabric, const IbhPortNic *nic)
 {
-    const IbhPortNic *like = NULL;
+    const IbhPortNic *majority = find_majority(fabric, nic);
 
-    for (guint i = 0; nic->rail && i < fabric->nics->len && nic_at(fabric, i) != nic; i++) {
-        const IbhPortNic *other = nic_at(fabric, i);
-
-        if (!other->rail || other->type != nic->type || !shared_subnet(nic, other))
-            continue;
-        if (has_other_mode(nic, other) || has_other_mtu(nic, other))
+    if (majority)
+        return majority;
+    IBH_EACH (const IbhPortNic, other, fabric->nics) {
+        majority = is_beside(nic, other) ? find_majority(fabric, other) : NULL;
+        if (majority && !is_unlike(other, majority))
             return other;
-        like = like ? like : other;
     }
-    return like;
+    return NULL;
+}
+
+/* The first rail beside this one that is, or (`unlike`) is not, like it; NULL: there is none. */
+static const IbhPortNic *find_beside(const IbhFabric *fabric, const IbhPortNic *nic, gboolean unlike)
+{
+    IBH_EACH (const IbhPortNic, other, fabric->nics) {
+        if (is_beside(nic, other) && is_unlike(nic, other) == unlike)
+            return other;
+    }
+    return NULL;
 }
 
 static char *fix_mode_mtu(const IbhPortNic *nic, const IbhPortNic *model)
@@ -515,6 +550,26 @@ static char *fix_mode_mtu(const IbhPortNic *nic, const IbhPortNic *model)
     return g_strdup_printf("%s%s%s", first ? first : "", first && second ? "; " : "", second ? second : "");
 }
 
+/* All rails beside this one become like the first of them. */
+static char *fix_all_modes_and_mtus(const IbhFabric *fabric, const IbhPortNic *nic)
+{
+    GString *fix = g_string_new(NULL);
+    const IbhPortNic *model = NULL;
+
+    IBH_EACH (const IbhPortNic, other, fabric->nics) {
+        g_autofree char *one = NULL;
+
+        if (!is_beside(nic, other))
+            continue;
+        model = model ? model : other;
+        if (!is_unlike(other, model))
+            continue;
+        one = fix_mode_mtu(other, model);
+        g_string_append_printf(fix, "%s%s", fix->len ? "; " : "", one);
+    }
+    return g_string_free(fix, FALSE);
+}
+
 static char *describe(const IbhPortNic *nic)
 {
     if (nic->mtu == IBH_UNKNOWN)
@@ -522,21 +577,28 @@ static char *describe(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
+/* Who differs from the majority is named; where there is none, all are. */
 static void judge_mode_mtu(Judge *judge, const IbhPortNic *nic)
 {
-    const IbhPortNic *model = find_model(judge->fabric, nic);
+    const IbhPortNic *right = find_model(judge->fabric, nic);
+    const IbhPortNic *model = right ? right : find_beside(judge->fabric, nic, TRUE);
     g_autofree char *own = describe(nic), *other = model ? describe(model) : NULL;
     char text[IBH_PREFIX_STRLEN];
 
-    if (model && (has_other_mode(nic, model) || has_other_mtu(nic, model)))
+    if (model && is_unlike(nic, model)) {
         ibh_finding_add(
-            judge->findings, nic->iface, IBH_WARNING, "mode-mtu", fix_mode_mtu(nic, model),
+            judge->findings, nic->iface, IBH_WARNING, "mode-mtu",
+            right ? fix_mode_mtu(nic, model) : fix_all_modes_and_mtus(judge->fabric, nic),
             "%s, expected %s as %s, in the same subnet %s: a peer that sends to both loses the packets that "
             "are too large for one of them",
             own, other, model->iface, ibh_prefix_format(shared_subnet(nic, model), text));
+        return;
+    }
+    model = find_beside(judge->fabric, nic, FALSE);
+    if (!own[0] || !model || model == nic)
+        say(judge, "%s: %s", nic->iface, own[0] ? own : "MTU not known");
     else
-        say(judge, "%s: %s%s%s", nic->iface, own[0] ? own : "MTU not known", own[0] && model ? ", as " : "",
-            own[0] && model ? model->iface : "");
+        say(judge, "%s: %s, as %s", nic->iface, own, model->iface);
 }
 
 static void judge_nic(Judge *judge, const IbhPortNic *nic)

@@ -6,7 +6,8 @@
  */
 #pragma once
 
-#include "check/check.h"
+#include "check/finding.h"
+#include "plan/rails.h"
 
 #define IBH_UNKNOWN (-1)
 

@@ -13,8 +13,7 @@
 /* One list for all hosts of a fabric names this one, too. */
 static void take_peers(IbhProbe *probe, const GArray *peers)
 {
-    for (guint i = 0; i < peers->len; i++) {
-        const IbhIp *ip = &g_array_index(peers, IbhIp, i);
+    IBH_EACH (const IbhIp, ip, peers) {
         GArray *list = ibh_rails_holder(probe->rails, ip) ? probe->own : probe->peers;
 
         if ((probe->rails->family && probe->rails->family != ip->family) || g_hash_table_contains(probe->numbers, ip))
@@ -29,9 +28,7 @@ static void take_nics(IbhProbe *probe)
 {
     const IbhRails *rails = probe->rails;
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (rails->only ? ibh_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
             g_ptr_array_add(probe->nics, (gpointer)(guintptr)nic);
     }
@@ -50,9 +47,7 @@ static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const 
     const GArray *addresses = probe->rails->snapshot->addresses;
     const IbhAddress *fallback = NULL;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (address->local.family != peer->family || !can_be_source(probe, nic, address))
             continue;
         if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, peer))
@@ -84,8 +79,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
     guint before = probe->pairs->len;
 
     for (int any = 0; any <= 1 && probe->pairs->len == before; any++) {
-        for (guint i = 0; i < probe->nics->len; i++) {
-            const IbhNic *nic = g_ptr_array_index(probe->nics, i);
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
             const IbhIp *source = find_source(probe, nic, ip, any);
             IbhProbePair pair = {.peer = peer, .on_link = !any, .rtt = -1};
 
@@ -98,7 +92,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError **error)
+IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error)
 {
     g_autoptr(IbhProbe) probe = g_new0(IbhProbe, 1);
 
@@ -109,10 +103,10 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
     probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
-    probe->count = options->count;
-    probe->interval = options->interval;
-    probe->timeout = options->timeout;
-    take_peers(probe, options->peers);
+    probe->count = request->count;
+    probe->interval = request->interval;
+    probe->timeout = request->timeout;
+    take_peers(probe, request->peers);
     take_nics(probe);
     if (!probe->peers->len) {
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: none of the addresses is a peer: %s",
@@ -665,8 +659,8 @@ static void find_unasked(IbhProbe *probe)
     for (guint peer = probe->peers->len; probe->nics->len && peer-- > 0;) {
         gboolean asked = FALSE;
 
-        for (guint i = 0; i < probe->nics->len; i++)
-            asked |= ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer) != NULL;
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
+            asked |= ibh_probe_find(probe, nic, peer) != NULL;
         if (asked)
             continue;
         unasked++;
@@ -695,18 +689,18 @@ static gboolean are_apart(const IbhProbe *probe)
     for (guint peer = 0; peer < probe->peers->len; peer++) {
         guint by = 0, asked = 0;
 
-        for (guint i = 0; i < probe->nics->len; i++) {
-            by += is_reached(probe, g_ptr_array_index(probe->nics, i), peer) ? 1 : 0;
-            asked += ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer) ? 1 : 0;
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+            by += is_reached(probe, nic, peer) ? 1 : 0;
+            asked += ibh_probe_find(probe, nic, peer) ? 1 : 0;
         }
         if (by > 1 || asked != probe->nics->len)
             return FALSE;
     }
-    for (guint i = 0; i < probe->nics->len; i++) {
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         guint reached = 0;
 
         for (guint peer = 0; peer < probe->peers->len; peer++)
-            reached += is_reached(probe, g_ptr_array_index(probe->nics, i), peer) ? 1 : 0;
+            reached += is_reached(probe, nic, peer) ? 1 : 0;
         if (!reached)
             return FALSE;
     }
@@ -776,16 +770,16 @@ void ibh_probe_judge(IbhProbe *probe)
 {
     g_autofree gboolean *down = g_new0(gboolean, probe->peers->len);
 
-    probe->findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    probe->findings = ibh_findings_new();
     for (guint i = 0; i < probe->pairs->len; i++) {
         judge_echoes(probe, i);
         judge_way(probe, pair_at(probe, i));
     }
     judge_flux(probe);
     find_down(probe, down);
-    for (guint i = 0; i < probe->nics->len; i++) {
-        find_carrier(probe, g_ptr_array_index(probe->nics, i));
-        find_faults(probe, g_ptr_array_index(probe->nics, i), down);
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        find_carrier(probe, nic);
+        find_faults(probe, nic, down);
     }
     find_unasked(probe);
     find_wires(probe);

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "model/arp.h"
-#include "check/check.h"
-#include "cli/options.h"
+#include "check/finding.h"
+#include "plan/rails.h"
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
@@ -64,6 +64,12 @@ typedef struct {
 } IbhProbeEcho;
 
 typedef struct {
+    GArray *peers;            /* IbhIp: who is asked */
+    int count;                /* echoes to each of them from each rail */
+    gint64 interval, timeout; /* µs: from one to the next; that the last one waits for its reply */
+} IbhProbeRequest;
+
+typedef struct {
     const IbhRails *rails;
     GPtrArray *nics;      /* const IbhNic *: the rows */
     GArray *peers;        /* IbhIp: the columns */
@@ -81,7 +87,7 @@ typedef struct {
 } IbhProbe;
 
 /* Fails where it would be too much, or nothing. No NIC to probe is no failure: then there are no pairs. */
-IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError **error);
+IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error);
 void ibh_probe_free(IbhProbe *probe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 

@@ -59,8 +59,7 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 {
     guint n = 0;
 
-    for (guint i = 0; i < ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *item = op->type == kinds[kind].type && n < ITEMS_MAX ? describe(op) : NULL;
 
         if (item)
@@ -74,7 +73,7 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 static void put_line(GString *out, const char *iface, const GPtrArray *ops)
 {
     g_autoptr(GString) line = g_string_new(NULL);
-    g_autofree char *name = ibh_report_clean(iface[0] ? iface : "an interface that is gone");
+    g_autofree char *name = ibh_printable(iface[0] ? iface : "an interface that is gone");
 
     for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
         put_kind(line, ops, kind);
@@ -89,8 +88,7 @@ static char *change(const IbhReport *report, const IbhStyle *style)
     GString *out = g_string_new(NULL);
 
     (void)style;
-    for (guint i = 0; i < report->done->len; i++) {
-        IbhOp *op = g_ptr_array_index(report->done, i);
+    IBH_EACH_POINTER (IbhOp, op, report->done) {
         GPtrArray *ops = g_hash_table_lookup(ops_of, op->iface);
 
         if (!ops) {
@@ -107,7 +105,7 @@ static char *change(const IbhReport *report, const IbhStyle *style)
 
 static char *error(int status, const char *message)
 {
-    g_autofree char *text = ibh_report_clean(message);
+    g_autofree char *text = ibh_printable(message);
 
     (void)status;
     return g_strconcat(text, "\n", NULL);

@@ -214,7 +214,7 @@ static gboolean set_count(IbhOptions *options, GError **error)
 
     if (!g_ascii_string_to_unsigned(optarg, 10, 1, COUNT_MAX, &count, NULL))
         return refuse(error, "--count wants 1 to %d", COUNT_MAX);
-    options->count = (int)count;
+    options->probe.count = (int)count;
     return TRUE;
 }
 
@@ -251,9 +251,9 @@ static gboolean add_peer(IbhOptions *options, const char *word, GError **error)
                       shown);
     if (!is_unicast(&ip) || ibh_ip_is_link_local(&ip))
         return refuse(error, "--probe %.60s: no address that a peer has in the fabric", shown);
-    if (options->peers->len == PEERS_MAX)
+    if (options->probe.peers->len == PEERS_MAX)
         return refuse(error, "--probe: more than %d peers", PEERS_MAX);
-    g_array_append_val(options->peers, ip);
+    g_array_append_val(options->probe.peers, ip);
     return TRUE;
 }
 
@@ -268,9 +268,9 @@ static gboolean add_word(IbhOptions *options, const char *word, GError **error)
 
 static gboolean check_probe(const IbhOptions *options, GError **error)
 {
-    if (options->action == IBH_ACTION_PROBE && !options->peers->len)
+    if (options->action == IBH_ACTION_PROBE && !options->probe.peers->len)
         return refuse(error, "--probe wants the addresses of peers");
-    if (options->action != IBH_ACTION_PROBE && (options->count || options->interval || options->timeout))
+    if (options->action != IBH_ACTION_PROBE && (options->probe.count || options->probe.interval || options->probe.timeout))
         return refuse(error, "--count, --interval and --timeout go with --probe");
     return TRUE;
 }
@@ -325,9 +325,9 @@ static gboolean take(IbhOptions *options, int option, const char *word, gboolean
     case OPTION_COUNT:
         return set_count(options, error);
     case OPTION_INTERVAL:
-        return set_seconds(&options->interval, "--interval", error);
+        return set_seconds(&options->probe.interval, "--interval", error);
     case OPTION_TIMEOUT:
-        return set_seconds(&options->timeout, "--timeout", error);
+        return set_seconds(&options->probe.timeout, "--timeout", error);
     case OPTION_WORD:
         return add_word(options, optarg, error);
     case ':':
@@ -421,13 +421,13 @@ gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GErro
     *ret_options = (IbhOptions){.action = IBH_ACTION_SHOW};
     ret_options->ifaces = g_ptr_array_new_with_free_func(g_free);
     ret_options->sysfs = g_strdup("/sys");
-    ret_options->peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
+    ret_options->probe.peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     parsed = parse_words(argc, argv, ret_options, error);
     if (!parsed)
         ret_options->json = asks_for_json(argc, argv);
-    ret_options->count = ret_options->count ? ret_options->count : 3;
-    ret_options->interval = ret_options->interval ? ret_options->interval : G_USEC_PER_SEC / 5;
-    ret_options->timeout = ret_options->timeout ? ret_options->timeout : G_USEC_PER_SEC;
+    ret_options->probe.count = ret_options->probe.count ? ret_options->probe.count : 3;
+    ret_options->probe.interval = ret_options->probe.interval ? ret_options->probe.interval : G_USEC_PER_SEC / 5;
+    ret_options->probe.timeout = ret_options->probe.timeout ? ret_options->probe.timeout : G_USEC_PER_SEC;
     if (ret_options->ifaces->len)
         g_ptr_array_add(ret_options->ifaces, NULL);
     return parsed;
@@ -441,7 +441,7 @@ void ibh_options_clear(IbhOptions *options)
     g_clear_pointer(&options->sysfs, g_free);
     g_clear_pointer(&options->capture, g_free);
     g_clear_pointer(&options->token, g_free);
-    g_clear_pointer(&options->peers, g_array_unref);
+    g_clear_pointer(&options->probe.peers, g_array_unref);
 }
 
 const char *const *ibh_options_only(const IbhOptions *options)

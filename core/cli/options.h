@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "model/model.h"
+#include "check/probe.h"
 
 #define IBH_OPTIONS_ERROR (g_quark_from_static_string("ibh-options-error"))
 
@@ -47,10 +47,7 @@ typedef struct {
     gboolean hook;    /* --apply as the hooks do it */
     gboolean install; /* --apply for a first installation */
     int family;       /* AF_INET, AF_INET6, 0: both */
-    GArray *peers;    /* IbhIp: whom --probe asks */
-    int count;        /* echoes to each of them from each rail */
-    gint64 interval;  /* µs from one to the next */
-    gint64 timeout;   /* µs that the last one waits for its reply */
+    IbhProbeRequest probe;
 } IbhOptions;
 
 /* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */

@@ -1,7 +1,5 @@
 #include "cli/report.h"
 
-#include "plan/spread.h"
-
 #include <string.h>
 
 #define RED "31"
@@ -11,7 +9,7 @@
 
 static void put(GString *out, const IbhStyle *style, const char *color, const char *text)
 {
-    g_autofree char *safe = ibh_report_clean(text);
+    g_autofree char *safe = ibh_printable(text);
 
     if (style->color && color)
         g_string_append_printf(out, "\033[%sm%s\033[0m", color, safe);
@@ -92,7 +90,7 @@ static char *describe_sysctls(const IbhNic *nic)
 static char *describe_manager(const IbhSnapshot *snapshot, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(snapshot, nic->link->ifindex);
-    g_autofree char *connection = manager && manager->connection ? ibh_report_clean(manager->connection) : NULL;
+    g_autofree char *connection = manager && manager->connection ? ibh_printable(manager->connection) : NULL;
 
     if (!connection)
         return g_strdup(manager ? manager->name : "-");
@@ -115,9 +113,7 @@ static const IbhFinding *worst_finding(const GPtrArray *findings, const char *if
 {
     const IbhFinding *worst = NULL;
 
-    for (guint i = 0; i < findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(findings, i);
-
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
         if (g_str_equal(finding->iface, iface) && finding->severity != IBH_INFO &&
             (!worst || finding->severity < worst->severity))
             worst = finding;
@@ -145,15 +141,13 @@ static Row make_row(const IbhReport *report, const IbhNic *nic)
 {
     gboolean rail = nic->status == IBH_NIC_RAIL;
     Row row = {.cells = {
-                   [COLUMN_IFACE] = ibh_report_clean(nic->link->name),
-                   [COLUMN_RDMA] = ibh_report_clean(nic->link->rdma[0] ? nic->link->rdma : "-"),
+                   [COLUMN_IFACE] = ibh_printable(nic->link->name),
+                   [COLUMN_RDMA] = ibh_printable(nic->link->rdma[0] ? nic->link->rdma : "-"),
                    [COLUMN_LINK] = g_strdup(link_state(nic->link)),
                    [COLUMN_TABLE] = rail ? g_strdup_printf("%u", nic->table) : g_strdup("-"),
                    [COLUMN_RULES] = rail ? count_rules(report->rails, nic) : g_strdup("-"),
                    [COLUMN_ARP] = describe_sysctls(nic),
-                   [COLUMN_MAIN] = g_strdup(!rail                                ? "-"
-                                            : ibh_spread_has(report->rails, nic) ? "spread"
-                                                                                 : "keep"),
+                   [COLUMN_MAIN] = g_strdup(rail ? ibh_report_main(report->rails, nic) : "-"),
                    [COLUMN_MANAGER] = describe_manager(report->rails->snapshot, nic),
                    [COLUMN_ADDRESSES] = join_addresses(report->rails, nic),
                }};
@@ -185,8 +179,7 @@ static void put_table(GString *out, const IbhReport *report, const IbhStyle *sty
     int widths[N_COLUMNS];
 
     g_array_set_clear_func(rows, row_clear);
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         Row row;
 
         if (!ibh_report_lists(report, nic, style->verbose))
@@ -213,19 +206,15 @@ static guint count_rails(const IbhReport *report)
 {
     guint count = 0;
 
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics)
         count += nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE);
-    }
     return count;
 }
 
 /* Why each NIC is, or is not, engaged. */
 static void put_reasons(GString *out, const IbhReport *report, const IbhStyle *style, const char *lead, gboolean rails)
 {
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         gboolean rail = nic->status == IBH_NIC_RAIL;
 
         if (!ibh_report_lists(report, nic, style->verbose) || (rail && !rails))
@@ -239,9 +228,7 @@ static void put_findings(GString *out, const IbhReport *report, const IbhStyle *
 {
     static const char *const colors[] = {[IBH_ERROR] = RED, [IBH_WARNING] = YELLOW, [IBH_INFO] = NULL};
 
-    for (guint i = 0; i < report->findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(report->findings, i);
-
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         if (finding->severity == IBH_INFO && style->quiet)
             continue;
         putf(out, style, NULL, "%s: ", finding->iface[0] ? finding->iface : "-");
@@ -255,12 +242,11 @@ static void put_findings(GString *out, const IbhReport *report, const IbhStyle *
 
 static void put_ok_rails(GString *out, const IbhReport *report, const IbhStyle *style)
 {
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         g_autofree char *addresses = NULL;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_report_lists(report, nic, style->verbose) ||
-            !ibh_check_is_ok(report->findings, nic->link->name))
+            !ibh_findings_are_ok(report->findings, nic->link->name))
             continue;
         addresses = join_addresses(report->rails, nic);
         putf(out, style, NULL, "%s: ", nic->link->name);
@@ -283,9 +269,7 @@ static void put_hash_policy(GString *out, const IbhReport *report, const IbhStyl
 
 static void put_nothing(GString *out, const IbhReport *report, const IbhStyle *style)
 {
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->rank && nic->status != IBH_NIC_ALONE && nic->status != IBH_NIC_NO_ADDRESS) {
             put_line(out, style, NULL, "no rails (ib-hook --show says why)");
             return;
@@ -300,8 +284,8 @@ static void put_checked(GString *out, const IbhReport *report, const IbhStyle *s
 {
     g_autoptr(GPtrArray) lines = ibh_report_checked(report);
 
-    for (guint i = 0; i < lines->len; i++) {
-        putf(out, style, NULL, "checked: %s", (const char *)g_ptr_array_index(lines, i));
+    IBH_EACH_POINTER (const char, line, lines) {
+        putf(out, style, NULL, "checked: %s", line);
         g_string_append_c(out, '\n');
     }
 }
@@ -318,7 +302,7 @@ static char *show_captured(const IbhReport *report, const IbhStyle *style, gbool
         put_checked(out, report, style);
     if (!style->quiet) {
         putf(out, style, NULL, "captured: ");
-        if (ibh_check_is_ok(report->findings, NULL))
+        if (ibh_findings_are_ok(report->findings, NULL))
             put(out, style, GREEN, "ok");
         else
             put(out, style, RED, "not ok");
@@ -371,8 +355,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
 
 static void put_operations(GString *out, const GPtrArray *ops, const IbhStyle *style, gboolean reasons)
 {
-    for (guint i = 0; i < ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *command = ibh_op_command(op);
 
         put(out, style, BOLD, command);
@@ -475,7 +458,7 @@ typedef struct {
 
 static void grid_set(Grid *grid, guint row, guint column, char *text, const char *color)
 {
-    grid->cells[row * grid->columns + column] = ibh_report_clean(text);
+    grid->cells[row * grid->columns + column] = ibh_printable(text);
     grid->colors[row * grid->columns + column] = color;
     g_free(text);
 }
@@ -562,8 +545,8 @@ static guint count_lladdrs(const IbhProbe *probe, guint peer, const IbhProbePair
     guint others = 0;
 
     *ret_first = NULL;
-    for (guint i = 0; i < probe->nics->len; i++) {
-        const IbhProbePair *pair = ibh_probe_find(probe, g_ptr_array_index(probe->nics, i), peer);
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        const IbhProbePair *pair = ibh_probe_find(probe, nic, peer);
 
         if (!pair || !pair->lladdr_len)
             continue;
@@ -614,8 +597,7 @@ static void put_list(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     const IbhProbePair *before = NULL;
 
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
         g_autofree char *text = NULL;
         char ip[IBH_IP_STRLEN];
 
@@ -642,9 +624,7 @@ static void put_summary(GString *out, const IbhProbe *probe, const IbhStyle *sty
     gint64 least = G_MAXINT64, most = 0;
     char ip[IBH_IP_STRLEN];
 
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
-
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
         if (pair->source != source)
             continue;
         peers++;

@@ -493,8 +493,7 @@ static GHashTable *last_tables(const GPtrArray *settings)
 {
     GHashTable *last = g_hash_table_new(g_str_hash, g_str_equal);
 
-    for (guint i = 0; i < settings->len; i++) {
-        Setting *setting = g_ptr_array_index(settings, i);
+    IBH_EACH_POINTER (Setting, setting, settings) {
         if (setting->key == KEY_TABLE)
             g_hash_table_insert(last, setting->pattern, setting);
     }
@@ -507,8 +506,7 @@ static gboolean check_tables(Reader *reader, const GPtrArray *settings)
     g_autoptr(GHashTable) last = last_tables(settings);
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    for (guint i = 0; i < settings->len; i++) {
-        Setting *setting = g_ptr_array_index(settings, i);
+    IBH_EACH_POINTER (Setting, setting, settings) {
         const Setting *owner;
 
         if (setting->key != KEY_TABLE || setting->value == IBH_TABLE_AUTO ||
@@ -586,8 +584,7 @@ static gboolean setting_matches(const Setting *setting, const char *iface)
 /* For each key the setting of the nearest section, of equally near ones the last; NULL where nobody said anything. */
 static void fold(const IbhConfig *config, const char *iface, const Setting *ret_best[N_KEYS])
 {
-    for (guint i = 0; i < config->settings->len; i++) {
-        const Setting *setting = g_ptr_array_index(config->settings, i);
+    IBH_EACH_POINTER (const Setting, setting, config->settings) {
         const Setting **best = &ret_best[setting->key];
 
         if ((*best == NULL || setting->rank >= (*best)->rank) && setting_matches(setting, iface))

@@ -144,8 +144,7 @@ static void read_ports(IbhTree *tree, IbhFabric *fabric)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
 
-    for (guint i = 0; i < devices->len; i++) {
-        const char *device = g_ptr_array_index(devices, i);
+    IBH_EACH_POINTER (const char, device, devices) {
         g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
 
         for (guint j = 0; j < ports->len && strlen(device) < sizeof(((IbhPort *)NULL)->device); j++) {
@@ -252,9 +251,7 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links)
     fabric->captured = tree->captured;
     fabric->complete = tree->complete;
     read_ports(tree, fabric);
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, links) {
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
             read_nic(tree, link, fabric);
     }
@@ -313,9 +310,7 @@ static void add_subnet(IbhFabric *fabric, const char *iface, const IbhIp *ip, gu
 {
     IbhPrefix subnet = ibh_prefix(ip, length);
 
-    for (guint i = 0; i < fabric->nics->len; i++) {
-        IbhPortNic *nic = &g_array_index(fabric->nics, IbhPortNic, i);
-
+    IBH_EACH (IbhPortNic, nic, fabric->nics) {
         if (g_str_equal(nic->iface, iface) && !ibh_ip_is_link_local(ip))
             g_array_append_val(nic->subnets, subnet);
     }

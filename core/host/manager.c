@@ -173,8 +173,7 @@ static void find_manager(const char *root, const IbhLink *link, GArray *managers
 
 static gboolean manages_candidate(const IbhRails *rails, const IbhSnapshot *snapshot)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         const IbhManager *manager = nic->rank ? ibh_snapshot_manager(snapshot, nic->link->ifindex) : NULL;
 
         if (manager && manager->name == NETWORK_MANAGER)

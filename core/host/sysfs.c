@@ -103,9 +103,7 @@ static gboolean gid_has_guid(const Port *port, const IbhLink *link)
 
 static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
 {
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, links) {
         if (link->master == master->ifindex && is_of_device(port, link->name))
             return TRUE;
     }
@@ -127,9 +125,7 @@ static gboolean belongs(const Port *port, const GArray *links, const IbhLink *li
 
 static void find_links_of_port(const Port *port, GArray *links)
 {
-    for (guint i = 0; i < links->len; i++) {
-        IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (IbhLink, link, links) {
         if (!link->rdma[0] && belongs(port, links, link))
             g_snprintf(link->rdma, sizeof link->rdma, "%s/%s", port->device, port->port);
     }
@@ -137,9 +133,7 @@ static void find_links_of_port(const Port *port, GArray *links)
 
 static void find_virtual_functions(IbhTree *tree, GArray *links)
 {
-    for (guint i = 0; i < links->len; i++) {
-        IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (IbhLink, link, links) {
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
             link->vf = ibh_tree_has(tree, "sys/class/net/%s/device/physfn", link->name);
     }

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "plan/apply.h"
+#include "model/operation.h"
 
 #define IBH_NETLINK_ERROR (g_quark_from_static_string("ibh-netlink-error")) /* the code is an errno */
 

@@ -1,3 +1,5 @@
+#include "kernel/netlink.h"
+
 #include "kernel/private.h"
 
 #include <errno.h>
@@ -190,9 +192,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
  * here it may be that of any other NIC. A child has the GUID of its port, and no children. */
 static gboolean is_port_of(const GArray *links, const IbhLink *child)
 {
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *port = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, port, links) {
         if (port->ifindex == child->parent)
             return port->type == ARPHRD_INFINIBAND && !port->parent && port->lladdr_len == 20 &&
                    child->lladdr_len == 20 && memcmp(port->lladdr + 12, child->lladdr + 12, 8) == 0;

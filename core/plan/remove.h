@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/emit.h"
 
 /* All routes as they will be when this is done: to be read, for they may be the snapshot's own. */
 GArray *ibh_routes_to_be(const IbhRails *rails);

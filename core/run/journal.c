@@ -52,7 +52,7 @@ void ibh_log_last(const char *text)
 
 static void log_line(int fd, int priority, const char *line)
 {
-    g_autofree char *clean = ibh_report_clean(line), *last = NULL;
+    g_autofree char *clean = ibh_printable(line), *last = NULL;
 
     if (to_journal(fd, priority, clean) || to_syslog(fd, priority, clean))
         return;

@@ -232,8 +232,8 @@ static int open_packet_socket(const IbhProbe *probe, int protocol)
 
 static gboolean uses_family(const IbhProbe *probe, int family)
 {
-    for (guint i = 0; i < probe->sources->len; i++) {
-        if (g_array_index(probe->sources, IbhProbeSource, i).ip.family == family)
+    IBH_EACH (const IbhProbeSource, source, probe->sources) {
+        if (source->ip.family == family)
             return TRUE;
     }
     return FALSE;
@@ -623,8 +623,8 @@ static gboolean ask_all(Prober *prober, GError **error)
 /* By which NIC the address's own traffic would leave: the kernel knows, without a packet. */
 static gboolean ask_routes(Prober *prober, GError **error)
 {
-    for (guint i = 0; i < prober->probe->pairs->len; i++) {
-        if (!ibh_netlink_lookup(prober->netlink, &g_array_index(prober->probe->pairs, IbhProbePair, i).route, error))
+    IBH_EACH (IbhProbePair, pair, prober->probe->pairs) {
+        if (!ibh_netlink_lookup(prober->netlink, &pair->route, error))
             return FALSE;
     }
     return TRUE;

@@ -1,4 +1,7 @@
-#include "run/session.h"
+#include "run/run.h"
+
+#include "run/change.h"
+#include "run/look.h"
 
 #include "kernel/caps.h"
 #include "host/files.h"
@@ -11,13 +14,6 @@
 
 #define LOCK_SECONDS 10
 #define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
-
-void ibh_run_warn(IbhRun *run, const char *message)
-{
-    g_autofree char *text = (run->how ? &ibh_log_writer : &ibh_text_writer)->error(0, message);
-
-    g_string_append(run->warnings, text);
-}
 
 /* ---- getting ready ---- */
 
@@ -72,12 +68,11 @@ static void forget_gone_links(IbhSnapshot *snapshot)
 {
     GArray *sysctls = snapshot->state->sysctls, *routes = snapshot->state->routes;
 
-    for (guint i = sysctls->len; i-- > 0;) {
-        IbhSavedSysctl *saved = &g_array_index(sysctls, IbhSavedSysctl, i);
+    IBH_EACH_BACK (IbhSavedSysctl, saved, sysctls) {
         const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
 
         if (!link)
-            g_array_remove_index(sysctls, i);
+            IBH_REMOVE(IbhSavedSysctl, saved, sysctls);
         else
             g_strlcpy(saved->iface, link->name, sizeof saved->iface);
     }
@@ -154,21 +149,11 @@ static gboolean look_into_main(IbhRun *run, GError **error)
 {
     g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
 
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_val(ifindexes, nic->link->ifindex);
     }
     return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
-}
-
-int ibh_run_fail(IbhRun *run, int status, const GError *error)
-{
-    g_autofree char *text = run->writer->error(status, error->message);
-
-    g_string_append(run->writer == &ibh_json_writer ? run->out : run->warnings, text);
-    return status;
 }
 
 /* ---- the pipeline ---- */
@@ -182,7 +167,7 @@ static int run_action(IbhRun *run)
     switch (run->options->action) {
     case IBH_ACTION_APPLY:
     case IBH_ACTION_UNDO:
-        return ibh_run_change(run);
+        return ibh_run_change(run, ibh_run);
     case IBH_ACTION_PLAN:
         return ibh_run_plan(run);
     case IBH_ACTION_RENDER:

@@ -9,6 +9,7 @@
 #include "broken.h"
 #include "check/check.h"
 #include "plan/narrow.h"
+#include "plan/undo.h"
 #include "kernel/private.h"
 #include "cli/report.h"
 #include "host/snapshot.h"
