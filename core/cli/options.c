@@ -270,7 +270,8 @@ static gboolean check_probe(const IbhOptions *options, GError **error)
 {
     if (options->action == IBH_ACTION_PROBE && !options->probe.peers->len)
         return refuse(error, "--probe wants the addresses of peers");
-    if (options->action != IBH_ACTION_PROBE && (options->probe.count || options->probe.interval || options->probe.timeout))
+    if (options->action != IBH_ACTION_PROBE &&
+        (options->probe.count || options->probe.interval || options->probe.timeout))
         return refuse(error, "--count, --interval and --timeout go with --probe");
     return TRUE;
 }
