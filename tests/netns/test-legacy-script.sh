@@ -192,8 +192,10 @@ write 0755 etc/network/if-up.d/others <<-'END'
 	END
 documents_script | write 0644 etc/network/if-up.d/not-executable
 documents_script | write 0755 etc/network/if-up.d/$'a\nb' # its name is no word of a command to paste
-documents_script | write 0755 etc/network/if-up.d/of-somebody
-chown 1 $tree/etc/network/if-up.d/of-somebody
+if [ "$rooted" = yes ]; then
+    documents_script | write 0755 etc/network/if-up.d/of-somebody
+    chown 1 $tree/etc/network/if-up.d/of-somebody
+fi
 documents_script | write 0755 elsewhere
 ln -s $tree/elsewhere $tree/etc/network/if-up.d/link
 {
