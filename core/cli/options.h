@@ -1,5 +1,7 @@
 /*
  * The command line of ib-hook: words → values. Pure.
+ *
+ * A row of a table in options.c is one option: its help, its argument, the actions it goes with.
  */
 #pragma once
 
@@ -58,4 +60,4 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 /* The interfaces that were named, NULL-terminated; NULL: all. */
 const char *const *ibh_options_only(const IbhOptions *options);
 
-extern const char ibh_options_help[];
+char *ibh_options_help(void); /* the caller frees it */
