@@ -4,12 +4,8 @@
 # No netdev here has the address of InfiniBand: the rules are those that the unit test holds, with one of Ethernet.
 . "$(dirname "$0")/lib.sh"
 
-[ "$rooted" = yes ] || skip "udevadm test needs the real root"
-unpacked=$top/build-unpacked
-PATH=$PATH:$unpacked/bin:$unpacked/usr/bin
-type -P udevadm >/dev/null || skip "udev is not here: make build-unpacked/.complete"
-libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu "$unpacked"/lib/systemd "$unpacked"/usr/lib/systemd)
-mount -t sysfs -o ro sysfs /sys
+lay_over_usr
+type -P udevadm >/dev/null || skip "udev is not here: make $IBH_BUILD/unpacked/.complete"
 mkdir -p /run/udev/rules.d
 
 guid() { # N: the last bytes of its address, as the rules have them
@@ -27,7 +23,7 @@ port() { # NIC N: a netdev with this name and address
 }
 
 udev_name() { # NIC: what NAME becomes for it
-    LD_LIBRARY_PATH=$libraries udevadm test --action=add "/sys/class/net/$1" >$work/said 2>&1 || fail "udevadm test" "$(<$work/said)"
+    udevadm test --action=add "/sys/class/net/$1" >$work/said 2>&1 || fail "udevadm test" "$(<$work/said)"
     sed -n "s/.*70-persistent-ipoib.rules:[0-9]* NAME '\(.*\)'\$/\1/p" $work/said
 }
 
