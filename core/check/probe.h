@@ -94,6 +94,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer); /* NULL: not asked */
+IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
+IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
+const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair); /* by which the pair's echoes leave */
+guint ibh_probe_first_pair(const IbhProbe *probe, guint peer); /* pairs are in the order of the peers */
+int ibh_probe_family(const IbhIp *ip);                         /* index into table_size */
 
 /* ---- the schedule ---- */
 

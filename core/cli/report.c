@@ -1,7 +1,7 @@
 #include "cli/report.h"
 
 #include "plan/emit.h"
-#include "check/fabric.h"
+#include "check/fabric_judge.h"
 #include "plan/spread.h"
 #include "plan/want.h"
 
