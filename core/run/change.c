@@ -139,7 +139,7 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
     sigemptyset(&set);
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         sigaddset(&set, numbers[i]);
-    if (run->how)
+    if (run->mode->keeps_alarm)
         sigdelset(&set, SIGALRM); /* a hook's own: its caller waits for no more than that */
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
@@ -157,7 +157,7 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
     on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    if (!run->how)
+    if (!run->mode->keeps_holds)
         update_holds(run, plan, after);
     (void)save(run, on_file, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
@@ -170,8 +170,8 @@ static char *list_holds(const IbhRun *run, const IbhPlan *plan)
     GString *names = g_string_new(NULL);
 
     update_holds(run, plan, state);
-    for (guint i = 0; i < state->holds->len; i++)
-        g_string_append_printf(names, "%s%s", i ? " " : "", (const char *)g_ptr_array_index(state->holds, i));
+    IBH_EACH_POINTER (const char, iface, state->holds)
+        g_string_append_printf(names, "%s%s", names->len ? " " : "", iface);
     return g_string_free(names, FALSE);
 }
 
@@ -213,6 +213,14 @@ static void say_confirm(IbhRun *run)
         g_string_append_printf(run->out, "undone again in %d s, unless: ib-hook --confirm\n", run->options->confirm);
 }
 
+static void tell_of_changes(const IbhRun *run, const GPtrArray *done)
+{
+    if (!run->event || !run->event->done)
+        return;
+    IBH_EACH_POINTER (const IbhOp, op, done)
+        run->event->done(run->event->data, op);
+}
+
 int ibh_run_change(IbhRun *run, IbhRunAgain again)
 {
     gboolean undo = run->options->action == IBH_ACTION_UNDO;
@@ -229,8 +237,7 @@ int ibh_run_change(IbhRun *run, IbhRunAgain again)
     outcome = change(run, plan);
     if (undo && run->store && !outcome->errors->len && (!run->only || run->options->token))
         (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
-    for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
-        run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
+    tell_of_changes(run, outcome->done);
     run->refused = outcome->errors->len > 0;
     report.done = outcome->done;
     report.errors = outcome->errors;
