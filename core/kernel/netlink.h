@@ -2,7 +2,7 @@
  * The kernel's routing state: the only part that talks netlink.
  *
  *   netlink.c        the socket: one request at a time, errors in the kernel's own words
- *   read.c           strict, filtered dumps → values; look-ups
+ *   links.c, read.c  strict, filtered dumps → values; look-ups
  *   write.c          operations → requests
  */
 #pragma once
