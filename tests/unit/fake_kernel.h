@@ -72,8 +72,8 @@ typedef enum {
  * their selectors are the same, and ours not even then. */
 char *fake_difference(const FakeKernel *before, const FakeKernel *after, FakeScope scope);
 
-/* By the letter of the contract, not by core/model/model.c: the mark, from one address, a table, nothing else; the mark and
- * protocol kernel. */
+/* By the letter of the contract, not by core/model/model.c: the mark, from one address, a table, nothing else; the mark
+ * and protocol kernel. */
 gboolean fake_is_our_rule(const IbhRule *rule);
 gboolean fake_is_our_route(const IbhRoute *route);
 
