@@ -84,9 +84,7 @@ static void judge_flux(const IbhProbe *probe)
 {
     g_autoptr(GPtrArray) known = g_ptr_array_new();
 
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        IbhProbePair *pair = ibh_probe_pair(probe, i);
-
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
         if (pair->answers > 1)
             blame(pair, IBH_PROBE_FLUX);
         if (pair->on_link && pair->lladdr_len && ibh_probe_peer(probe, pair)->family == AF_INET)
@@ -161,9 +159,7 @@ static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFaul
     g_autoptr(GString) text = g_string_new(NULL);
     guint bad = 0, all = 0;
 
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
         if (ibh_probe_source(probe, pair)->nic != nic)
             continue;
         all++;
@@ -317,11 +313,10 @@ static void find_wires(IbhProbe *probe)
 
     if (!are_apart(probe))
         return;
-    for (guint i = 0; i < probe->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(probe->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         guint reached = 0;
 
-        g_string_append_printf(text, "%s%s reaches ", i ? "; " : "", nic->link->name);
+        g_string_append_printf(text, "%s%s reaches ", text->len ? "; " : "", nic->link->name);
         for (guint peer = 0; peer < probe->peers->len; peer++) {
             char ip[IBH_IP_STRLEN];
 
@@ -354,9 +349,8 @@ static void find_small_table(IbhProbe *probe, int family)
 {
     guint needed = 0, size;
 
-    for (guint i = 0; i < probe->pairs->len; i++)
-        needed += ibh_probe_pair(probe, i)->on_link &&
-                  ibh_probe_family(ibh_probe_peer(probe, ibh_probe_pair(probe, i))) == family;
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        needed += pair->on_link && ibh_probe_family(ibh_probe_peer(probe, pair)) == family;
     if (!probe->table_size[family] || needed <= (guint)probe->table_size[family])
         return;
     size = round_up(2 * needed);

@@ -207,10 +207,11 @@ static gboolean search_directory(TableSearch *search, const char *path, GHashTab
 
     if (names == NULL)
         return FALSE;
-    for (guint i = 0; i < names->len && !search->found; i++) {
-        const char *name = g_ptr_array_index(names, i);
+    IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *file = g_strconcat(path, "/", name, NULL);
 
+        if (search->found)
+            break;
         if (g_hash_table_add(seen, g_strdup(name)) && !search_file(search, file, &exists, error))
             return FALSE;
     }
@@ -259,8 +260,8 @@ static gboolean add_directory(IbhConfig *config, const char *root, const char *p
 
     if (names == NULL)
         return FALSE;
-    for (guint i = 0; i < names->len; i++) {
-        g_autofree char *file = g_strconcat(path, "/", g_ptr_array_index(names, i), NULL);
+    IBH_EACH_POINTER (const char, name, names) {
+        g_autofree char *file = g_strconcat(path, "/", name, NULL);
 
         /* It is listed: if it cannot be found it is a dangling link, and somebody's wishes are lost. */
         if (!add_file(config, root, file, error))

@@ -215,8 +215,10 @@ void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *sn
 {
     g_autofree char *root = ibh_host_root(sysfs);
 
-    for (guint i = 0; root && i < snapshot->links->len; i++)
-        find_manager(root, &g_array_index(snapshot->links, IbhLink, i), snapshot->managers);
-    if (root && !root[0] && manages_candidate(rails, snapshot))
+    if (!root)
+        return;
+    IBH_EACH (const IbhLink, link, snapshot->links)
+        find_manager(root, link, snapshot->managers);
+    if (!root[0] && manages_candidate(rails, snapshot))
         name_connections(snapshot->managers);
 }
