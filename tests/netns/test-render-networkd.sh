@@ -6,9 +6,10 @@
 
 lay_over_usr
 networkd=/usr/lib/systemd/systemd-networkd
-generate=$(ls /usr/lib/netplan/generate /usr/libexec/netplan/generate 2>/dev/null | head -n 1)
+generate=/usr/libexec/netplan/generate
+[ -x $generate ] || generate=/usr/lib/netplan/generate
 [ -x $networkd ] || skip "systemd-networkd is not here: make $IBH_BUILD/unpacked/.complete"
-[ -n "$generate" ] || skip "netplan is not here: make $IBH_BUILD/unpacked/.complete"
+[ -x $generate ] || skip "netplan is not here: make $IBH_BUILD/unpacked/.complete"
 needs sysctl
 
 rm -rf /etc/systemd/network /usr/lib/systemd/network /etc/systemd/networkd.conf.d
@@ -84,7 +85,7 @@ check_netplan() { # WHAT [WORDS that netplan cannot say]
         done
     } >$work/tree/etc/netplan/50-addresses.yaml
     chmod 0600 $work/tree/etc/netplan/*
-    "$generate" --root-dir $work/tree >$work/said 2>&1 || fail "$1: netplan generate" "$(<$work/said)"
+    $generate --root-dir $work/tree >$work/said 2>&1 || fail "$1: netplan generate" "$(<$work/said)"
     expect_equal "$1: netplan has nothing to complain of" "" "$(<$work/said)"
     mkdir -p $work/tree/etc/systemd/network
     cp -r $work/tree/run/systemd/network/. $work/tree/etc/systemd/network/
