@@ -47,7 +47,7 @@ static void judge_modules(IbhFabricJudge *judge)
     g_autoptr(GString) loaded = g_string_new(NULL);
 
     if (!fabric->knows_modules) {
-        ibh_fabric_say(judge, "modules: not known (there is no module directory)");
+        ibh_fabric_report_good(judge, "modules: not known (there is no module directory)");
         return;
     }
     if (!fabric->modules[IBH_MODULE_CORE]) {
@@ -57,7 +57,7 @@ static void judge_modules(IbhFabricJudge *judge)
                             "it the host has no RDMA at all (if its driver does not load either: dmesg)",
                             fabric->hca);
         else
-            ibh_fabric_say(judge, "modules: ib_core is not loaded, and there is no adapter that needs it");
+            ibh_fabric_report_good(judge, "modules: ib_core is not loaded, and there is no adapter that needs it");
         return;
     }
     for (int module = IBH_MODULE_IPOIB; module < IBH_N_MODULES; module++) {
@@ -66,7 +66,7 @@ static void judge_modules(IbhFabricJudge *judge)
         else if (is_needed(fabric, (IbhModule)module))
             report_missing_module(judge, (IbhModule)module);
     }
-    ibh_fabric_say(judge, "modules: loaded: ib_core%s", loaded->str);
+    ibh_fabric_report_good(judge, "modules: loaded: ib_core%s", loaded->str);
 }
 
 /* ---- netdevs ---- */
@@ -218,9 +218,9 @@ static void judge_mode_mtu(IbhFabricJudge *judge, const IbhPortNic *nic)
     }
     model = find_beside(judge->fabric, nic, FALSE);
     if (!own[0] || !model || model == nic)
-        ibh_fabric_say(judge, "%s: %s", nic->iface, own[0] ? own : "MTU not known");
+        ibh_fabric_report_good(judge, "%s: %s", nic->iface, own[0] ? own : "MTU not known");
     else
-        ibh_fabric_say(judge, "%s: %s, as %s", nic->iface, own, model->iface);
+        ibh_fabric_report_good(judge, "%s: %s, as %s", nic->iface, own, model->iface);
 }
 
 static void judge_nic(IbhFabricJudge *judge, const IbhPortNic *nic)
@@ -244,11 +244,11 @@ static void judge_memlock(IbhFabricJudge *judge)
     if (!judge->fabric->ports->len)
         return;
     if (limit == IBH_UNKNOWN)
-        ibh_fabric_say(judge, "memlock: not known (there is no proc/self/limits)");
+        ibh_fabric_report_good(judge, "memlock: not known (there is no proc/self/limits)");
     else if (limit == G_MAXINT64)
-        ibh_fabric_say(judge, "memlock: unlimited");
+        ibh_fabric_report_good(judge, "memlock: unlimited");
     else if (limit >= MEMLOCK_ENOUGH)
-        ibh_fabric_say(judge, "memlock: %" G_GINT64_FORMAT " MiB", limit >> 20);
+        ibh_fabric_report_good(judge, "memlock: %" G_GINT64_FORMAT " MiB", limit >> 20);
     else
         ibh_finding_add(judge->findings, "", IBH_INFO, "memlock-low",
                         g_strdup("printf '%s - memlock unlimited\\n' '*' root >/etc/security/limits.d/rdma.conf "
@@ -263,7 +263,7 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
     IbhFabricJudge judge = {.fabric = fabric, .only = only, .findings = findings, .good = good};
 
     if (!fabric->ports->len)
-        ibh_fabric_say(&judge, "RDMA ports: none");
+        ibh_fabric_report_good(&judge, "RDMA ports: none");
     judge_modules(&judge);
     IBH_EACH (const IbhPort, port, fabric->ports)
         ibh_judge_port(&judge, port);

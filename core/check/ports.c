@@ -13,7 +13,7 @@ gboolean ibh_fabric_is_asked(const IbhFabricJudge *judge, const char *iface)
     return !judge->only || !iface[0] || g_strv_contains(judge->only, iface);
 }
 
-void ibh_fabric_say(IbhFabricJudge *judge, const char *format, ...)
+void ibh_fabric_report_good(IbhFabricJudge *judge, const char *format, ...)
 {
     va_list args;
 
@@ -49,7 +49,7 @@ static const char *phys_name(int state)
 }
 
 typedef enum {
-    PORT_USED,      /* it matters: it has an address, somebody asked for it, or nothing is known of it */
+    PORT_USED,      /* it has an address, was asked for by name, or its use is not known */
     PORT_UNUSED,    /* it has a netdev, which has no address: perhaps because the port is not active */
     PORT_LEFT_ALONE /* an Ethernet port like that, or one whose netdev is in another network namespace: a container's */
 } Usage;
@@ -81,7 +81,7 @@ static Usage usage_of(const IbhFabricJudge *judge, const IbhPort *port, const Ib
     if (nic)
         return ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
     if (ethernet && port->phys_state == IBH_PHYS_DISABLED)
-        return PORT_LEFT_ALONE; /* it says what its netdev is: down; and there is nobody who wants it up */
+        return PORT_LEFT_ALONE; /* its netdev is down on purpose */
     /* Without IPoIB an InfiniBand port has no netdev anywhere. */
     return fabric->complete && (ethernet || fabric->modules[IBH_MODULE_IPOIB]) ? PORT_LEFT_ALONE : PORT_USED;
 }
@@ -170,7 +170,7 @@ gboolean ibh_port_is_wrong(const IbhPort *port)
     return port->state != IBH_UNKNOWN && (!ibh_port_is_active(port) || lacks_sm(port));
 }
 
-static void say_port(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic *nic, Usage usage)
+static void report_good_port(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic *nic, Usage usage)
 {
     static const char *const layers[] = {"unknown link layer", "InfiniBand", "Ethernet"};
     const char *more = "";
@@ -179,8 +179,8 @@ static void say_port(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNi
         more = nic ? ", left alone: it has no address" : ", left to who has its interface";
     else if (port->layer == IBH_LAYER_INFINIBAND)
         more = port->sm_lid == IBH_UNKNOWN ? ", SM lid not known" : ", with a subnet manager";
-    ibh_fabric_say(judge, "%s: %s, %s: %s, %s%s", port->name, nic ? nic->iface : "no interface here",
-                   layers[port->layer], state_name(port->state), phys_name(port->phys_state), more);
+    ibh_fabric_report_good(judge, "%s: %s, %s: %s, %s%s", port->name, nic ? nic->iface : "no interface here",
+                           layers[port->layer], state_name(port->state), phys_name(port->phys_state), more);
 }
 
 static void report_port(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic *nic, Usage usage)
@@ -200,9 +200,9 @@ void ibh_judge_port(IbhFabricJudge *judge, const IbhPort *port)
     if (judge->only && (!nic || !ibh_fabric_is_asked(judge, nic->iface)))
         return;
     if (port->state == IBH_UNKNOWN) {
-        ibh_fabric_say(judge, "%s: state not known", port->name);
+        ibh_fabric_report_good(judge, "%s: state not known", port->name);
     } else if (usage == PORT_LEFT_ALONE || !ibh_port_is_wrong(port)) {
-        say_port(judge, port, nic, usage);
+        report_good_port(judge, port, nic, usage);
     } else {
         report_port(judge, port, nic, usage);
         IBH_EACH (const IbhPortNic, other, judge->fabric->nics) {
@@ -245,8 +245,8 @@ void ibh_judge_pkey(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic
     guint16 found = find_pkey(port, nic->pkey);
 
     if (!port->pkeys->len || (!found && !port->has_all_pkeys))
-        ibh_fabric_say(judge, "%s: P_Key 0x%04x: the table of %s is not known", nic->iface, (guint)nic->pkey,
-                       port->name);
+        ibh_fabric_report_good(judge, "%s: P_Key 0x%04x: the table of %s is not known", nic->iface, (guint)nic->pkey,
+                               port->name);
     else if (!found)
         ibh_finding_add(judge->findings, nic->iface, IBH_WARNING, "pkey-unknown", fix_pkey(port, nic->pkey),
                         "P_Key 0x%04x is not in the table of %s, where it is expected: the subnet manager has not made "
@@ -258,8 +258,8 @@ void ibh_judge_pkey(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic
                         "partition, but no other limited one",
                         port->name, (guint)found, (guint)(found | PKEY_FULL));
     else
-        ibh_fabric_say(judge, "%s: P_Key 0x%04x: a full member by the table of %s", nic->iface, (guint)nic->pkey,
-                       port->name);
+        ibh_fabric_report_good(judge, "%s: P_Key 0x%04x: a full member by the table of %s", nic->iface,
+                               (guint)nic->pkey, port->name);
 }
 
 /* ---- RoCE ---- */
@@ -320,6 +320,6 @@ void ibh_judge_roce(IbhFabricJudge *judge)
                             "understand each other, so of two rails one cannot connect to a peer",
                             port->name, port->roce, wanted);
         else
-            ibh_fabric_say(judge, "%s: RoCE v%d", port->name, port->roce);
+            ibh_fabric_report_good(judge, "%s: RoCE v%d", port->name, port->roce);
     }
 }

@@ -10,12 +10,12 @@ typedef struct {
     const IbhFabric *fabric;
     const char *const *only; /* NULL: all */
     GPtrArray *findings;
-    GPtrArray *good; /* char *: what is right, or not known; NULL: nobody wants to hear it */
+    GPtrArray *good; /* char *: lines about what is right, or not known; NULL: not collected */
 } IbhFabricJudge;
 
 gboolean ibh_fabric_is_asked(const IbhFabricJudge *judge, const char *iface);
 /* A line for `good`. */
-G_GNUC_PRINTF(2, 3) void ibh_fabric_say(IbhFabricJudge *judge, const char *format, ...);
+G_GNUC_PRINTF(2, 3) void ibh_fabric_report_good(IbhFabricJudge *judge, const char *format, ...);
 /* A command with a word in it that may hold anything. The caller frees it. */
 char *ibh_command(const char *before, const char *word, const char *after);
 

@@ -72,7 +72,7 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
     return probe->sources->len - 1;
 }
 
-/* A peer is asked by the rails that have its subnet; one that is in nobody's, through a gateway, by all of them. */
+/* A peer is asked by the rails that have its subnet; where no rail has it, by all rails, through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
@@ -281,8 +281,8 @@ void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now)
     ibh_probe_pair(probe, pair)->sent++;
 }
 
-/* Whatever the wire brings: it is the answer to a request of ours if it is that request, byte for byte, sent back to
- * its source by the peer it went to. */
+/* A packet answers a request of ours if it is that request, byte for byte, sent back to its source by the peer that it
+ * went to. */
 static gboolean find_request(const IbhProbe *probe, const IbhProbeReply *reply, guint *ret_pair, guint *ret_number)
 {
     guint8 request[IBH_PROBE_PACKET];

@@ -81,7 +81,7 @@ typedef struct {
     int count;
     gint64 interval, timeout; /* µs */
     guint16 id;               /* of an echo, where the kernel does not choose it */
-    guint8 cookie[16];        /* nobody can guess a reply */
+    guint8 cookie[16];        /* so that a reply cannot be guessed */
     int table_size[2];        /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
     GPtrArray *findings;      /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;

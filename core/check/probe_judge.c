@@ -79,7 +79,7 @@ static int compare_lladdrs(gconstpointer a, gconstpointer b)
     return memcmp(one->lladdr, other->lladdr, one->lladdr_len);
 }
 
-/* In IPv6 nobody answers for another NIC's address: one hardware address is one NIC. */
+/* IPv4 only: in IPv6 no NIC answers for another one, so one hardware address is one NIC. */
 static void judge_flux(const IbhProbe *probe)
 {
     g_autoptr(GPtrArray) known = g_ptr_array_new();
@@ -249,7 +249,7 @@ static void find_carrier(IbhProbe *probe, const IbhNic *nic)
     }
 }
 
-/* An address nobody could ask from would look as if it were all right. */
+/* Peers that no rail could ask are reported: silence would look like success. */
 static void find_unasked(IbhProbe *probe)
 {
     guint unasked = 0, first = 0;

@@ -287,14 +287,14 @@ char *ibh_options_help(void)
 
 /* ---- --probe's peers ---- */
 
-/* Of one host: not of a group of them, nor of nobody. */
+/* The address of one host: no multicast, no unspecified or loopback address. */
 static gboolean is_unicast(const IbhIp *ip)
 {
-    static const guint8 nobody[15] = {0};
+    static const guint8 zeros[15] = {0};
 
     if (ip->family == AF_INET)
         return ip->bytes[0] && ip->bytes[0] != 127 && ip->bytes[0] < 224;
-    return ip->bytes[0] != 0xff && memcmp(ip->bytes, nobody, sizeof nobody) != 0; /* ::, ::1 */
+    return ip->bytes[0] != 0xff && memcmp(ip->bytes, zeros, sizeof zeros) != 0; /* ::, ::1 */
 }
 
 /* Addresses only: asking DNS for names would take as long as DNS likes. */

@@ -422,7 +422,7 @@ static gboolean setting_matches(const Setting *setting, const char *iface)
     return fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
 }
 
-/* For each key the setting of the nearest section, of equally near ones the last; NULL where nobody said anything. */
+/* For each key the setting of the nearest section, of equally near ones the last; NULL where no section sets it. */
 static void fold(const IbhConfig *config, const char *iface, const Setting *ret_best[N_KEYS])
 {
     IBH_EACH_POINTER (const Setting, setting, config->settings) {

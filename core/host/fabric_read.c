@@ -92,7 +92,7 @@ static void read_pkeys(IbhTree *tree, IbhPort *port)
     }
 }
 
-/* New connections use version 2 where the port can do it, unless somebody has chosen otherwise. */
+/* New connections use version 2 where the port can do it, unless the administrator chose otherwise. */
 static void read_roce(IbhTree *tree, IbhPort *port)
 {
     char line[64];

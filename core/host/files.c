@@ -11,7 +11,7 @@
 
 #define TEXT_MAX ((gsize)1024 * 1024)
 
-/* Every message is one line: the path, what is the matter with it, and what to do. */
+/* Every message is one line: the path, the problem, what to do. */
 static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, const char *format, ...)
 {
     g_autofree char *shown = g_strescape(path, NULL);
@@ -263,7 +263,7 @@ static gboolean add_directory(IbhConfig *config, const char *root, const char *p
     IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *file = g_strconcat(path, "/", name, NULL);
 
-        /* It is listed: if it cannot be found it is a dangling link, and somebody's wishes are lost. */
+        /* It is listed: if it cannot be found it is a dangling link: an error, as settings would be lost. */
         if (!add_file(config, root, file, error))
             return FALSE;
     }

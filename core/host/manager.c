@@ -41,7 +41,7 @@ static char *value_of(const char *text, const char *key, const char *stops)
     return NULL;
 }
 
-/* Root's, and only root can write it, or put something in the place of what is in it. */
+/* Owned by root, and only root can write it or replace its entries. */
 static gboolean is_trusted(const char *path)
 {
     struct stat status;

@@ -104,7 +104,7 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **err
 
 /* ---- routes ---- */
 
-/* Whoever asks what is reached by one device (`wanted`) gets, of a route over several gateways, the one by it. */
+/* Of a route over several gateways, takes the one by the device that was asked for (`wanted`). */
 static gboolean take_hop(const struct rtnexthop *hop, int wanted, IbhRoute *route)
 {
     const int head = (int)sizeof *hop;
@@ -183,7 +183,7 @@ static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 
 typedef struct {
     const IbhRouteFilter *filter;
-    const GArray *ifindexes; /* of main: what is reached by one of these; NULL: whatever passes the filter */
+    const GArray *ifindexes; /* of main: routes by one of these; NULL: all that pass the filter */
     guint limit;             /* so many messages may come; 0: any number */
     guint count;
     GArray *routes;
@@ -269,7 +269,7 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GAr
 #define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have */
 
 typedef struct {
-    gboolean all; /* also what somebody, or a control plane, put there: ARP would not find it again */
+    gboolean all; /* also permanent entries and those of a control plane: ARP would not find them again */
     GArray *neighbours;
 } NeighbourDump;
 

@@ -88,7 +88,7 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
     }
 }
 
-/* Returns what is on file then. */
+/* Returns the state that is on file afterwards: on_file or state. */
 static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
@@ -129,8 +129,7 @@ static void update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state
         (undo ? ibh_state_hold : ibh_state_lift)(state, run->only[i]);
 }
 
-/* Whoever ends it - a terminal that is closed, a service that stops - does so before or after the few milliseconds in
- * which things change. */
+/* Holds signals back (a terminal that closes, a service that stops) for the few milliseconds in which things change. */
 static void block_signals(const IbhRun *run, sigset_t *ret_before)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
@@ -177,7 +176,7 @@ static char *list_holds(const IbhRun *run, const IbhPlan *plan)
 
 /* ---- a first installation ---- */
 
-/* Somebody's ssh session may run over the address of a NIC without carrier, answered by another NIC. */
+/* An SSH session may use the address of a NIC without carrier, answered by another NIC. */
 char *ibh_run_rails_without_carrier(const IbhRun *run)
 {
     g_autoptr(GString) names = g_string_new(NULL);
@@ -207,7 +206,7 @@ int ibh_run_hold_back(IbhRun *run, const char *names)
     return IBH_EXIT_OK;
 }
 
-static void say_confirm(IbhRun *run)
+static void report_confirm(IbhRun *run)
 {
     if (run->options->confirm && run->writer == &ibh_text_writer && !run->style.quiet && ibh_run_has_token(run))
         g_string_append_printf(run->out, "undone again in %d s, unless: ib-hook --confirm\n", run->options->confirm);
@@ -243,7 +242,7 @@ int ibh_run_change(IbhRun *run, IbhRunAgain again)
     report.errors = outcome->errors;
     text = run->writer->change(&report, &run->style);
     g_string_append(run->out, text);
-    say_confirm(run);
+    report_confirm(run);
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
     return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;

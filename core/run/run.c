@@ -33,8 +33,7 @@ static gboolean check_privileges(const IbhRun *run, GError **error)
     return FALSE;
 }
 
-/* A hook leaves it to another one that sees what it came for, if that goes by the same configuration and tree. What was
- * taken down on purpose is known to this one only. */
+/* A later hook may do our work, if its inputs equal ours. What was taken down on purpose, only this one knows. */
 static gboolean take_turn(IbhRun *run, GError **error)
 {
     const IbhReconcile *event = run->event;
@@ -105,7 +104,7 @@ static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
         if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || run->options->token)
-            continue; /* nobody sees what the process that waited would complain of */
+            continue; /* the process that waited has no one to report to */
         g_set_error(error, IBH_CONFIG_ERROR, 0,
                     "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
         return FALSE;
@@ -176,7 +175,7 @@ static int run_action(IbhRun *run)
     }
 }
 
-/* To undo, a mark says enough: whoever wants to be rid of it must not be held up by a bad configuration. */
+/* --undo needs the mark only: it works with a bad configuration, too. */
 static gboolean configure(IbhRun *run, GError **error)
 {
     g_autoptr(GError) local = NULL;

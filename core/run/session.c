@@ -84,7 +84,7 @@ IbhPlan *ibh_run_make_plan(IbhRun *run)
             restrain(run, plan);
         return plan;
     }
-    if (run->only && !run->bad_config) /* else nobody knows how the others are wanted: they stand as they are */
+    if (run->only && !run->bad_config) /* else the others stay as they are: their settings are not known */
         after = ibh_rails_without(run->config, run->snapshot, run->only);
     return ibh_plan_undo(run->rails, after, run->only);
 }

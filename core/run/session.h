@@ -51,5 +51,5 @@ typedef struct {
 void ibh_run_warn(IbhRun *run, const char *message);
 int ibh_run_fail(IbhRun *run, int status, const GError *error);
 IbhPlan *ibh_run_make_plan(IbhRun *run);
-/* Is somebody waiting for --confirm, and (with a token in the options) for this one? */
+/* TRUE while a process waits for --confirm; with a token in the options, only if it is that process. */
 gboolean ibh_run_has_token(const IbhRun *run);
