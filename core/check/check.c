@@ -80,7 +80,7 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
 
 /* ---- sysctls ---- */
 
-static const char *sysctl_matters(IbhSysctl key)
+static const char *explain_sysctl(IbhSysctl key)
 {
     switch (key) {
     case IBH_SYSCTL_RP_FILTER:
@@ -107,7 +107,7 @@ static void judge_sysctls(IbhCheck *check, const IbhNic *nic)
         if (now != want)
             ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
                             ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want), "%s is %d, not %d: %s",
-                            ibh_sysctl_name((IbhSysctl)key), now, want, sysctl_matters((IbhSysctl)key));
+                            ibh_sysctl_name((IbhSysctl)key), now, want, explain_sysctl((IbhSysctl)key));
     }
     if (ignore > 2 && all[IBH_SYSCTL_ARP_IGNORE] == ignore)
         ibh_finding_add(

@@ -7,7 +7,7 @@
 
 /* ---- modules ---- */
 
-static const char *why_module_matters(IbhModule module)
+static const char *explain_module(IbhModule module)
 {
     static const char *const texts[] = {
         [IBH_MODULE_IPOIB] = "without it InfiniBand ports have no interfaces and no IP addresses",
@@ -22,8 +22,7 @@ static void report_missing_module(IbhFabricJudge *judge, IbhModule module)
 {
     ibh_finding_add(judge->findings, "", module == IBH_MODULE_IPOIB ? IBH_ERROR : IBH_INFO, "module-missing",
                     g_strdup_printf("modprobe %s", ibh_module_name(module)),
-                    "the module %s is not loaded, but expected: %s", ibh_module_name(module),
-                    why_module_matters(module));
+                    "the module %s is not loaded, but expected: %s", ibh_module_name(module), explain_module(module));
 }
 
 static gboolean has_layer(const IbhFabric *fabric, IbhLayer layer)

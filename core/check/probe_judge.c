@@ -204,7 +204,7 @@ static char *fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFa
     }
 }
 
-static void find_faults(IbhProbe *probe, const IbhNic *nic, const gboolean *down)
+static void report_faults(IbhProbe *probe, const IbhNic *nic, const gboolean *down)
 {
     for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
         const IbhProbePair *first = NULL;
@@ -216,7 +216,7 @@ static void find_faults(IbhProbe *probe, const IbhNic *nic, const gboolean *down
     }
 }
 
-static void find_down(IbhProbe *probe, gboolean *down)
+static void report_down_peers(IbhProbe *probe, gboolean *down)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     char ip[IBH_IP_STRLEN];
@@ -236,7 +236,7 @@ static void find_down(IbhProbe *probe, gboolean *down)
                         "%u of %u peers reply to no rail: %s", count, probe->peers->len, text->str);
 }
 
-static void find_carrier(IbhProbe *probe, const IbhNic *nic)
+static void report_carrier(IbhProbe *probe, const IbhNic *nic)
 {
     if (!(nic->link->flags & IFF_UP) || !nic->link->carrier) {
         g_autofree char *iface = ibh_shell_word(nic->link->name);
@@ -250,7 +250,7 @@ static void find_carrier(IbhProbe *probe, const IbhNic *nic)
 }
 
 /* Peers that no rail could ask are reported: silence would look like success. */
-static void find_unasked(IbhProbe *probe)
+static void report_unasked_peers(IbhProbe *probe)
 {
     guint unasked = 0, first = 0;
     char ip[IBH_IP_STRLEN];
@@ -307,7 +307,7 @@ static gboolean are_apart(const IbhProbe *probe)
 }
 
 /* The rails are on wires of their own. Whether the cables are as they should be, only names can tell. */
-static void find_wires(IbhProbe *probe)
+static void report_separate_wires(IbhProbe *probe)
 {
     g_autoptr(GString) text = g_string_new(NULL);
 
@@ -345,7 +345,7 @@ static guint round_up(guint value)
     return power;
 }
 
-static void find_small_table(IbhProbe *probe, int family)
+static void report_small_table(IbhProbe *probe, int family)
 {
     guint needed = 0, size;
 
@@ -374,13 +374,13 @@ void ibh_probe_judge(IbhProbe *probe)
         judge_way(probe, ibh_probe_pair(probe, i));
     }
     judge_flux(probe);
-    find_down(probe, down);
+    report_down_peers(probe, down);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        find_carrier(probe, nic);
-        find_faults(probe, nic, down);
+        report_carrier(probe, nic);
+        report_faults(probe, nic, down);
     }
-    find_unasked(probe);
-    find_wires(probe);
-    find_small_table(probe, 0);
-    find_small_table(probe, 1);
+    report_unasked_peers(probe);
+    report_separate_wires(probe);
+    report_small_table(probe, 0);
+    report_small_table(probe, 1);
 }
