@@ -13,8 +13,8 @@ forbidden() { # COMMAND, a line for the shell: run by root of a user namespace i
     pipe=$(mktemp -d)
     mkfifo "$pipe/ready" "$pipe/go"
     # shellcheck disable=SC2016 # for the inner shell
-    unshare --user bash -euc 'echo $$ >"$1/ready"; read -r _ <"$1/go"; echo 0 >/proc/sys/user/max_user_namespaces; eval "$2"' \
-        - "$pipe" "$1" &
+    unshare --user sh -euc 'echo $$ >"$1/ready"; read -r _ <"$1/go"
+        exec bash -euc "echo 0 >/proc/sys/user/max_user_namespaces; $2"' - "$pipe" "$1" &
     local child=$! pid
     read -r pid <"$pipe/ready"
     echo '0 0 65536' >"/proc/$pid/uid_map"
@@ -32,7 +32,7 @@ for who in person container; do
     esac
     if forbidden "$command" >demo.log 2>&1; then fail "make demo passed for $who: $(<demo.log)"; fi
     expect 'The demonstration cannot run: ' demo.log
-    expect 'be root \(in a container: one with --privileged\), or allow user' demo.log
+    expect 'be root \(in a container: one with --privileged\), or allow user namespaces' demo.log
 done
 forbidden "$(declare -f as_person); as_person 'make check'" >check.log 2>&1 || { cat check.log && fail "make check"; }
 expect '^skipped [0-9]+: no private network namespaces' check.log

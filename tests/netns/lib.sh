@@ -32,10 +32,12 @@ ARP_KEYS="rp_filter arp_filter arp_announce arp_ignore accept_local"
 
 if [ -z "${IBH_INSIDE:-}" ]; then
     user=(--user --map-root-user)
-    [ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null && user=()
-    if ! unshare "${user[@]}" --net --mount true 2>/dev/null; then
-        echo "${cannot:-SKIP:} no private network namespaces here: be root (in a container: one with --privileged), or allow user" \
-            "namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone," \
+    # All that a test does to begin with: it is no use to have namespaces in which nothing may be mounted.
+    can="mount -t tmpfs tmpfs /run && ip netns add here && ip -n here link set lo up"
+    [ "$(id -u)" = 0 ] && unshare --net --mount sh -c "$can" 2>/dev/null && user=()
+    if ! why=$(unshare "${user[@]}" --net --mount sh -c "$can" 2>&1); then
+        echo "${cannot:-SKIP:} no private network namespaces here (${why%%$'\n'*}): be root (in a container: one with" \
+            "--privileged), or allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone," \
             "kernel.apparmor_restrict_unprivileged_userns, whichever forbids them)"
         exit 77
     fi
