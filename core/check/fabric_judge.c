@@ -87,7 +87,7 @@ gboolean ibh_fabric_explains(const IbhFabric *fabric, const char *iface)
     return port && port->layer == IBH_LAYER_INFINIBAND && ibh_port_is_wrong(port);
 }
 
-/* Of this host, check.c speaks of the carrier: netlink knows more. */
+/* Of this host, check/check.c reports the carrier: netlink knows more. */
 static void judge_carrier(IbhFabricJudge *judge, const IbhPortNic *nic)
 {
     if (!judge->fabric->captured || !nic->rail || nic->usable || ibh_fabric_explains(judge->fabric, nic->iface))

@@ -45,7 +45,7 @@ typedef struct {
     gboolean quiet;
     IbhColor color;
     int confirm;      /* seconds after which --apply is undone, 0: never */
-    char *token;      /* of the --apply that waits for a confirmation (run.c); NULL: none does */
+    char *token;      /* of the --apply that waits for a confirmation ; NULL: none does */
     gboolean hook;    /* --apply as the hooks do it */
     gboolean install; /* --apply for a first installation */
     int family;       /* AF_INET, AF_INET6, 0: both */
