@@ -222,8 +222,11 @@ void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic)
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH (const IbhAddress, address, addresses) {
-        const IbhNic *owner = ibh_nic_serves(nic, address) ? ibh_rails_owner(check->rails, &address->local) : nic;
+        const IbhNic *owner = NULL;
 
+        if (!ibh_nic_serves(nic, address))
+            continue;
+        owner = ibh_rails_owner(check->rails, &address->local);
         if (owner && owner != nic)
             ibh_finding_add(
                 check->findings, nic->link->name, IBH_ERROR, "duplicate-address",
