@@ -84,7 +84,7 @@ fuzz-merge:
 	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_netlink: $(call objects,core/kernel/read core/host/snapshot)
+$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links read) core/host/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 

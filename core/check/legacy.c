@@ -8,7 +8,7 @@
 
 /* ---- what stands in the kernel ---- */
 
-/* A plain rule for one address of this NIC, of somebody else. */
+/* A plain rule for one address of this NIC that is not ours. */
 static gboolean is_rule_beside(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
 {
     return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->selectors && rule->from.length &&
@@ -28,7 +28,7 @@ static void add_command(GPtrArray *commands, IbhOp *op, const IbhNic *nic)
         g_ptr_array_add(commands, g_steal_pointer(&command));
 }
 
-/* Somebody else's routes by this NIC: in its own table, and in that of the rule. */
+/* Deletes routes by this NIC that are not ours: in its own table, and in that of the rule. */
 static void delete_routes(GPtrArray *commands, const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const GArray *routes = rails->snapshot->routes;
@@ -203,7 +203,7 @@ static gboolean is_route_for(const GPtrArray *words, guint at, const IbhNic *nic
     return dev && has_table(words, at) && (g_str_equal(dev, nic->link->name) || is_variable(dev, traces));
 }
 
-/* Of the command whose `ip` is at `at`; what is done with it follows. */
+/* The index of the object (rule, route) of the command whose `ip` is at `at`. Its verb follows. */
 static guint object_at(const GPtrArray *words, guint at)
 {
     for (at++; word_at(words, at)[0] == '-'; at++)
@@ -356,7 +356,7 @@ char *ibh_legacy_caution(const IbhScript *script, const IbhRails *rails)
 
 /* ---- the fix ---- */
 
-/* Nobody runs or reads what is here, and no package owns it. */
+/* No program runs or reads files below this directory, and no package owns it. */
 #define REPLACED "/var/lib/ib-hook/replaced"
 
 /* A name that is not taken yet: what was moved there before stays. */

@@ -1,5 +1,5 @@
 /*
- * What a hand-written script does to a rail, and what takes it back. Pure: host.c reads the scripts.
+ * What a hand-written script does to a rail, and what takes it back. Pure: host/scripts.c reads them.
  */
 #pragma once
 

@@ -81,7 +81,7 @@ typedef struct {
     int count;
     gint64 interval, timeout; /* µs */
     guint16 id;               /* of an echo, where the kernel does not choose it */
-    guint8 cookie[16];        /* nobody can guess a reply */
+    guint8 cookie[16];        /* so that a reply cannot be guessed */
     int table_size[2];        /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
     GPtrArray *findings;      /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
@@ -94,6 +94,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer); /* NULL: not asked */
+IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
+IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
+const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair); /* by which the pair's echoes leave */
+guint ibh_probe_first_pair(const IbhProbe *probe, guint peer); /* pairs are in the order of the peers */
+int ibh_probe_family(const IbhIp *ip);                         /* index into table_size */
 
 /* ---- the schedule ---- */
 

@@ -135,7 +135,7 @@ static gboolean main_has(const IbhRails *rails, const IbhPrefix *subnet)
     return FALSE;
 }
 
-/* Hand-written scripts delete the connected routes, and nobody puts them back. */
+/* Asks about traffic without a source where main lacks the connected route: hand-written scripts delete it. */
 static void ask_unbound(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour,
                         GArray *questions)
 {
@@ -188,7 +188,6 @@ gboolean ibh_question_leaves_wrong(const IbhQuestion *question)
            (question->lookup.error || question->lookup.oif != question->nic->link->ifindex);
 }
 
-/* By a NIC in whose subnet it is: not by whichever has the default route. */
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {

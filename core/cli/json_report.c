@@ -8,8 +8,8 @@ static void put_addresses(IbhJson *json, const IbhRails *rails, const IbhNic *ni
     g_autoptr(GPtrArray) addresses = ibh_report_addresses(rails, nic);
 
     ibh_json_open(json, "addresses", '[');
-    for (guint i = 0; i < addresses->len; i++)
-        ibh_json_string(json, NULL, g_ptr_array_index(addresses, i));
+    IBH_EACH_POINTER (const char, address, addresses)
+        ibh_json_string(json, NULL, address);
     ibh_json_close(json, ']');
 }
 
@@ -151,8 +151,8 @@ static char *change(const IbhReport *report, const IbhStyle *style)
     if (report->errors->len) {
         g_autoptr(GString) message = g_string_new(NULL);
 
-        for (guint i = 0; i < report->errors->len; i++)
-            g_string_append_printf(message, "%s%s", i ? "\n" : "", (const char *)g_ptr_array_index(report->errors, i));
+        IBH_EACH_POINTER (const char, line, report->errors)
+            g_string_append_printf(message, "%s%s", message->len ? "\n" : "", line);
         put_error(json, 3, message->str);
     }
     ibh_json_close(json, '}');
@@ -222,8 +222,8 @@ static char *probe(const IbhReport *report, const IbhStyle *style)
         put_pair(json, report->probe, pair);
     ibh_json_close(json, ']');
     ibh_json_open(json, "own", '[');
-    for (guint i = 0; i < report->probe->own->len; i++)
-        ibh_json_string(json, NULL, ibh_ip_format(&g_array_index(report->probe->own, IbhIp, i), ip));
+    IBH_EACH (const IbhIp, own, report->probe->own)
+        ibh_json_string(json, NULL, ibh_ip_format(own, ip));
     ibh_json_close(json, ']');
     put_findings(json, report);
     ibh_json_close(json, '}');

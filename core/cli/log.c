@@ -98,8 +98,8 @@ static char *change(const IbhReport *report, const IbhStyle *style)
         }
         g_ptr_array_add(ops, op);
     }
-    for (guint i = 0; i < ifaces->len; i++)
-        put_line(out, g_ptr_array_index(ifaces, i), g_hash_table_lookup(ops_of, g_ptr_array_index(ifaces, i)));
+    IBH_EACH_POINTER (const char, iface, ifaces)
+        put_line(out, iface, g_hash_table_lookup(ops_of, iface));
     return g_string_free(out, FALSE);
 }
 

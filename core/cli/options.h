@@ -1,5 +1,7 @@
 /*
  * The command line of ib-hook: words → values. Pure.
+ *
+ * A row of a table in options.c is one option: its help, its argument, the actions it goes with.
  */
 #pragma once
 
@@ -43,7 +45,7 @@ typedef struct {
     gboolean quiet;
     IbhColor color;
     int confirm;      /* seconds after which --apply is undone, 0: never */
-    char *token;      /* of the --apply that waits for a confirmation (run.c); NULL: none does */
+    char *token;      /* of the --apply that waits for a confirmation ; NULL: none does */
     gboolean hook;    /* --apply as the hooks do it */
     gboolean install; /* --apply for a first installation */
     int family;       /* AF_INET, AF_INET6, 0: both */
@@ -58,4 +60,4 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 /* The interfaces that were named, NULL-terminated; NULL: all. */
 const char *const *ibh_options_only(const IbhOptions *options);
 
-extern const char ibh_options_help[];
+char *ibh_options_help(void); /* the caller frees it */

@@ -86,17 +86,17 @@ static gboolean is_same_series(const IbhFinding *a, const IbhFinding *b)
 static void put_findings(GString *out, const GPtrArray *findings)
 {
     put_family(out, "ib_hook_findings", "What was found, by the code that ib-hook(8) explains.");
-    for (guint i = 0; i < findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(findings, i);
-        guint before = 0, n = 0;
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+        const IbhFinding *first = NULL;
+        guint n = 0;
 
-        for (guint j = 0; j < findings->len; j++) {
-            if (is_same_series(finding, g_ptr_array_index(findings, j))) {
-                before += j < i;
+        IBH_EACH_POINTER (const IbhFinding, other, findings) {
+            if (is_same_series(finding, other)) {
+                first = first ? first : other;
                 n++;
             }
         }
-        if (before)
+        if (finding != first)
             continue;
         g_string_append(out, "ib_hook_findings{");
         put_label(out, "code", finding->code);
@@ -115,7 +115,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_family(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.");
     g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_findings_are_ok(report->findings, NULL));
-    if (!report->captured) /* of which nobody knows its rails */
+    if (!report->captured) /* whose rails are not known */
         put_rails(out, report);
     put_findings(out, report->findings);
     return g_string_free(out, FALSE);

@@ -1,7 +1,7 @@
 #include "cli/report.h"
 
 #include "plan/emit.h"
-#include "check/fabric.h"
+#include "check/fabric_judge.h"
 #include "plan/spread.h"
 #include "plan/want.h"
 
@@ -64,8 +64,8 @@ guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_want
     guint found = 0;
 
     IBH_EACH (const IbhRule, rule, wanted) {
-        for (guint j = 0; j < rails->snapshot->rules->len; j++) {
-            if (ibh_rule_compare(rule, &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
+        IBH_EACH (const IbhRule, standing, rails->snapshot->rules) {
+            if (ibh_rule_compare(rule, standing) == 0) {
                 found++;
                 break;
             }

@@ -68,7 +68,7 @@ static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filt
     return FALSE;
 }
 
-/* Of the table of somebody's rule, what goes by the NIC whose address the rule names. */
+/* Reads, of the table that a foreign rule leads to, the routes by the NIC whose address the rule names. */
 static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRule *rule,
                                            GArray *seen, GError **error)
 {

@@ -143,9 +143,9 @@ static void find_links_of_device(IbhTree *tree, const char *device, GArray *link
 {
     g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
 
-    for (guint i = 0; i < ports->len; i++) {
+    IBH_EACH_POINTER (const char, name, ports) {
         g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
-        Port port = {.tree = tree, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
+        Port port = {.tree = tree, .device = device, .port = name, .ndevs = ndevs};
 
         port.has_gid = read_gid(&port, 0, port.gid);
         read_ndevs(&port);
@@ -157,8 +157,8 @@ gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
 
-    for (guint i = 0; i < devices->len; i++)
-        find_links_of_device(tree, g_ptr_array_index(devices, i), links);
+    IBH_EACH_POINTER (const char, device, devices)
+        find_links_of_device(tree, device, links);
     find_virtual_functions(tree, links);
     if (!tree->problem)
         return TRUE;

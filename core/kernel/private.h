@@ -1,6 +1,7 @@
 /* Shared by netlink*.c only. */
 #pragma once
 
+#include <glib.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 

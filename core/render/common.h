@@ -12,7 +12,7 @@
 typedef struct {
     const IbhNic *nic;
     const char *connection; /* NetworkManager's; NULL: it does not manage it */
-    guint32 table;          /* not the NIC's own: ib-hook sees that somebody else routes it, and defers */
+    guint32 table;          /* not the NIC's own table: so ib-hook defers */
     GArray *addresses;      /* IbhAddress */
     GArray *routes;         /* IbhRoute, in the order in which they must be added */
     GArray *rules;          /* IbhRule */

@@ -70,8 +70,8 @@ static void forget_ours(IbhSnapshot *bare, const IbhSnapshot *snapshot)
         if (!ibh_route_is_ours(route))
             g_array_append_val(bare->routes, *route);
     }
-    for (guint i = 0; i < saved->len; i++) { /* what main=remove took out of main */
-        IbhRoute route = ibh_saved_route(&g_array_index(saved, IbhSavedRoute, i));
+    IBH_EACH (const IbhSavedRoute, taken, saved) { /* what main=remove took out of main */
+        IbhRoute route = ibh_saved_route(taken);
 
         g_array_append_val(bare->routes, route);
     }
@@ -137,9 +137,9 @@ typedef enum { LOOSEN, SET, TIGHTEN } Phase;
 
 static void say_sysctls(GString *out, const IbhRender *render, Phase phase)
 {
-    for (guint i = 0; i < render->rails->nics->len && ibh_render_has_family(render, AF_INET); i++) {
-        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
-
+    if (!ibh_render_has_family(render, AF_INET))
+        return;
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         for (int key = 0; ibh_render_has(render, nic) && key < IBH_N_SYSCTLS; key++) {
             gboolean is_rp_filter = key == IBH_SYSCTL_RP_FILTER;
             int value;

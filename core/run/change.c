@@ -88,7 +88,7 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
     }
 }
 
-/* Returns what is on file then. */
+/* Returns the state that is on file afterwards: on_file or state. */
 static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
@@ -129,8 +129,7 @@ static void update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state
         (undo ? ibh_state_hold : ibh_state_lift)(state, run->only[i]);
 }
 
-/* Whoever ends it - a terminal that is closed, a service that stops - does so before or after the few milliseconds in
- * which things change. */
+/* Holds signals back (a terminal that closes, a service that stops) for the few milliseconds in which things change. */
 static void block_signals(const IbhRun *run, sigset_t *ret_before)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
@@ -139,7 +138,7 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
     sigemptyset(&set);
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         sigaddset(&set, numbers[i]);
-    if (run->how)
+    if (run->mode->keeps_alarm)
         sigdelset(&set, SIGALRM); /* a hook's own: its caller waits for no more than that */
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
@@ -157,7 +156,7 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
     on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    if (!run->how)
+    if (!run->mode->keeps_holds)
         update_holds(run, plan, after);
     (void)save(run, on_file, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
@@ -170,14 +169,14 @@ static char *list_holds(const IbhRun *run, const IbhPlan *plan)
     GString *names = g_string_new(NULL);
 
     update_holds(run, plan, state);
-    for (guint i = 0; i < state->holds->len; i++)
-        g_string_append_printf(names, "%s%s", i ? " " : "", (const char *)g_ptr_array_index(state->holds, i));
+    IBH_EACH_POINTER (const char, iface, state->holds)
+        g_string_append_printf(names, "%s%s", names->len ? " " : "", iface);
     return g_string_free(names, FALSE);
 }
 
 /* ---- a first installation ---- */
 
-/* Somebody's ssh session may run over the address of a NIC without carrier, answered by another NIC. */
+/* An SSH session may use the address of a NIC without carrier, answered by another NIC. */
 char *ibh_run_rails_without_carrier(const IbhRun *run)
 {
     g_autoptr(GString) names = g_string_new(NULL);
@@ -207,10 +206,18 @@ int ibh_run_hold_back(IbhRun *run, const char *names)
     return IBH_EXIT_OK;
 }
 
-static void say_confirm(IbhRun *run)
+static void report_confirm(IbhRun *run)
 {
     if (run->options->confirm && run->writer == &ibh_text_writer && !run->style.quiet && ibh_run_has_token(run))
         g_string_append_printf(run->out, "undone again in %d s, unless: ib-hook --confirm\n", run->options->confirm);
+}
+
+static void tell_of_changes(const IbhRun *run, const GPtrArray *done)
+{
+    if (!run->event || !run->event->done)
+        return;
+    IBH_EACH_POINTER (const IbhOp, op, done)
+        run->event->done(run->event->data, op);
 }
 
 int ibh_run_change(IbhRun *run, IbhRunAgain again)
@@ -229,14 +236,13 @@ int ibh_run_change(IbhRun *run, IbhRunAgain again)
     outcome = change(run, plan);
     if (undo && run->store && !outcome->errors->len && (!run->only || run->options->token))
         (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
-    for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
-        run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
+    tell_of_changes(run, outcome->done);
     run->refused = outcome->errors->len > 0;
     report.done = outcome->done;
     report.errors = outcome->errors;
     text = run->writer->change(&report, &run->style);
     g_string_append(run->out, text);
-    say_confirm(run);
+    report_confirm(run);
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
     return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;

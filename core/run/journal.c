@@ -12,7 +12,7 @@
 /* Of hundreds of lines at once, none is lost because the reader is not that quick. */
 #define BUFFER_SIZE (1024 * 1024)
 
-/* A datagram to whoever listens there; FALSE: nobody does, or not now. */
+/* Sends a datagram to the socket at this path; FALSE: nothing listens there, or not now. */
 static gboolean send_to(int fd, const char *path, const char *text, gsize length)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,4 +1,5 @@
 #include "run/look.h"
+#include "check/fabric_judge.h"
 
 #include "host/capture.h"
 #include "host/scripts.h"

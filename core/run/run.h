@@ -10,5 +10,5 @@
 int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
 
 /* Its last results, if any, are freed. */
-void ibh_reconcile_clear(IbhReconcile *how);
-int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings);
+void ibh_reconcile_clear(IbhReconcile *event);
+int ibh_reconcile(IbhReconcile *event, GString *out, GString *warnings);

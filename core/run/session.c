@@ -3,9 +3,18 @@
 #include "plan/plan.h"
 #include "plan/undo.h"
 
+const IbhRunMode ibh_run_on_command = {.problems = &ibh_text_writer, .lock_seconds = 10};
+
+const IbhRunMode ibh_run_on_event = {.problems = &ibh_log_writer,
+                                     .lock_seconds = 8, /* its caller waits for it */
+                                     .configures_late = TRUE,
+                                     .narrows = TRUE,
+                                     .keeps_holds = TRUE,
+                                     .keeps_alarm = TRUE};
+
 void ibh_run_warn(IbhRun *run, const char *message)
 {
-    g_autofree char *text = (run->how ? &ibh_log_writer : &ibh_text_writer)->error(0, message);
+    g_autofree char *text = run->mode->problems->error(0, message);
 
     g_string_append(run->warnings, text);
 }
@@ -53,14 +62,14 @@ static IbhPlan *plan_apply(IbhRun *run)
 
 static void restrain(IbhRun *run, IbhPlan *plan)
 {
-    IbhReconcile *how = run->how;
+    IbhReconcile *event = run->event;
 
-    how->spared = ibh_restrain(plan, run->rails, &how->restraint);
-    how->candidates = g_array_new(FALSE, FALSE, sizeof(int));
-    how->port = ibh_netlink_port(run->netlink);
+    event->spared = ibh_restrain(plan, run->rails, &event->restraint);
+    event->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    event->port = ibh_netlink_port(run->netlink);
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->rank)
-            g_array_append_val(how->candidates, nic->link->ifindex);
+            g_array_append_val(event->candidates, nic->link->ifindex);
     }
 }
 
@@ -71,11 +80,11 @@ IbhPlan *ibh_run_make_plan(IbhRun *run)
     if (run->options->action != IBH_ACTION_UNDO) {
         IbhPlan *plan = plan_apply(run);
 
-        if (run->how)
+        if (run->event)
             restrain(run, plan);
         return plan;
     }
-    if (run->only && !run->bad_config) /* else nobody knows how the others are wanted: they stand as they are */
+    if (run->only && !run->bad_config) /* else the others stay as they are: their settings are not known */
         after = ibh_rails_without(run->config, run->snapshot, run->only);
     return ibh_plan_undo(run->rails, after, run->only);
 }

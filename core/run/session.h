@@ -11,9 +11,22 @@
 #include "host/snapshot.h"
 #include "host/store.h"
 
+/* What follows from who asked for a run. */
+typedef struct {
+    const IbhWriter *problems; /* how warnings are written */
+    int lock_seconds;
+    gboolean configures_late; /* once it is its turn: what others leave to it goes by the configuration of then */
+    gboolean narrows;         /* leaves out what no rail has to do with */
+    gboolean keeps_holds;     /* as they are: only a command sets and lifts them */
+    gboolean keeps_alarm;     /* its own time limit holds while it changes something */
+} IbhRunMode;
+
+extern const IbhRunMode ibh_run_on_command, ibh_run_on_event;
+
 typedef struct {
     const IbhOptions *options;
-    IbhReconcile *how; /* NULL: somebody asked for it on the command line */
+    const IbhRunMode *mode;
+    IbhReconcile *event; /* NULL: a command */
     const char *const *only;
     const IbhWriter *writer;
     IbhStyle style;
@@ -38,5 +51,5 @@ typedef struct {
 void ibh_run_warn(IbhRun *run, const char *message);
 int ibh_run_fail(IbhRun *run, int status, const GError *error);
 IbhPlan *ibh_run_make_plan(IbhRun *run);
-/* Is somebody waiting for --confirm, and (with a token in the options) for this one? */
+/* TRUE while a process waits for --confirm; with a token in the options, only if it is that process. */
 gboolean ibh_run_has_token(const IbhRun *run);

@@ -6,6 +6,7 @@
  * "PATH/" is a directory. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
  */
 #include "broken.h"
+#include "check/fabric_judge.h"
 #include "host/capture.h"
 #include "cli/report.h"
 #include "model/state.h"

@@ -5,6 +5,7 @@
  * Writes fabric-table.md beside the program.
  */
 #include "host/tree.c"
+#include "check/fabric_judge.h"
 
 #include "host/sysfs.c"
 
