@@ -1,8 +1,4 @@
-# ib-hook: every NIC its own rail.
-#   make demo    set-up, build, and a look at it working        make check    set-up, build, all tests
-#   make recording    the README's picture, anew
-#   make         build        make install DESTDIR=… PREFIX=/usr        make deps    what build and tests need
-#   make deb     a package    make rpm                                   make check-packages
+# ib-hook: every NIC its own rail. `make help` lists what can be made.
 
 PREFIX ?= /usr
 BUILD ?= build
@@ -12,14 +8,17 @@ CFLAGS ?= -O2 -g
 VERSION := 0.1.0
 
 PKGS := glib-2.0 libnl-route-3.0
-PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS))
-PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -ldl
+PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -ldl
+
+# For the scripts of the tests, which may be called by hand, too.
+export IBH_BUILD := $(if $(filter /%,$(BUILD)),$(BUILD),$(CURDIR)/$(BUILD))
 
 # A hook runs on every interface event, and most of such a run would be the linking of GLib and libnl. So where their
 # archives are installed, the programs in the hook directories contain what they use of them. HOOK_LIBS= links all alike.
-ARCHIVES := $(foreach name,nl-route-3 nl-3 glib-2.0,$(filter /%,$(shell $(CC) -print-file-name=lib$(name).a)))
+ARCHIVES = $(foreach name,nl-route-3 nl-3 glib-2.0,$(filter /%,$(shell $(CC) -print-file-name=lib$(name).a 2>/dev/null)))
 HOOK_LIBS ?= $(if $(word 3,$(ARCHIVES)),$(ARCHIVES) -lpthread -ldl -lm \
-    $(filter-out -lnl-route-3 -lnl-3 -lglib-2.0,$(shell $(PKG_CONFIG) --static --libs $(PKGS))))
+    $(filter-out -lnl-route-3 -lnl-3 -lglib-2.0,$(shell $(PKG_CONFIG) --static --libs $(PKGS) 2>/dev/null)))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
@@ -40,7 +39,9 @@ objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 HOOKS := nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg
 
 # libnm is for nm.so alone, which is left out where it is missing.
-NM ?= $(shell $(PKG_CONFIG) --exists 'libnm >= 1.22' && echo $(BUILD)/nm.so)
+NM ?= $(shell $(PKG_CONFIG) --exists 'libnm >= 1.22' 2>/dev/null && echo $(BUILD)/nm.so)
+
+# ---- building ------------------------------------------------------------------------------------
 
 all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%) $(NM)
 
@@ -63,22 +64,41 @@ $(BUILD)/libibhook.a: $(call objects,$(EFFECT))
 $(BUILD)/%.a:
 	rm -f $@ && $(AR) qcs $@ $^ # appended: two rooms may have files of one name
 
-$(BUILD)/%.o: %.c
+# What is missing is said once, before the compiler says it for every file.
+toolchain:
+	@command -v $(firstword $(CC)) >/dev/null && $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null || { \
+	    echo "ib-hook is built with $(CC), $(PKG_CONFIG) and the libraries $(PKGS), and not all of them are here." >&2; \
+	    echo "\`make deps\` installs them, on Debian, Ubuntu, Fedora, RHEL and its relatives." >&2; exit 1; }
+
+$(BUILD)/%.o: %.c | toolchain
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+-include $(wildcard $(BUILD)/nm.d $(addprefix $(BUILD)/,*/main.d core/*/*.d tests/*/*.d))
 
 include packaging/packages.mk
 include tests/tests.mk
 
 # ---- set-up and demonstration --------------------------------------------------------------------
 
+help:
+	@echo "First:      make demo     what it needs is installed; builds; two hosts in namespaces, with and without ib-hook"
+	@echo "            make check    what the tests need is installed; builds; all tests that need no virtual machines"
+	@echo "Building:   make deps     what building and the tests need is installed (apt or dnf; asks sudo)"
+	@echo "            make          in $(BUILD)/; BUILD=DIR for another place, CC, CFLAGS, LDFLAGS as ever"
+	@echo "            make install uninstall    DESTDIR=DIR, PREFIX=$(PREFIX)"
+	@echo "Packages:   make deb rpm  what building one needs is installed; $(BUILD)/deb, $(BUILD)/rpm"
+	@echo "            make dist     a release tarball: $(BUILD)/ib-hook-$(VERSION).tar.gz"
+	@echo "            make clean    $(BUILD)/ goes"
+	@echo "More tests: make lint fuzz coverage bench bench-guard mutate"
+	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-fleet check-fresh"
+	@echo "            V=1 shows all that tests print; tests/README.md says what they are"
+
 deps:
 	@packaging/deps.sh build tests
 
 demo:
-	@packaging/deps.sh build
+	@packaging/deps.sh build demo
 	@$(MAKE) -s all tools
 	@tests/netns/demo.sh
 
@@ -89,7 +109,7 @@ recording:
 	@packaging/doc/record >$(BUILD)/recording.svg && mv $(BUILD)/recording.svg packaging/doc/recording.svg
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-unpacked $(BUILD)-fleet
+	rm -rf $(BUILD)
 
-.PHONY: all install deps demo recording clean
+.PHONY: all toolchain help deps demo recording clean
 .SECONDARY:

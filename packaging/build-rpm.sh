@@ -11,11 +11,7 @@ date=$(sed -n '/^ -- /{s/.*>  //p;q}' "$here/debian/changelog")
 SOURCE_DATE_EPOCH=$(date -d "$date" +%s)
 export SOURCE_DATE_EPOCH
 
-mkdir -p "$top/SOURCES"
-"$here/source-tree.sh" "$top/ib-hook-$version"
-tar -c -C "$top" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner "ib-hook-$version" |
-    gzip -9n >"$top/SOURCES/ib-hook-$version.tar.gz"
-rm -r "$top/ib-hook-$version"
+"$here/source-tarball.sh" "$top/SOURCES/ib-hook-$version.tar.gz" >/dev/null
 
 # --nodeps: Debian's rpm knows nothing of the packages that dpkg has installed. The rest makes equal bytes of equal trees.
 rpmbuild -bb --nodeps --define "_topdir $top" --define '_buildhost localhost' \

@@ -1,35 +1,46 @@
 #!/bin/sh
-# Installs what is needed and missing, silently where nothing is: deps.sh GROUP ..., of
-# build tests bench lint fuzz coverage lab managers packages platforms fleet.
-# deps.sh unpack DIR PACKAGE ...: into DIR only, for what would start by itself where it is installed (apt only).
+# Installs what is needed and missing, silently where nothing is: deps.sh GROUP ...
+#
+#   build      a compiler and the libraries      deb, rpm    building that package
+#   demo       the demonstration                 packages    the tests of both packages
+#   tests      make check
+#   bench lint fuzz coverage lab managers platforms fleet    the targets of these names
+#
+# deps.sh unpack DIR PACKAGE ...: into DIR only, with what they need beside what is installed, for what would start by itself
+# where it is installed (without apt: nothing).
 set -eu
 
 packages() { # MANAGER GROUP
     case $1/$2 in
-        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev iproute2 util-linux procps ;;
-        apt/tests) echo acl jq libcmocka-dev valgrind strace tcpdump iputils-ping iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
+        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev ;;
+        apt/demo) echo iproute2 iputils-ping jq util-linux procps ;;
+        apt/tests) echo "$(packages apt demo)" acl libcmocka-dev valgrind strace tcpdump iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
         apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
         apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
-        apt/platforms) echo util-linux mmdebstrap ;;
-        apt/packages) echo debhelper dpkg-dev lintian rpm rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
+        apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
+        apt/deb) echo build-essential debhelper dpkg-dev ;;
+        apt/rpm) echo rpm cpio ;;
+        apt/packages) echo "$(packages apt tests)" lintian rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
-        dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel iproute util-linux procps-ng ;;
-        dnf/tests) echo acl jq libcmocka-devel valgrind strace tcpdump iputils libcap libasan libubsan python3 util-linux ;;
+        dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
+        dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
+        dnf/tests) echo "$(packages dnf demo)" acl libcmocka-devel valgrind strace tcpdump libcap libasan libubsan python3 ;;
         dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
-        dnf/packages) echo rpm-build cpio rpmlint mandoc man-db zsh bash-completion ;;
-        dnf/lab | dnf/managers | dnf/platforms | dnf/fleet)
-            echo "deps.sh: $2: its systems are made of Debian packages: run it on Debian or Ubuntu" >&2
+        dnf/rpm) echo rpm-build cpio ;;
+        dnf/packages) echo "$(packages dnf tests)" rpmlint mandoc man-db zsh bash-completion ;;
+        dnf/deb | dnf/lab | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)
+            echo "deps.sh: $2: this is made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;
         *)
-            echo "deps.sh: $2: build, tests, bench, lint, fuzz, coverage, lab, managers, packages, platforms or fleet" >&2
+            echo "deps.sh: there is no group '$2': its first lines have them all" >&2
             exit 2
             ;;
     esac
@@ -57,6 +68,17 @@ as_root() {
     fi
 }
 
+quietly() { # COMMAND...: what it prints is shown where it fails
+    said=$(mktemp)
+    "$@" >"$said" 2>&1 || {
+        cat "$said" >&2
+        rm "$said"
+        echo "deps.sh: this failed: $*" >&2
+        exit 1
+    }
+    rm "$said"
+}
+
 if command -v apt-get >/dev/null; then
     manager=apt
 elif command -v dnf >/dev/null; then
@@ -66,16 +88,26 @@ else
     exit 1
 fi
 
-unpack() { # DIR PACKAGE...: with what they need; nothing of what is installed already
-    mkdir -p "$1/.archives/partial"
+# As apt would install them: of what they need, what is missing here or too old. Where /lib, /bin and /sbin are links, their
+# files belong below usr.
+unpack() { # DIR PACKAGE...
+    mkdir -p "$1"
     unpacked=$(cd "$1" && pwd)
     shift
     echo "unpacking: $*"
-    as_root apt-get update -qq
-    as_root apt-get install -y -qq --no-install-recommends --download-only \
-        -o Dir::Cache::archives="$unpacked/.archives" "$@" >/dev/null
+    rm -rf "$unpacked"
+    mkdir -p "$unpacked/.archives/partial"
+    quietly as_root apt-get update -qq
+    quietly as_root apt-get install -y -qq --no-install-recommends --download-only \
+        -o Dir::Cache::archives="$unpacked/.archives" -o APT::Sandbox::User=root "$@"
     for archive in "$unpacked"/.archives/*.deb; do
-        [ ! -e "$archive" ] || dpkg-deb -x "$archive" "$unpacked"
+        [ ! -e "$archive" ] || dpkg-deb --extract "$archive" "$unpacked"
+    done
+    for directory in bin sbin lib lib64; do
+        if [ -L "/$directory" ] && [ -d "$unpacked/$directory" ]; then
+            cp -al "$unpacked/$directory" "$unpacked/usr/"
+            rm -r "${unpacked:?}/$directory"
+        fi
     done
     as_root rm -r "$unpacked/.archives"
     touch "$unpacked/.complete"
@@ -83,7 +115,9 @@ unpack() { # DIR PACKAGE...: with what they need; nothing of what is installed a
 
 if [ "${1:-}" = unpack ]; then
     shift
-    [ -e "$1/.complete" ] || [ $manager != apt ] || unpack "$@"
+    if [ ! -e "$1/.complete" ] && [ $manager = apt ]; then unpack "$@"; fi
+    mkdir -p "$1"
+    touch "$1/.complete"
     exit 0
 fi
 
@@ -97,9 +131,9 @@ needed=$(missing $manager $wanted)
 
 echo "installing: $(echo "$needed" | tr '\n' ' ')"
 if [ $manager = apt ]; then
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
     # shellcheck disable=SC2086
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $needed >/dev/null
+    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $needed
 else
     # shellcheck disable=SC2086
     as_root dnf install -y -q $needed || {

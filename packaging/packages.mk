@@ -17,59 +17,96 @@ LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
 # Where things are in a package is written down in units and links; elsewhere it is put right.
 RELOCATE = sed -e 's,/usr/sbin/ib-hook,$(SBINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),'
 
+LIBEXEC := nm-dispatcher networkd-dispatcher ifupdown ifup-local ifdown-local slurm-healthcheck
+DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
+
+# $(call put,MODE,FILE,PLACE)
+put = install -D -m $(1) $(2) "$(DESTDIR)$(3)"
+# Only a running system is told what was not done for it; and not by packages, which do it.
+tell = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || printf '%s\n' $(1)
+
 install: install-files
 	@$(LINKS); hook_links | $(RELOCATE) | add_links "$(DESTDIR)"
 	@$(LINKS); [ ! -d "$(DESTDIR)/etc/sysconfig/network-scripts" ] || network_scripts_links | $(RELOCATE) | add_links "$(DESTDIR)"
+	$(call tell,"Installed; no service is enabled and nothing is routed yet:" \
+	    "  systemctl daemon-reload" \
+	    "  systemctl enable --now ib-hook-watch.service    # repairs what no network manager announces" \
+	    "  systemctl enable ib-hook.service                # routes once at boot" \
+	    "  ib-hook --apply                                 # routes now (over ssh by one of these NICs: --confirm 60)" \
+	    "  systemctl restart networkd-dispatcher.service   # if it is used: it is skipped at boot while it has no hook")
 
 # All but the links into the managers' directories, which packages make at their first installation only.
 install-files: all
-	install -D -m 0755 $(BUILD)/ib-hook $(DESTDIR)$(SBINDIR)/ib-hook
-	install -d $(DESTDIR)$(LIBEXECDIR)
-	install -m 0755 $(addprefix $(BUILD)/hooks/,nm-dispatcher networkd-dispatcher ifupdown) $(DESTDIR)$(LIBEXECDIR)
-	install -m 0755 $(BUILD)/hooks/rhel-ifcfg $(DESTDIR)$(LIBEXECDIR)/ifup-local
-	install -m 0755 packaging/fleet/slurm-healthcheck $(DESTDIR)$(LIBEXECDIR)
-	ln -sf ifup-local $(DESTDIR)$(LIBEXECDIR)/ifdown-local
-	install -d $(DESTDIR)$(PLUGINDIR) $(DESTDIR)$(UNITDIR)
-	$(if $(NM),install -m 0644 $(NM) $(DESTDIR)$(PLUGINDIR)/nm.so)
+	$(call put,0755,$(BUILD)/ib-hook,$(SBINDIR)/ib-hook)
+	$(foreach hook,nm-dispatcher networkd-dispatcher ifupdown,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
+	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(LIBEXECDIR)/ifup-local)
+	$(call put,0755,packaging/fleet/slurm-healthcheck,$(LIBEXECDIR)/slurm-healthcheck)
+	ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/ifdown-local"
+	install -d "$(DESTDIR)$(PLUGINDIR)" "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)$(FLEETDIR)"
+	$(if $(NM),$(call put,0644,$(NM),$(PLUGINDIR)/nm.so))
 	for unit in $(UNITS); do \
-	    $(RELOCATE) packaging/systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && chmod 0644 $(DESTDIR)$(UNITDIR)/$$unit || exit; \
+	    $(RELOCATE) packaging/systemd/$$unit >"$(DESTDIR)$(UNITDIR)/$$unit" && chmod 0644 "$(DESTDIR)$(UNITDIR)/$$unit" || exit; \
 	done
-	install -D -m 0644 packaging/systemd/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/ib-hook.conf
-	install -D -m 0644 packaging/man/ib-hook.8 $(DESTDIR)$(MANDIR)/man8/ib-hook.8
-	install -D -m 0644 packaging/man/ib-hook.conf.5 $(DESTDIR)$(MANDIR)/man5/ib-hook.conf.5
-	install -D -m 0644 packaging/completions/ib-hook.bash $(DESTDIR)$(BASH_COMPLETIONS)/ib-hook
-	install -D -m 0644 packaging/completions/_ib-hook $(DESTDIR)$(ZSH_COMPLETIONS)/_ib-hook
-	install -D -m 0644 packaging/ib-hook.conf $(DESTDIR)$(DOCDIR)/ib-hook.conf
-	install -m 0644 packaging/doc/*.md $(DESTDIR)$(DOCDIR)
-	install -d $(DESTDIR)$(FLEETDIR)
-	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) $(DESTDIR)$(FLEETDIR)
-	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service
-	chmod 0644 $(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service
+	$(call put,0644,packaging/systemd/tmpfiles.conf,$(TMPFILESDIR)/ib-hook.conf)
+	$(call put,0644,packaging/man/ib-hook.8,$(MANDIR)/man8/ib-hook.8)
+	$(call put,0644,packaging/man/ib-hook.conf.5,$(MANDIR)/man5/ib-hook.conf.5)
+	$(call put,0644,packaging/completions/ib-hook.bash,$(BASH_COMPLETIONS)/ib-hook)
+	$(call put,0644,packaging/completions/_ib-hook,$(ZSH_COMPLETIONS)/_ib-hook)
+	$(call put,0644,packaging/ib-hook.conf,$(DOCDIR)/ib-hook.conf)
+	install -m 0644 packaging/doc/*.md "$(DESTDIR)$(DOCDIR)"
+	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) "$(DESTDIR)$(FLEETDIR)"
+	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >"$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
+	chmod 0644 "$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
 	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
+
+INSTALLED = $(SBINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
+            $(TMPFILESDIR)/ib-hook.conf $(MANDIR)/man8/ib-hook.8 $(MANDIR)/man5/ib-hook.conf.5 $(BASH_COMPLETIONS)/ib-hook \
+            $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET) ib-hook-prometheus.service)
+
+# What make install put there goes, after what it programmed; configuration and masked links are the administrator's.
+uninstall:
+	@$(LINKS); [ -n "$(DESTDIR)" ] || ! is_booted || { \
+	    systemctl disable --now $(UNITS) 2>/dev/null; PATH="$(SBINDIR):$$PATH"; last_undo; }
+	@$(LINKS); { hook_links && network_scripts_links; } | $(RELOCATE) | remove_links "$(DESTDIR)"
+	for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file" || exit; done
+	for directory in $(LIBEXECDIR) $(PLUGINDIR) $(DOCDIR) $(FLEETDIR) $(patsubst %/,%,$(dir $(FLEETDIR))); do \
+	    [ ! -d "$(DESTDIR)$$directory" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$directory" || exit; \
+	done
 
 # ---- packages --------------------------------------------------------------------------------------
 
 deb:
-	@packaging/deps.sh build packages
+	@packaging/deps.sh build deb
 	@packaging/build-deb.sh $(BUILD)/deb
 
 rpm:
-	@packaging/deps.sh build packages
+	@packaging/deps.sh build rpm
 	@packaging/build-rpm.sh $(BUILD)/rpm
+
+# The release: equal trees make equal bytes, of a clone or of such a tarball.
+dist:
+	@packaging/source-tarball.sh $(BUILD)/dist/ib-hook-$(VERSION).tar.gz
 
 # ---- tests -----------------------------------------------------------------------------------------
 
 PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
                   packaging/fleet/slurm-healthcheck packaging/fleet/ib-hook.nhc
 
-# Exactly these files, and a program that says its version.
+# Exactly these files, in a place with a space in its name, and a program that says its version; none of them afterwards.
 check-install: all
-	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR=$(CURDIR)/$(BUILD)/root PREFIX=/usr
-	@cd $(BUILD)/root && find . ! -type d | LC_ALL=C sort | diff $(CURDIR)/tests/installed-files -
-	@$(BUILD)/root/usr/sbin/ib-hook --version
+	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR="$(BUILD)/root/a place" PREFIX=/usr
+	@cd "$(BUILD)/root/a place" && find . ! -type d | LC_ALL=C sort >../files
+	@diff tests/installed-files $(BUILD)/root/files
+	@"$(BUILD)/root/a place/usr/sbin/ib-hook" --version >/dev/null
+	@$(MAKE) -s uninstall DESTDIR="$(BUILD)/root/a place" PREFIX=/usr
+	@left=$$(find "$(BUILD)/root/a place" ! -type d -o -name '*ib-hook*'); [ -z "$$left" ] || { echo "left by make uninstall: $$left"; exit 1; }
+	@rm -r $(BUILD)/root
+	@echo "2 passed, 0 failed, 0 skipped"
 
-check-packages: all deb rpm
+check-packages: all
+	@packaging/deps.sh build packages deb rpm
+	@$(MAKE) -s deb rpm
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
 	@TESTS=tests/packages LIMIT=150 tests/netns/run
 
-.PHONY: install install-files deb rpm check-install check-packages
+.PHONY: install install-files uninstall deb rpm dist check-install check-packages

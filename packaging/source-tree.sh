@@ -6,10 +6,10 @@ target=$(realpath -m "$1")
 cd "$(dirname "$0")/.."
 
 files() { # without git: a released tree, in which only build/ is made
-    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    if [ -e .git ] && git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard
     else
-        find . -path './build*' -prune -o ! -type d -print
+        find . \( -path './build*' -o -path ./.git \) -prune -o ! -type d -print | sed 's,^[.]/,,'
     fi
 }
 

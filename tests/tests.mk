@@ -24,25 +24,24 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 
 check: deps
 	@$(MAKE) -s -j2 all tools unit-tests
-	@$(MAKE) -s -j2 -O check-unit check-sanitized check-valgrind
-	@$(MAKE) -s check-install check-netns
+	@MAKE='$(MAKE)' tests/check
 
 check-unit: unit-tests
-	@set -e; for t in $(UNIT_TESTS); do $$t; done
+	@tests/unit/run $(BUILD)
 
 # The random tests are shorter here: each case costs many times more.
 check-sanitized:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/sanitized CFLAGS='$(SANITIZE)' all unit-tests
-	@set -e; for t in $(UNIT_TESTS:$(BUILD)/%=$(BUILD)/sanitized/%); do IBH_CASES=1000 G_SLICE=always-malloc $$t; done
+	@tests/unit/run $(BUILD)/sanitized env IBH_CASES=1000 G_SLICE=always-malloc
 
 check-valgrind: unit-tests
-	@set -e; for t in $(UNIT_TESTS); do IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full $$t; done
+	@tests/unit/run $(BUILD) env IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full
 
-# Network managers that are installed would take this machine's interfaces; the tests keep theirs to themselves.
-$(BUILD)-unpacked/.complete:
-	@packaging/deps.sh unpack $(BUILD)-unpacked network-manager dbus netplan.io ifupdown systemd udev
+# Network managers that are installed would take this machine's interfaces; some tests lay these over their own /usr.
+$(BUILD)/unpacked/.complete:
+	@packaging/deps.sh unpack $(BUILD)/unpacked network-manager dbus netplan.io ifupdown systemd udev
 
-check-netns: all tools $(BUILD)-unpacked/.complete
+check-netns: all tools $(BUILD)/unpacked/.complete
 	@tests/netns/run
 
 # Every system call fails, or is the last one; races; poor surroundings.
@@ -51,7 +50,7 @@ check-faults: all tools
 
 # Lines and branches of core/ that the tests reach; build/coverage/index.html has what they do not, and
 # tests/coverage-gaps.md why. Fails below 95 % of the lines or 85 % of the branches, or where these two differ.
-coverage: $(BUILD)-unpacked/.complete
+coverage: $(BUILD)/unpacked/.complete
 	@packaging/deps.sh build tests coverage
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage -include tests/tools/coverage.h' all tools unit-tests
 	@find $(BUILD)/coverage -name '*.gcda' -delete
@@ -85,7 +84,7 @@ fuzz-merge:
 	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_netlink: $(call objects,core/kernel/read core/host/snapshot)
+$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links read) core/host/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 
@@ -115,16 +114,21 @@ check-managers:
 	@tests/managers/run
 
 # Many hosts: what asks them all, and what watches them all. Its services are unpacked, not installed: they would start.
-$(BUILD)-fleet/.complete:
-	@packaging/deps.sh unpack $(BUILD)-fleet prometheus prometheus-node-exporter \
+$(BUILD)/fleet/.complete:
+	@packaging/deps.sh unpack $(BUILD)/fleet prometheus prometheus-node-exporter \
 	    slurmctld slurmd slurm-client munge openssh-server
 
-check-fleet: $(BUILD)-fleet/.complete
+check-fleet: $(BUILD)/fleet/.complete
 	@packaging/deps.sh build tests fleet
 	@$(MAKE) -s -j2 all tools
 	@$(MAKE) -s deb
 	@tests/managers/images build nm-ssh networkd-ssh
 	@tests/fleet/run
+
+# What a stranger meets: make demo, check, deb in minimal systems, from a clone of the last commit. Root only.
+check-fresh:
+	@packaging/deps.sh fresh
+	@tests/fresh/run
 
 # Other processors, byte orders, libraries, compilers, C libraries; in systems made of Debian packages. Root only.
 check-platforms:
@@ -134,11 +138,12 @@ check-platforms:
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare tests/rooms tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
+	@tests/rooms
 	@clang-format --dry-run --Werror $(C_FILES)
 	@printf '%s\n' $(sort $(SHELL_FILES)) | xargs -P 2 -n 16 shellcheck -x
 	@shellcheck -s sh -e SC2016 tests/unit/render/*.iproute2 # a name there has a dollar
@@ -147,7 +152,8 @@ lint:
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
 	@clang-tidy --quiet $(wildcard core/*/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
-	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) 2>/dev/null
+	    -DIBH_PLUGIN_DIR='"/"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) \
+	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
 .PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab \
-        check-fleet bench bench-guard bench-deps lint fuzz fuzz-merge fuzzers coverage mutate unit-tests tools
+        check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-merge fuzzers coverage mutate unit-tests tools

@@ -2,300 +2,39 @@
 
 #include "plan/emit.h"
 #include "plan/tables.h"
-#include "check/fabric.h"
-#include "check/legacy.h"
+#include "check/fabric_judge.h"
+#include "check/foreign.h"
 #include "plan/want.h"
 
 #include <errno.h>
-#include <linux/fib_rules.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
-
-typedef struct {
-    const IbhRails *rails;
-    const IbhPlan *plan;
-    const GArray *questions;
-    const char *const *only;
-    GPtrArray *findings;
-} Check;
-
-const char *ibh_severity_name(IbhSeverity severity)
-{
-    static const char *const names[] = {[IBH_ERROR] = "error", [IBH_WARNING] = "warning", [IBH_INFO] = "info"};
-
-    return names[severity];
-}
-
-void ibh_finding_free(gpointer data)
-{
-    IbhFinding *finding = data;
-
-    g_free(finding->message);
-    g_free(finding->fix);
-    g_free(finding);
-}
-
-static void add_finding(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
-                        char *message)
-{
-    IbhFinding *finding = g_new0(IbhFinding, 1);
-
-    g_strlcpy(finding->iface, iface, sizeof finding->iface);
-    finding->severity = severity;
-    finding->code = code;
-    finding->fix = fix;
-    finding->message = message;
-    g_ptr_array_add(findings, finding);
-}
-
-void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
-                     const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    add_finding(findings, iface, severity, code, fix, g_strdup_vprintf(format, args));
-    va_end(args);
-}
-
-G_GNUC_PRINTF(6, 7)
-static void find(Check *check, const char *iface, IbhSeverity severity, const char *code, char *fix, const char *format,
-                 ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    add_finding(check->findings, iface, severity, code, fix, g_strdup_vprintf(format, args));
-    va_end(args);
-}
-
-static char version(int family) /* ip -4, ip -6 */
-{
-    return family == AF_INET6 ? '6' : '4';
-}
-
-gboolean ibh_check_is_ok(const GPtrArray *findings, const char *iface)
-{
-    for (guint i = 0; i < findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(findings, i);
-
-        if (finding->severity != IBH_INFO && (!iface || g_str_equal(finding->iface, iface)))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* ---- questions ---- */
-
-static gboolean is_usable(const IbhNic *nic)
-{
-    return (nic->link->flags & IFF_UP) && nic->link->carrier;
-}
-
-/* The network or broadcast address of a subnet: the last bits are all 0 or all 1. */
-static gboolean is_edge(const IbhPrefix *subnet, const IbhIp *ip)
-{
-    guint bits = ibh_ip_bits(ip);
-    gboolean zeros = TRUE, ones = TRUE;
-
-    for (guint bit = subnet->length; bit < bits; bit++) {
-        gboolean set = (ip->bytes[bit / 8] & (0x80u >> (bit % 8))) != 0;
-
-        zeros &= !set;
-        ones &= set;
-    }
-    return subnet->ip.family == AF_INET && bits - subnet->length > 1 && ibh_prefix_contains(subnet, ip) &&
-           (zeros || ones);
-}
-
-/* An address of ours, or one that stands for a whole subnet of ours. */
-static gboolean is_special(const IbhRails *rails, const IbhIp *ip)
-{
-    if (ibh_rails_holder(rails, ip))
-        return TRUE;
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        if (is_edge(&g_array_index(rails->snapshot->addresses, IbhAddress, i).subnet, ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Inside the subnet, but in another, longer prefix: of the rail itself, or of main (a bridge, a nested rail). */
-static gboolean is_in_longer_prefix(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
-{
-    const GArray *routes = rails->snapshot->routes;
-
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
-        if ((route->table == IBH_TABLE_MAIN || route->table == nic->table) && route->dst.length > subnet->length &&
-            ibh_prefix_contains(&route->dst, ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static IbhIp nth_host(const IbhPrefix *subnet, guint64 n)
-{
-    IbhIp ip = subnet->ip;
-
-    for (guint at = ibh_ip_bits(&ip) / 8; at-- > 0 && n; n >>= 8)
-        ip.bytes[at] |= (guint8)n; /* the host bits are 0 */
-    return ip;
-}
-
-/* A host of the subnet that is neither us, nor the network or broadcast address, nor behind a bridge. */
-static gboolean find_neighbour(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, IbhIp *ret_ip)
-{
-    guint bits = MIN(ibh_ip_bits(&subnet->ip) - subnet->length, 32);
-    guint64 hosts = (guint64)1 << bits;
-    guint64 first = bits > 1 ? 1 : 0, last = bits > 1 ? hosts - 2 : hosts - 1; /* a /31 has neither */
-    guint64 step = MAX((last - first) / 64, 1);
-
-    for (guint64 n = first; n <= last; n += n < first + 64 ? 1 : step) {
-        IbhIp ip = nth_host(subnet, n);
-
-        if (!is_special(rails, &ip) && !is_in_longer_prefix(rails, nic, subnet, &ip)) {
-            *ret_ip = ip;
-            return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-static gboolean is_asked_about(const IbhRails *rails, int family)
-{
-    return !rails->family || rails->family == family;
-}
-
-static void ask(GArray *questions, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
-{
-    IbhQuestion question = {.kind = kind, .nic = nic, .lookup = {.from = *from, .to = *to}};
-
-    if (kind == IBH_ASK_ARRIVES)
-        question.lookup.iif = nic->link->ifindex;
-    g_array_append_val(questions, question);
-}
-
-static const IbhIp *first_address(const IbhRails *rails, const IbhNic *nic, int family)
-{
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
-        if (address->local.family == family && ibh_nic_serves(nic, address))
-            return &address->local;
-    }
-    return NULL;
-}
-
-/* From each rail to itself and to the next one: all of them are reached in a ring. */
-static void ask_local(const IbhRails *rails, const IbhNic *nic, int family, GArray *questions)
-{
-    const IbhIp *own = first_address(rails, nic, family), *next = NULL;
-    gboolean passed = FALSE;
-
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *other = g_ptr_array_index(rails->nics, i);
-
-        if (other == nic)
-            passed = TRUE;
-        else if (other->status == IBH_NIC_RAIL && (passed || !next)) {
-            const IbhIp *first = first_address(rails, other, family);
-
-            next = first ? first : next;
-            if (passed && first)
-                break;
-        }
-    }
-    if (own)
-        ask(questions, IBH_ASK_LOCAL, nic, own, own);
-    if (own && next)
-        ask(questions, IBH_ASK_LOCAL, nic, own, next);
-}
-
-static gboolean main_has(const IbhRails *rails, const IbhPrefix *subnet)
-{
-    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
-
-        if (route->table == IBH_TABLE_MAIN && ibh_prefix_equal(&route->dst, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Hand-written scripts delete the connected routes, and nobody puts them back. */
-static void ask_unbound(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour,
-                        GArray *questions)
-{
-    const IbhIp none = {.family = AF_INET};
-
-    if (rails->main == IBH_MAIN_KEEP && !main_has(rails, subnet))
-        ask(questions, IBH_ASK_UNBOUND, nic, &none, neighbour);
-}
-
-static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *questions)
-{
-    const GArray *addresses = rails->snapshot->addresses;
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        IbhIp neighbour;
-
-        if (!ibh_nic_serves(nic, address) || !is_asked_about(rails, address->local.family) ||
-            ibh_address_is_host(address) || ibh_rails_owner(rails, &address->local) != nic ||
-            !find_neighbour(rails, nic, &address->subnet, &neighbour))
-            continue;
-        ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
-        if (neighbour.family != AF_INET) /* IPv6 has no rp_filter, and main is never written to */
-            continue;
-        ask(questions, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
-        ask_unbound(rails, nic, &address->subnet, &neighbour, questions);
-    }
-    if (is_asked_about(rails, AF_INET))
-        ask_local(rails, nic, AF_INET, questions);
-    if (is_asked_about(rails, AF_INET6))
-        ask_local(rails, nic, AF_INET6, questions);
-}
-
-GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
-{
-    GArray *questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
-
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (nic->status == IBH_NIC_RAIL && is_usable(nic) && ibh_is_selected(nic, only))
-            ask_about_rail(rails, nic, questions);
-    }
-    return questions;
-}
 
 /* ---- what is missing or too much ---- */
 
 /* The connected routes of main, which main=remove takes out and gives back. */
-static gboolean judge_main(Check *check, const IbhOp *op)
+static gboolean judge_main(IbhCheck *check, const IbhOp *op)
 {
     gboolean back = op->type == IBH_OP_ROUTE_ADD;
     char text[IBH_PREFIX_STRLEN];
 
     if (op->route.table != IBH_TABLE_MAIN || (!back && op->type != IBH_OP_ROUTE_DEL))
         return FALSE;
-    find(check, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_op_command(op),
-         back ? "main lacks the connected route to %s that main=remove took, so what names no source does not get there"
-              : "main has the connected route to %s, against main=remove: what names no source uses it",
-         ibh_prefix_format(&op->route.dst, text));
+    ibh_finding_add(
+        check->findings, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_op_command(op),
+        back ? "main lacks the connected route to %s that main=remove took, so what names no source does not get there"
+             : "main has the connected route to %s, against main=remove: what names no source uses it",
+        ibh_prefix_format(&op->route.dst, text));
     return TRUE;
 }
 
 /* What asks main comes and goes with the rule behind it: that one is said. */
 static gboolean follows_from_another(const IbhPlan *plan, const IbhOp *op)
 {
-    for (guint i = 0; ibh_rule_asks_main(&op->rule) && i < plan->ops->len; i++) {
-        const IbhOp *other = g_ptr_array_index(plan->ops, i);
-
+    if (!ibh_rule_asks_main(&op->rule))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhOp, other, plan->ops) {
         if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
             other->rule.priority == op->rule.priority + 1 && ibh_prefix_equal(&other->rule.from, &op->rule.from))
             return TRUE;
@@ -303,19 +42,18 @@ static gboolean follows_from_another(const IbhPlan *plan, const IbhOp *op)
     return FALSE;
 }
 
-static void judge_missing_rule_for_main(Check *check, const IbhOp *op)
+static void judge_missing_rule_for_main(IbhCheck *check, const IbhOp *op)
 {
     char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
 
-    find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
-         "no rule asks main first for what comes from %s%s%s: bridges, containers and other routes of main lose it",
-         op->rule.to.length && op->rule.from.length && !ibh_rule_is_spread(&op->rule)
-             ? ibh_ip_format(&op->rule.from.ip, from)
-             : "no source yet",
-         op->rule.to.length ? " to " : "", op->rule.to.length ? ibh_prefix_format(&op->rule.to, to) : "");
+    ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+                    "no rule asks main first for what comes from %s%s%s: bridges, containers and other routes of main "
+                    "lose it",
+                    ibh_rule_is_spread(&op->rule) ? "no source yet" : ibh_ip_format(&op->rule.from.ip, from),
+                    op->rule.to.length ? " to " : "", op->rule.to.length ? ibh_prefix_format(&op->rule.to, to) : "");
 }
 
-static void judge_op(Check *check, const IbhPlan *plan, const IbhOp *op)
+static void judge_op(IbhCheck *check, const IbhOp *op)
 {
     char text[IBH_PREFIX_STRLEN];
 
@@ -324,44 +62,46 @@ static void judge_op(Check *check, const IbhPlan *plan, const IbhOp *op)
 
     switch (op->type) {
     case IBH_OP_RULE_ADD:
-        if (follows_from_another(plan, op))
+        if (follows_from_another(check->plan, op))
             break;
         if (ibh_rule_asks_main(&op->rule)) {
             judge_missing_rule_for_main(check, op);
             break;
         }
         if (ibh_rule_is_spread(&op->rule)) {
-            find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
-                 "no rule leads unbound traffic to table %u, so all of it leaves by one rail", op->rule.table);
+            ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+                            "no rule leads unbound traffic to table %u, so all of it leaves by one rail",
+                            op->rule.table);
             break;
         }
-        find(check, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
-             "no rule for what comes from %s (to table %u), so it leaves by whichever NIC main prefers",
-             ibh_ip_format(&op->rule.from.ip, text), op->rule.table);
+        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+                        "no rule for what comes from %s (to table %u), so it leaves by whichever NIC main prefers",
+                        ibh_ip_format(&op->rule.from.ip, text), op->rule.table);
         break;
     case IBH_OP_RULE_DEL:
-        if (follows_from_another(plan, op))
+        if (follows_from_another(check->plan, op))
             break;
-        find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
-             "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
-             ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
+        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
+                        "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
+                        ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
-        find(check, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
-             "table %u lacks the route to %s, so its traffic falls through to main", op->route.table,
-             ibh_prefix_format(&op->route.dst, text));
+        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
+                        "table %u lacks the route to %s, so its traffic falls through to main", op->route.table,
+                        ibh_prefix_format(&op->route.dst, text));
         break;
     case IBH_OP_ROUTE_REPLACE:
-        find(check, op->iface, IBH_ERROR, "route-wrong", ibh_op_command(op),
-             "the route to %s in table %u has another device or a source address that is gone: what uses it leaves by "
-             "the "
-             "wrong NIC, or not at all",
-             ibh_prefix_format(&op->route.dst, text), op->route.table);
+        ibh_finding_add(
+            check->findings, op->iface, IBH_ERROR, "route-wrong", ibh_op_command(op),
+            "the route to %s in table %u has another device or a source address that is gone: what uses it leaves by "
+            "the "
+            "wrong NIC, or not at all",
+            ibh_prefix_format(&op->route.dst, text), op->route.table);
         break;
     case IBH_OP_ROUTE_DEL:
-        find(check, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
-             "the route to %s in table %u is left over (%s): what uses the table is misled",
-             ibh_prefix_format(&op->route.dst, text), op->route.table, op->why);
+        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
+                        "the route to %s in table %u is left over (%s): what uses the table is misled",
+                        ibh_prefix_format(&op->route.dst, text), op->route.table, op->why);
         break;
     case IBH_OP_SYSCTL_SET:
     case IBH_OP_ANNOUNCE:
@@ -372,23 +112,7 @@ static void judge_op(Check *check, const IbhPlan *plan, const IbhOp *op)
 
 /* ---- sysctls ---- */
 
-static char *sysctl_command(const char *iface, IbhSysctl key, int value)
-{
-    IbhOp op = {.type = IBH_OP_SYSCTL_SET, .key = key, .to = value};
-
-    g_strlcpy(op.iface, iface, sizeof op.iface);
-    return ibh_op_command(&op);
-}
-
-/* A command that ends in the interface's name. */
-static char *command_for(const char *command, const char *iface)
-{
-    g_autofree char *word = ibh_shell_word(iface);
-
-    return g_strdup_printf("%s %s", command, word);
-}
-
-static const char *sysctl_matters(IbhSysctl key)
+static const char *explain_sysctl(IbhSysctl key)
 {
     switch (key) {
     case IBH_SYSCTL_RP_FILTER:
@@ -403,7 +127,7 @@ static const char *sysctl_matters(IbhSysctl key)
     }
 }
 
-static void judge_sysctls(Check *check, const IbhNic *nic)
+static void judge_sysctls(IbhCheck *check, const IbhNic *nic)
 {
     const int *all = check->rails->snapshot->all;
     int ignore = ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE],
@@ -413,78 +137,40 @@ static void judge_sysctls(Check *check, const IbhNic *nic)
         int now = nic->link->sysctl[key], want = ibh_want_sysctl(check->rails, nic, (IbhSysctl)key);
 
         if (now != want)
-            find(check, nic->link->name, IBH_WARNING, "effective-sysctl",
-                 sysctl_command(nic->link->name, (IbhSysctl)key, want), "%s is %d, not %d: %s",
-                 ibh_sysctl_name((IbhSysctl)key), now, want, sysctl_matters((IbhSysctl)key));
+            ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
+                            ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want), "%s is %d, not %d: %s",
+                            ibh_sysctl_name((IbhSysctl)key), now, want, explain_sysctl((IbhSysctl)key));
     }
     if (ignore > 2 && all[IBH_SYSCTL_ARP_IGNORE] == ignore)
-        find(check, nic->link->name, IBH_WARNING, "effective-sysctl", sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0),
-             "net.ipv4.conf.all.arp_ignore=%d overrides the interface: peers get no answer to their ARP requests",
-             ignore);
+        ibh_finding_add(
+            check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
+            ibh_sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0),
+            "net.ipv4.conf.all.arp_ignore=%d overrides the interface: peers get no answer to their ARP requests",
+            ignore);
 }
 
 /* ---- the kernel's own answers ---- */
 
-static const char *link_name(const Check *check, int ifindex)
-{
-    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, ifindex);
-
-    return link ? link->name : "no interface";
-}
-
-static gboolean leaves_wrong(const IbhQuestion *question)
-{
-    return question->kind == IBH_ASK_LEAVES &&
-           (question->lookup.error || question->lookup.oif != question->nic->link->ifindex);
-}
-
-/* By a NIC in whose subnet it is: not by whichever has the default route. */
-static const IbhAddress *address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
-{
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
-        if (address->ifindex == ifindex && ibh_prefix_contains(&address->subnet, ip))
-            return address;
-    }
-    return NULL;
-}
-
-gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
-{
-    const IbhLookup *answer = &question->lookup;
-
-    switch (question->kind) {
-    case IBH_ASK_LEAVES:
-        return !leaves_wrong(question);
-    case IBH_ASK_ARRIVES:
-        return answer->error != EINVAL && answer->error != EXDEV;
-    case IBH_ASK_UNBOUND:
-        return !answer->error && address_near(rails, answer->oif, &answer->to);
-    default:
-        return !answer->error && answer->type == RTN_LOCAL;
-    }
-}
-
 /* As the kernel made it when the address came; "append", because another NIC's may stand there. */
-static void judge_unbound(Check *check, const IbhQuestion *question, const char *to)
+static void judge_unbound(IbhCheck *check, const IbhQuestion *question, const char *to)
 {
     const IbhNic *nic = question->nic;
-    const IbhAddress *address = address_near(check->rails, nic->link->ifindex, &question->lookup.to);
+    const IbhAddress *address = ibh_find_address_near(check->rails, nic->link->ifindex, &question->lookup.to);
     g_autofree char *word = ibh_shell_word(nic->link->name);
     char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
 
     ibh_prefix_format(&address->subnet, subnet);
-    find(check, nic->link->name, IBH_WARNING, "route-missing",
-         g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
-                         ibh_ip_format(&address->local, source)),
-         "main has no route to %s, so what names no source (ping, mount, rping without -I) gets to %s %s%s: give main "
-         "its connected route back, or set main=remove if that is meant",
-         subnet, to, question->lookup.error ? "not at all: " : "by ",
-         question->lookup.error ? g_strerror(question->lookup.error) : link_name(check, question->lookup.oif));
+    ibh_finding_add(
+        check->findings, nic->link->name, IBH_WARNING, "route-missing",
+        g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
+                        ibh_ip_format(&address->local, source)),
+        "main has no route to %s, so what names no source (ping, mount, rping without -I) gets to %s %s%s: give main "
+        "its connected route back, or set main=remove if that is meant",
+        subnet, to, question->lookup.error ? "not at all: " : "by ",
+        question->lookup.error ? g_strerror(question->lookup.error) : ibh_check_link_name(check, question->lookup.oif));
 }
 
-static void judge_answer(Check *check, const IbhQuestion *question)
+static void judge_answer(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
     const char *iface = question->nic->link->name;
@@ -496,26 +182,28 @@ static void judge_answer(Check *check, const IbhQuestion *question)
     ibh_ip_format(&answer->to, to);
     switch (question->kind) {
     case IBH_ASK_LEAVES:
-        find(
-            check, iface, IBH_ERROR, "routed-other-nic",
+        ibh_finding_add(
+            check->findings, iface, IBH_ERROR, "routed-other-nic",
             g_strdup_printf(
                 "ip route get %s from %s # if that is so after ib-hook --apply, too: ip rule shows who comes first", to,
                 from),
             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: RDMA by this rail fails, or uses "
             "the other one",
-            from, to, answer->error ? g_strerror(answer->error) : link_name(check, answer->oif), iface);
+            from, to, answer->error ? g_strerror(answer->error) : ibh_check_link_name(check, answer->oif), iface);
         break;
     case IBH_ASK_ARRIVES:
-        find(check, iface, IBH_ERROR, "effective-sysctl", sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
-             "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
-             from, to, iface);
+        ibh_finding_add(
+            check->findings, iface, IBH_ERROR, "effective-sysctl", ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
+            "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
+            from, to, iface);
         break;
     case IBH_ASK_LOCAL:
-        find(check, iface, IBH_ERROR, "local-rule-late",
-             g_strdup_printf("ip -%c rule add priority 0 from all lookup local", version(answer->from.family)),
-             "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
-             "too late",
-             from, to);
+        ibh_finding_add(
+            check->findings, iface, IBH_ERROR, "local-rule-late",
+            g_strdup_printf("ip -%c rule add priority 0 from all lookup local", ibh_ip_option(answer->from.family)),
+            "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
+            "too late",
+            from, to);
         break;
     case IBH_ASK_UNBOUND:
         judge_unbound(check, question, to);
@@ -523,440 +211,120 @@ static void judge_answer(Check *check, const IbhQuestion *question)
     }
 }
 
-/* ---- what others put beside ours ---- */
-
-static gboolean answers_wrong(const Check *check, const IbhNic *nic)
-{
-    for (guint i = 0; i < check->questions->len; i++) {
-        const IbhQuestion *question = &g_array_index(check->questions, IbhQuestion, i);
-
-        if (question->nic == nic && leaves_wrong(question))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean can_match(const Check *check, const IbhRule *rule, const IbhNic *nic)
-{
-    const GArray *addresses = check->rails->snapshot->addresses;
-
-    if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority > check->rails->priority ||
-        (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL))
-        return FALSE;
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (ibh_nic_serves(nic, address) && rule->family == address->local.family &&
-            ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void judge_foreign_rules(Check *check, const IbhNic *nic)
-{
-    const GArray *rules = check->rails->snapshot->rules;
-    gboolean wrong = answers_wrong(check, nic);
-
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-        char from[IBH_PREFIX_STRLEN];
-
-        if (can_match(check, rule, nic))
-            find(check, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
-                 g_strdup_printf(
-                     "ip -%c rule show priority %u # whose is it? A priority after %u leaves the rails alone",
-                     version(rule->family), rule->priority, check->rails->priority),
-                 "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic%s",
-                 rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
-                 rule->selectors ? " …" : "", rule->table,
-                 wrong ? ", which leaves by another NIC" : "; it leads it right, as it is now");
-    }
-}
-
-static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
-{
-    return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route);
-}
-
-/* Somebody else's route in the rail's table wins over ours: by metric, or by a longer prefix. */
-static void judge_foreign_routes(Check *check, const IbhNic *nic)
-{
-    const GArray *routes = check->rails->snapshot->routes;
-    const IbhRoute *worst = NULL;
-    char dst[IBH_PREFIX_STRLEN];
-    gboolean elsewhere = FALSE;
-
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
-        if (!is_foreign_in_table(route, nic) || elsewhere)
-            continue;
-        elsewhere = (route->dst.length > 0 || route->table != nic->table) && route->type != RTN_THROW &&
-                    (route->type != RTN_UNICAST || route->ifindex != nic->link->ifindex);
-        if (!worst || elsewhere)
-            worst = route;
-    }
-    if (worst)
-        find(check, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
-             g_strdup_printf("ip route show table %u # remove what is not marked there, or choose another table=",
-                             worst->table),
-             "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
-             worst->table, ibh_prefix_format(&worst->dst, dst), link_name(check, worst->ifindex));
-}
-
-/* Its number of old is another NIC's by configuration. */
-static void judge_table(Check *check, const IbhNic *nic)
-{
-    guint32 number = IBH_TABLE_BASE + nic->rank;
-    const IbhNic *other = ibh_rails_nic_by_table(check->rails, number);
-
-    if (nic->settings.table != IBH_TABLE_AUTO || nic->table == number || !other ||
-        other->settings.table == IBH_TABLE_AUTO)
-        return;
-    find(check, nic->link->name, IBH_INFO, "table-moved",
-         g_strdup_printf("ip route show table %u # table= promises a number", nic->table),
-         "its table is %u, because %s has table=%u (%s): what names the old number finds another rail there",
-         nic->table, other->link->name, other->table, other->settings.table_origin);
-}
-
-/* A last resort, behind main's own default route, is never reached. */
-static gboolean has_better_default(const GArray *routes, const IbhRoute *error)
-{
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
-        if (route->table == IBH_TABLE_MAIN && route->family == error->family && ibh_route_is_default(route) &&
-            route->metric <= error->metric)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void judge_errors_in_main(Check *check, const IbhNic *nic)
-{
-    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
-    const GArray *routes = check->rails->snapshot->routes;
-
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
-        /* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
-        if (route->table != IBH_TABLE_MAIN || route->dst.length || route->metric == G_MAXUINT32 ||
-            (route->type != RTN_UNREACHABLE && route->type != RTN_BLACKHOLE && route->type != RTN_PROHIBIT))
-            continue;
-        for (guint j = 0; j < wanted->len; j++) {
-            if (g_array_index(wanted, IbhRoute, j).family != route->family ||
-                !ibh_route_is_default(&g_array_index(wanted, IbhRoute, j)))
-                continue;
-            if (!is_asked_about(check->rails, route->family) || has_better_default(routes, route))
-                continue;
-            find(check, nic->link->name, IBH_ERROR, "main-error-route",
-                 g_strdup_printf(
-                     "ip -%c route show table main exact default # remove the one that is no way, or give it a "
-                     "higher metric",
-                     version(route->family)),
-                 "main has a default route that is an error, and it comes before the gateway in table %u: other "
-                 "networks are not reached from this rail",
-                 ibh_nic_defaults(nic));
-            return;
-        }
-    }
-}
-
-/* gateway=ADDRESS that the rail cannot reach gives it no default route. */
-static void judge_gateway(Check *check, const IbhNic *nic)
-{
-    const IbhIp *gateway = &nic->settings.gateway_ip;
-    g_autoptr(GArray) wanted = NULL;
-    char text[IBH_IP_STRLEN];
-
-    if (nic->settings.gateway != IBH_GATEWAY_ADDRESS || !is_asked_about(check->rails, gateway->family))
-        return;
-    wanted = ibh_want_routes(check->rails, nic);
-    for (guint i = 0; i < wanted->len; i++) {
-        if (ibh_ip_equal(&g_array_index(wanted, IbhRoute, i).gateway, gateway))
-            return;
-    }
-    find(
-        check, nic->link->name, IBH_ERROR, "route-missing", command_for("ip address show", nic->link->name),
-        "gateway=%s is in no subnet of this NIC, so table %u has no default route: choose one that is, or gateway=auto",
-        ibh_ip_format(gateway, text), ibh_nic_defaults(nic));
-}
-
-/* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
-static void judge_manager(Check *check, const IbhNic *nic)
-{
-    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
-    static const int families[] = {AF_INET, AF_INET6};
-
-    for (guint i = 0; manager && manager->connection && i < G_N_ELEMENTS(families); i++) {
-        gboolean six = families[i] == AF_INET6;
-        g_autofree char *connection = ibh_shell_word(manager->connection);
-
-        if ((six ? manager->prunes6 : manager->prunes4) && is_asked_about(check->rails, families[i]) &&
-            ibh_serves_family(check->rails, nic, families[i]))
-            find(
-                check, nic->link->name, IBH_WARNING, "manager-removes-foreign",
-                g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
-                "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes another "
-                "way until that is repaired, because its connection sets ipv%d.route-table (from 1.36 on it does not)",
-                manager->name, nic->table, six ? 6 : 4);
-    }
-}
-
-static void judge_scripts(Check *check, const IbhNic *nic)
-{
-    const GPtrArray *scripts = check->rails->snapshot->scripts;
-    gboolean deletes = TRUE; /* once: again, a delete would find nothing but ours */
-
-    for (guint i = 0; i < scripts->len; i++) {
-        const IbhScript *script = g_ptr_array_index(scripts, i);
-        g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *other = NULL;
-
-        if (!command)
-            continue;
-        other = ibh_legacy_other(script, check->rails);
-        find(check, nic->link->name, IBH_WARNING, "legacy-script",
-             ibh_legacy_fix(script, check->rails, nic, command, deletes),
-             "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is "
-             "enough%s%s%s",
-             script->path, command, other ? "; look into it first, it does other things, too (" : "",
-             other ? other : "", other ? ")" : "");
-        deletes = FALSE;
-    }
-}
-
-static void judge_duplicates(Check *check, const IbhNic *nic)
-{
-    const GArray *addresses = check->rails->snapshot->addresses;
-    char ip[IBH_IP_STRLEN];
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        const IbhNic *owner = ibh_nic_serves(nic, address) ? ibh_rails_owner(check->rails, &address->local) : nic;
-
-        if (owner && owner != nic)
-            find(check, nic->link->name, IBH_ERROR, "duplicate-address",
-                 g_strdup_printf("ip address show to %s # take it from one of the two",
-                                 ibh_ip_format(&address->local, ip)),
-                 "%s is also an address of %s, which has the rule: what it sends leaves by that one, and peers learn "
-                 "either",
-                 ip, owner->link->name);
-    }
-}
-
-/* ---- other NICs on the wire ---- */
-
-/* Whether this NIC reaches the address in a subnet that is at least as large as the rail's. One that is smaller, as of
- * a docker bridge inside the rail's subnet, is another wire. */
-static gboolean reaches_like(const Check *check, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
-{
-    const GArray *addresses = check->rails->snapshot->addresses;
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (address->ifindex == nic->link->ifindex && ibh_prefix_contains(&address->subnet, ip) &&
-            address->subnet.length > subnet->length)
-            return FALSE;
-    }
-    return ibh_prefix_contains(subnet, ip);
-}
-
-static gboolean has_anything_in(const Check *check, const IbhNic *nic, const IbhPrefix *subnet)
-{
-    const IbhSnapshot *snapshot = check->rails->snapshot;
-
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-
-        if (address->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &address->local))
-            return TRUE;
-    }
-    for (guint i = 0; i < snapshot->neighbours->len; i++) {
-        const IbhNeighbour *neighbour = &g_array_index(snapshot->neighbours, IbhNeighbour, i);
-
-        if (neighbour->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &neighbour->ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* It has an address or a neighbour where the rail has its peers. */
-static gboolean is_on_wire_of(const Check *check, const IbhNic *nic, const IbhNic *rail)
-{
-    const GArray *addresses = check->rails->snapshot->addresses;
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (address->local.family == AF_INET && ibh_nic_serves(rail, address) && !ibh_address_is_host(address) &&
-            has_anything_in(check, nic, &address->subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* A port of a bond or bridge has no IP of its own. In a VRF a NIC has, and answers for the addresses outside of it as
- * long as the local table is asked before the VRF's. */
-static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
-{
-    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
-    guint32 local = G_MAXUINT32, vrf = G_MAXUINT32;
-
-    if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
-        return link->master != 0;
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
-        if (rule->family == AF_INET && rule->l3mdev)
-            vrf = MIN(vrf, rule->priority);
-        else if (rule->family == AF_INET && rule->table == IBH_TABLE_LOCAL)
-            local = MIN(local, rule->priority);
-    }
-    return vrf < local;
-}
-
-static gboolean answers_for_all(const Check *check, const IbhNic *nic)
-{
-    const IbhSnapshot *snapshot = check->rails->snapshot;
-    const int *own = nic->link->sysctl, *all = snapshot->all;
-
-    return nic->status != IBH_NIC_RAIL && is_usable(nic) && !has_no_ip(snapshot, nic->link) &&
-           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(snapshot, nic->link) &&
-           !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
-           !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
-}
-
-/* A NIC that is no rail, on the rails' wire, answers ARP for their addresses as it does for its own. */
-static void judge_foreign_nic(Check *check, const IbhNic *nic)
-{
-    for (guint i = 0; answers_for_all(check, nic) && i < check->rails->nics->len; i++) {
-        const IbhNic *rail = g_ptr_array_index(check->rails->nics, i);
-
-        if (rail->status != IBH_NIC_RAIL || rail->link->type != nic->link->type || !is_on_wire_of(check, nic, rail))
-            continue;
-        find(check, nic->link->name, IBH_WARNING, "foreign-nic-answers",
-             sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1),
-             "it is no rail, but in the subnet of %s, and answers ARP for its address: peers may send to the wrong NIC",
-             rail->link->name);
-        return;
-    }
-}
-
 /* ---- NICs ---- */
 
-static void judge_carrier(Check *check, const IbhNic *nic)
+static void judge_carrier(IbhCheck *check, const IbhNic *nic)
 {
     g_autofree char *word = ibh_shell_word(nic->link->name);
 
     if (nic->link->flags & IFF_UP)
-        find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", word),
-             "the link has no carrier (cable, switch port, subnet manager), expected up with carrier: nothing can "
-             "leave or arrive by it");
+        ibh_finding_add(
+            check->findings, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", word),
+            "the link has no carrier (cable, switch port, subnet manager), expected up with carrier: nothing can "
+            "leave or arrive by it");
     else
-        find(check, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link set %s up", word),
-             "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
+        ibh_finding_add(
+            check->findings, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link set %s up", word),
+            "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
 }
 
-static void judge_rail(Check *check, const IbhNic *nic)
+static void judge_rail(IbhCheck *check, const IbhNic *nic)
 {
     const IbhFabric *fabric = check->rails->snapshot->fabric;
 
-    if (!is_usable(nic) && !(fabric && ibh_fabric_explains(fabric, nic->link->name)))
+    if (!ibh_nic_is_usable(nic) && !(fabric && ibh_fabric_explains(fabric, nic->link->name)))
         judge_carrier(check, nic);
-    if (is_asked_about(check->rails, AF_INET))
+    if (ibh_check_covers(check->rails, AF_INET))
         judge_sysctls(check, nic);
-    judge_errors_in_main(check, nic);
-    judge_gateway(check, nic);
-    judge_manager(check, nic);
-    judge_scripts(check, nic);
-    judge_duplicates(check, nic);
-    judge_foreign_rules(check, nic);
-    judge_foreign_routes(check, nic);
-    judge_table(check, nic);
+    ibh_judge_errors_in_main(check, nic);
+    ibh_judge_gateway(check, nic);
+    ibh_judge_manager(check, nic);
+    ibh_judge_scripts(check, nic);
+    ibh_judge_duplicates(check, nic);
+    ibh_judge_foreign_rules(check, nic);
+    ibh_judge_table(check, nic);
+    ibh_judge_foreign_routes(check, nic);
 }
 
-static void judge_no_rail(Check *check, const IbhNic *nic)
+static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
 {
     const char *iface = nic->link->name;
 
     switch (nic->status) {
     case IBH_NIC_HELD:
-        find(check, iface, IBH_WARNING, "held", command_for("ib-hook --apply --iface", iface),
-             "%s: it is no rail meanwhile", nic->why);
+        ibh_finding_add(check->findings, iface, IBH_WARNING, "held", ibh_command_for("ib-hook --apply --iface", iface),
+                        "%s: it is no rail meanwhile", nic->why);
         break;
     case IBH_NIC_DEFERRED:
-        find(check, iface, IBH_INFO, "deferred",
-             g_strdup("set manage=no if it is to stay so; to make it a rail: manage=yes, then what legacy-script says"),
-             "left to who routes it already: %s", nic->why);
+        ibh_finding_add(
+            check->findings, iface, IBH_INFO, "deferred",
+            g_strdup("set manage=no if it is to stay so; to make it a rail: manage=yes, then what legacy-script says"),
+            "left to who routes it already: %s", nic->why);
         break;
     case IBH_NIC_BLOCKED:
-        find(check, iface, IBH_ERROR, nic->code,
-             g_strdup("ip -4 rule add priority 0 from all lookup local; "
-                      "ip -6 rule add priority 0 from all lookup local"),
-             "not programmed: %s", nic->why);
+        ibh_finding_add(check->findings, iface, IBH_ERROR, nic->code,
+                        g_strdup("ip -4 rule add priority 0 from all lookup local; "
+                                 "ip -6 rule add priority 0 from all lookup local"),
+                        "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
-        find(check, iface, IBH_INFO, "no-address", command_for("ip address show", iface), "%s: nothing to route",
-             nic->why);
+        ibh_finding_add(check->findings, iface, IBH_INFO, "no-address", ibh_command_for("ip address show", iface),
+                        "%s: nothing to route", nic->why);
         break;
     default:
         break;
     }
     if (check->only)
-        find(check, iface, IBH_WARNING, "not-engaged",
-             g_strdup("ib-hook --show # of all NICs; manage=yes makes one a rail"), "it is no rail: %s", nic->why);
+        ibh_finding_add(check->findings, iface, IBH_WARNING, "not-engaged",
+                        g_strdup("ib-hook --show # of all NICs; manage=yes makes one a rail"), "it is no rail: %s",
+                        nic->why);
 }
 
-static void judge_vrf(Check *check, const IbhNic *nic)
+static void judge_vrf(IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
 
     if (master && g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
-        find(check, nic->link->name, IBH_INFO, "vrf", command_for("ip link show", master->name),
-             "in the VRF %s, whose table routes it: left alone", master->name);
+        ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "vrf",
+                        ibh_command_for("ip link show", master->name),
+                        "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
 /* Of this boot: what is remembered in /run ends with it. */
-static void judge_gone_nics(Check *check)
+static void judge_gone_nics(IbhCheck *check)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
 
-    for (guint i = 0; i < snapshot->state->rails->len; i++) {
-        const IbhSavedRail *saved = &g_array_index(snapshot->state->rails, IbhSavedRail, i);
-
+    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails) {
         if (ibh_is_saved_rail_here(snapshot, saved) || (check->only && !g_strv_contains(check->only, saved->iface)))
             continue;
-        find(check, saved->iface, IBH_WARNING, "nic-gone",
-             g_strdup(
-                 "ip -br link # is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
-             "it was a rail (table %u), and this NIC is gone: what used it goes by other NICs, or nowhere",
-             saved->table);
+        ibh_finding_add(
+            check->findings, saved->iface, IBH_WARNING, "nic-gone",
+            g_strdup(
+                "ip -br link # is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
+            "it was a rail (table %u), and this NIC is gone: what used it goes by other NICs, or nowhere",
+            saved->table);
     }
 }
 
 GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only)
 {
-    Check check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
+    IbhCheck check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
 
-    check.findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    check.findings = ibh_findings_new();
     if (rails->snapshot->fabric)
         ibh_fabric_judge(rails->snapshot->fabric, only, check.findings, NULL);
-    for (guint i = 0; i < plan->ops->len; i++)
-        judge_op(&check, plan, g_ptr_array_index(plan->ops, i));
-    for (guint i = 0; i < questions->len; i++)
-        judge_answer(&check, &g_array_index(questions, IbhQuestion, i));
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops)
+        judge_op(&check, op);
+    IBH_EACH (const IbhQuestion, question, questions)
+        judge_answer(&check, question);
     judge_gone_nics(&check);
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (!ibh_is_selected(nic, only))
             continue;
         judge_vrf(&check, nic);
-        if (is_asked_about(rails, AF_INET))
-            judge_foreign_nic(&check, nic);
+        if (ibh_check_covers(rails, AF_INET))
+            ibh_judge_foreign_nic(&check, nic);
         (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);
     }
     return check.findings;

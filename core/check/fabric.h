@@ -1,12 +1,12 @@
 /*
- * What the RDMA ports of a host say of themselves, and what is wrong with them: facts → findings. Pure.
+ * What the RDMA ports of a host say of themselves: facts, which fabric_judge judges. Pure.
  *
  * Facts come from sysfs and procfs alone (fabric_read.c), so a captured tree of another host is judged as well as this
  * one. What could not be read is unknown, and nothing is found in it.
  */
 #pragma once
 
-#include "check/check.h"
+#include "plan/rails.h"
 
 #define IBH_UNKNOWN (-1)
 
@@ -74,15 +74,11 @@ void ibh_fabric_free(IbhFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFabric, ibh_fabric_free)
 
 IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface); /* NULL: none */
+/* A subnet that both have, of `a`; NULL: none. */
+const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
 const char *ibh_module_name(IbhModule module);
 
 /* Who of its netdevs is a rail, has an address, and where: as this namespace's rails say, … */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
 /* … or, without them, as their own subnets say. */
 void ibh_fabric_use_subnets(IbhFabric *fabric);
-
-/* Appends to `findings` (IbhFinding *); `good` (char *) gets a line for everything that was looked at and is right, or
- * could not be looked at; it may be NULL. */
-void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings, GPtrArray *good);
-/* The port is the cause, should the interface have no carrier. */
-gboolean ibh_fabric_explains(const IbhFabric *fabric, const char *iface);

@@ -8,7 +8,7 @@
 
 /* ---- what stands in the kernel ---- */
 
-/* A plain rule for one address of this NIC, of somebody else. */
+/* A plain rule for one address of this NIC that is not ours. */
 static gboolean is_rule_beside(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
 {
     return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->selectors && rule->from.length &&
@@ -28,13 +28,12 @@ static void add_command(GPtrArray *commands, IbhOp *op, const IbhNic *nic)
         g_ptr_array_add(commands, g_steal_pointer(&command));
 }
 
-/* Somebody else's routes by this NIC: in its own table, and in that of the rule. */
+/* Deletes routes by this NIC that are not ours: in its own table, and in that of the rule. */
 static void delete_routes(GPtrArray *commands, const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const GArray *routes = rails->snapshot->routes;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, routes) {
         IbhOp op = {.type = IBH_OP_ROUTE_DEL, .route = *route};
 
         if (route->table == table && route->ifindex == nic->link->ifindex && !ibh_route_is_ours(route) &&
@@ -45,8 +44,8 @@ static void delete_routes(GPtrArray *commands, const IbhRails *rails, const IbhN
 
 static void add_once(GArray *tables, guint32 table)
 {
-    for (guint i = 0; i < tables->len; i++) {
-        if (g_array_index(tables, guint32, i) == table)
+    IBH_EACH (const guint32, known, tables) {
+        if (*known == table)
             return;
     }
     g_array_append_val(tables, table);
@@ -60,8 +59,7 @@ static GPtrArray *list_deletions(const IbhRails *rails, const IbhNic *nic)
     g_autoptr(GArray) tables = g_array_new(FALSE, FALSE, sizeof(guint32));
 
     g_array_append_val(tables, nic->table);
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+    IBH_EACH (const IbhRule, rule, rules) {
         IbhOp op = {.type = IBH_OP_RULE_DEL, .rule = *rule};
 
         if (!is_rule_beside(rails, nic, rule))
@@ -69,8 +67,8 @@ static GPtrArray *list_deletions(const IbhRails *rails, const IbhNic *nic)
         add_command(commands, &op, nic);
         add_once(tables, rule->table);
     }
-    for (guint i = 0; i < tables->len; i++)
-        delete_routes(commands, rails, nic, g_array_index(tables, guint32, i));
+    IBH_EACH (const guint32, table, tables)
+        delete_routes(commands, rails, nic, *table);
     return commands;
 }
 
@@ -89,35 +87,28 @@ static const char *skip_substitution(const char *at)
     return at - 1;
 }
 
-/* Words, and between commands "\n" with what ends one: enough of a shell to find `ip` in what people write. What a
- * command puts in is a variable, too. `quoted`: quotes hold words together, as in a shell; else what is in them is
- * looked at, too. */
-static GPtrArray *split_words(const char *text, gboolean quoted)
+/* Words, and between commands "\n": enough of a shell to find `ip` in what people write. Quotes hold nothing together:
+ * what is in them is looked at, too. What a command puts in is a variable. */
+static GPtrArray *split_words(const char *text)
 {
     GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GString) word = g_string_new(NULL);
-    char quote = '\0';
 
     for (const char *at = text;; at++) {
-        gboolean is_redirection = *at == '&' && (at[1] == '>' || g_str_has_suffix(word->str, ">"));
-        gboolean ends = *at == '\0' || (!quote && !is_redirection && strchr(";&|()`\n", *at));
+        gboolean ends = *at == '\0' || strchr(";&|()`\n", *at);
 
         if (at[0] == '\\' && at[1] == '\n') {
             at++;
             continue;
         }
-        if (*at == '#' && !word->len && !quote) {
+        if (*at == '#' && !word->len) {
             at += strcspn(at, "\n");
             ends = TRUE;
         }
-        if (!ends && (quote || !g_ascii_isspace(*at))) {
-            if (*at == '"' || *at == '\'')
-                quote = !quoted ? '\0' : !quote ? *at : *at == quote ? '\0' : quote;
-            else
-                g_string_append_c(word, *at == '\n' ? ' ' : *at);
-            if (quoted && at[0] == '\\' && at[1] && quote != '\'')
-                g_string_append_c(word, *++at);
-            if (at[0] == '$' && at[1] == '(' && quote != '\'')
+        if (!ends && !g_ascii_isspace(*at)) {
+            if (*at != '"' && *at != '\'')
+                g_string_append_c(word, *at);
+            if (at[0] == '$' && at[1] == '(')
                 at = skip_substitution(at);
             continue;
         }
@@ -125,7 +116,7 @@ static GPtrArray *split_words(const char *text, gboolean quoted)
             g_ptr_array_add(words, g_strdup(word->str));
         g_string_truncate(word, 0);
         if (ends)
-            g_ptr_array_add(words, g_strdup_printf("\n%c", *at));
+            g_ptr_array_add(words, g_strdup("\n"));
         if (*at == '\0')
             return words;
     }
@@ -191,10 +182,8 @@ static gboolean is_address_of(const char *word, const IbhRails *rails, const Ibh
         return FALSE;
     if (host)
         from = ibh_prefix(&from.ip, ibh_ip_bits(&from.ip));
-    for (guint i = 0; from.length && i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (ibh_nic_serves(nic, address) && ibh_prefix_contains(&from, &address->local))
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (from.length && ibh_nic_serves(nic, address) && ibh_prefix_contains(&from, &address->local))
             return TRUE;
     }
     return FALSE;
@@ -214,7 +203,7 @@ static gboolean is_route_for(const GPtrArray *words, guint at, const IbhNic *nic
     return dev && has_table(words, at) && (g_str_equal(dev, nic->link->name) || is_variable(dev, traces));
 }
 
-/* Of the command whose `ip` is at `at`; what is done with it follows. */
+/* The index of the object (rule, route) of the command whose `ip` is at `at`. Its verb follows. */
 static guint object_at(const GPtrArray *words, guint at)
 {
     for (at++; word_at(words, at)[0] == '-'; at++)
@@ -239,28 +228,19 @@ static gboolean is_command_for(const GPtrArray *words, guint at, const IbhRails 
            (is_short_for(object, "route", 1) && is_route_for(words, at + 2, nic, traces));
 }
 
-static char *join_words(const GPtrArray *words, guint from, guint to)
-{
-    GString *text = g_string_new(word_at(words, from));
-
-    for (from++; from < to; from++)
-        g_string_append_printf(text, " %s", word_at(words, from));
-    return g_string_free(text, FALSE);
-}
-
-/* From `at` to the end of the command. */
+/* From `at` to the end of the command. The caller frees it. */
 static char *join_command(const GPtrArray *words, guint at)
 {
-    guint end = at + 1;
+    GString *text = g_string_new(word_at(words, at));
 
-    while (!is_end(word_at(words, end)) && !is_ip(word_at(words, end)))
-        end++;
-    return join_words(words, at, end);
+    for (at++; !is_end(word_at(words, at)) && !is_ip(word_at(words, at)); at++)
+        g_string_append_printf(text, " %s", word_at(words, at));
+    return g_string_free(text, FALSE);
 }
 
 static char *find_in_shell(const char *text, const IbhRails *rails, const IbhNic *nic, gboolean traces)
 {
-    g_autoptr(GPtrArray) words = split_words(text, FALSE);
+    g_autoptr(GPtrArray) words = split_words(text);
 
     for (guint at = 0; at < words->len; at++) {
         if (is_ip(word_at(words, at)) && is_command_for(words, at, rails, nic, traces))
@@ -331,188 +311,9 @@ char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const I
 
 /* ---- what else stands in it ---- */
 
-static gboolean is_subnet_of(const char *word, const IbhRails *rails, const IbhNic *nic)
-{
-    const GArray *addresses = rails->snapshot->addresses;
-    IbhPrefix dst;
-
-    for (guint i = 0; ibh_prefix_parse(word, &dst) && i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (ibh_nic_serves(nic, address) && ibh_prefix_equal(&address->subnet, &dst))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Whatever it does with a rule for an address of the rail (one with a slip in it, too), and what makes room for
- * routes like those that is_command_for() knows. `at` is that of the object. */
-static gboolean is_about(const GPtrArray *words, guint at, const IbhRails *rails, const IbhNic *nic, gboolean traces)
-{
-    const char *object = word_at(words, at), *verb = word_at(words, at + 1), *dst = word_at(words, at + 2);
-    const char *from = argument(words, at + 2, "from"), *dev = argument(words, at + 2, "dev");
-
-    if (is_short_for(object, "rule", 2))
-        return from && (is_address_of(from, rails, nic) || is_variable(from, traces));
-    if (!is_short_for(object, "route", 1))
-        return FALSE;
-    if (is_short_for(verb, "flush", 1))
-        return has_table(words, at + 2) || g_str_equal(dst, "cache");
-    return is_short_for(verb, "delete", 1) &&
-           (has_table(words, at + 2) || (dev && (g_str_equal(dev, nic->link->name) || is_variable(dev, traces)) &&
-                                         (is_subnet_of(dst, rails, nic) || is_variable(dst, traces))));
-}
-
-static gboolean is_look(const char *verb)
-{
-    return is_end(verb) || is_short_for(verb, "show", 2) || is_short_for(verb, "list", 1) || g_str_equal(verb, "ls") ||
-           is_short_for(verb, "get", 1);
-}
-
-/* Of `ip`: what it does for a rail, for whichever of them, and what changes nothing. */
-static gboolean is_ip_for_rails(const GPtrArray *words, guint at, const IbhRails *rails, gboolean traces)
-{
-    guint object = object_at(words, at);
-
-    if (is_look(word_at(words, object + 1)))
-        return TRUE;
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (nic->status == IBH_NIC_RAIL &&
-            (is_command_for(words, at, rails, nic, traces) || is_about(words, object, rails, nic, traces)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* What stands before a command: words of the shell's, `NAME=VALUE`. */
-static gboolean is_lead(const char *word)
-{
-    static const char *const leads[] = {"!",    "{",  "}",    "command", "do",   "done",  "elif",  "else",
-                                        "esac", "fi", "exec", "if",      "then", "until", "while", NULL};
-    gsize name = strspn(word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
-
-    return g_strv_contains(leads, word) || (name && word[name] == '=');
-}
-
-/* Into anything but /dev/null or another stream. */
-static gboolean writes(const GPtrArray *words, guint at)
-{
-    for (; !is_end(word_at(words, at)); at++) {
-        const char *to = strchr(word_at(words, at), '>');
-
-        if (!to)
-            continue;
-        to += strspn(to, ">");
-        to = *to ? to : word_at(words, at + 1);
-        if (*to != '&' && !g_str_equal(to, "/dev/null"))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Changes nothing outside of the script. */
-static gboolean is_harmless(const GPtrArray *words, guint at)
-{
-    static const char *const names[] = {
-        ":",     "[",       "[[",     "awk",  "basename", "break",  "case",  "cat",   "continue", "cut",
-        "date",  "dirname", "echo",   "exit", "export",   "false",  "for",   "grep",  "head",     "hostname",
-        "local", "logger",  "printf", "read", "readonly", "return", "sed",   "seq",   "set",      "shift",
-        "sleep", "sort",    "tail",   "test", "tr",       "true",   "uname", "unset", "wait",     NULL};
-    const char *name = word_at(words, at);
-    guint last = at;
-
-    for (; !is_end(word_at(words, last + 1)); last++) {
-        if (g_str_equal(name, "sed") && word_at(words, last + 1)[0] == '-' && strchr(word_at(words, last + 1), 'i'))
-            return FALSE; /* in place */
-    }
-    /* `[[ a && b ]]` is two commands here. */
-    return g_strv_contains(names, name) || g_str_equal(word_at(words, last), "]]");
-}
-
-static gboolean is_for_rails(const GPtrArray *words, guint at, const IbhRails *rails, gboolean traces)
-{
-    if (writes(words, at))
-        return FALSE;
-    while (is_lead(word_at(words, at)))
-        at++;
-    if (is_ip(word_at(words, at)))
-        return is_ip_for_rails(words, at, rails, traces);
-    return is_end(word_at(words, at)) || word_at(words, at)[0] == '>' || is_harmless(words, at);
-}
-
-/* The first command that has nothing to do with rails; when in doubt, it has not. What ends in `)` that nothing opened
- * is a pattern of `case`. */
-static char *find_other_command(const char *text, const IbhRails *rails, gboolean traces)
-{
-    g_autoptr(GPtrArray) words = split_words(text, TRUE);
-    char *other = NULL;
-    int depth = 0;
-
-    for (guint at = 0, end; at < words->len; at = end + 1) {
-        char ends;
-
-        for (end = at; !is_end(word_at(words, end)); end++)
-            ;
-        ends = word_at(words, end)[1];
-        if (!other && !is_for_rails(words, at, rails, traces))
-            other = join_words(words, at, end);
-        depth += (ends == '(') - (ends == ')');
-        if (depth < 0) {
-            depth = 0;
-            g_clear_pointer(&other, g_free);
-        }
-        if (other && ends != '|')
-            return other;
-    }
-    return other;
-}
-
-/* The same for what `$(…)` does; one in another is not looked into. */
-static char *find_other_substitution(const char *text, const IbhRails *rails, gboolean traces)
-{
-    for (const char *at = strstr(text, "$("); at; at = strstr(at, "$(")) {
-        const char *end = skip_substitution(at);
-        g_autofree char *inner = g_strndup(at + 2, (gsize)(end - at) - 1);
-        gboolean is_number = at[2] == '(';
-        char *other = NULL;
-
-        g_strchomp(inner);
-        if (*end == ')')
-            inner[strlen(inner) - 1] = '\0';
-        if (!is_number)
-            other = strstr(inner, "$(") ? g_strdup(inner) : find_other_command(inner, rails, traces);
-        if (other)
-            return other;
-        at = *end ? end + 1 : end;
-    }
-    return NULL;
-}
-
-static gboolean has_traces(const IbhRails *rails)
-{
-    for (guint i = 0; i < rails->nics->len; i++) {
-        g_autoptr(GPtrArray) traces = list_deletions(rails, g_ptr_array_index(rails->nics, i));
-
-        if (traces->len)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static char *find_other_in_shell(const char *text, const IbhRails *rails)
-{
-    gboolean traces = has_traces(rails);
-    char *other = find_other_command(text, rails, traces);
-
-    return other ? other : find_other_substitution(text, rails, traces);
-}
-
 static gboolean is_line_for_rails(const IbhScript *script, const char *line, const IbhRails *rails)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         g_autofree char *command = nic->status == IBH_NIC_RAIL ? find_in_line(script, line, rails, nic) : NULL;
 
         if (command)
@@ -541,26 +342,21 @@ static char *find_other_line(const IbhScript *script, const IbhRails *rails, GSt
     return other;
 }
 
-char *ibh_legacy_other(const IbhScript *script, const IbhRails *rails)
+char *ibh_legacy_caution(const IbhScript *script, const IbhRails *rails)
 {
     g_autoptr(GString) ours = g_string_new(NULL);
+    g_autofree char *other = NULL;
 
-    switch (script->kind) {
-    case IBH_SCRIPT_SHELL:
-        return find_other_in_shell(script->text, rails);
-    case IBH_SCRIPT_RULES:
-    case IBH_SCRIPT_ROUTES:
-        return find_other_line(script, rails, ours);
-    case IBH_SCRIPT_STANZAS:
-    case IBH_SCRIPT_NETPLAN:
-        return NULL; /* they are there for other things, which their fix says */
-    }
-    g_assert_not_reached();
+    if (script->kind == IBH_SCRIPT_SHELL)
+        return g_strdup("look at it first, it may do other things, too");
+    if (script->kind == IBH_SCRIPT_RULES || script->kind == IBH_SCRIPT_ROUTES)
+        other = find_other_line(script, rails, ours);
+    return other ? g_strdup_printf("look at it first, it does other things, too (%s)", other) : NULL;
 }
 
 /* ---- the fix ---- */
 
-/* Nobody runs or reads what is here, and no package owns it. */
+/* No program runs or reads files below this directory, and no package owns it. */
 #define REPLACED "/var/lib/ib-hook/replaced"
 
 /* A name that is not taken yet: what was moved there before stays. */
@@ -604,33 +400,34 @@ static char *take_out(const IbhScript *script, const IbhRails *rails)
     g_autofree char *other = NULL;
     g_autoptr(GString) ours = g_string_new(NULL);
 
-    if (script->kind == IBH_SCRIPT_SHELL) {
-        other = find_other_in_shell(script->text, rails);
-        return other ? NULL : move_away(script);
-    }
-    if (script->kind != IBH_SCRIPT_RULES && script->kind != IBH_SCRIPT_ROUTES)
+    if (script->kind == IBH_SCRIPT_STANZAS || script->kind == IBH_SCRIPT_NETPLAN)
         return NULL;
-    other = find_other_line(script, rails, ours);
+    other = script->kind == IBH_SCRIPT_SHELL ? NULL : find_other_line(script, rails, ours);
     if (!other)
         return move_away(script);
     return are_plain(ours->str) ? take_lines_out(script, ours->str) : NULL;
 }
 
-/* A delete that names no mark may take one of ours with it: --apply comes last. Nothing is done to the kernel as long
- * as the script is to be looked at, unless that is what such files are for. */
+/* A delete that names no mark may take one of ours with it: --apply comes last. Pasted as it is, what begins with `#`
+ * does nothing: of a stranger's script ib-hook knows only the commands that are about rails. */
 char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
                      gboolean deletes)
 {
     gboolean is_mixed = script->kind == IBH_SCRIPT_STANZAS || script->kind == IBH_SCRIPT_NETPLAN;
     g_autoptr(GPtrArray) deletions = list_deletions(rails, nic);
     g_autofree char *taken = take_out(script, rails);
-    g_autoptr(GString) fix = g_string_new(taken);
+    g_autoptr(GString) fix = g_string_new(NULL);
 
-    if (!taken && !is_mixed)
+    if (script->kind == IBH_SCRIPT_SHELL)
+        g_string_append_printf(fix, "# look at %s first, all that it does will end; then: ", script->path);
+    else if (!taken && !is_mixed)
         g_string_append_printf(fix, "# take \"%s\" out of %s, which does other things, too; then: ", command,
                                script->path);
-    for (guint i = 0; deletes && i < deletions->len; i++)
-        g_string_append_printf(fix, "%s; ", (const char *)g_ptr_array_index(deletions, i));
+    g_string_append(fix, taken ? taken : "");
+    IBH_EACH_POINTER (const char, deletion, deletions) {
+        if (deletes)
+            g_string_append_printf(fix, "%s; ", deletion);
+    }
     g_string_append(fix, "ib-hook --apply");
     if (is_mixed)
         g_string_append_printf(fix, " # and take \"%s\" out of %s", command, script->path);

@@ -1,16 +1,16 @@
 /*
- * What a hand-written script does to a rail, and what takes it back. Pure: host.c reads the scripts.
+ * What a hand-written script does to a rail, and what takes it back. Pure: host/scripts.c reads them.
  */
 #pragma once
 
 #include "plan/rails.h"
 
-/* The first of its commands that gives this rail a rule, or a route in a table of its own; NULL: none. */
+/* The first of its commands that gives this rail a rule, or a route in a table of its own; NULL: none. The caller frees
+ * it. */
 char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const IbhNic *nic);
-/* The first thing in it that has nothing to do with rails, as far as can be told; NULL: none, or it is a file that is
- * there for other things. */
-char *ibh_legacy_other(const IbhScript *script, const IbhRails *rails);
+/* What is to be known before its fix is pasted; NULL: nothing. The caller frees it. */
+char *ibh_legacy_caution(const IbhScript *script, const IbhRails *rails);
 /* What to paste, or to do, so that it is gone; nothing is lost, what is taken out is kept elsewhere. `deletes`: with
- * its rules and routes, which only one fix of a NIC may. */
+ * its rules and routes, which only one fix of a NIC may. The caller frees it. */
 char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
                      gboolean deletes);

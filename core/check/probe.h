@@ -8,8 +8,8 @@
 #pragma once
 
 #include "model/arp.h"
-#include "check/check.h"
-#include "cli/options.h"
+#include "check/finding.h"
+#include "plan/rails.h"
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
@@ -64,6 +64,12 @@ typedef struct {
 } IbhProbeEcho;
 
 typedef struct {
+    GArray *peers;            /* IbhIp: who is asked */
+    int count;                /* echoes to each of them from each rail */
+    gint64 interval, timeout; /* µs: from one to the next; that the last one waits for its reply */
+} IbhProbeRequest;
+
+typedef struct {
     const IbhRails *rails;
     GPtrArray *nics;      /* const IbhNic *: the rows */
     GArray *peers;        /* IbhIp: the columns */
@@ -75,19 +81,24 @@ typedef struct {
     int count;
     gint64 interval, timeout; /* µs */
     guint16 id;               /* of an echo, where the kernel does not choose it */
-    guint8 cookie[16];        /* nobody can guess a reply */
+    guint8 cookie[16];        /* so that a reply cannot be guessed */
     int table_size[2];        /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
     GPtrArray *findings;      /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
 
 /* Fails where it would be too much, or nothing. No NIC to probe is no failure: then there are no pairs. */
-IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhOptions *options, GError **error);
+IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error);
 void ibh_probe_free(IbhProbe *probe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 
 const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer); /* NULL: not asked */
+IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
+IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
+const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair); /* by which the pair's echoes leave */
+guint ibh_probe_first_pair(const IbhProbe *probe, guint peer); /* pairs are in the order of the peers */
+int ibh_probe_family(const IbhIp *ip);                         /* index into table_size */
 
 /* ---- the schedule ---- */
 

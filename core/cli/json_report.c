@@ -8,8 +8,8 @@ static void put_addresses(IbhJson *json, const IbhRails *rails, const IbhNic *ni
     g_autoptr(GPtrArray) addresses = ibh_report_addresses(rails, nic);
 
     ibh_json_open(json, "addresses", '[');
-    for (guint i = 0; i < addresses->len; i++)
-        ibh_json_string(json, NULL, g_ptr_array_index(addresses, i));
+    IBH_EACH_POINTER (const char, address, addresses)
+        ibh_json_string(json, NULL, address);
     ibh_json_close(json, ']');
 }
 
@@ -32,16 +32,14 @@ static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
     ibh_json_string(json, "connection", manager ? manager->connection : NULL);
     ibh_json_bool(json, "engaged", nic->status == IBH_NIC_RAIL);
     ibh_json_string(json, "why", nic->why);
-    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, nic->link->name));
+    ibh_json_bool(json, "ok", ibh_findings_are_ok(report->findings, nic->link->name));
     ibh_json_close(json, '}');
 }
 
 static void put_nics(IbhJson *json, const IbhReport *report, const char *key, gboolean rails, gboolean verbose)
 {
     ibh_json_open(json, key, '[');
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if ((nic->status == IBH_NIC_RAIL) == rails && ibh_report_lists(report, nic, verbose))
             put_nic(json, report, nic);
     }
@@ -51,9 +49,7 @@ static void put_nics(IbhJson *json, const IbhReport *report, const char *key, gb
 static void put_findings(IbhJson *json, const IbhReport *report)
 {
     ibh_json_open(json, "findings", '[');
-    for (guint i = 0; i < report->findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(report->findings, i);
-
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         ibh_json_open(json, NULL, '{');
         ibh_json_string(json, "iface", finding->iface);
         ibh_json_string(json, "severity", ibh_severity_name(finding->severity));
@@ -70,8 +66,8 @@ static void put_checked(IbhJson *json, const IbhReport *report)
     g_autoptr(GPtrArray) lines = ibh_report_checked(report);
 
     ibh_json_open(json, "checked", '[');
-    for (guint i = 0; i < lines->len; i++)
-        ibh_json_string(json, NULL, g_ptr_array_index(lines, i));
+    IBH_EACH_POINTER (const char, line, lines)
+        ibh_json_string(json, NULL, line);
     ibh_json_close(json, ']');
 }
 
@@ -80,7 +76,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     IbhJson *json = ibh_json_new();
 
     ibh_json_open(json, NULL, '{');
-    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, NULL));
+    ibh_json_bool(json, "ok", ibh_findings_are_ok(report->findings, NULL));
     put_nics(json, report, "rails", TRUE, style->verbose);
     put_nics(json, report, "others", FALSE, style->verbose);
     put_findings(json, report);
@@ -95,8 +91,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
 static void put_operations(IbhJson *json, const GPtrArray *ops)
 {
     ibh_json_open(json, "operations", '[');
-    for (guint i = 0; i < ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *command = ibh_op_command(op);
 
         ibh_json_open(json, NULL, '{');
@@ -112,9 +107,7 @@ static void put_operations(IbhJson *json, const GPtrArray *ops)
 static void put_others(IbhJson *json, const IbhReport *report, gboolean verbose)
 {
     ibh_json_open(json, "others", '[');
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_RAIL || !ibh_report_lists(report, nic, verbose))
             continue;
         ibh_json_open(json, NULL, '{');
@@ -158,8 +151,8 @@ static char *change(const IbhReport *report, const IbhStyle *style)
     if (report->errors->len) {
         g_autoptr(GString) message = g_string_new(NULL);
 
-        for (guint i = 0; i < report->errors->len; i++)
-            g_string_append_printf(message, "%s%s", i ? "\n" : "", (const char *)g_ptr_array_index(report->errors, i));
+        IBH_EACH_POINTER (const char, line, report->errors)
+            g_string_append_printf(message, "%s%s", message->len ? "\n" : "", line);
         put_error(json, 3, message->str);
     }
     ibh_json_close(json, '}');
@@ -223,14 +216,14 @@ static char *probe(const IbhReport *report, const IbhStyle *style)
 
     (void)style;
     ibh_json_open(json, NULL, '{');
-    ibh_json_bool(json, "ok", ibh_check_is_ok(report->findings, NULL));
+    ibh_json_bool(json, "ok", ibh_findings_are_ok(report->findings, NULL));
     ibh_json_open(json, "pairs", '[');
-    for (guint i = 0; i < report->probe->pairs->len; i++)
-        put_pair(json, report->probe, &g_array_index(report->probe->pairs, IbhProbePair, i));
+    IBH_EACH (const IbhProbePair, pair, report->probe->pairs)
+        put_pair(json, report->probe, pair);
     ibh_json_close(json, ']');
     ibh_json_open(json, "own", '[');
-    for (guint i = 0; i < report->probe->own->len; i++)
-        ibh_json_string(json, NULL, ibh_ip_format(&g_array_index(report->probe->own, IbhIp, i), ip));
+    IBH_EACH (const IbhIp, own, report->probe->own)
+        ibh_json_string(json, NULL, ibh_ip_format(own, ip));
     ibh_json_close(json, ']');
     put_findings(json, report);
     ibh_json_close(json, '}');

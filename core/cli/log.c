@@ -74,8 +74,7 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 {
     guint n = 0;
 
-    for (guint i = 0; i < ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *item = NULL;
 
         if (op->type != kinds[kind].type || is_said_already(ops, op))
@@ -91,7 +90,7 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 static void put_line(GString *out, const char *iface, const GPtrArray *ops)
 {
     g_autoptr(GString) line = g_string_new(NULL);
-    g_autofree char *name = ibh_report_clean(iface[0] ? iface : "an interface that is gone");
+    g_autofree char *name = ibh_printable(iface[0] ? iface : "an interface that is gone");
 
     for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
         put_kind(line, ops, kind);
@@ -106,8 +105,7 @@ static char *change(const IbhReport *report, const IbhStyle *style)
     GString *out = g_string_new(NULL);
 
     (void)style;
-    for (guint i = 0; i < report->done->len; i++) {
-        IbhOp *op = g_ptr_array_index(report->done, i);
+    IBH_EACH_POINTER (IbhOp, op, report->done) {
         GPtrArray *ops = g_hash_table_lookup(ops_of, op->iface);
 
         if (!ops) {
@@ -117,14 +115,14 @@ static char *change(const IbhReport *report, const IbhStyle *style)
         }
         g_ptr_array_add(ops, op);
     }
-    for (guint i = 0; i < ifaces->len; i++)
-        put_line(out, g_ptr_array_index(ifaces, i), g_hash_table_lookup(ops_of, g_ptr_array_index(ifaces, i)));
+    IBH_EACH_POINTER (const char, iface, ifaces)
+        put_line(out, iface, g_hash_table_lookup(ops_of, iface));
     return g_string_free(out, FALSE);
 }
 
 static char *error(int status, const char *message)
 {
-    g_autofree char *text = ibh_report_clean(message);
+    g_autofree char *text = ibh_printable(message);
 
     (void)status;
     return g_strconcat(text, "\n", NULL);

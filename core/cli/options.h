@@ -1,9 +1,11 @@
 /*
  * The command line of ib-hook: words → values. Pure.
+ *
+ * A row of a table in options.c is one option: its help, its argument, the actions it goes with.
  */
 #pragma once
 
-#include "model/model.h"
+#include "check/probe.h"
 
 #define IBH_OPTIONS_ERROR (g_quark_from_static_string("ibh-options-error"))
 
@@ -43,14 +45,11 @@ typedef struct {
     gboolean quiet;
     IbhColor color;
     int confirm;      /* seconds after which --apply is undone, 0: never */
-    char *token;      /* of the --apply that waits for a confirmation (run.c); NULL: none does */
+    char *token;      /* of the --apply that waits for a confirmation ; NULL: none does */
     gboolean hook;    /* --apply as the hooks do it */
     gboolean install; /* --apply for a first installation */
     int family;       /* AF_INET, AF_INET6, 0: both */
-    GArray *peers;    /* IbhIp: whom --probe asks */
-    int count;        /* echoes to each of them from each rail */
-    gint64 interval;  /* µs from one to the next */
-    gint64 timeout;   /* µs that the last one waits for its reply */
+    IbhProbeRequest probe;
 } IbhOptions;
 
 /* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */
@@ -61,4 +60,4 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 /* The interfaces that were named, NULL-terminated; NULL: all. */
 const char *const *ibh_options_only(const IbhOptions *options);
 
-extern const char ibh_options_help[];
+char *ibh_options_help(void); /* the caller frees it */

@@ -60,20 +60,18 @@ static void put_rails(GString *out, const IbhReport *report)
     guint n = 0;
 
     put_family(out, "ib_hook_rail_info", "What a rail is.");
-    for (guint i = 0; i < nics->len; i++) {
-        if (is_told(report, g_ptr_array_index(nics, i)))
-            put_rail_info(out, report, g_ptr_array_index(nics, i));
+    IBH_EACH_POINTER (const IbhNic, nic, nics) {
+        if (is_told(report, nic))
+            put_rail_info(out, report, nic);
     }
     put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
-    for (guint i = 0; i < nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, nics) {
         if (!is_told(report, nic))
             continue;
         n++;
         g_string_append(out, "ib_hook_rail_ok{");
         put_label(out, "device", nic->link->name);
-        g_string_append_printf(out, "} %d\n", ibh_check_is_ok(report->findings, nic->link->name));
+        g_string_append_printf(out, "} %d\n", ibh_findings_are_ok(report->findings, nic->link->name));
     }
     put_family(out, "ib_hook_rails", "NICs that are rails.");
     g_string_append_printf(out, "ib_hook_rails %u\n", n);
@@ -88,17 +86,17 @@ static gboolean is_same_series(const IbhFinding *a, const IbhFinding *b)
 static void put_findings(GString *out, const GPtrArray *findings)
 {
     put_family(out, "ib_hook_findings", "What was found, by the code that ib-hook(8) explains.");
-    for (guint i = 0; i < findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(findings, i);
-        guint before = 0, n = 0;
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+        const IbhFinding *first = NULL;
+        guint n = 0;
 
-        for (guint j = 0; j < findings->len; j++) {
-            if (is_same_series(finding, g_ptr_array_index(findings, j))) {
-                before += j < i;
+        IBH_EACH_POINTER (const IbhFinding, other, findings) {
+            if (is_same_series(finding, other)) {
+                first = first ? first : other;
                 n++;
             }
         }
-        if (before)
+        if (finding != first)
             continue;
         g_string_append(out, "ib_hook_findings{");
         put_label(out, "code", finding->code);
@@ -116,8 +114,8 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     put_family(out, "ib_hook_info", "The ib-hook that looked.");
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_family(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.");
-    g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_check_is_ok(report->findings, NULL));
-    if (!report->captured) /* of which nobody knows its rails */
+    g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_findings_are_ok(report->findings, NULL));
+    if (!report->captured) /* whose rails are not known */
         put_rails(out, report);
     put_findings(out, report->findings);
     return g_string_free(out, FALSE);

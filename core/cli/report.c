@@ -1,26 +1,11 @@
 #include "cli/report.h"
 
 #include "plan/emit.h"
-#include "check/fabric.h"
+#include "check/fabric_judge.h"
 #include "plan/spread.h"
 #include "plan/want.h"
 
 #include <linux/if_arp.h>
-
-/* Names of interfaces may hold anything but blanks and slashes: no terminal and no journal sees what is not printable
- * in them. */
-char *ibh_report_clean(const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    GString *out = g_string_new(NULL);
-
-    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
-        gunichar c = g_utf8_get_char(at);
-
-        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
-    }
-    return g_string_free(out, FALSE);
-}
 
 char *ibh_report_error(int status, const char *message)
 {
@@ -29,7 +14,7 @@ char *ibh_report_error(int status, const char *message)
 
     (void)status;
     for (char **line = lines; *line; line++) {
-        g_autofree char *text = ibh_report_clean(*line);
+        g_autofree char *text = ibh_printable(*line);
 
         g_string_append_printf(out, "ib-hook: %s\n", text);
     }
@@ -49,9 +34,7 @@ GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
     const GArray *addresses = rails->snapshot->addresses;
     char ip[IBH_IP_STRLEN];
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (address->ifindex == nic->link->ifindex && ibh_address_counts(address))
             g_ptr_array_add(texts,
                             g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
@@ -80,10 +63,9 @@ guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_want
     g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
     guint found = 0;
 
-    for (guint i = 0; i < wanted->len; i++) {
-        for (guint j = 0; j < rails->snapshot->rules->len; j++) {
-            if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i),
-                                 &g_array_index(rails->snapshot->rules, IbhRule, j)) == 0) {
+    IBH_EACH (const IbhRule, rule, wanted) {
+        IBH_EACH (const IbhRule, standing, rails->snapshot->rules) {
+            if (ibh_rule_compare(rule, standing) == 0) {
                 found++;
                 break;
             }
@@ -112,11 +94,9 @@ static void add_rail(const IbhReport *report, const IbhNic *nic, GPtrArray *line
 GPtrArray *ibh_report_checked(const IbhReport *report)
 {
     GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
 
-    for (guint i = 0; i < report->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE))
             add_rail(report, nic, lines);
     }

@@ -46,7 +46,6 @@ extern const IbhWriter ibh_log_writer;        /* a line per interface that chang
 
 /* Shared by the writers. */
 char *ibh_report_error(int status, const char *message); /* for people, on standard error */
-char *ibh_report_clean(const char *text); /* names may hold anything: what is not printable becomes a `?` */
 /* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
 GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic); /* char *, "172.16.34.1/16" */

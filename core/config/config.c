@@ -1,5 +1,5 @@
 /*
- * From the top: the keys (a table), their values, the sections, the lines, and what it all comes to for one interface.
+ * From the top: the keys (a table), their values, and what it all comes to for one interface.
  */
 #include "config/config.h"
 
@@ -7,18 +7,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define LINE_MAX_BYTES 1024u
-#define SHOWN_MAX_BYTES 60u
-
 #define TABLE_SPREAD IBH_TABLE_BASE
 /* From N-15 to N and, for main=spread, N+3000: behind the local table's rule, before those of default routes. */
 #define PRIORITY_MIN (IBH_PRIORITY_SPAN + 1)
 #define PRIORITY_MAX (IBH_PRIORITY_DEFAULTS - 2 - IBH_PRIORITY_SPREAD)
-
-/* How near a section's name is to one interface: [defaults], then a glob by its literal characters, then the name. */
-#define RANK_DEFAULTS 0u
-#define RANK_GLOB 1u
-#define RANK_EXACT G_MAXUINT
 
 typedef enum {
     KEY_MAIN,
@@ -50,16 +42,11 @@ struct IbhConfig {
 
 /* Reads one file. Nothing reaches the configuration before the whole file was found good. */
 typedef struct {
-    char *file; /* safe to print */
-    guint line;
-    char *content;       /* of the line, without its comment */
-    char *pattern;       /* of the section; NULL: none yet */
-    guint rank;          /* of the section */
+    IbhLines lines;
     GPtrArray *settings; /* Setting */
     GHashTable *seen;    /* "key pattern" → Setting of this file */
     IbhTableLookup lookup;
     gpointer lookup_data;
-    GError **error;
 } Reader;
 
 static void setting_free(gpointer data)
@@ -74,38 +61,15 @@ static void setting_free(gpointer data)
 
 static void reader_clear(Reader *reader)
 {
-    g_free(reader->file);
-    g_free(reader->content);
-    g_free(reader->pattern);
+    g_free(reader->lines.file);
+    g_free(reader->lines.content);
+    g_free(reader->lines.pattern);
     g_ptr_array_unref(reader->settings);
     g_hash_table_unref(reader->seen);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
 
 /* ---- errors ------------------------------------------------------------------------------------ */
-
-/* Whatever bytes a file holds, a message shows them short and harmless: it ends in terminals and logs. */
-static char *show(const char *text)
-{
-    g_autofree char *start = g_strndup(text, SHOWN_MAX_BYTES);
-    g_autofree char *escaped = g_strescape(start, NULL);
-
-    return g_strconcat(escaped, strlen(text) > SHOWN_MAX_BYTES ? "..." : "", NULL);
-}
-
-static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...)
-{
-    g_autofree char *shown = show(reader->content);
-    g_autofree char *why = NULL;
-    va_list args;
-
-    va_start(args, format);
-    why = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_set_error(reader->error, IBH_CONFIG_ERROR, 0, "%s:%u: %s%s%s", reader->file, reader->line, shown,
-                shown[0] != '\0' ? ": " : "", why);
-    return FALSE;
-}
 
 /* ---- keys and values ----------------------------------------------------------------------------- */
 
@@ -313,182 +277,59 @@ static Setting *setting_new(const Reader *reader, Key key, const char *text, gin
     setting->key = key;
     setting->value = value;
     setting->text = g_strdup(text);
-    setting->pattern = g_strdup(reader->pattern);
-    setting->rank = reader->rank;
-    setting->line = reader->line;
-    setting->origin = g_strdup_printf("%s:%u", reader->file, reader->line);
+    setting->pattern = g_strdup(reader->lines.pattern);
+    setting->rank = reader->lines.rank;
+    setting->line = reader->lines.line;
+    setting->origin = g_strdup_printf("%s:%u", reader->lines.file, reader->lines.line);
     return setting;
 }
 
 /* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
 static gboolean add_setting(Reader *reader, Key key, const char *text, gint64 value)
 {
-    g_autofree char *id = g_strdup_printf("%s %s", key_name(key), reader->pattern);
+    g_autofree char *id = g_strdup_printf("%s %s", key_name(key), reader->lines.pattern);
     const Setting *earlier = g_hash_table_lookup(reader->seen, id);
     Setting *setting;
 
     if (earlier != NULL)
-        return fail(reader, "%s is already set for this section on line %u; use it once", key_name(key), earlier->line);
+        return ibh_lines_fail(&reader->lines, "%s is already set for this section on line %u; use it once",
+                              key_name(key), earlier->line);
     setting = setting_new(reader, key, text, value);
     g_ptr_array_add(reader->settings, setting);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
     return TRUE;
 }
 
-static gboolean read_setting(Reader *reader)
+static gboolean read_setting(gpointer data)
 {
-    const char *equals = strchr(reader->content, '=');
-    g_autofree char *name = g_strstrip(g_strndup(reader->content, (gsize)strcspn(reader->content, "=")));
+    Reader *reader = data;
+    const char *equals = strchr(reader->lines.content, '=');
+    g_autofree char *name = g_strstrip(g_strndup(reader->lines.content, (gsize)strcspn(reader->lines.content, "=")));
     g_autofree char *text = equals != NULL ? g_strstrip(g_strdup(equals + 1)) : NULL;
     g_autofree char *reason = NULL;
     gint64 value = 0;
     Key key;
 
     if (equals == NULL)
-        return fail(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
-    if (reader->pattern == NULL)
-        return fail(reader, "outside of any section; put it below [defaults] or [interface NAME]");
+        return ibh_lines_fail(&reader->lines,
+                              "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
+    if (reader->lines.pattern == NULL)
+        return ibh_lines_fail(&reader->lines, "outside of any section; put it below [defaults] or [interface NAME]");
     if (!find_key(name, &key)) {
-        g_autofree char *keys = list_keys(reader->rank == RANK_DEFAULTS);
-        return fail(reader, "unknown key; use one of %s", keys);
+        g_autofree char *keys = list_keys(reader->lines.rank == IBH_RANK_DEFAULTS);
+        return ibh_lines_fail(&reader->lines, "unknown key; use one of %s", keys);
     }
-    if (KEYS[key].defaults_only && reader->rank != RANK_DEFAULTS)
-        return fail(reader, "the same for all interfaces; %s is allowed in [defaults] only", key_name(key));
+    if (KEYS[key].defaults_only && reader->lines.rank != IBH_RANK_DEFAULTS)
+        return ibh_lines_fail(&reader->lines, "the same for all interfaces; %s is allowed in [defaults] only",
+                              key_name(key));
     if (!read_value(reader, key, text, &value, &reason))
-        return fail(reader, "%s; use %s", reason != NULL ? reason : "not allowed", KEYS[key].allowed);
+        return ibh_lines_fail(&reader->lines, "%s; use %s", reason != NULL ? reason : "not allowed", KEYS[key].allowed);
     return add_setting(reader, key, text, value);
 }
 
 /* ---- sections ------------------------------------------------------------------------------------ */
 
-/* What the kernel takes in an interface's name. */
-static gboolean is_name_byte(char byte)
-{
-    return strchr("/: \t", byte) == NULL && !g_ascii_iscntrl(byte);
-}
-
-/* At the '[' of a set such as [0-3]: what follows it, or NULL where the set is open, empty or runs backwards.
- * A nested '[' is refused: to fnmatch it may begin a class whose meaning depends on the locale. */
-static const char *skip_set(const char *open)
-{
-    const char *first = open + 1 + (open[1] == '!' || open[1] == '^' ? 1 : 0);
-    const char *at = first;
-
-    for (; *at != '\0' && (*at != ']' || at == first); at++) {
-        if (*at == '[' || !is_name_byte(*at) || (at - first >= 2 && at[-1] == '-' && at[0] < at[-2]))
-            return NULL;
-    }
-    return *at == ']' ? at + 1 : NULL;
-}
-
-/* Something that a network interface can be called, or a glob that can match such a name. */
-static gboolean parse_pattern(const char *text, guint *ret_rank)
-{
-    guint literals = 0;
-    gboolean glob = FALSE;
-
-    for (const char *at = text; *at != '\0';) {
-        if (strchr("*?[", *at) == NULL) {
-            if (!is_name_byte(*at))
-                return FALSE;
-            literals++;
-            at++;
-            continue;
-        }
-        glob = TRUE;
-        at = *at == '[' ? skip_set(at) : at + 1;
-        if (at == NULL)
-            return FALSE;
-    }
-    if (text[0] == '\0' || literals >= IFNAMSIZ || strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
-        return FALSE;
-    *ret_rank = glob ? RANK_GLOB + literals : RANK_EXACT;
-    return TRUE;
-}
-
-static gboolean read_section(Reader *reader)
-{
-    gsize length = strlen(reader->content);
-    g_autofree char *inner = NULL;
-    g_autofree char *pattern = NULL;
-    guint rank = RANK_DEFAULTS;
-
-    if (reader->content[length - 1] != ']')
-        return fail(reader, "no ] at the end; use [defaults] or [interface NAME]");
-    inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
-    if (strcmp(inner, "defaults") == 0) {
-        pattern = g_strdup("");
-    } else if (g_str_has_prefix(inner, "interface") && strcspn(inner, " \t") == 9) {
-        pattern = g_strstrip(g_strdup(inner + 9));
-        if (!parse_pattern(pattern, &rank))
-            return fail(reader, "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
-                                "them with *, ? and [...]");
-    } else {
-        return fail(reader, "unknown section; use [defaults] or [interface NAME]");
-    }
-    g_free(reader->pattern);
-    reader->pattern = g_steal_pointer(&pattern);
-    reader->rank = rank;
-    return TRUE;
-}
-
 /* ---- lines --------------------------------------------------------------------------------------- */
-
-static gboolean check_text(Reader *reader, const char *line, gsize length)
-{
-    if (length > LINE_MAX_BYTES)
-        return fail(reader, "the line is too long; use at most %u bytes", LINE_MAX_BYTES);
-    if (memchr(line, '\0', length) != NULL)
-        return fail(reader, "a NUL byte in the line; use plain text");
-    if (!g_utf8_validate(line, (gssize)length, NULL))
-        return fail(reader, "not valid UTF-8; use plain text");
-    for (gsize i = 0; i < length; i++) {
-        if (g_ascii_iscntrl(line[i]) && line[i] != '\t')
-            return fail(reader, "a control character in the line; use plain text");
-    }
-    return TRUE;
-}
-
-/* A # begins a comment where nothing or a blank is before it: `eth#1` has none. */
-static void strip_comment(char *line)
-{
-    for (char *at = strchr(line, '#'); at != NULL; at = strchr(at + 1, '#')) {
-        if (at == line || at[-1] == ' ' || at[-1] == '\t') {
-            *at = '\0';
-            return;
-        }
-    }
-}
-
-static gboolean read_line(Reader *reader, const char *line, gsize length)
-{
-    if (length > 0 && line[length - 1] == '\r')
-        length--;
-    g_free(reader->content);
-    reader->content = g_strndup(line, length);
-    if (!check_text(reader, line, length))
-        return FALSE;
-    strip_comment(reader->content);
-    g_strstrip(reader->content);
-    if (reader->content[0] == '\0')
-        return TRUE;
-    return reader->content[0] == '[' ? read_section(reader) : read_setting(reader);
-}
-
-static gboolean read_lines(Reader *reader, const char *text, gsize length)
-{
-    gsize size;
-
-    for (gsize at = 0; at < length; at += size + 1) {
-        const char *newline = memchr(text + at, '\n', length - at);
-
-        size = newline != NULL ? (gsize)(newline - text) - at : length - at;
-        reader->line++;
-        if (!read_line(reader, text + at, size))
-            return FALSE;
-    }
-    return TRUE;
-}
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
@@ -497,8 +338,7 @@ static GHashTable *last_tables(const GPtrArray *settings)
 {
     GHashTable *last = g_hash_table_new(g_str_hash, g_str_equal);
 
-    for (guint i = 0; i < settings->len; i++) {
-        Setting *setting = g_ptr_array_index(settings, i);
+    IBH_EACH_POINTER (Setting, setting, settings) {
         if (setting->key == KEY_TABLE)
             g_hash_table_insert(last, setting->pattern, setting);
     }
@@ -511,8 +351,7 @@ static gboolean check_tables(Reader *reader, const GPtrArray *settings)
     g_autoptr(GHashTable) last = last_tables(settings);
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    for (guint i = 0; i < settings->len; i++) {
-        Setting *setting = g_ptr_array_index(settings, i);
+    IBH_EACH_POINTER (Setting, setting, settings) {
         const Setting *owner;
 
         if (setting->key != KEY_TABLE || setting->value == IBH_TABLE_AUTO ||
@@ -520,10 +359,11 @@ static gboolean check_tables(Reader *reader, const GPtrArray *settings)
             continue;
         owner = g_hash_table_lookup(owners, &setting->value);
         if (owner != NULL) {
-            reader->line = setting->line;
-            g_free(reader->content);
-            reader->content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
-            return fail(reader, "also the table at %s; use auto or a number of its own for each", owner->origin);
+            reader->lines.line = setting->line;
+            g_free(reader->lines.content);
+            reader->lines.content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
+            return ibh_lines_fail(&reader->lines, "also the table at %s; use auto or a number of its own for each",
+                                  owner->origin);
         }
         g_hash_table_insert(owners, &setting->value, setting);
     }
@@ -532,8 +372,8 @@ static gboolean check_tables(Reader *reader, const GPtrArray *settings)
 
 static void append(GPtrArray *to, const GPtrArray *from)
 {
-    for (guint i = 0; i < from->len; i++)
-        g_ptr_array_add(to, g_ptr_array_index(from, i));
+    IBH_EACH_POINTER (Setting, setting, from)
+        g_ptr_array_add(to, setting);
 }
 
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
@@ -541,15 +381,14 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new();
     g_auto(Reader) reader = {
-        .file = g_strescape(file, NULL),
+        .lines = {.file = g_strescape(file, NULL), .on_setting = read_setting, .data = &reader, .error = error},
         .settings = g_ptr_array_new_with_free_func(setting_free),
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
         .lookup_data = lookup_data,
-        .error = error,
     };
 
-    if (!read_lines(&reader, text, length))
+    if (!ibh_lines_read(&reader.lines, text, length))
         return FALSE;
     append(all, config->settings);
     append(all, reader.settings);
@@ -580,18 +419,17 @@ void ibh_config_free(IbhConfig *config)
 
 static gboolean setting_matches(const Setting *setting, const char *iface)
 {
-    if (setting->rank == RANK_DEFAULTS)
+    if (setting->rank == IBH_RANK_DEFAULTS)
         return TRUE;
-    if (setting->rank == RANK_EXACT)
+    if (setting->rank == IBH_RANK_EXACT)
         return strcmp(setting->pattern, iface) == 0;
     return fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
 }
 
-/* For each key the setting of the nearest section, of equally near ones the last; NULL where nobody said anything. */
+/* For each key the setting of the nearest section, of equally near ones the last; NULL where no section sets it. */
 static void fold(const IbhConfig *config, const char *iface, const Setting *ret_best[N_KEYS])
 {
-    for (guint i = 0; i < config->settings->len; i++) {
-        const Setting *setting = g_ptr_array_index(config->settings, i);
+    IBH_EACH_POINTER (const Setting, setting, config->settings) {
         const Setting **best = &ret_best[setting->key];
 
         if ((*best == NULL || setting->rank >= (*best)->rank) && setting_matches(setting, iface))

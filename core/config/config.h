@@ -6,11 +6,10 @@
  */
 #pragma once
 
+#include "config/lines.h"
 #include "model/model.h"
 
 #include <glib.h>
-
-#define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))
 
 typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;

@@ -112,8 +112,7 @@ static gboolean add_all(GString *archive, const IbhTree *tree, IbhCaptured *capt
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
-    for (guint i = 0; i < tree->record->len; i++) {
-        const IbhTreeEntry *entry = g_ptr_array_index(tree->record, i);
+    IBH_EACH_POINTER (const IbhTreeEntry, entry, tree->record) {
         g_autofree char *path = g_strconcat(captured->directory, "/", entry->path, entry->text ? "" : "/", NULL);
 
         if (!g_hash_table_add(seen, entry->path))

@@ -92,7 +92,7 @@ static void read_pkeys(IbhTree *tree, IbhPort *port)
     }
 }
 
-/* New connections use version 2 where the port can do it, unless somebody has chosen otherwise. */
+/* New connections use version 2 where the port can do it, unless the administrator chose otherwise. */
 static void read_roce(IbhTree *tree, IbhPort *port)
 {
     char line[64];
@@ -144,8 +144,7 @@ static void read_ports(IbhTree *tree, IbhFabric *fabric)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
 
-    for (guint i = 0; i < devices->len; i++) {
-        const char *device = g_ptr_array_index(devices, i);
+    IBH_EACH_POINTER (const char, device, devices) {
         g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
 
         for (guint j = 0; j < ports->len && strlen(device) < sizeof(((IbhPort *)NULL)->device); j++) {
@@ -208,8 +207,8 @@ static void read_modules(IbhTree *tree, IbhFabric *fabric)
     for (int i = 0; i < IBH_N_MODULES; i++)
         fabric->modules[i] = ibh_tree_has(tree, "sys/module/%s", ibh_module_name((IbhModule)i)) ||
                              (classes[i] && ibh_tree_has(tree, "sys/class/%s", classes[i]));
-    for (guint i = 0; i < fabric->nics->len; i++)
-        fabric->modules[IBH_MODULE_IPOIB] |= g_array_index(fabric->nics, IbhPortNic, i).type == ARPHRD_INFINIBAND;
+    IBH_EACH (const IbhPortNic, nic, fabric->nics)
+        fabric->modules[IBH_MODULE_IPOIB] |= nic->type == ARPHRD_INFINIBAND;
 }
 
 /* Asked only where no RDMA core is there: the classes are InfiniBand's, old and new, and Omni-Path's. */
@@ -252,9 +251,7 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links)
     fabric->captured = tree->captured;
     fabric->complete = tree->complete;
     read_ports(tree, fabric);
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, links) {
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
             read_nic(tree, link, fabric);
     }
@@ -302,9 +299,9 @@ static GArray *read_links(IbhTree *tree)
     g_autoptr(GPtrArray) names = ibh_tree_list(tree, "sys/class/net");
     GArray *links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
 
-    for (guint i = 0; i < names->len; i++) {
-        if (ibh_is_iface_name(g_ptr_array_index(names, i)))
-            read_link(tree, g_ptr_array_index(names, i), links);
+    IBH_EACH_POINTER (const char, name, names) {
+        if (ibh_is_iface_name(name))
+            read_link(tree, name, links);
     }
     return links;
 }
@@ -313,9 +310,7 @@ static void add_subnet(IbhFabric *fabric, const char *iface, const IbhIp *ip, gu
 {
     IbhPrefix subnet = ibh_prefix(ip, length);
 
-    for (guint i = 0; i < fabric->nics->len; i++) {
-        IbhPortNic *nic = &g_array_index(fabric->nics, IbhPortNic, i);
-
+    IBH_EACH (IbhPortNic, nic, fabric->nics) {
         if (g_str_equal(nic->iface, iface) && !ibh_ip_is_link_local(ip))
             g_array_append_val(nic->subnets, subnet);
     }

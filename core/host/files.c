@@ -11,7 +11,7 @@
 
 #define TEXT_MAX ((gsize)1024 * 1024)
 
-/* Every message is one line: the path, what is the matter with it, and what to do. */
+/* Every message is one line: the path, the problem, what to do. */
 static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, const char *format, ...)
 {
     g_autofree char *shown = g_strescape(path, NULL);
@@ -207,10 +207,11 @@ static gboolean search_directory(TableSearch *search, const char *path, GHashTab
 
     if (names == NULL)
         return FALSE;
-    for (guint i = 0; i < names->len && !search->found; i++) {
-        const char *name = g_ptr_array_index(names, i);
+    IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *file = g_strconcat(path, "/", name, NULL);
 
+        if (search->found)
+            break;
         if (g_hash_table_add(seen, g_strdup(name)) && !search_file(search, file, &exists, error))
             return FALSE;
     }
@@ -259,10 +260,10 @@ static gboolean add_directory(IbhConfig *config, const char *root, const char *p
 
     if (names == NULL)
         return FALSE;
-    for (guint i = 0; i < names->len; i++) {
-        g_autofree char *file = g_strconcat(path, "/", g_ptr_array_index(names, i), NULL);
+    IBH_EACH_POINTER (const char, name, names) {
+        g_autofree char *file = g_strconcat(path, "/", name, NULL);
 
-        /* It is listed: if it cannot be found it is a dangling link, and somebody's wishes are lost. */
+        /* It is listed: if it cannot be found it is a dangling link: an error, as settings would be lost. */
         if (!add_file(config, root, file, error))
             return FALSE;
     }

@@ -11,7 +11,7 @@
  * and that nobody else can write. A missing file: FALSE with G_FILE_ERROR_NOENT. */
 gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, gsize *ret_length, GError **error);
 
-/* For people to look at: a regular file, no link, of at most `limit` bytes, whoever wrote it; NULL: there is none. */
+/* For people to look at: a regular file, no link, of at most `limit` bytes, of any owner; NULL: there is none. */
 char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length);
 
 /* `path`: this file alone, or a directory with ib-hook.conf and conf.d; NULL: IBH_CONFIG_DIR. No file: the defaults. */

@@ -41,7 +41,7 @@ static char *value_of(const char *text, const char *key, const char *stops)
     return NULL;
 }
 
-/* Root's, and only root can write it, or put something in the place of what is in it. */
+/* Owned by root, and only root can write it or replace its entries. */
 static gboolean is_trusted(const char *path)
 {
     struct stat status;
@@ -173,8 +173,7 @@ static void find_manager(const char *root, const IbhLink *link, GArray *managers
 
 static gboolean manages_candidate(const IbhRails *rails, const IbhSnapshot *snapshot)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         const IbhManager *manager = nic->rank ? ibh_snapshot_manager(snapshot, nic->link->ifindex) : NULL;
 
         if (manager && manager->name == NETWORK_MANAGER)
@@ -216,8 +215,10 @@ void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *sn
 {
     g_autofree char *root = ibh_host_root(sysfs);
 
-    for (guint i = 0; root && i < snapshot->links->len; i++)
-        find_manager(root, &g_array_index(snapshot->links, IbhLink, i), snapshot->managers);
-    if (root && !root[0] && manages_candidate(rails, snapshot))
+    if (!root)
+        return;
+    IBH_EACH (const IbhLink, link, snapshot->links)
+        find_manager(root, link, snapshot->managers);
+    if (!root[0] && manages_candidate(rails, snapshot))
         name_connections(snapshot->managers);
 }

@@ -61,21 +61,18 @@ gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const
 
 static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
 {
-    for (guint i = 0; i < seen->len; i++) {
-        const IbhRouteFilter *other = &g_array_index(seen, IbhRouteFilter, i);
-
+    IBH_EACH (const IbhRouteFilter, other, seen) {
         if (other->table == filter->table && other->ifindex == filter->ifindex)
             return TRUE;
     }
     return FALSE;
 }
 
-/* Of the table of somebody's rule, what goes by the NIC whose address the rule names. */
+/* Reads, of the table that a foreign rule leads to, the routes by the NIC whose address the rule names. */
 static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRule *rule,
                                            GArray *seen, GError **error)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         const IbhRouteFilter filter = {.table = rule->table, .ifindex = address->ifindex};
 
         if (!ibh_prefix_contains(&rule->from, &address->local) || has_table_of_link(seen, &filter))
@@ -91,9 +88,7 @@ gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetl
 {
     g_autoptr(GArray) seen = g_array_new(FALSE, TRUE, sizeof(IbhRouteFilter));
 
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->from.length && rule->table &&
             rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
             !read_table_of_foreign_rule(snapshot, netlink, rule, seen, error))

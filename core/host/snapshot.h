@@ -8,7 +8,7 @@
 /* `sysfs`: what stands for /sys. The snapshot takes `state`. */
 IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error);
 
-/* The tables that somebody else's rule leads one of the addresses to: they may route it already. */
+/* Reads the tables that foreign rules lead one of the addresses to: they may route it already. */
 gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 
 /* Adds what only some actions look at. */

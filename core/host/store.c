@@ -134,7 +134,7 @@ static Ticket read_ticket(int fd)
 
 #define STEADY_TRIES 4
 
-/* Whoever has not the lock may find it half written: what is read twice is whole. FALSE: it was not to be had. */
+/* Read without the lock, the file may be half written: two equal readings are whole. FALSE: there were none. */
 static gboolean read_ticket_steadily(int fd, Ticket *ret_ticket)
 {
     char text[TICKET_MAX] = "", before[TICKET_MAX];
@@ -206,7 +206,7 @@ static gboolean flock_within(IbhStore *store, int seconds, gboolean share)
     return TRUE;
 }
 
-/* Of a FIFO, a device or somebody else's file nothing is wanted. */
+/* FIFOs, devices and files of other users are refused. */
 static int open_lock(IbhStore *store, const char *name, GError **error)
 {
     int fd = openat(store->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
@@ -224,7 +224,7 @@ static int open_lock(IbhStore *store, const char *name, GError **error)
     return -1;
 }
 
-/* Whoever removes the file while somebody has its lock, or waits for it, leaves the others with a new one. */
+/* If the file is removed while a process has its lock, or waits for it, later processes lock a new file. */
 static gboolean is_removed(int fd)
 {
     struct stat info;

@@ -15,7 +15,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
 void ibh_store_close(IbhStore *store); /* gives the lock back */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 
-/* Waits for whoever has the lock, for at most `seconds`. */
+/* Takes the lock; waits for it for at most `seconds`. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
 /* Runs on events: a boot makes many at once, and each sees all that happened before it began. So whoever waits leaves

@@ -103,9 +103,7 @@ static gboolean gid_has_guid(const Port *port, const IbhLink *link)
 
 static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
 {
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, links) {
         if (link->master == master->ifindex && is_of_device(port, link->name))
             return TRUE;
     }
@@ -127,9 +125,7 @@ static gboolean belongs(const Port *port, const GArray *links, const IbhLink *li
 
 static void find_links_of_port(const Port *port, GArray *links)
 {
-    for (guint i = 0; i < links->len; i++) {
-        IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (IbhLink, link, links) {
         if (!link->rdma[0] && belongs(port, links, link))
             g_snprintf(link->rdma, sizeof link->rdma, "%s/%s", port->device, port->port);
     }
@@ -137,9 +133,7 @@ static void find_links_of_port(const Port *port, GArray *links)
 
 static void find_virtual_functions(IbhTree *tree, GArray *links)
 {
-    for (guint i = 0; i < links->len; i++) {
-        IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (IbhLink, link, links) {
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
             link->vf = ibh_tree_has(tree, "sys/class/net/%s/device/physfn", link->name);
     }
@@ -149,9 +143,9 @@ static void find_links_of_device(IbhTree *tree, const char *device, GArray *link
 {
     g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
 
-    for (guint i = 0; i < ports->len; i++) {
+    IBH_EACH_POINTER (const char, name, ports) {
         g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
-        Port port = {.tree = tree, .device = device, .port = g_ptr_array_index(ports, i), .ndevs = ndevs};
+        Port port = {.tree = tree, .device = device, .port = name, .ndevs = ndevs};
 
         port.has_gid = read_gid(&port, 0, port.gid);
         read_ndevs(&port);
@@ -163,8 +157,8 @@ gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
 
-    for (guint i = 0; i < devices->len; i++)
-        find_links_of_device(tree, g_ptr_array_index(devices, i), links);
+    IBH_EACH_POINTER (const char, device, devices)
+        find_links_of_device(tree, device, links);
     find_virtual_functions(tree, links);
     if (!tree->problem)
         return TRUE;

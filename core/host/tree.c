@@ -99,7 +99,7 @@ static gboolean leads_out(const IbhTree *tree, const char *path)
     return real && real[0] && !is_below(real, tree->real_sys) && !is_below(real, tree->real_proc);
 }
 
-/* A pipe, a device: to open it may be all that somebody wanted. */
+/* Pipes and devices are not opened: opening alone may have an effect. */
 static gboolean is_file(const IbhTree *tree, const char *full)
 {
     struct stat status;
@@ -235,7 +235,7 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
             g_ptr_array_add(names, g_strdup(entry->d_name));
     }
     if (errno)
-        tree->problem = errno; /* there are more, and nobody knows which */
+        tree->problem = errno; /* there are more, which could not be read */
     closedir(dir);
     g_ptr_array_sort(names, compare_names);
     return names;

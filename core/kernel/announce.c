@@ -38,7 +38,7 @@ static gboolean announce_arp(IbhAnnouncer *announcer, const IbhLink *link, const
                                .sll_halen = (guint8)link->lladdr_len}};
 
     if (!length)
-        return TRUE; /* no hardware address: nobody has learned one */
+        return TRUE; /* no hardware address: no peer has learned one */
     if (announcer->packet < 0)
         announcer->packet = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (announcer->packet < 0)

@@ -97,7 +97,8 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
 {
     g_autoptr(GArray) code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
     struct sock_fprog program;
-    const int nothing = 0; /* the kernel looks at no option without a value */
+    guint8 left = (guint8)ifindexes->len; /* how far the end is */
+    const int nothing = 0;                /* the kernel looks at no option without a value */
 
     if (ifindexes->len > FOCUS_MAX) {
         (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
@@ -123,9 +124,8 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
     put(code, BPF_JMP | BPF_JEQ | BPF_K, (guint8)(ifindexes->len + 2), 0, 0);
     put(code, BPF_MISC | BPF_TAX, 0, 0, 0);
     put(code, BPF_LD | BPF_W | BPF_IND, 0, 0, sizeof(struct nlattr));
-    for (guint i = 0; i < ifindexes->len; i++)
-        put(code, BPF_JMP | BPF_JEQ | BPF_K, (guint8)(ifindexes->len - i), 0,
-            g_htonl((guint32)g_array_index(ifindexes, int, i)));
+    IBH_EACH (const int, ifindex, ifindexes)
+        put(code, BPF_JMP | BPF_JEQ | BPF_K, left--, 0, g_htonl((guint32)*ifindex));
     put_drop(code); /* by another NIC */
     put_pass(code);
     program = (struct sock_fprog){.len = (guint16)code->len, .filter = (struct sock_filter *)(gpointer)code->data};

@@ -1,3 +1,5 @@
+#include "kernel/netlink.h"
+
 #include "kernel/private.h"
 
 #include <errno.h>
@@ -208,7 +210,7 @@ static Problem receive(IbhNetlink *netlink, Exchange *exchange)
             problem = errno == ENOBUFS ? OVERRUN : NO_ANSWER;
         else if (length >= 0 && message.msg_flags & MSG_TRUNC)
             problem = UNREADABLE;
-        else if (length >= 0 && message.msg_namelen == sizeof from && from.nl_pid == 0) /* the kernel, nobody else */
+        else if (length >= 0 && message.msg_namelen == sizeof from && from.nl_pid == 0) /* from the kernel only */
             problem = on_datagram(netlink, exchange, (gsize)length);
     }
     return problem;

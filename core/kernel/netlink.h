@@ -2,12 +2,12 @@
  * The kernel's routing state: the only part that talks netlink.
  *
  *   netlink.c        the socket: one request at a time, errors in the kernel's own words
- *   read.c           strict, filtered dumps → values; look-ups
+ *   links.c, read.c  strict, filtered dumps → values; look-ups
  *   write.c          operations → requests
  */
 #pragma once
 
-#include "plan/apply.h"
+#include "model/operation.h"
 
 #define IBH_NETLINK_ERROR (g_quark_from_static_string("ibh-netlink-error")) /* the code is an errno */
 
@@ -38,7 +38,7 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **err
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
 /* What main reaches by these devices (int). */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
-/* Those that ARP or ND found; of both, the second also has those that somebody put there. */
+/* Entries that ARP or ND found; the second function also reads permanent ones and those of a control plane. */
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
 gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
 

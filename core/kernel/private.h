@@ -1,10 +1,11 @@
 /* Shared by netlink*.c only. */
 #pragma once
 
-#include "kernel/netlink.h"
-
+#include <glib.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
+
+typedef struct IbhNetlink IbhNetlink;
 
 /* Called for each message of an answer; FALSE: it could not be read. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);

@@ -1,3 +1,5 @@
+#include "kernel/netlink.h"
+
 #include "kernel/private.h"
 
 #include <errno.h>

@@ -408,9 +408,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
 
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
 {
-    for (guint i = 0; i < snapshot->links->len; i++) {
-        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, snapshot->links) {
         if (link->ifindex == ifindex)
             return link;
     }
@@ -419,9 +417,7 @@ const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
 
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name)
 {
-    for (guint i = 0; i < snapshot->links->len; i++) {
-        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, snapshot->links) {
         if (g_str_equal(link->name, name))
             return link;
     }
@@ -430,9 +426,7 @@ const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char
 
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
 {
-    for (guint i = 0; i < snapshot->managers->len; i++) {
-        const IbhManager *manager = &g_array_index(snapshot->managers, IbhManager, i);
-
+    IBH_EACH (const IbhManager, manager, snapshot->managers) {
         if (manager->ifindex == ifindex && manager->name)
             return manager;
     }

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "model/each.h"
+
 #include <glib.h>
 #include <net/if.h>
 

@@ -43,15 +43,6 @@ void ibh_op_free(IbhOp *op)
     g_free(op);
 }
 
-char *ibh_shell_word(const char *word)
-{
-    for (const char *at = word; *at; at++) {
-        if (!g_ascii_isalnum(*at) && !strchr("._:@%+=/-", *at))
-            return g_shell_quote(word);
-    }
-    return g_strdup(word);
-}
-
 static const char *protocol_name(guint8 protocol, char buffer[8])
 {
     switch (protocol) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/model.h"
+#include "model/text.h"
 
 typedef enum {
     IBH_OP_RULE_ADD,
@@ -39,10 +40,11 @@ const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
-/* An interface's name, or an argument with one in it, as a shell reads it: names may hold `;`, `$` and quotes. */
-char *ibh_shell_word(const char *word);
 /* What a person would paste to do the same. */
 char *ibh_op_command(const IbhOp *op);
+
+/* The domain of an error that leaves open whether the operation was done: rolling back takes it for done. */
+#define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
 /* What undoes it; FALSE where nothing has to (announce, neigh-del). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);

@@ -82,27 +82,21 @@ char *ibh_state_format(const IbhState *state)
 {
     GString *text = g_string_new(HEADER "\n");
 
-    for (guint i = 0; i < state->sysctls->len; i++) {
-        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
-
+    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
         g_string_append_printf(text, "sysctl %s %d %s %d %d\n", saved->iface, saved->ifindex,
                                ibh_sysctl_name(saved->key), saved->old, saved->set);
     }
-    for (guint i = 0; i < state->routes->len; i++) {
-        const IbhSavedRoute *saved = &g_array_index(state->routes, IbhSavedRoute, i);
+    IBH_EACH (const IbhSavedRoute, saved, state->routes) {
         char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
 
         g_string_append_printf(text, "route %s %d %s %s %u\n", saved->iface, saved->ifindex,
                                ibh_prefix_format(&saved->dst, dst), ibh_ip_format(&saved->src, src), saved->metric);
     }
-    for (guint i = 0; i < state->holds->len; i++)
-        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
-    for (guint i = 0; i < state->rails->len; i++) {
-        const IbhSavedRail *saved = &g_array_index(state->rails, IbhSavedRail, i);
-
+    IBH_EACH_POINTER (const char, iface, state->holds)
+        g_string_append_printf(text, "hold %s\n", iface);
+    IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
-    }
     return g_string_free(text, FALSE);
 }
 
@@ -112,8 +106,8 @@ IbhState *ibh_state_copy(const IbhState *state)
 
     g_array_append_vals(copy->sysctls, state->sysctls->data, state->sysctls->len);
     g_array_append_vals(copy->routes, state->routes->data, state->routes->len);
-    for (guint i = 0; i < state->holds->len; i++)
-        ibh_state_hold(copy, g_ptr_array_index(state->holds, i));
+    IBH_EACH_POINTER (const char, iface, state->holds)
+        ibh_state_hold(copy, iface);
     ibh_state_set_rails(copy, state->rails);
     return copy;
 }
@@ -173,9 +167,7 @@ gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 /* What the administrator had, where `value` stands now. */
 static int old_of(const IbhState *state, const IbhOp *op, int value)
 {
-    for (guint i = 0; i < state->sysctls->len; i++) {
-        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
-
+    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
         if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == value)
             return saved->old;
     }
@@ -185,11 +177,9 @@ static int old_of(const IbhState *state, const IbhOp *op, int value)
 /* What is remembered for this sysctl: all of it, or only for where it is at `value`. */
 static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
 {
-    for (guint i = state->sysctls->len; i-- > 0;) {
-        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
-
+    IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
         if (saved->ifindex == op->ifindex && saved->key == op->key && (all || saved->set == value))
-            g_array_remove_index(state->sysctls, i);
+            IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
     }
 }
 
@@ -226,8 +216,7 @@ static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
 
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 {
-    for (guint i = 0; i < ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
         IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
 
         remember_route(state, op, done);

@@ -4,10 +4,7 @@
  */
 #pragma once
 
-#include "plan/plan.h"
-
-/* The domain of an error that leaves open whether the operation was done: rolling back takes it for done. */
-#define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
+#include "plan/emit.h"
 
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 

@@ -3,7 +3,17 @@
  */
 #pragma once
 
-#include "plan/plan.h"
+#include "model/operation.h"
+#include "plan/rails.h"
+
+typedef struct {
+    GPtrArray *ops; /* IbhOp * */
+} IbhPlan;
+
+/* Leaves only operations of one family; 0: both. */
+void ibh_plan_keep_family(IbhPlan *plan, int family);
+void ibh_plan_free(IbhPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhPlan, ibh_plan_free)
 
 IbhPlan *ibh_plan_new(void);
 

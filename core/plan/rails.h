@@ -47,8 +47,8 @@ typedef struct {
     } by;
 } IbhRails;
 
-/* With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts holds.
- * Fails where the configuration gives two present NICs the same explicit table. */
+/* engage.c. With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts
+ * holds. Fails where the configuration gives two present NICs the same explicit table. */
 IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error);
 /* What stays when --undo has left these alone: of the other rails, those that are programmed already count. */
 IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces);

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/emit.h"
 
 /* Last of all: what leaves main for this NIC. */
 void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic);

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/emit.h"
 
 typedef struct {
     const char *down;         /* an interface that was taken down on purpose; NULL or "": none */

@@ -281,19 +281,21 @@ static void put_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *
     }
 }
 
-/* Half of a spread: it would lead to the rails what main has more exactly. */
+/* Half of a spread: it would lead to the rails what main has more exactly. A rule for all needs one for all before it.
+ */
 static gboolean has_half(const IbhSnapshot *snapshot)
 {
-    gboolean asks_main = FALSE;
+    guint asked = G_MAXUINT; /* main was asked by rules before: the shortest length of their sources */
 
     for (guint i = 0; i < snapshot->rules->len; i++) { /* ascending */
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
 
         if (!ibh_rule_is_spread(rule))
             continue;
-        if (!asks_main && rule->table == IBH_TABLE_SPREAD)
+        if (rule->table == IBH_TABLE_SPREAD && rule->from.length < asked)
             return TRUE;
-        asks_main |= ibh_rule_asks_main(rule);
+        if (ibh_rule_asks_main(rule))
+            asked = MIN(asked, rule->from.length);
     }
     return FALSE;
 }

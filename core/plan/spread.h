@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/emit.h"
 
 /* Unbound traffic leaves by this NIC, too. */
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);

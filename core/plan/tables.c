@@ -46,8 +46,8 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
 static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
 {
-    return is_automatic(nic) && table > IBH_TABLE_BASE && !is_given(all, table) &&
-           (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
+    return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
+           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
 }
 
 /* Of the form of now or of earlier versions; what leads to D comes behind. */

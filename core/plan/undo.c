@@ -7,7 +7,8 @@
  *   1. rp_filter loosened   2. arp_announce   3. rules, routes   4. the NIC that main uses answers for all again
  *   5. stale neighbour entries go   6. that NIC announces every address   7. rp_filter tightened   8. what is left
  */
-#include "plan/emit.h"
+#include "plan/undo.h"
+
 #include "plan/remove.h"
 #include "plan/spread.h"
 #include "plan/want.h"

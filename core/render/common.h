@@ -1,9 +1,31 @@
 /*
- * What the formats share.
+ * What the formats share: what is to be rendered, and what is said of it in each of them.
  */
 #pragma once
 
-#include "render/render.h"
+#include "model/text.h"
+#include "plan/rails.h"
+
+#define IBH_RENDER_ERROR (g_quark_from_static_string("ibh-render-error"))
+
+/* A NIC as its own manager would configure it (render/native.c). */
+typedef struct {
+    const IbhNic *nic;
+    const char *connection; /* NetworkManager's; NULL: it does not manage it */
+    guint32 table;          /* not the NIC's own table: so ib-hook defers */
+    GArray *addresses;      /* IbhAddress */
+    GArray *routes;         /* IbhRoute, in the order in which they must be added */
+    GArray *rules;          /* IbhRule */
+} IbhNative;
+
+/* Writes a profile of NetworkManager's, after a line that names its file. */
+typedef char *IbhProfileWriter(const IbhNative *native, GError **error);
+
+typedef struct {
+    const IbhRails *rails; /* with the family that was asked for */
+    const char *const *only;
+    IbhProfileWriter *write_profile; /* of nm-keyfile alone; NULL: there is none here */
+} IbhRender;
 
 /* A rail that was asked for, and whose name a text can hold. */
 gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic);
@@ -18,11 +40,3 @@ void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native)
 
 /* Of these sysctls, what ib-hook sees to: not what it only found, nor what is kept. */
 gboolean ibh_render_wants(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value);
-
-/* Of names that may not be kept; NULL: of none. */
-char *ibh_render_udev_warning(const IbhRender *render);
-
-/* One per format. */
-typedef char *IbhFormatFunction(const IbhRender *render, GError **error);
-IbhFormatFunction ibh_render_iproute2, ibh_render_sysctl, ibh_render_rt_tables, ibh_render_netplan, ibh_render_networkd,
-    ibh_render_ifupdown, ibh_render_ifcfg, ibh_render_nmcli, ibh_render_nm_keyfile, ibh_render_udev;

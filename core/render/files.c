@@ -1,10 +1,9 @@
 /*
  * sysctl, rt_tables, udev: files that go with any manager.
  */
-#include "render/common.h"
-
-#include "plan/emit.h"
+#include "render/formats.h"
 #include "render/native.h"
+#include "plan/emit.h"
 
 #include <linux/if_arp.h>
 #include <string.h>
@@ -86,8 +85,7 @@ char *ibh_render_rt_tables(const IbhRender *render, GError **error G_GNUC_UNUSED
     ibh_render_comment(out, rt_tables_why);
     ibh_render_left_out(out, render, FALSE);
     g_string_append_c(out, '\n');
-    for (guint i = 0; i < render->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         guint32 native = ibh_native_table(render->rails, nic);
 
         if (ibh_render_has(render, nic)) {
@@ -172,9 +170,7 @@ static char *list_kernel_names(const IbhRender *render)
 {
     GString *names = g_string_new(NULL);
 
-    for (guint i = 0; i < render->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         if (udev_has(render, nic) && is_kernel_name(nic->link->name))
             g_string_append_printf(names, " %s", nic->link->name);
     }
@@ -201,9 +197,7 @@ char *ibh_render_udev(const IbhRender *render, GError **error G_GNUC_UNUSED)
     if (*kernel_names)
         ibh_render_comment(out, kernel_names_why);
     g_string_append_c(out, '\n');
-    for (guint i = 0; i < render->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         if (!udev_has(render, nic))
             continue;
         if (is_kernel_name(nic->link->name))

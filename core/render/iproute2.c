@@ -1,8 +1,7 @@
 /*
  * iproute2: a script that does what --apply does. It is the plan for a host on which nothing of ours is yet.
  */
-#include "render/common.h"
-
+#include "render/formats.h"
 #include "plan/emit.h"
 #include "plan/plan.h"
 #include "plan/remove.h"
@@ -63,16 +62,16 @@ static void forget_ours(IbhSnapshot *bare, const IbhSnapshot *snapshot)
     bare->state = ibh_state_new();
     bare->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     bare->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        if (!ibh_rule_is_ours(&g_array_index(snapshot->rules, IbhRule, i)))
-            g_array_append_val(bare->rules, g_array_index(snapshot->rules, IbhRule, i));
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (!ibh_rule_is_ours(rule))
+            g_array_append_val(bare->rules, *rule);
     }
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        if (!ibh_route_is_ours(&g_array_index(snapshot->routes, IbhRoute, i)))
-            g_array_append_val(bare->routes, g_array_index(snapshot->routes, IbhRoute, i));
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
+        if (!ibh_route_is_ours(route))
+            g_array_append_val(bare->routes, *route);
     }
-    for (guint i = 0; i < saved->len; i++) { /* what main=remove took out of main */
-        IbhRoute route = ibh_saved_route(&g_array_index(saved, IbhSavedRoute, i));
+    IBH_EACH (const IbhSavedRoute, taken, saved) { /* what main=remove took out of main */
+        IbhRoute route = ibh_saved_route(taken);
 
         g_array_append_val(bare->routes, route);
     }
@@ -138,9 +137,9 @@ typedef enum { LOOSEN, SET, TIGHTEN } Phase;
 
 static void say_sysctls(GString *out, const IbhRender *render, Phase phase)
 {
-    for (guint i = 0; i < render->rails->nics->len && ibh_render_has_family(render, AF_INET); i++) {
-        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
-
+    if (!ibh_render_has_family(render, AF_INET))
+        return;
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         for (int key = 0; ibh_render_has(render, nic) && key < IBH_N_SYSCTLS; key++) {
             gboolean is_rp_filter = key == IBH_SYSCTL_RP_FILTER;
             int value;
@@ -159,8 +158,7 @@ static void say_ops(GString *out, const IbhPlan *plan, const IbhRender *render, 
 {
     const char *reason = NULL;
 
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
         const IbhNic *nic = op->ifindex ? ibh_rails_nic(render->rails, op->ifindex) : NULL;
         gboolean is_last = op->type == IBH_OP_ANNOUNCE || op->type == IBH_OP_ROUTE_DEL;
         g_autofree char *command = NULL;

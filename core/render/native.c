@@ -1,6 +1,5 @@
 #include "render/native.h"
 
-#include "render/common.h"
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
@@ -42,9 +41,7 @@ static GArray *find_addresses(const IbhRender *render, const IbhNic *nic)
     const GArray *all = render->rails->snapshot->addresses;
     GArray *addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
 
-    for (guint i = 0; i < all->len; i++) {
-        const IbhAddress *address = &g_array_index(all, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, all) {
         if (ibh_nic_serves(nic, address) && ibh_render_has_family(render, address->local.family))
             g_array_append_val(addresses, *address);
     }
@@ -100,9 +97,7 @@ GPtrArray *ibh_natives(const IbhRender *render)
 {
     GPtrArray *natives = g_ptr_array_new_with_free_func(free_native);
 
-    for (guint i = 0; i < render->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         if (ibh_render_has(render, nic))
             g_ptr_array_add(natives, ibh_native_new(render, nic));
     }
@@ -111,8 +106,8 @@ GPtrArray *ibh_natives(const IbhRender *render)
 
 gboolean ibh_native_has_default(const IbhNative *native)
 {
-    for (guint i = 0; i < native->routes->len; i++) {
-        if (ibh_route_is_default(&g_array_index(native->routes, IbhRoute, i)))
+    IBH_EACH (const IbhRoute, route, native->routes) {
+        if (ibh_route_is_default(route))
             return TRUE;
     }
     return FALSE;
@@ -120,8 +115,8 @@ gboolean ibh_native_has_default(const IbhNative *native)
 
 gboolean ibh_native_has_family(const IbhNative *native, int family)
 {
-    for (guint i = 0; i < native->addresses->len; i++) {
-        if (g_array_index(native->addresses, IbhAddress, i).local.family == family)
+    IBH_EACH (const IbhAddress, address, native->addresses) {
+        if (address->local.family == family)
             return TRUE;
     }
     return FALSE;

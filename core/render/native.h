@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "render/render.h"
+#include "render/common.h"
 
 guint32 ibh_native_table(const IbhRails *rails, const IbhNic *nic);
 

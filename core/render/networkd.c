@@ -1,10 +1,8 @@
 /*
  * netplan, and systemd-networkd, which does what netplan says.
  */
+#include "render/formats.h"
 #include "render/native.h"
-#include "render/common.h"
-
-#include "cli/report.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -54,11 +52,13 @@ static gboolean is_plain(const IbhRule *rule)
 static void say_drop_in(GString *out, const IbhNative *native, const char *network, gboolean rest)
 {
     g_string_append_printf(out, "\n# /etc/systemd/network/%s.d/ib-hook.conf\n", network);
-    for (guint i = 0; i < native->routes->len && !rest; i++)
-        say_route(out, &g_array_index(native->routes, IbhRoute, i));
-    for (guint i = 0; i < native->rules->len; i++) {
-        if (!rest || !is_plain(&g_array_index(native->rules, IbhRule, i)))
-            say_rule(out, &g_array_index(native->rules, IbhRule, i));
+    if (!rest) {
+        IBH_EACH (const IbhRoute, route, native->routes)
+            say_route(out, route);
+    }
+    IBH_EACH (const IbhRule, rule, native->rules) {
+        if (!rest || !is_plain(rule))
+            say_rule(out, rule);
     }
 }
 
@@ -74,7 +74,7 @@ static char *netplan_id(const IbhRender *render, const IbhNic *nic)
 {
     const IbhManager *manager = manager_of(render, nic, "netplan");
 
-    return ibh_report_clean(manager ? manager->connection : nic->link->name);
+    return ibh_printable(manager ? manager->connection : nic->link->name);
 }
 
 /* A file for several NICs would give each of them the routes of all. */
@@ -83,8 +83,8 @@ static gboolean is_shared(const IbhRender *render, const char *file)
     const GArray *managers = render->rails->snapshot->managers;
     guint n = 0;
 
-    for (guint i = 0; i < managers->len; i++)
-        n += g_strcmp0(g_array_index(managers, IbhManager, i).connection, file) == 0;
+    IBH_EACH (const IbhManager, manager, managers)
+        n += g_strcmp0(manager->connection, file) == 0;
     return n > 1;
 }
 
@@ -92,7 +92,7 @@ static void say_networkd(GString *out, const IbhRender *render, const IbhNative 
 {
     const IbhManager *manager = manager_of(render, native->nic, "systemd-networkd");
     g_autofree char *id = netplan_id(render, native->nic);
-    g_autofree char *file = manager ? ibh_report_clean(manager->connection)
+    g_autofree char *file = manager ? ibh_printable(manager->connection)
                             : manager_of(render, native->nic, "netplan")
                                 ? g_strdup_printf("10-netplan-%s.network", id)
                                 : g_strdup_printf("%s.network", native->nic->link->name);
@@ -111,8 +111,8 @@ char *ibh_render_networkd(const IbhRender *render, GError **error G_GNUC_UNUSED)
     GString *out = g_string_new(NULL);
 
     ibh_native_header(out, render, networkd_why);
-    for (guint i = 0; i < natives->len; i++)
-        say_networkd(out, render, g_ptr_array_index(natives, i));
+    IBH_EACH_POINTER (const IbhNative, native, natives)
+        say_networkd(out, render, native);
     return g_string_free(out, FALSE);
 }
 
@@ -149,9 +149,7 @@ static void say_yaml_routes(GString *out, const IbhNative *native)
     char text[IBH_PREFIX_STRLEN];
 
     g_string_append(out, native->routes->len ? "      routes:\n" : "");
-    for (guint i = 0; i < native->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(native->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, native->routes) {
         g_string_append_printf(out, "        - to: \"%s\"\n          table: %u\n", ibh_prefix_format(&route->dst, text),
                                route->table);
         if (route->gateway.family != AF_UNSPEC)
@@ -169,9 +167,7 @@ static void say_yaml(GString *out, const IbhRender *render, const IbhNative *nat
     g_string_append_printf(out, "    %s:\n", name);
     say_yaml_routes(out, native);
     g_string_append(out, native->rules->len ? "      routing-policy:\n" : "");
-    for (guint i = 0; i < native->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(native->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, native->rules) {
         if (is_plain(rule))
             g_string_append_printf(out, "        - from: \"%s\"\n          table: %u\n          priority: %u\n",
                                    ibh_ip_format(&rule->from.ip, from), rule->table, rule->priority);
@@ -193,9 +189,7 @@ static void say_yaml_file(GString *out, const IbhRender *render, const GPtrArray
     for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++) {
         gboolean any = FALSE;
 
-        for (guint i = 0; i < natives->len; i++) {
-            const IbhNative *native = g_ptr_array_index(natives, i);
-
+        IBH_EACH_POINTER (const IbhNative, native, natives) {
             if (ibh_native_has_default(native) || !g_str_equal(yaml_kind(native), kinds[kind]))
                 continue;
             if (!any)
@@ -213,8 +207,7 @@ char *ibh_render_netplan(const IbhRender *render, GError **error G_GNUC_UNUSED)
 
     ibh_native_header(out, render, netplan_why);
     say_yaml_file(out, render, natives);
-    for (guint i = 0; i < natives->len; i++) {
-        const IbhNative *native = g_ptr_array_index(natives, i);
+    IBH_EACH_POINTER (const IbhNative, native, natives) {
         g_autofree char *id = netplan_id(render, native->nic);
         g_autofree char *file = g_strdup_printf("10-netplan-%s.network", id);
 

@@ -1,11 +1,9 @@
 /*
  * NetworkManager: nmcli, and key files, which nm.so writes as NetworkManager itself does (nm-dispatcher/keyfile.c).
  */
+#include "render/formats.h"
 #include "render/native.h"
-#include "render/common.h"
-
 #include "model/operation.h"
-#include "cli/report.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -33,19 +31,17 @@ static char *nmcli_route(const IbhRoute *route)
 
 static void say_nmcli(GString *out, const IbhNative *native)
 {
-    g_autofree char *name = ibh_report_clean(native->connection ? native->connection : native->nic->link->name);
+    g_autofree char *name = ibh_printable(native->connection ? native->connection : native->nic->link->name);
     g_autofree char *word = ibh_shell_word(name);
 
     g_string_append_printf(out, "\n# %s\n", native->nic->link->name);
-    for (guint i = 0; i < native->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(native->routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, native->routes) {
         g_autofree char *text = nmcli_route(route);
 
         g_string_append_printf(out, "nmcli connection modify %s +ipv%c.routes '%s'\n", word,
                                route->family == AF_INET6 ? '6' : '4', text);
     }
-    for (guint i = 0; i < native->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(native->rules, IbhRule, i);
+    IBH_EACH (const IbhRule, rule, native->rules) {
         g_autofree char *text = ibh_native_rule(rule);
 
         g_string_append_printf(out, "nmcli connection modify %s +ipv%c.routing-rules '%s'\n", word,
@@ -59,8 +55,8 @@ char *ibh_render_nmcli(const IbhRender *render, GError **error G_GNUC_UNUSED)
     GString *out = g_string_new(NULL);
 
     ibh_native_header(out, render, nmcli_why);
-    for (guint i = 0; i < natives->len; i++)
-        say_nmcli(out, g_ptr_array_index(natives, i));
+    IBH_EACH_POINTER (const IbhNative, native, natives)
+        say_nmcli(out, native);
     return g_string_free(out, FALSE);
 }
 
@@ -90,8 +86,7 @@ char *ibh_render_nm_keyfile(const IbhRender *render, GError **error)
     }
     out = g_string_new(NULL);
     ibh_native_header(out, render, keyfile_why);
-    for (guint i = 0; i < natives->len; i++) {
-        const IbhNative *native = g_ptr_array_index(natives, i);
+    IBH_EACH_POINTER (const IbhNative, native, natives) {
         g_autoptr(GError) local = NULL;
         g_autofree char *text = render->write_profile(native, &local);
 

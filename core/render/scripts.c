@@ -1,9 +1,8 @@
 /*
  * ifupdown, and RHEL's network-scripts: they run what iproute2 says.
  */
+#include "render/formats.h"
 #include "render/native.h"
-#include "render/common.h"
-
 #include "model/operation.h"
 
 #include <linux/rtnetlink.h>
@@ -27,15 +26,13 @@ static void say_stanza(GString *out, const IbhNative *native, int family)
         return;
     g_string_append_printf(out, "\n# /etc/network/interfaces: iface %s %s\n", native->nic->link->name,
                            family == AF_INET6 ? "inet6" : "inet");
-    for (guint i = 0; i < native->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(native->routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, native->routes) {
         g_autofree char *text = ibh_native_route(route, iface);
 
         if (route->family == family)
             g_string_append_printf(out, "    up ip -%c route replace %s\n", flag, text);
     }
-    for (guint i = 0; i < native->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(native->rules, IbhRule, i);
+    IBH_EACH (const IbhRule, rule, native->rules) {
         g_autofree char *text = ibh_native_rule(rule);
 
         if (rule->family == family)
@@ -50,9 +47,9 @@ char *ibh_render_ifupdown(const IbhRender *render, GError **error G_GNUC_UNUSED)
     GString *out = g_string_new(NULL);
 
     ibh_native_header(out, render, ifupdown_why);
-    for (guint i = 0; i < natives->len; i++) {
-        say_stanza(out, g_ptr_array_index(natives, i), AF_INET);
-        say_stanza(out, g_ptr_array_index(natives, i), AF_INET6);
+    IBH_EACH_POINTER (const IbhNative, native, natives) {
+        say_stanza(out, native, AF_INET);
+        say_stanza(out, native, AF_INET6);
     }
     return g_string_free(out, FALSE);
 }
@@ -81,8 +78,7 @@ static void say_route_file(GString *out, const IbhNative *native, int family)
 
     g_string_append_printf(out, "\n# /etc/sysconfig/network-scripts/route%s-%s\n", family == AF_INET6 ? "6" : "",
                            native->nic->link->name);
-    for (guint i = 0; i < native->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(native->routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, native->routes) {
         g_autofree char *text = ibh_native_route(route, iface);
 
         if (route->family == family)
@@ -94,8 +90,7 @@ static void say_rule_file(GString *out, const IbhNative *native, int family)
 {
     g_string_append_printf(out, "\n# /etc/sysconfig/network-scripts/rule%s-%s\n", family == AF_INET6 ? "6" : "",
                            native->nic->link->name);
-    for (guint i = 0; i < native->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(native->rules, IbhRule, i);
+    IBH_EACH (const IbhRule, rule, native->rules) {
         g_autofree char *text = ibh_native_rule(rule);
 
         if (rule->family == family)
@@ -124,7 +119,7 @@ char *ibh_render_ifcfg(const IbhRender *render, GError **error G_GNUC_UNUSED)
     GString *out = g_string_new(NULL);
 
     ibh_native_header(out, render, ifcfg_why);
-    for (guint i = 0; i < natives->len; i++)
-        say_ifcfg(out, g_ptr_array_index(natives, i));
+    IBH_EACH_POINTER (const IbhNative, native, natives)
+        say_ifcfg(out, native);
     return g_string_free(out, FALSE);
 }

@@ -1,6 +1,5 @@
-#include "run/session.h"
+#include "run/change.h"
 
-#include "run/confirm.h"
 #include "model/state.h"
 #include "kernel/sysctl.h"
 #include "plan/tables.h"
@@ -13,15 +12,8 @@
 
 /* ---- --confirm ---- */
 
-gboolean ibh_run_has_token(const IbhRun *run)
-{
-    g_autofree char *token = run->store ? ibh_store_get_token(run->store) : NULL;
-
-    return token && (!run->options->token || g_str_equal(token, run->options->token));
-}
-
 /* Leaves the token, and starts the process that waits: it knows its --apply by it. */
-static gboolean start_waiting(IbhRun *run, GError **error)
+static gboolean start_waiting(IbhRun *run, IbhRunAgain again, GError **error)
 {
     g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
     IbhOptions options = *run->options;
@@ -31,7 +23,7 @@ static gboolean start_waiting(IbhRun *run, GError **error)
         return FALSE;
     }
     options.token = token;
-    return ibh_store_set_token(run->store, token, error) && ibh_confirm_start(&options, ibh_run, error);
+    return ibh_store_set_token(run->store, token, error) && ibh_confirm_start(&options, again, error);
 }
 
 int ibh_run_confirm(IbhRun *run)
@@ -97,7 +89,7 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
     }
 }
 
-/* Returns what is on file then. */
+/* Returns the state that is on file afterwards: on_file or state. */
 static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
@@ -116,15 +108,11 @@ static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState
 /* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
 static void hold_all(const IbhRun *run, const IbhPlan *plan, IbhState *state)
 {
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
             ibh_state_hold(state, nic->link->name);
     }
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
-
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
         if (op->iface[0])
             ibh_state_hold(state, op->iface);
     }
@@ -142,8 +130,7 @@ static void update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state
         (undo ? ibh_state_hold : ibh_state_lift)(state, run->only[i]);
 }
 
-/* Whoever ends it - a terminal that is closed, a service that stops - does so before or after the few milliseconds in
- * which things change. */
+/* Holds signals back (a terminal that closes, a service that stops) for the few milliseconds in which things change. */
 static void block_signals(const IbhRun *run, sigset_t *ret_before)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
@@ -152,7 +139,7 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
     sigemptyset(&set);
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         sigaddset(&set, numbers[i]);
-    if (run->how)
+    if (run->mode->keeps_alarm)
         sigdelset(&set, SIGALRM); /* a hook's own: its caller waits for no more than that */
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
@@ -173,7 +160,7 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_set_rails(after, rails);
-    if (!run->how)
+    if (!run->mode->keeps_holds)
         update_holds(run, plan, after);
     (void)save(run, on_file, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
@@ -186,77 +173,19 @@ static char *list_holds(const IbhRun *run, const IbhPlan *plan)
     GString *names = g_string_new(NULL);
 
     update_holds(run, plan, state);
-    for (guint i = 0; i < state->holds->len; i++)
-        g_string_append_printf(names, "%s%s", i ? " " : "", (const char *)g_ptr_array_index(state->holds, i));
+    IBH_EACH_POINTER (const char, iface, state->holds)
+        g_string_append_printf(names, "%s%s", names->len ? " " : "", iface);
     return g_string_free(names, FALSE);
-}
-
-static gboolean undoes_a_former_rail(const IbhRun *run, const IbhPlan *plan)
-{
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
-        const IbhNic *nic = op->ifindex ? ibh_rails_nic(run->rails, op->ifindex) : NULL;
-
-        if (nic && nic->status != IBH_NIC_RAIL)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Neighbours, of which a fabric has thousands, are read only where some of them have to go. */
-static IbhPlan *plan_apply(IbhRun *run)
-{
-    IbhPlan *plan = ibh_plan_apply(run->rails, run->only);
-
-    if (undoes_a_former_rail(run, plan) && ibh_snapshot_add_neighbours(run->snapshot, run->netlink, NULL)) {
-        ibh_plan_free(plan);
-        plan = ibh_plan_apply(run->rails, run->only);
-    }
-    ibh_plan_keep_family(plan, run->options->family);
-    return plan;
-}
-
-static void restrain(IbhRun *run, IbhPlan *plan)
-{
-    IbhReconcile *how = run->how;
-
-    how->spared = ibh_restrain(plan, run->rails, &how->restraint);
-    how->candidates = g_array_new(FALSE, FALSE, sizeof(int));
-    how->port = ibh_netlink_port(run->netlink);
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
-        if (nic->rank)
-            g_array_append_val(how->candidates, nic->link->ifindex);
-    }
-}
-
-IbhPlan *ibh_run_make_plan(IbhRun *run)
-{
-    g_autoptr(IbhRails) after = NULL;
-
-    if (run->options->action != IBH_ACTION_UNDO) {
-        IbhPlan *plan = plan_apply(run);
-
-        if (run->how)
-            restrain(run, plan);
-        return plan;
-    }
-    if (run->only && !run->bad_config) /* else nobody knows how the others are wanted: they stand as they are */
-        after = ibh_rails_without(run->config, run->snapshot, run->only);
-    return ibh_plan_undo(run->rails, after, run->only);
 }
 
 /* ---- a first installation ---- */
 
-/* Somebody's ssh session may run over the address of a NIC without carrier, answered by another NIC. */
+/* An SSH session may use the address of a NIC without carrier, answered by another NIC. */
 char *ibh_run_rails_without_carrier(const IbhRun *run)
 {
     g_autoptr(GString) names = g_string_new(NULL);
 
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL && !(nic->link->carrier && nic->link->flags & IFF_UP))
             g_string_append_printf(names, "%s%s", names->len ? ", " : "", nic->link->name);
     }
@@ -268,9 +197,7 @@ int ibh_run_hold_back(IbhRun *run, const char *names)
     g_autoptr(IbhState) after = ibh_state_copy(run->snapshot->state);
     g_autofree char *text = NULL;
 
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
             ibh_state_hold(after, nic->link->name);
     }
@@ -283,13 +210,21 @@ int ibh_run_hold_back(IbhRun *run, const char *names)
     return IBH_EXIT_OK;
 }
 
-static void say_confirm(IbhRun *run)
+static void report_confirm(IbhRun *run)
 {
     if (run->options->confirm && run->writer == &ibh_text_writer && !run->style.quiet && ibh_run_has_token(run))
         g_string_append_printf(run->out, "undone again in %d s, unless: ib-hook --confirm\n", run->options->confirm);
 }
 
-int ibh_run_change(IbhRun *run)
+static void tell_of_changes(const IbhRun *run, const GPtrArray *done)
+{
+    if (!run->event || !run->event->done)
+        return;
+    IBH_EACH_POINTER (const IbhOp, op, done)
+        run->event->done(run->event->data, op);
+}
+
+int ibh_run_change(IbhRun *run, IbhRunAgain again)
 {
     gboolean undo = run->options->action == IBH_ACTION_UNDO;
     g_autoptr(IbhPlan) plan = ibh_run_make_plan(run);
@@ -299,20 +234,20 @@ int ibh_run_change(IbhRun *run)
     g_autofree char *text = NULL;
     IbhReport report = {.rails = run->rails, .only = run->only, .held = held};
 
-    if (!undo && run->options->confirm && (plan->ops->len || ibh_run_has_token(run)) && !start_waiting(run, &error))
+    if (!undo && run->options->confirm && (plan->ops->len || ibh_run_has_token(run)) &&
+        !start_waiting(run, again, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     outcome = change(run, plan);
     if (undo && run->store && !outcome->errors->len && (!run->only || run->options->token))
         (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
-    for (guint i = 0; run->how && run->how->done && i < outcome->done->len; i++)
-        run->how->done(run->how->data, g_ptr_array_index(outcome->done, i));
+    tell_of_changes(run, outcome->done);
     run->refused = outcome->errors->len > 0;
     report.done = outcome->done;
     report.errors = outcome->errors;
     text = run->writer->change(&report, &run->style);
     g_string_append(run->out, text);
-    say_confirm(run);
-    for (guint i = 0; i < outcome->errors->len; i++)
-        ibh_run_warn(run, g_ptr_array_index(outcome->errors, i));
+    report_confirm(run);
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_run_warn(run, message);
     return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;
 }

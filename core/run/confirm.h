@@ -1,5 +1,5 @@
 /*
- * --apply --confirm SECONDS: a process that undoes it when nobody confirms.
+ * --apply --confirm SECONDS: a process that undoes it unless it is confirmed.
  */
 #pragma once
 

@@ -17,7 +17,7 @@
 #define PAUSE (20 * 1000)   /* between two runs, of microseconds: one answers several events */
 
 /* In a signal handler: no memory, no locks. */
-static void say_last_words(const char *words)
+static void write_last_words(const char *words)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -30,10 +30,10 @@ static void say_last_words(const char *words)
 /* What is half done then, the next run completes. */
 static void on_signal(int number)
 {
-    say_last_words(number == SIGALRM ? "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
-                                       "ib-hook --check says what is missing\n"
-                                     : "<27>ib-hook: the hook ended early: out of memory, or a fault of its own; "
-                                       "ib-hook --check says what is missing\n");
+    write_last_words(number == SIGALRM ? "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
+                                         "ib-hook --check says what is missing\n"
+                                       : "<27>ib-hook: the hook ended early: out of memory, or a fault of its own; "
+                                         "ib-hook --check says what is missing\n");
     _exit(0);
 }
 
@@ -106,7 +106,7 @@ int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs)
 {
     IbhReconcile how = {.config = config,
                         .sysfs = sysfs,
-                        .one_of_many = !config && !sysfs, /* nobody else goes by those */
+                        .one_of_many = !config && !sysfs, /* only this hook uses those */
                         .restraint = {.down = trigger->down}};
     g_autoptr(GString) complained = NULL;
 

@@ -12,7 +12,7 @@
 /* Of hundreds of lines at once, none is lost because the reader is not that quick. */
 #define BUFFER_SIZE (1024 * 1024)
 
-/* A datagram to whoever listens there; FALSE: nobody does, or not now. */
+/* Sends a datagram to the socket at this path; FALSE: nothing listens there, or not now. */
 static gboolean send_to(int fd, const char *path, const char *text, gsize length)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -52,7 +52,7 @@ void ibh_log_last(const char *text)
 
 static void log_line(int fd, int priority, const char *line)
 {
-    g_autofree char *clean = ibh_report_clean(line), *last = NULL;
+    g_autofree char *clean = ibh_printable(line), *last = NULL;
 
     if (to_journal(fd, priority, clean) || to_syslog(fd, priority, clean))
         return;

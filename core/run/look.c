@@ -1,4 +1,5 @@
-#include "run/session.h"
+#include "run/look.h"
+#include "check/fabric_judge.h"
 
 #include "host/capture.h"
 #include "host/scripts.h"
@@ -39,9 +40,7 @@ static gboolean look_for_errors(IbhRun *run, GError **error)
 /* Routes that others put into the rails' tables matter only to who judges them. */
 static gboolean look_into_tables(IbhRun *run, GError **error)
 {
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL &&
             (!ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error) ||
              !ibh_snapshot_add_table(run->snapshot, run->netlink, ibh_nic_defaults(nic), error)))
@@ -52,8 +51,8 @@ static gboolean look_into_tables(IbhRun *run, GError **error)
 
 static gboolean ask_kernel(IbhRun *run, GArray *questions, GError **error)
 {
-    for (guint i = 0; i < questions->len; i++) {
-        if (!ibh_netlink_lookup(run->netlink, &g_array_index(questions, IbhQuestion, i).lookup, error))
+    IBH_EACH (IbhQuestion, question, questions) {
+        if (!ibh_netlink_lookup(run->netlink, &question->lookup, error))
             return FALSE;
     }
     return TRUE;
@@ -101,7 +100,7 @@ int ibh_run_check(IbhRun *run)
     report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
     g_string_append(run->out, text);
-    return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+    return show || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
 int ibh_run_render(IbhRun *run)
@@ -130,7 +129,7 @@ int ibh_run_capture(IbhRun *run)
     g_auto(IbhCaptured) captured = {0};
     g_autoptr(GError) error = NULL;
     const char *file = run->options->capture;
-    g_autofree char *word = ibh_shell_word(file), *shown = ibh_report_clean(word);
+    g_autofree char *word = ibh_shell_word(file), *shown = ibh_printable(word);
 
     if (!ibh_capture(run->options->sysfs, file, &captured, &error))
         return ibh_run_fail(
@@ -160,7 +159,7 @@ static gboolean check_captured_names(const IbhRun *run, GError **error)
 /* Another host's links, addresses and routes are not here, and ours are not its: only its ports are judged. */
 int ibh_run_captured(IbhRun *run, IbhTree *tree)
 {
-    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
     IbhReport report = {.only = run->only, .findings = findings, .captured = TRUE};
     gboolean show = run->options->action == IBH_ACTION_SHOW;
     g_autoptr(GError) error = NULL;
@@ -187,7 +186,7 @@ int ibh_run_captured(IbhRun *run, IbhTree *tree)
     report.rails = run->rails;
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
     g_string_append(run->out, text);
-    return show || ibh_check_is_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+    return show || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
 /* ---- probing ---- */
@@ -195,7 +194,7 @@ int ibh_run_captured(IbhRun *run, IbhTree *tree)
 int ibh_run_probe(IbhRun *run)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(IbhProbe) probe = ibh_probe_new(run->rails, run->options, &error);
+    g_autoptr(IbhProbe) probe = ibh_probe_new(run->rails, &run->options->probe, &error);
     IbhReport report = {.rails = run->rails, .only = run->only, .probe = probe};
     g_autofree char *text = NULL;
 
@@ -207,5 +206,5 @@ int ibh_run_probe(IbhRun *run)
     report.findings = probe->findings;
     text = run->writer->probe(&report, &run->style);
     g_string_append(run->out, text);
-    return ibh_check_is_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+    return ibh_findings_are_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }

@@ -1,27 +1,20 @@
 #include "run/probe_io.h"
 
 #include "kernel/sysctl.h"
+#include "run/probe_sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <net/if_arp.h>
 #include <netinet/icmp6.h>
-#include <netinet/in.h>
 #include <netinet/ip_icmp.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#ifndef IPV6_UNICAST_IF
-#define IPV6_UNICAST_IF 76
-#endif
 
 #define READ_MAX 64      /* packets of one socket at a time: a flood does not keep us from sending, nor from ending */
 #define RECEIVE_SIZE 256 /* longer than any reply of ours: what is cut short is none */
@@ -29,246 +22,9 @@
 #define CONTROL_SIZE 128 /* may hold more than we asked for */
 #define PROGRESS_EVERY (G_USEC_PER_SEC / 5)
 
-/* One socket per source address: the kernel sorts the replies. */
-typedef struct {
-    int fd;
-    guint16 id; /* of its echoes */
-    gboolean raw;
-    int error; /* why nothing can be sent from here, 0: it can */
-} Socket;
-
-typedef struct {
-    IbhProbe *probe;
-    IbhNetlink *netlink;
-    gboolean progress;
-    Socket *sockets; /* one per source */
-    int arp;         /* a packet socket of ARP; -1: not allowed, or not needed */
-    int seen[2];     /* packet sockets, IPv4 and IPv6: what comes in, even if it is dropped then; -1: not allowed */
-    gint64 last_sent;
-    gint64 told;
-    guint received;
-    guint sent;
-} Prober;
-
 static gint64 now(void)
 {
     return g_get_monotonic_time();
-}
-
-/* ---- sockets ---- */
-
-#define TAKE 0xffff
-#define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), at)
-#define UNLESS(value, drop) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, drop)
-
-static void attach(int fd, const struct sock_filter *steps, gsize count)
-{
-    struct sock_fprog program = {.len = (unsigned short)count, .filter = (struct sock_filter *)(guintptr)steps};
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                     sizeof program); /* replies are looked at in any case */
-}
-
-static guint32 cookie_start(const IbhProbe *probe)
-{
-    guint32 start;
-
-    memcpy(&start, probe->cookie, sizeof start);
-    return ntohl(start);
-}
-
-/* In the kernel, before others' packets fill the socket's buffer: echo replies with our number and cookie only. */
-static void filter4(const IbhProbe *probe, int fd)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_B, BPF_ABS, 9),
-        UNLESS(IPPROTO_ICMP, 9),
-        LOAD(BPF_H, BPF_ABS, 6),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x3fff, 7, 0), /* fragments */
-        BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),             /* the header's length */
-        LOAD(BPF_B, BPF_IND, 0),
-        UNLESS(ICMP_ECHOREPLY, 4),
-        LOAD(BPF_W, BPF_IND, 8),
-        UNLESS(cookie_start(probe), 2),
-        LOAD(BPF_H, BPF_IND, 4),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, probe->id, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, TAKE),
-    };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
-}
-
-/* `at`: where the ICMPv6 header is: 0, or 40 behind the IPv6 header. */
-static void filter6(const IbhProbe *probe, int fd, guint at)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_B, BPF_ABS, at ? 6 : 0), UNLESS(at ? IPPROTO_ICMPV6 : ICMP6_ECHO_REPLY, 6),
-        LOAD(BPF_B, BPF_ABS, at),         UNLESS(ICMP6_ECHO_REPLY, 4),
-        LOAD(BPF_W, BPF_ABS, at + 8),     UNLESS(cookie_start(probe), 2),
-        LOAD(BPF_H, BPF_ABS, at + 4),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, probe->id, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, 0),     BPF_STMT(BPF_RET | BPF_K, TAKE),
-    };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
-}
-
-typedef union {
-    struct sockaddr generic;
-    struct sockaddr_in four;
-    struct sockaddr_in6 six;
-    struct sockaddr_ll link; /* with room for 20 bytes of InfiniBand */
-    guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX];
-} Address;
-
-static Address to_address(const IbhIp *ip, socklen_t *ret_size)
-{
-    Address address = {.generic = {.sa_family = (sa_family_t)ip->family}};
-
-    if (ip->family == AF_INET6)
-        memcpy(&address.six.sin6_addr, ip->bytes, 16);
-    else
-        memcpy(&address.four.sin_addr, ip->bytes, 4);
-    *ret_size = ip->family == AF_INET6 ? sizeof address.six : sizeof address.four;
-    return address;
-}
-
-static gboolean is_forbidden(int error)
-{
-    return error == EPERM || error == EACCES;
-}
-
-/* The sender's address bound; the device goes with each packet, so that replies are taken from any. */
-static gboolean set_up(const IbhProbe *probe, Socket *sock, const IbhProbeSource *source)
-{
-    const int on = 1, six = source->ip.family == AF_INET6, device = (int)htonl((guint32)source->nic->link->ifindex);
-    socklen_t size;
-    Address address = to_address(&source->ip, &size);
-
-    if (bind(sock->fd, &address.generic, size) < 0 ||
-        (six && setsockopt(sock->fd, IPPROTO_IPV6, IPV6_UNICAST_IF, &device, sizeof device) < 0) ||
-        (six ? setsockopt(sock->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on)
-             : setsockopt(sock->fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on)) < 0)
-        return FALSE;
-    if (sock->raw) {
-        sock->id = probe->id;
-        (six ? filter6(probe, sock->fd, 0) : filter4(probe, sock->fd));
-        return TRUE;
-    }
-    if (getsockname(sock->fd, &address.generic, &size) < 0)
-        return FALSE;
-    sock->id = g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
-    return TRUE;
-}
-
-static char *read_line(const char *path)
-{
-    char *text = NULL;
-
-    return g_file_get_contents(path, &text, NULL, NULL) ? g_strstrip(text) : g_strdup("?");
-}
-
-static gboolean open_socket(Prober *prober, Socket *sock, const IbhProbeSource *source, GError **error)
-{
-    int family = source->ip.family, protocol = family == AF_INET6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
-    const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-    sock->raw = TRUE;
-    sock->fd = socket(family, SOCK_RAW | flags, protocol);
-    if (sock->fd < 0 && is_forbidden(errno)) {
-        sock->raw = FALSE;
-        sock->fd = socket(family, SOCK_DGRAM | flags, protocol);
-    }
-    if (sock->fd < 0 && is_forbidden(errno)) {
-        g_autofree char *range = read_line("/proc/sys/net/ipv4/ping_group_range");
-
-        g_set_error(error, IBH_PROBE_ERROR, 0,
-                    "--probe needs CAP_NET_RAW in this network namespace, or a group within net.ipv4.ping_group_range "
-                    "(%s): run it as root",
-                    range);
-        return FALSE;
-    }
-    if (sock->fd < 0) {
-        g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: cannot open a socket: %s", g_strerror(errno));
-        return FALSE;
-    }
-    if (!set_up(prober->probe, sock, source)) /* the address went away: others can still be asked from */
-        sock->error = errno;
-    return TRUE;
-}
-
-static void filter_arp(int fd)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_H, BPF_ABS, 6),
-        UNLESS(ARPOP_REPLY, 1),
-        BPF_STMT(BPF_RET | BPF_K, TAKE),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
-}
-
-/* Replies that rp_filter or a firewall drops are seen here and nowhere else (without: they count as lost), and so is
- * who answers ARP beside the one that the kernel believes. */
-static int open_packet_socket(const IbhProbe *probe, int protocol)
-{
-    struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons((guint16)protocol)};
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* nothing comes before it is bound */
-
-    if (fd < 0)
-        return -1;
-    if (protocol == ETH_P_ARP)
-        filter_arp(fd);
-    else if (protocol == ETH_P_IPV6)
-        filter6(probe, fd, 40);
-    else
-        filter4(probe, fd);
-    if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-static gboolean uses_family(const IbhProbe *probe, int family)
-{
-    for (guint i = 0; i < probe->sources->len; i++) {
-        if (g_array_index(probe->sources, IbhProbeSource, i).ip.family == family)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean open_all(Prober *prober, GError **error)
-{
-    const IbhProbe *probe = prober->probe;
-
-    for (guint i = 0; i < probe->sources->len; i++) {
-        if (!open_socket(prober, &prober->sockets[i], &g_array_index(probe->sources, IbhProbeSource, i), error))
-            return FALSE;
-    }
-    if (uses_family(probe, AF_INET)) {
-        prober->seen[0] = open_packet_socket(probe, ETH_P_IP);
-        prober->arp = open_packet_socket(probe, ETH_P_ARP);
-    }
-    if (uses_family(probe, AF_INET6))
-        prober->seen[1] = open_packet_socket(probe, ETH_P_IPV6);
-    return TRUE;
-}
-
-static void close_all(Prober *prober)
-{
-    for (guint i = 0; i < prober->probe->sources->len; i++) {
-        if (prober->sockets[i].fd >= 0)
-            close(prober->sockets[i].fd);
-    }
-    for (int i = 0; i < 2; i++) {
-        if (prober->seen[i] >= 0)
-            close(prober->seen[i]);
-    }
-    if (prober->arp >= 0)
-        close(prober->arp);
-    g_free(prober->sockets);
 }
 
 /* ---- sending ---- */
@@ -293,16 +49,16 @@ static void name_device(struct msghdr *message, Control *control, const IbhProbe
     message->msg_controllen = CMSG_SPACE(sizeof way);
 }
 
-static void send_echo(Prober *prober, guint i, guint number)
+static void send_echo(IbhProber *prober, guint i, guint number)
 {
     IbhProbe *probe = prober->probe;
     IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
-    const Socket *sock = &prober->sockets[pair->source];
+    const IbhProbeSocket *sock = &prober->sockets[pair->source];
     guint8 packet[IBH_PROBE_PACKET];
     struct iovec part = {.iov_base = packet, .iov_len = sizeof packet};
     Control control = {.room = {0}};
     socklen_t size;
-    Address peer = to_address(ibh_probe_peer(probe, pair), &size);
+    IbhSockAddress peer = ibh_sock_address(ibh_probe_peer(probe, pair), &size);
     struct msghdr message = {.msg_name = &peer, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1};
     gint64 before = now();
 
@@ -317,18 +73,18 @@ static void send_echo(Prober *prober, guint i, guint number)
     prober->last_sent = before;
 }
 
-/* Address is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */
-static void send_arp(Prober *prober, guint i)
+/* IbhSockAddress is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */
+static void send_arp(IbhProber *prober, guint i)
 {
     const IbhProbePair *pair = &g_array_index(prober->probe->pairs, IbhProbePair, i);
     const IbhProbeSource *source = ibh_probe_source(prober->probe, pair);
     const IbhLink *link = source->nic->link;
     guint8 frame[IBH_ARP_MAX];
     gsize length = ibh_arp_request(link, &source->ip, ibh_probe_peer(prober->probe, pair), frame);
-    Address to = {.link = {.sll_family = AF_PACKET,
-                           .sll_protocol = htons(ETH_P_ARP),
-                           .sll_ifindex = link->ifindex,
-                           .sll_halen = (guint8)link->lladdr_len}};
+    IbhSockAddress to = {.link = {.sll_family = AF_PACKET,
+                                  .sll_protocol = htons(ETH_P_ARP),
+                                  .sll_ifindex = link->ifindex,
+                                  .sll_halen = (guint8)link->lladdr_len}};
 
     memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
     if (length)
@@ -341,7 +97,7 @@ static void send_arp(Prober *prober, guint i)
 typedef struct {
     guint8 bytes[RECEIVE_SIZE];
     _Alignas(struct cmsghdr) guint8 control[CONTROL_SIZE];
-    Address from;
+    IbhSockAddress from;
     struct iovec part;
     struct msghdr message;
     gsize length;
@@ -404,7 +160,7 @@ static gboolean skip_header(const Packet *packet, gsize *ret_offset)
 }
 
 /* FALSE: nothing is left to read. */
-static gboolean take_delivered(Prober *prober, const Socket *sock, int family)
+static gboolean take_delivered(IbhProber *prober, const IbhProbeSocket *sock, int family)
 {
     Packet packet;
     IbhProbeReply reply = {.id = sock->id};
@@ -429,7 +185,7 @@ static gsize get16(const guint8 *at)
     return (gsize)at[0] << 8 | at[1];
 }
 
-static gboolean take_seen(Prober *prober, int fd, int family)
+static gboolean take_seen(IbhProber *prober, int fd, int family)
 {
     gboolean six = family == AF_INET6;
     Packet packet;
@@ -455,7 +211,7 @@ static gboolean take_seen(Prober *prober, int fd, int family)
     return TRUE;
 }
 
-static gboolean take_arp(Prober *prober)
+static gboolean take_arp(IbhProber *prober)
 {
     Packet packet;
     IbhArpReply reply;
@@ -469,7 +225,7 @@ static gboolean take_arp(Prober *prober)
 }
 
 /* What came in is read before what was delivered: so whatever was not delivered by then was dropped. */
-static void take_all(Prober *prober)
+static void take_all(IbhProber *prober)
 {
     for (int n = 0; prober->arp >= 0 && n < READ_MAX && take_arp(prober);)
         n++;
@@ -488,7 +244,7 @@ static void take_all(Prober *prober)
 }
 
 /* Until something comes, or the time does. */
-static void wait_for(Prober *prober, gint64 until)
+static void wait_for(IbhProber *prober, gint64 until)
 {
     guint n = prober->probe->sources->len;
     g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 3);
@@ -505,7 +261,7 @@ static void wait_for(Prober *prober, gint64 until)
 
 /* ---- progress ---- */
 
-static void tell(Prober *prober, const char *doing)
+static void tell(IbhProber *prober, const char *doing)
 {
     if (!prober->progress || now() - prober->told < PROGRESS_EVERY)
         return;
@@ -517,12 +273,12 @@ static void tell(Prober *prober, const char *doing)
 
 /* ---- waves ---- */
 
-static gboolean read_neighbours(Prober *prober, GArray *neighbours, guint used[2], GError **error)
+static gboolean read_neighbours(IbhProber *prober, GArray *neighbours, guint used[2], GError **error)
 {
     for (int six = 0; six <= 1; six++) {
         guint before = neighbours->len;
 
-        if (uses_family(prober->probe, six ? AF_INET6 : AF_INET) &&
+        if (ibh_probe_uses_family(prober->probe, six ? AF_INET6 : AF_INET) &&
             !ibh_netlink_read_all_neighbours(prober->netlink, six ? AF_INET6 : AF_INET, neighbours, error))
             return FALSE;
         used[six] = neighbours->len - before;
@@ -542,7 +298,7 @@ static guint count_outstanding(const IbhProbe *probe, guint first, guint pairs)
     return outstanding;
 }
 
-static void ask_wave(Prober *prober, guint first, guint pairs)
+static void ask_wave(IbhProber *prober, guint first, guint pairs)
 {
     const IbhProbe *probe = prober->probe;
     guint packets = pairs * (guint)probe->count, k = 0;
@@ -568,7 +324,7 @@ static void ask_wave(Prober *prober, guint first, guint pairs)
     take_all(prober); /* both of a reply: as it came in, and as it was delivered */
 }
 
-static void pass(Prober *prober, gint64 until, const char *doing)
+static void pass(IbhProber *prober, gint64 until, const char *doing)
 {
     while (now() < until) {
         wait_for(prober, MIN(until, now() + PROGRESS_EVERY));
@@ -579,7 +335,7 @@ static void pass(Prober *prober, gint64 until, const char *doing)
 
 /* The kernel believes the first that answers, and asks again only when its entry is old. With ARP flux several answer:
  * so all are asked, and all that answer are heard. */
-static void ask_arp(Prober *prober, guint first, guint pairs)
+static void ask_arp(IbhProber *prober, guint first, guint pairs)
 {
     const IbhProbe *probe = prober->probe;
 
@@ -595,7 +351,7 @@ static void ask_arp(Prober *prober, guint first, guint pairs)
         pass(prober, prober->last_sent + MIN(probe->timeout, ARP_TIMEOUT), ", asking who answers ARP");
 }
 
-static gboolean ask_all(Prober *prober, GError **error)
+static gboolean ask_all(IbhProber *prober, GError **error)
 {
     IbhProbe *probe = prober->probe;
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
@@ -621,10 +377,10 @@ static gboolean ask_all(Prober *prober, GError **error)
 }
 
 /* By which NIC the address's own traffic would leave: the kernel knows, without a packet. */
-static gboolean ask_routes(Prober *prober, GError **error)
+static gboolean ask_routes(IbhProber *prober, GError **error)
 {
-    for (guint i = 0; i < prober->probe->pairs->len; i++) {
-        if (!ibh_netlink_lookup(prober->netlink, &g_array_index(prober->probe->pairs, IbhProbePair, i).route, error))
+    IBH_EACH (IbhProbePair, pair, prober->probe->pairs) {
+        if (!ibh_netlink_lookup(prober->netlink, &pair->route, error))
             return FALSE;
     }
     return TRUE;
@@ -632,7 +388,7 @@ static gboolean ask_routes(Prober *prober, GError **error)
 
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, gboolean progress, GError **error)
 {
-    Prober prober = {.probe = probe, .netlink = netlink, .progress = progress, .arp = -1, .seen = {-1, -1}};
+    IbhProber prober = {.probe = probe, .netlink = netlink, .progress = progress, .arp = -1, .seen = {-1, -1}};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
     gboolean done;
 
@@ -644,12 +400,12 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, gboolean progress, 
     memcpy(&probe->id, random + sizeof probe->cookie, sizeof probe->id);
     probe->table_size[0] = ibh_sysctl_read_neighbour_limit(AF_INET);
     probe->table_size[1] = ibh_sysctl_read_neighbour_limit(AF_INET6);
-    prober.sockets = g_new0(Socket, probe->sources->len);
+    prober.sockets = g_new0(IbhProbeSocket, probe->sources->len);
     for (guint i = 0; i < probe->sources->len; i++)
         prober.sockets[i].fd = -1;
-    done = open_all(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
+    done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
     if (progress)
         fputs("\r\033[K", stderr);
-    close_all(&prober);
+    ibh_prober_close(&prober);
     return done;
 }

@@ -1,4 +1,7 @@
-#include "run/session.h"
+#include "run/run.h"
+
+#include "run/change.h"
+#include "run/look.h"
 
 #include "kernel/caps.h"
 #include "host/files.h"
@@ -8,16 +11,6 @@
 
 #include <linux/capability.h>
 #include <string.h>
-
-#define LOCK_SECONDS 10
-#define LOCK_SECONDS_OF_A_HOOK 8 /* its caller waits for it */
-
-void ibh_run_warn(IbhRun *run, const char *message)
-{
-    g_autofree char *text = (run->how ? &ibh_log_writer : &ibh_text_writer)->error(0, message);
-
-    g_string_append(run->warnings, text);
-}
 
 /* ---- getting ready ---- */
 
@@ -40,15 +33,14 @@ static gboolean check_privileges(const IbhRun *run, GError **error)
     return FALSE;
 }
 
-/* A hook leaves it to another one that sees what it came for, if that goes by the same configuration and tree. What was
- * taken down on purpose is known to this one only. */
+/* A later hook may do our work, if its inputs equal ours. What was taken down on purpose, only this one knows. */
 static gboolean take_turn(IbhRun *run, GError **error)
 {
-    if (!run->how)
-        return ibh_store_lock(run->store, LOCK_SECONDS, error);
-    if (!run->how->one_of_many || run->how->restraint.down[0])
-        return ibh_store_lock(run->store, LOCK_SECONDS_OF_A_HOOK, error);
-    return ibh_store_lock_or_share(run->store, LOCK_SECONDS_OF_A_HOOK, &run->is_done, error);
+    const IbhReconcile *event = run->event;
+
+    if (!event || !event->one_of_many || event->restraint.down[0])
+        return ibh_store_lock(run->store, run->mode->lock_seconds, error);
+    return ibh_store_lock_or_share(run->store, run->mode->lock_seconds, &run->is_done, error);
 }
 
 /* Without its directory a change can still be made: only what would have been remembered is lost. */
@@ -72,18 +64,17 @@ static void forget_gone_links(IbhSnapshot *snapshot)
 {
     GArray *sysctls = snapshot->state->sysctls, *routes = snapshot->state->routes;
 
-    for (guint i = sysctls->len; i-- > 0;) {
-        IbhSavedSysctl *saved = &g_array_index(sysctls, IbhSavedSysctl, i);
+    IBH_EACH_BACK (IbhSavedSysctl, saved, sysctls) {
         const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
 
         if (!link)
-            g_array_remove_index(sysctls, i);
+            IBH_REMOVE(IbhSavedSysctl, saved, sysctls);
         else
             g_strlcpy(saved->iface, link->name, sizeof saved->iface);
     }
-    for (guint i = routes->len; i-- > 0;) {
-        if (!ibh_snapshot_link(snapshot, g_array_index(routes, IbhSavedRoute, i).ifindex))
-            g_array_remove_index(routes, i);
+    IBH_EACH_BACK (IbhSavedRoute, saved, routes) {
+        if (!ibh_snapshot_link(snapshot, saved->ifindex))
+            IBH_REMOVE(IbhSavedRoute, saved, routes);
     }
 }
 
@@ -99,7 +90,7 @@ static gboolean look(IbhRun *run, GError **error)
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
-    if (run->how)
+    if (run->mode->narrows)
         concerned = ibh_narrow(run->snapshot, run->config);
     else
         run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only told */
@@ -113,7 +104,7 @@ static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
         if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || run->options->token)
-            continue; /* nobody sees what the process that waited would complain of */
+            continue; /* the process that waited has no one to report to */
         g_set_error(error, IBH_CONFIG_ERROR, 0,
                     "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
         return FALSE;
@@ -125,7 +116,7 @@ static gboolean check_names(const IbhRun *run, GError **error)
 static gboolean find_rails(IbhRun *run, GError **error)
 {
     gboolean respect_holds =
-        run->how || run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
+        run->mode->keeps_holds || run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
     g_autoptr(GError) local = NULL;
 
     run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, &local);
@@ -154,21 +145,11 @@ static gboolean look_into_main(IbhRun *run, GError **error)
 {
     g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
 
-    for (guint i = 0; i < run->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(run->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_val(ifindexes, nic->link->ifindex);
     }
     return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
-}
-
-int ibh_run_fail(IbhRun *run, int status, const GError *error)
-{
-    g_autofree char *text = run->writer->error(status, error->message);
-
-    g_string_append(run->writer == &ibh_json_writer ? run->out : run->warnings, text);
-    return status;
 }
 
 /* ---- the pipeline ---- */
@@ -182,7 +163,7 @@ static int run_action(IbhRun *run)
     switch (run->options->action) {
     case IBH_ACTION_APPLY:
     case IBH_ACTION_UNDO:
-        return ibh_run_change(run);
+        return ibh_run_change(run, ibh_run);
     case IBH_ACTION_PLAN:
         return ibh_run_plan(run);
     case IBH_ACTION_RENDER:
@@ -194,7 +175,7 @@ static int run_action(IbhRun *run)
     }
 }
 
-/* To undo, a mark says enough: whoever wants to be rid of it must not be held up by a bad configuration. */
+/* --undo needs the mark only: it works with a bad configuration, too. */
 static gboolean configure(IbhRun *run, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -214,9 +195,9 @@ static gboolean configure(IbhRun *run, GError **error)
 /* From now on others may leave it to this run: so an event goes by what the configuration is now. */
 static gboolean begin(IbhRun *run, GError **error)
 {
-    if (!run->how)
+    if (!run->mode->configures_late)
         return TRUE;
-    run->has_begun = run->how->one_of_many && run->store && ibh_store_begin(run->store);
+    run->has_begun = run->event->one_of_many && run->store && ibh_store_begin(run->store);
     return configure(run, error);
 }
 
@@ -234,7 +215,7 @@ static int pipeline(IbhRun *run)
         ibh_caps_keep(IBH_CAPS_FILES);
         return ibh_run_captured(run, &tree);
     }
-    if (!run->how && !configure(run, &error))
+    if (!run->mode->configures_late && !configure(run, &error))
         return ibh_run_fail(run, IBH_EXIT_USAGE, error);
     if (!check_privileges(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
@@ -285,6 +266,7 @@ static const IbhWriter *writer_of(const IbhOptions *options)
 int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
 {
     IbhRun run = {.options = options,
+                  .mode = &ibh_run_on_command,
                   .only = ibh_options_only(options),
                   .writer = writer_of(options),
                   .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
@@ -294,22 +276,27 @@ int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *wa
     return run_all(&run);
 }
 
-void ibh_reconcile_clear(IbhReconcile *how)
+void ibh_reconcile_clear(IbhReconcile *event)
 {
-    g_clear_pointer(&how->spared, g_array_unref);
-    g_clear_pointer(&how->candidates, g_array_unref);
-    how->port = 0;
+    g_clear_pointer(&event->spared, g_array_unref);
+    g_clear_pointer(&event->candidates, g_array_unref);
+    event->port = 0;
 }
 
-static int reconcile(IbhReconcile *how, GString *out, GString *warnings, gboolean *refused)
+static int reconcile(IbhReconcile *event, GString *out, GString *warnings, gboolean *refused)
 {
     const IbhOptions options = {.action = IBH_ACTION_APPLY,
-                                .config = (char *)(guintptr)how->config,
-                                .sysfs = (char *)(guintptr)(how->sysfs ? how->sysfs : "/sys")};
-    IbhRun run = {.options = &options, .how = how, .writer = &ibh_log_writer, .out = out, .warnings = warnings};
+                                .config = (char *)(guintptr)event->config,
+                                .sysfs = (char *)(guintptr)(event->sysfs ? event->sysfs : "/sys")};
+    IbhRun run = {.options = &options,
+                  .mode = &ibh_run_on_event,
+                  .event = event,
+                  .writer = &ibh_log_writer,
+                  .out = out,
+                  .warnings = warnings};
     int status;
 
-    ibh_reconcile_clear(how);
+    ibh_reconcile_clear(event);
     status = run_all(&run);
     *refused = run.refused;
     return status;
@@ -317,14 +304,14 @@ static int reconcile(IbhReconcile *how, GString *out, GString *warnings, gboolea
 
 /* An address that its manager takes away while a plan runs makes the kernel refuse a route: whether it is an error, a
  * second look says. */
-int ibh_reconcile(IbhReconcile *how, GString *out, GString *warnings)
+int ibh_reconcile(IbhReconcile *event, GString *out, GString *warnings)
 {
     const gsize before = warnings->len;
     gboolean refused = FALSE;
-    int status = reconcile(how, out, warnings, &refused);
+    int status = reconcile(event, out, warnings, &refused);
 
     if (!refused)
         return status;
     g_string_truncate(warnings, before);
-    return reconcile(how, out, warnings, &refused);
+    return reconcile(event, out, warnings, &refused);
 }

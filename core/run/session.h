@@ -1,22 +1,32 @@
 /*
- * Shared by run*.c only: one run, from the command line to the report.
- *
- *   run.c          getting ready, and the pipeline: a table of contents
- *   change.c       what changes something: --apply, --undo, --confirm
- *   look.c         what does not: --plan, --check, --show, --render, --probe, --capture
+ * One run, from the command line to the report: what run.c, change.c and look.c share.
  */
 #pragma once
 
 #include "kernel/announce.h"
 #include "host/fabric_read.h"
+#include "cli/options.h"
 #include "cli/report.h"
-#include "run/run.h"
+#include "run/event.h"
 #include "host/snapshot.h"
 #include "host/store.h"
 
+/* What follows from who asked for a run. */
+typedef struct {
+    const IbhWriter *problems; /* how warnings are written */
+    int lock_seconds;
+    gboolean configures_late; /* once it is its turn: what others leave to it goes by the configuration of then */
+    gboolean narrows;         /* leaves out what no rail has to do with */
+    gboolean keeps_holds;     /* as they are: only a command sets and lifts them */
+    gboolean keeps_alarm;     /* its own time limit holds while it changes something */
+} IbhRunMode;
+
+extern const IbhRunMode ibh_run_on_command, ibh_run_on_event;
+
 typedef struct {
     const IbhOptions *options;
-    IbhReconcile *how; /* NULL: somebody asked for it on the command line */
+    const IbhRunMode *mode;
+    IbhReconcile *event; /* NULL: a command */
     const char *const *only;
     const IbhWriter *writer;
     IbhStyle style;
@@ -38,24 +48,8 @@ typedef struct {
     gboolean announced; /* just now: peers may still send to the other NIC */
 } IbhRun;
 
-/* Each action returns the exit status. */
-int ibh_run_change(IbhRun *run);
-int ibh_run_confirm(IbhRun *run);
-int ibh_run_plan(IbhRun *run);
-int ibh_run_check(IbhRun *run); /* --show, too */
-int ibh_run_render(IbhRun *run);
-int ibh_run_probe(IbhRun *run);
-int ibh_run_capture(IbhRun *run);
-int ibh_run_captured(IbhRun *run, IbhTree *tree);
-
-/* ---- shared ---- */
-
 void ibh_run_warn(IbhRun *run, const char *message);
 int ibh_run_fail(IbhRun *run, int status, const GError *error);
 IbhPlan *ibh_run_make_plan(IbhRun *run);
-/* Is somebody waiting for --confirm, and (with a token in the options) for this one? */
+/* TRUE while a process waits for --confirm; with a token in the options, only if it is that process. */
 gboolean ibh_run_has_token(const IbhRun *run);
-
-/* A first installation: the NICs that would become rails, and have no carrier; NULL: none. */
-char *ibh_run_rails_without_carrier(const IbhRun *run);
-int ibh_run_hold_back(IbhRun *run, const char *names);

@@ -2,7 +2,7 @@
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`: all of ../netns/lib.sh, and in addition
 #
 #   $fleet         packaging/fleet, what is under test
-#   $UNPACKED      services of Debian packages that are not installed (build-fleet)
+#   $UNPACKED      services of Debian packages that are not installed (build/fleet)
 #   http           asks a service in a host's namespace
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/netns/lib.sh
@@ -10,8 +10,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # shellcheck disable=SC2154 # of ../netns/lib.sh
 fleet=$top/packaging/fleet
-UNPACKED=${UNPACKED:-$top/build-fleet}
-: "$fleet"
+UNPACKED=$IBH_BUILD/fleet
+: "$fleet" "$UNPACKED"
 
 # http HOST PORT PATH → the body
 http() {

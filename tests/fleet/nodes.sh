@@ -3,15 +3,9 @@
 # the control host has that one alone. Programs that would start as services where they are installed are laid over /usr for this
 # test, and /etc is its own.
 [ "$rooted" = yes ] || skip "laying files over /usr needs the real root"
-unpacked=$top/build-fleet
-[ -e "$unpacked/.complete" ] || skip "there are no services: make build-fleet/.complete"
+[ -e "$UNPACKED/.complete" ] || skip "there are no services: make $UNPACKED/.complete"
 
 declare -A NODES=([n1]=A [n2]=B [n3]=C)
-
-lay_over() { # DIRECTORY [BELOW]
-    mkdir -p "$work/over$1/files" "$work/over$1/work"
-    mount -t overlay overlay -o "lowerdir=${2:+$2:}$1,upperdir=$work/over$1/files,workdir=$work/over$1/work" "$1"
-}
 
 make_nodes() {
     local node program
@@ -21,8 +15,8 @@ make_nodes() {
     ip -n wire link set br1 up
     manage control 9
     for node in "${!NODES[@]}"; do manage "${NODES[$node]}" "${node#n}"; done
-    lay_over /usr "$unpacked/usr"
-    lay_over /etc "$unpacked/etc"
+    lay_over /usr "$UNPACKED/usr"
+    lay_over /etc "$UNPACKED/etc"
     for program in /usr/sbin/*-wlm; do ln -sf "$program" "${program%-wlm}"; done # what alternatives would do
     install -m 0755 "$IB_HOOK" /usr/sbin/ib-hook
     mkdir -p /etc/ib-hook

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../netns/lib.sh"
 [ "$rooted" = yes ] || skip "systems can only be booted by root"
 needs ansible-playbook ansible-lint ssh ssh-keygen dpkg-scanpackages
-DEB=${DEB:-$(find "$top/build" -maxdepth 2 -name 'ib-hook_*.deb' | sort | tail -n 1)}
+DEB=${DEB:-$(find "$IBH_BUILD" -maxdepth 2 -name 'ib-hook_*.deb' | sort | tail -n 1)}
 [ -d "$("$tests/../managers/images" layers nm-ssh | cut -d: -f1)" ] || skip "there are no systems: tests/managers/images build nm-ssh networkd-ssh"
 [ -f "$DEB" ] || skip "there is no package to test: make deb"
 

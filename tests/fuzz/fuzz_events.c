@@ -1,8 +1,8 @@
 /*
- * What the kernel tells without being asked: core/kernel/events.c gets datagrams of both its sockets, each behind a byte that
- * says how it comes and two with its length, and the filter that it gives to the kernel is run over each. Every message
- * is read a second time by libnl, which has to come to the same: who took away what is ours, and whether anything
- * concerns us.
+ * What the kernel tells without being asked: core/kernel/events.c gets datagrams of both its sockets, each behind a
+ * byte that says how it comes and two with its length, and the filter that it gives to the kernel is run over each.
+ * Every message is read a second time by libnl, which has to come to the same: who took away what is ours, and whether
+ * anything concerns us.
  *
  *   0x01   a uevent       0x02   of another process       0x04   events before it were dropped
  *   0x08   all that came so far is taken, before this      0x30   how many NICs the filter lets pass

@@ -9,6 +9,7 @@
 #include "broken.h"
 #include "check/check.h"
 #include "plan/narrow.h"
+#include "plan/undo.h"
 #include "kernel/private.h"
 #include "cli/report.h"
 #include "host/snapshot.h"
@@ -21,8 +22,8 @@
 static const uint8_t *input;
 static size_t input_size;
 
-/* In the place of core/kernel/netlink.c: every request is answered with all of the input, as far as libnl would pass it on.
- * Each message has memory of its own: a byte read behind it is seen. */
+/* In the place of core/kernel/netlink.c: every request is answered with all of the input, as far as libnl would pass it
+ * on. Each message has memory of its own: a byte read behind it is seen. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error)
 {

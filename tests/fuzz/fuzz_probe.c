@@ -4,6 +4,7 @@
  */
 #include "broken.h"
 #include "check/probe.h"
+#include "cli/options.h"
 #include "cli/report.h"
 
 #include <stdint.h>
@@ -35,7 +36,7 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
 
     if (!ibh_options_parse(G_N_ELEMENTS(words) - 1, words, options, NULL))
         broken("not even the options");
-    probe = ibh_probe_new(rails, options, NULL);
+    probe = ibh_probe_new(rails, &options->probe, NULL);
     if (!probe || probe->pairs->len != 8)
         broken("not the pairs that were meant");
     for (guint i = 0; i < probe->pairs->len; i++) {

@@ -6,6 +6,7 @@
  * "PATH/" is a directory. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
  */
 #include "broken.h"
+#include "check/fabric_judge.h"
 #include "host/capture.h"
 #include "cli/report.h"
 #include "model/state.h"
@@ -285,7 +286,7 @@ static void check_text(const char *text, const char *allowed)
 /* What --check --json says of a captured tree; NULL: it cannot be read completely. */
 static char *judge(IbhTree *tree)
 {
-    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autoptr(IbhFabric) fabric = ibh_fabric_read_captured(tree, NULL);

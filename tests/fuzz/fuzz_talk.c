@@ -1,7 +1,7 @@
 /*
- * What comes from a netlink socket, for core/kernel/netlink.c itself: a dump is asked for, answered, and asked for again, as
- * long as there is anything. The socket is the input, datagram by datagram, each behind a byte that says how it comes
- * and two with its length:
+ * What comes from a netlink socket, for core/kernel/netlink.c itself: a dump is asked for, answered, and asked for
+ * again, as long as there is anything. The socket is the input, datagram by datagram, each behind a byte that says how
+ * it comes and two with its length:
  *
  *   0x03   0 or 1: of the kernel; 2: of another process; 3: of nobody, its address is too short
  *   0x0c   4: cut short; 8: a signal came instead; 12: it was dropped, for want of room

@@ -18,8 +18,9 @@ set -Eeuo pipefail
 
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$tests/../.." && pwd)
-lab=$top/build/lab
-IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
+IBH_BUILD=${IBH_BUILD:-$top/build}
+lab=$IBH_BUILD/lab
+IB_HOOK=$(realpath -m "${IB_HOOK:-$IBH_BUILD/ib-hook}")
 export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 
 test_name=$(basename "$0" .sh)

@@ -34,7 +34,7 @@ expect_equal "captured: the same was seen" "$(json '.checked[] | select(contains
 expect_at_least "it is small" "$(wc -c <"$work/node.tar")" 200000
 
 check 1 'ip link set ib1 mtu 1400'
-expect_equal "another MTU" "warning mode-mtu ib1" "$(codes)"
+expect_equal "another MTU of one of two" "warning mode-mtu ib0, warning mode-mtu ib1" "$(codes)"
 vm B "$(json '.findings[0].fix')"
 check 0
 expect_equal "its fix cures it" "" "$(codes)"

@@ -2,6 +2,7 @@
 # A look at ib-hook working: two hosts with two NICs each in one subnet, before, with, and after it.
 # They live in private network namespaces; nothing of this machine is touched, and no root is needed where user
 # namespaces are allowed. It ends with one line that says what was seen, and fails if that was not seen.
+cannot="The demonstration cannot run:"
 . "$(dirname "$0")/lib.sh"
 trap '[ $? = 0 ] || echo "The demonstration failed."' EXIT
 

@@ -9,18 +9,19 @@
 #   traffic       serve, flow_on, traffic_start, traffic_stop
 #   assertions    expect_…, ok, fail, skip (each says what was expected and what it got)
 #
-# Environment: IB_HOOK the program under test (build/ib-hook), FLOW the traffic tool (build/flow), CI makes a skip a
-# failure, IBH_SEED repeats a random run.
+# Environment: IBH_BUILD what make built (build/), IB_HOOK the program under test and FLOW the traffic tool, if they are not
+# there; CI makes a skip a failure, IBH_SEED repeats a random run.
 set -Eeuo pipefail
 
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$tests/../.." && pwd)
-IB_HOOK=$(realpath -m "${IB_HOOK:-$top/build/ib-hook}")
-FLOW=$(realpath -m "${FLOW:-$top/build/flow}")
+IBH_BUILD=${IBH_BUILD:-$top/build}
+IB_HOOK=$(realpath -m "${IB_HOOK:-$IBH_BUILD/ib-hook}")
+FLOW=$(realpath -m "${FLOW:-$IBH_BUILD/flow}")
 HOOKS=$(dirname "$IB_HOOK")/hooks
 LISTEN=$(dirname "$FLOW")/listen
 ECHOES=$(dirname "$FLOW")/echoes
-export IB_HOOK FLOW HOOKS LC_ALL=C
+export IBH_BUILD IB_HOOK FLOW HOOKS LC_ALL=C
 export PATH="$PATH:/usr/sbin:/sbin"
 
 MARK=1768056939 # "ibhk": metric of our routes, suppress_ifgroup of our rules
@@ -31,9 +32,13 @@ ARP_KEYS="rp_filter arp_filter arp_announce arp_ignore accept_local"
 
 if [ -z "${IBH_INSIDE:-}" ]; then
     user=(--user --map-root-user)
-    [ "$(id -u)" = 0 ] && unshare --net --mount true 2>/dev/null && user=()
-    if ! unshare "${user[@]}" --net --mount true 2>/dev/null; then
-        echo "SKIP: no private namespaces: be root, or allow user namespaces"
+    # All that a test does to begin with: it is no use to have namespaces in which nothing may be mounted.
+    can="mount -t tmpfs tmpfs /run && ip netns add here && ip -n here link set lo up"
+    [ "$(id -u)" = 0 ] && unshare --net --mount sh -c "$can" 2>/dev/null && user=()
+    if ! why=$(unshare "${user[@]}" --net --mount sh -c "$can" 2>&1); then
+        echo "${cannot:-SKIP:} no private network namespaces here (${why%%$'\n'*}): be root (in a container: one with" \
+            "--privileged), or allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone," \
+            "kernel.apparmor_restrict_unprivileged_userns, whichever forbids them)"
         exit 77
     fi
     process=(--pid --fork --kill-child=KILL --mount-proc)
@@ -46,12 +51,63 @@ fi
 : "$rooted"
 
 work=/run/test
-if [ -z "${IBH_LAB:-}" ]; then # several tests may share a lab: tests/managers boots a system for them
-    mount -t tmpfs -o mode=0755 tmpfs /run
-    for d in /etc/ib-hook /etc/iproute2; do # what this machine has configured is not under test
-        [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
+
+# mount_over DIRECTORY COMMAND…: the command mounts something there; what is under test stays visible in it
+mount_over() {
+    local one directory hidden=()
+    for one in "$top" "$(dirname "$IB_HOOK")" "$(dirname "$FLOW")"; do
+        [[ $one/ != "$1"/* ]] || { exec {directory}<"$one" && hidden+=("$directory $one"); }
     done
-    mkdir -p $work /run/sys
+    "${@:2}"
+    for one in "${hidden[@]}"; do
+        read -r directory one <<<"$one"
+        mkdir -p "$one"
+        mount --no-canonicalize --bind "/proc/self/fd/$directory" "$one"
+        exec {directory}<&-
+    done
+}
+
+# lay_over DIRECTORY [BELOW]: what is changed there is in memory, and gone with the test; with the files of BELOW in it
+lay_over() {
+    local files="$work/over$1/files" place="$work/over$1/work"
+    mkdir -p "$files" "$place"
+    mount_over "$1" mount -t overlay overlay -o "lowerdir=${2:+$2:}$1,upperdir=$files,workdir=$place" "$1"
+}
+
+lay_over_usr() { # the programs that are unpacked, not installed, where a package has them
+    [ "$rooted" = yes ] || skip "laying programs over /usr needs the real root: sudo make check-netns"
+    [ -e "$IBH_BUILD/unpacked/.complete" ] || skip "network managers are not unpacked: make $IBH_BUILD/unpacked/.complete"
+    mkdir -p "$IBH_BUILD/unpacked/usr"
+    lay_over /usr "$IBH_BUILD/unpacked/usr"
+}
+
+copy_over() { # DIRECTORY: the same where overlays are refused, of what may be read
+    mkdir -p "$work/over$1"
+    cp -r --preserve=mode,links "$1/." "$work/over$1" 2>/dev/null || true
+    mount_over "$1" mount --bind "$work/over$1" "$1"
+}
+
+# Tests see nothing that this machine has configured and remembers, and change nothing of it. Without root's rights only
+# what everybody may write has to be hidden, and /etc to be written.
+make_private() {
+    mount_over /run mount -t tmpfs -o mode=0755 tmpfs /run
+    mkdir -p $work /run/sys /run/lock
+    mount_over /tmp mount -t tmpfs -o mode=1777 tmpfs /tmp
+    if [ "$rooted" = yes ]; then
+        lay_over /etc 2>/dev/null || copy_over /etc
+        lay_over /var 2>/dev/null || mount_over /var/tmp mount -t tmpfs -o mode=1777 tmpfs /var/tmp
+    else
+        copy_over /etc
+        mount_over /var/tmp mount -t tmpfs -o mode=1777 tmpfs /var/tmp
+    fi
+    rm -rf /etc/ib-hook /etc/iproute2
+    mkdir /etc/ib-hook /etc/iproute2
+    mount -t sysfs -o ro sysfs /sys 2>/dev/null || true # of this network namespace; a container may have its own alone
+    [ ! -d /sys/class/infiniband ] || mount -t tmpfs -o ro tmpfs /sys/class/infiniband
+}
+
+if [ -z "${IBH_LAB:-}" ]; then # several tests may share a lab: tests/managers boots a system for them
+    make_private
     ip link set lo up
 fi
 
@@ -245,12 +301,6 @@ journal_lines() {
 
 # system_config TEXT: as the system's own configuration
 system_config() {
-    if ! mountpoint -q /etc; then # a private one: the machine's has no /etc/ib-hook, or its own
-        mkdir -p /run/etc/upper/ib-hook /run/etc/work
-        mount -t overlay -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work overlay /etc 2>/dev/null ||
-            mount -t overlay -o userxattr,lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work overlay /etc ||
-            skip "no overlay over /etc"
-    fi
     printf '%s\n' "$1" >/etc/ib-hook/ib-hook.conf
     chmod 0644 /etc/ib-hook/ib-hook.conf
 }
@@ -339,6 +389,10 @@ documents_script() {
 	    ip rule add from 172.16.34.2 table 942
 	fi
 	END
+}
+
+looked_at() { # a fix of legacy-script, from standard input, after somebody has looked at the script
+    sed 's,^# look at .* first\, all that it does will end; then: ,,'
 }
 
 in_tree() { # TREE: a fix of legacy-script, from standard input, as it is where the tree is the root

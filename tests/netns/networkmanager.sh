@@ -2,29 +2,16 @@
 # A real NetworkManager and a bus of its own, in this test's namespaces: `. "$(dirname "$0")/networkmanager.sh"` after lib.sh.
 # Its connections are the key files in $work/connections. start_bus leaves its process id in $bus, start_manager in $manager.
 
-[ "$rooted" = yes ] || skip "NetworkManager needs the real root"
-unpacked=$top/build-unpacked
-PATH=$PATH:$unpacked/usr/sbin:$unpacked/usr/bin
-type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make build-unpacked/.complete"
+lay_over_usr
+type -P NetworkManager >/dev/null || skip "NetworkManager is not here: make $IBH_BUILD/unpacked/.complete"
 [ -e "$(dirname "$IB_HOOK")/nm.so" ] || skip "there is no nm.so: it was built without libnm"
 needs dbus-daemon nmcli
-libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu)
-mount -t sysfs -o ro sysfs /sys # read-only: then NetworkManager does not wait for udev
-mount -t tmpfs tmpfs /var/lib
 mkdir -p /var/lib/NetworkManager /run/dbus
 mkdir -m 0700 "$work/connections"
 
-# /usr/lib, with ib-hook's directory in it.
 library=/usr/lib/ib-hook
-if [ -d $library ]; then
-    mount -t tmpfs -o mode=0755 tmpfs $library
-else
-    mkdir "$work/lib" "$work/real" "$work/lib/ib-hook"
-    mount --bind /usr/lib "$work/real"
-    ln -s "$work"/real/* "$work/lib/"
-    mount --bind "$work/lib" /usr/lib
-fi
-install_plugin() { install -m 0644 "$(dirname "$IB_HOOK")/nm.so" $library/nm.so; }
+install_plugin() { install -D -m 0644 "$(dirname "$IB_HOOK")/nm.so" $library/nm.so; }
+rm -rf $library
 install_plugin
 
 start_bus() {
@@ -49,7 +36,7 @@ start_manager() {
 	[keyfile]
 	path=$work/connections
 	END
-    LD_LIBRARY_PATH=$libraries NetworkManager --no-daemon --config="$work/manager.conf" --config-dir="$work/none" \
+    NetworkManager --no-daemon --config="$work/manager.conf" --config-dir="$work/none" \
         --intern-config="$work/intern.conf" --state-file="$work/state" >"$work/manager.log" 2>&1 &
     manager=$!
 }

@@ -44,6 +44,6 @@ for i in 0 1; do
     ip -n B route add 172.16.0.0/16 dev ib$i table $((100 + i))
 done
 ip -n B rule add from 172.16.34.1 oif ib0 table 100
-ip -n B rule add from 172.16.34.2 uidrange 1000-1999 table 101
+ip -n B rule add from 172.16.34.2 uidrange 0-0 table 101
 expect_hook 0 B --apply
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2

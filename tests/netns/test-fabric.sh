@@ -103,7 +103,7 @@ mtus() {
     done
 }
 finds "the same MTU" "" mtus 0
-finds "another MTU" "warning mode-mtu ib1" mtus 100
+finds "another MTU of one of two" "warning mode-mtu ib0, warning mode-mtu ib1" mtus 100
 foreign_mtus() { # those of NICs of the same name, in another network namespace
     mtus 100
     echo 999 >$sys/class/net/ib1/ifindex

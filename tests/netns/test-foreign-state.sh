@@ -11,7 +11,7 @@ ip -n B rule add priority 1941 from 172.16.34.1 lookup 941 suppress_prefixlength
 ip -n B rule add priority 1942 from 172.16.34.1 fwmark 5 lookup 941 suppress_prefixlength 0 suppress_ifgroup $MARK protocol kernel
 ip -n B rule add priority 1942 from 172.16.34.1 to 10.0.0.0/8 lookup 941 suppress_prefixlength 0 suppress_ifgroup $MARK protocol kernel
 ip -n B rule add priority 1942 from 172.16.34.1 iif lo lookup 941 suppress_prefixlength 0 suppress_ifgroup $MARK protocol kernel
-ip -n B rule add priority 1942 from 172.16.34.1 ipproto tcp dport 22 lookup 941 suppress_prefixlength 0 suppress_ifgroup $MARK protocol kernel
+ip -n B rule add priority 1942 from 172.16.34.1 ipproto 6 dport 22 lookup 941 suppress_prefixlength 0 suppress_ifgroup $MARK protocol kernel
 ip -n B rule add priority 1941 not from 172.16.34.1 lookup 9999 suppress_prefixlength 0 suppress_ifgroup $MARK protocol kernel
 ip -n B rule add priority 1941 from 172.16.34.0/24 lookup 9999 suppress_prefixlength 0 suppress_ifgroup $MARK protocol kernel
 ip -n B rule add priority 100 from all fwmark 0x10 lookup 700

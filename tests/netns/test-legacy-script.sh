@@ -29,9 +29,9 @@ run() { # PATH [IFACE]…
     done
 }
 
-paste_fix() { # WHAT NIC: where the tree is the root
+paste_fix() { # WHAT NIC [blindly]: where the tree is the root; without "blindly", somebody has looked at the script
     local fix
-    fix=$(fix_of "$2" | in_tree $tree | sed "s,ib-hook --apply,$IB_HOOK --sysfs $tree/sys --apply,")
+    fix=$(fix_of "$2" | if [ $# -lt 3 ]; then looked_at; else cat; fi | in_tree $tree | sed "s,ib-hook --apply,$IB_HOOK --sysfs $tree/sys --apply,")
     on B sh -ec "$fix" >/dev/null 2>$work/err || fail "$1: the fix for $2 can be pasted" "$fix
 $(<$work/err)"
     expect_equal "$1: it says nothing" "" "$(<$work/err)"
@@ -66,8 +66,8 @@ for place in etc/networkd-dispatcher/routable.d/route-ib-mem34 etc/network/if-up
     hook B --apply >/dev/null
     check
     cp -p $tree/$place $work/script
-    expect_equal "the document's script" "ib0 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941): it knows of no change, and what it deletes stays away; one of the two is enough
-ib1 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942): it knows of no change, and what it deletes stays away; one of the two is enough" "$(found)"
+    expect_equal "the document's script" "ib0 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941): it knows of no change, and what it deletes stays away; one of the two is enough; look at it first, it may do other things, too
+ib1 warning /$place routes it, too (ip route add 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942): it knows of no change, and what it deletes stays away; one of the two is enough; look at it first, it may do other things, too" "$(found)"
     fixes "/$place"
     expect_equal "/$place: it is kept, once" 1 "$(kept $place | wc -l)"
     cmp $work/script "$(kept $place)" || fail "/$place: as it was"
@@ -125,7 +125,7 @@ write 0640 $places/route-ib0 <<-'END'
 cp -p $tree/$places/route-ib0 $work/script
 ln $tree/$places/route-ib0 $work/link
 check
-expect_contains "the finding says so" "one of the two is enough; look into it first, it does other things, too (10.7.0.0/16 via 172.16.0.7 dev ib0)" \
+expect_contains "the finding says so" "one of the two is enough; look at it first, it does other things, too (10.7.0.0/16 via 172.16.0.7 dev ib0)" \
     "$(found)"
 paste_fix "a mixed file" ib0
 expect_equal "only the rails' lines are taken out" "$(grep -v table $work/script)" "$(<$tree/$places/route-ib0)"
@@ -144,12 +144,12 @@ for line in 'ip link set ib0 mtu 4092' 'mount /scratch' 'echo connected >/sys/cl
     { documents_script && echo "$line"; } | write 0755 $place
     cp -p $tree/$place $work/script
     check
-    expect_equal "a script with $line: both findings say it" 2 "$(found | grep -cF "it does other things, too ($line)")"
+    expect_equal "a script with $line: both findings say it" 2 "$(found | grep -c "look at it first, it may do other things, too$")"
     before_fix=$(state B)
-    for nic in ib0 ib1; do paste_fix "a script with $line" $nic; done
+    for nic in ib0 ib1; do paste_fix "a script with $line" $nic blindly; done
     cmp $work/script $tree/$place || fail "$line survives"
     expect_equal "$line: nothing changed" "$before_fix" "$(state B)"
-    expect_contains "$line: what is to be done" "# take \"ip route add 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 table 941\" out of /$place, which does other things, too; then: ib-hook --apply" "$(fix_of ib0)"
+    expect_contains "$line: what is to be done" "# look at /$place first, all that it does will end; then: " "$(fix_of ib0)"
 done
 rm -r "${tree:?}"/etc
 
@@ -192,8 +192,10 @@ write 0755 etc/network/if-up.d/others <<-'END'
 	END
 documents_script | write 0644 etc/network/if-up.d/not-executable
 documents_script | write 0755 etc/network/if-up.d/$'a\nb' # its name is no word of a command to paste
-documents_script | write 0755 etc/network/if-up.d/of-somebody
-chown 1 $tree/etc/network/if-up.d/of-somebody
+if [ "$rooted" = yes ]; then
+    documents_script | write 0755 etc/network/if-up.d/of-somebody
+    chown 1 $tree/etc/network/if-up.d/of-somebody
+fi
 documents_script | write 0755 elsewhere
 ln -s $tree/elsewhere $tree/etc/network/if-up.d/link
 {

@@ -3,9 +3,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"
 
-[ "$rooted" = yes ] || skip "ifup needs the real root"
-PATH=$PATH:$top/build-unpacked/sbin
-type -P ifup >/dev/null || skip "ifupdown is not here: make build-unpacked/.complete"
+lay_over_usr
+type -P ifup >/dev/null || skip "ifupdown is not here: make $IBH_BUILD/unpacked/.complete"
 needs sysctl
 mkdir -p /run/network
 

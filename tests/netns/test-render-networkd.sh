@@ -4,31 +4,19 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"
 
-[ "$rooted" = yes ] || skip "systemd-networkd needs the real root"
-unpacked=$top/build-unpacked
-first() { # PATH…: the first one that can be run
-    local path
-    for path in "$@"; do
-        [ ! -x "$path" ] || { echo "$path" && return; }
-    done
-}
-networkd=$(first "$unpacked/lib/systemd/systemd-networkd" /lib/systemd/systemd-networkd)
-generate=$(first "$unpacked/lib/netplan/generate" "$unpacked/usr/libexec/netplan/generate" /lib/netplan/generate)
-[ -n "$networkd" ] || skip "systemd-networkd is not here: make build-unpacked/.complete"
-[ -n "$generate" ] || skip "netplan is not here: make build-unpacked/.complete"
+lay_over_usr
+networkd=/usr/lib/systemd/systemd-networkd
+generate=/usr/libexec/netplan/generate
+[ -x $generate ] || generate=/usr/lib/netplan/generate
+[ -x $networkd ] || skip "systemd-networkd is not here: make $IBH_BUILD/unpacked/.complete"
+[ -x $generate ] || skip "netplan is not here: make $IBH_BUILD/unpacked/.complete"
 needs sysctl
-libraries=$(printf '%s:' "$unpacked"/usr/lib/*-linux-gnu "$unpacked"/lib/*-linux-gnu "$unpacked"/lib/systemd "$unpacked"/usr/lib)
 
-for d in /etc/systemd/network /usr/lib/systemd/network /lib/systemd/network /etc/systemd/networkd.conf.d; do
-    [ ! -d $d ] || mount -t tmpfs -o mode=0755 tmpfs $d
-done
+rm -rf /etc/systemd/network /usr/lib/systemd/network /etc/systemd/networkd.conf.d
 if ! getent passwd systemd-network >/dev/null; then # it is unpacked, not installed
-    for f in passwd group; do cp /etc/$f $work/$f; done
-    echo 'systemd-network:x:998:998::/:/usr/sbin/nologin' >>$work/passwd
-    echo 'systemd-network:x:998:' >>$work/group
-    for f in passwd group; do mount --bind $work/$f /etc/$f; done
+    echo 'systemd-network:x:998:998::/:/usr/sbin/nologin' >>/etc/passwd
+    echo 'systemd-network:x:998:' >>/etc/group
 fi
-mount -t sysfs -o ro sysfs /sys # read-only: then networkd does not wait for udev
 mkdir -p /run/systemd/netif/{links,leases,lldp} /run/systemd/network
 chown -R systemd-network: /run/systemd/netif
 
@@ -49,8 +37,8 @@ run_networkd() { # what is below $work/tree is configured
     cp -r $work/tree/etc/systemd/network /run/systemd/
     ip -n B address flush dev ib0
     ip -n B address flush dev ib1
-    nsenter --net=/run/netns/B env -u NOTIFY_SOCKET LD_LIBRARY_PATH="$libraries" SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=info \
-        "$networkd" >$work/networkd.log 2>&1 &
+    nsenter --net=/run/netns/B env -u NOTIFY_SOCKET SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=info \
+        $networkd >$work/networkd.log 2>&1 &
     daemon=$!
     wait_until 10 is_configured ib0
     wait_until 10 is_configured ib1
@@ -72,7 +60,7 @@ check_networkd() { # WHAT
     network ib0 172.16.34.1/16 fd00:34::1/64
     network ib1 172.16.34.2/16 fd00:34::2/64
     run_networkd
-    expect_equal "$1: networkd has nothing to complain of" "" "$(grep -i 'ignor\|invalid\|unknown\|fail' $work/networkd.log || true)"
+    expect_equal "$1: networkd has nothing to complain of" "" "$(grep -i 'ignor\|invalid\|unknown\|fail' $work/networkd.log | grep -v cgroup || true)"
     expect_native "$1" B
     stop_networkd
 }
@@ -97,7 +85,7 @@ check_netplan() { # WHAT [WORDS that netplan cannot say]
         done
     } >$work/tree/etc/netplan/50-addresses.yaml
     chmod 0600 $work/tree/etc/netplan/*
-    LD_LIBRARY_PATH=$libraries "$generate" --root-dir $work/tree >$work/said 2>&1 || fail "$1: netplan generate" "$(<$work/said)"
+    $generate --root-dir $work/tree >$work/said 2>&1 || fail "$1: netplan generate" "$(<$work/said)"
     expect_equal "$1: netplan has nothing to complain of" "" "$(<$work/said)"
     mkdir -p $work/tree/etc/systemd/network
     cp -r $work/tree/run/systemd/network/. $work/tree/etc/systemd/network/

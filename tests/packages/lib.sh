@@ -14,9 +14,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../netns/lib.sh"
 
 # shellcheck disable=SC2154 # of ../netns/lib.sh
-deb=$(echo "$top"/build/deb/ib-hook_*.deb)
-rpm=$(echo "$top"/build/rpm/RPMS/*/*.rpm)
-CHROOT=${CHROOT:-$top/build/packages/chroot}
+deb=$(echo "$IBH_BUILD"/deb/ib-hook_*.deb)
+rpm=$(echo "$IBH_BUILD"/rpm/RPMS/*/*.rpm)
+CHROOT=${CHROOT:-$IBH_BUILD/packages/chroot}
 [[ -f $deb && -f $rpm ]] || fail "there are no packages: run make deb rpm"
 : "$here"
 

@@ -1,6 +1,7 @@
 #include "random_world.h"
 
 #include "plan/apply.h"
+#include "plan/undo.h"
 #include "plan/narrow.h"
 #include "plan/tables.h"
 #include "model/state.h"

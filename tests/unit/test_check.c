@@ -445,7 +445,7 @@ static void test_case(void **state)
     g_autofree char *found = write_findings(world.findings);
 
     assert_string_equal(found, cas->expected);
-    assert_int_equal(ibh_check_is_ok(world.findings, NULL),
+    assert_int_equal(ibh_findings_are_ok(world.findings, NULL),
                      !strstr(cas->expected, "error") && !strstr(cas->expected, "warning"));
 }
 
@@ -519,15 +519,15 @@ static void test_is_ok(void **state)
     g_auto(World) wrong = look(HOST RAIL0 ROUTE1, NULL);
 
     (void)state;
-    assert_true(ibh_check_is_ok(infos.findings, NULL));
-    assert_true(ibh_check_is_ok(infos.findings, "ib1"));
-    assert_false(ibh_check_is_ok(warned.findings, NULL));
-    assert_false(ibh_check_is_ok(warned.findings, "ib1"));
-    assert_true(ibh_check_is_ok(warned.findings, "ib0"));
-    assert_false(ibh_check_is_ok(wrong.findings, NULL));
-    assert_false(ibh_check_is_ok(wrong.findings, "ib1"));
-    assert_true(ibh_check_is_ok(wrong.findings, "ib0"));
-    assert_true(ibh_check_is_ok(wrong.findings, "eth7"));
+    assert_true(ibh_findings_are_ok(infos.findings, NULL));
+    assert_true(ibh_findings_are_ok(infos.findings, "ib1"));
+    assert_false(ibh_findings_are_ok(warned.findings, NULL));
+    assert_false(ibh_findings_are_ok(warned.findings, "ib1"));
+    assert_true(ibh_findings_are_ok(warned.findings, "ib0"));
+    assert_false(ibh_findings_are_ok(wrong.findings, NULL));
+    assert_false(ibh_findings_are_ok(wrong.findings, "ib1"));
+    assert_true(ibh_findings_are_ok(wrong.findings, "ib0"));
+    assert_true(ibh_findings_are_ok(wrong.findings, "eth7"));
 }
 
 static void test_severities(void **state)

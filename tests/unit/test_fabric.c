@@ -5,6 +5,7 @@
  * Writes fabric-table.md beside the program.
  */
 #include "host/tree.c"
+#include "check/fabric_judge.h"
 
 #include "host/sysfs.c"
 
@@ -109,7 +110,7 @@ static void put_host(const char *name)
 
 static GPtrArray *judge(const char *const *only, GPtrArray *good)
 {
-    GPtrArray *findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    GPtrArray *findings = ibh_findings_new();
     g_autoptr(IbhFabric) fabric = NULL;
     g_auto(IbhTree) tree = {0};
 
@@ -401,6 +402,58 @@ static void test_by_name(void **state)
     expect(ONLY("eth7"), "info memlock-low -");
 }
 
+/* ---- MTU: the majority is right ---- */
+
+/* Rails of one subnet, with these MTUs; returns "ib0 fix, ib2 fix …", which the caller frees. */
+static char *judge_mtus(const int *mtus)
+{
+    g_autoptr(IbhFabric) fabric = ibh_fabric_new();
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
+    GString *found = g_string_new(NULL);
+    IbhPrefix subnet;
+
+    assert_true(ibh_prefix_parse("172.16.0.0/16", &subnet));
+    for (int n = 0; mtus[n]; n++) {
+        IbhPortNic nic = {.type = 32, .up = TRUE, .usable = TRUE, .mtu = mtus[n], .pkey = IBH_UNKNOWN};
+
+        g_snprintf(nic.iface, sizeof nic.iface, "ib%d", n);
+        nic.subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+        g_array_append_val(nic.subnets, subnet);
+        g_array_append_val(fabric->nics, nic);
+    }
+    ibh_fabric_use_subnets(fabric);
+    ibh_fabric_judge(fabric, NULL, findings, NULL);
+    IBH_EACH_POINTER (const IbhFinding, finding, findings)
+        g_string_append_printf(found, "%s%s: %s", found->len ? ", " : "", finding->iface, finding->fix);
+    return g_string_free(found, FALSE);
+}
+
+static void expect_mtus(const char *expected, const int *mtus)
+{
+    g_autofree char *found = judge_mtus(mtus);
+
+    assert_string_equal(found, expected);
+}
+
+#define MTUS(...) ((const int[]){__VA_ARGS__, 0})
+
+static void test_majority_of_mtus(void **state)
+{
+    (void)state;
+    expect_mtus("", MTUS(2044));
+    expect_mtus("", MTUS(2044, 2044));
+    expect_mtus("ib1: ip link set ib1 mtu 2044", MTUS(2044, 1400, 2044, 2044, 2044, 2044, 2044, 2044));
+    expect_mtus("ib0: ip link set ib0 mtu 2044", MTUS(1400, 2044, 2044));
+    expect_mtus("ib0: ip link set ib0 mtu 2044, ib3: ip link set ib3 mtu 2044", MTUS(1400, 2044, 2044, 4092, 2044));
+    /* No majority: each is named, and any one of the fixes makes them alike. */
+    expect_mtus("ib0: ip link set ib1 mtu 2044, ib1: ip link set ib1 mtu 2044", MTUS(2044, 1400));
+    expect_mtus("ib0: ip link set ib1 mtu 2044; ip link set ib3 mtu 2044, "
+                "ib1: ip link set ib1 mtu 2044; ip link set ib3 mtu 2044, "
+                "ib2: ip link set ib1 mtu 2044; ip link set ib3 mtu 2044, "
+                "ib3: ip link set ib1 mtu 2044; ip link set ib3 mtu 2044",
+                MTUS(2044, 1400, 2044, 1400));
+}
+
 /* A port without an address is somebody's business once he asks for it. */
 static void test_unused_port_by_name(void **state)
 {
@@ -427,7 +480,7 @@ static void test_ports_without_netdevs(void **state)
     put("sys/class/infiniband/mlx5_2/ports/1/state", "1: DOWN");
     put("sys/class/infiniband/mlx5_2/ports/1/phys_state", "3: Disabled");
     g_autofree char *sys = g_build_filename(root, "sys", NULL);
-    g_autoptr(GPtrArray) findings = g_ptr_array_new_with_free_func(ibh_finding_free);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
     g_autoptr(GArray) links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
     g_autoptr(IbhFabric) fabric = NULL;
     g_autofree char *found = NULL;
@@ -529,6 +582,7 @@ int main(int argc, char **argv)
         TEST(test_what_was_checked),
         TEST(test_what_could_not_be_checked),
         TEST(test_by_name),
+        TEST(test_majority_of_mtus),
         TEST(test_unused_port_by_name),
         TEST(test_ports_without_netdevs),
         TEST(test_nonsense),

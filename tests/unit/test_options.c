@@ -316,12 +316,12 @@ static void test_probe(void **state)
 
         check_parsed(&line, GOOD[i]);
         assert_int_equal(line.options.action, IBH_ACTION_PROBE);
-        assert_int_equal(line.options.peers->len, 2);
-        assert_string_equal(ibh_ip_format(&g_array_index(line.options.peers, IbhIp, 0), ip), "172.16.34.1");
-        assert_string_equal(ibh_ip_format(&g_array_index(line.options.peers, IbhIp, 1), ip), "fd00::34:2");
-        assert_int_equal(line.options.count, 7);
-        assert_int_equal(line.options.interval, 50000);
-        assert_int_equal(line.options.timeout, 2500000);
+        assert_int_equal(line.options.probe.peers->len, 2);
+        assert_string_equal(ibh_ip_format(&g_array_index(line.options.probe.peers, IbhIp, 0), ip), "172.16.34.1");
+        assert_string_equal(ibh_ip_format(&g_array_index(line.options.probe.peers, IbhIp, 1), ip), "fd00::34:2");
+        assert_int_equal(line.options.probe.count, 7);
+        assert_int_equal(line.options.probe.interval, 50000);
+        assert_int_equal(line.options.probe.timeout, 2500000);
         assert_true(line.options.json);
     }
 }
@@ -332,9 +332,9 @@ static void test_probe_defaults(void **state)
 
     (void)state;
     check_parsed(&line, "--probe");
-    assert_int_equal(line.options.count, 3);
-    assert_int_equal(line.options.interval, 200000);
-    assert_int_equal(line.options.timeout, 1000000);
+    assert_int_equal(line.options.probe.count, 3);
+    assert_int_equal(line.options.probe.interval, 200000);
+    assert_int_equal(line.options.probe.timeout, 1000000);
 }
 
 static void test_probe_refused(void **state)
@@ -566,16 +566,17 @@ static void test_help(void **state)
     static const char *const NAMES[] = {"--show",    "--check", "--plan",    "--apply", "--undo",
                                         "--version", "--help",  "--iface",   "--json",  "--format",
                                         "--config",  "--sysfs", "--verbose", "--quiet", "--color"};
-    g_auto(GStrv) lines = g_strsplit(ibh_options_help, "\n", -1);
+    g_autofree char *help = ibh_options_help();
+    g_auto(GStrv) lines = g_strsplit(help, "\n", -1);
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
-        if (!strstr(ibh_options_help, NAMES[i]))
+        if (!strstr(help, NAMES[i]))
             fail_msg("the help says nothing of %s", NAMES[i]);
     }
     for (char **line = lines; *line; line++)
         assert_in_range(strlen(*line), 0, 120);
-    assert_true(g_str_has_suffix(ibh_options_help, "\n"));
+    assert_true(g_str_has_suffix(help, "\n"));
 }
 
 int main(void)

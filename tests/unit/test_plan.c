@@ -4,6 +4,7 @@
  */
 #include "case_text.h"
 #include "plan/plan.h"
+#include "plan/undo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 #include "case_text.h"
 #include "check/probe.h"
+#include "cli/options.h"
 #include "speaks.h"
 #include "cli/report.h"
 
@@ -53,7 +54,7 @@ static World try_look(const char *text, const char *line)
         fail_msg("%s", error->message);
     world.rails->only = ibh_options_only(&world.options);
     world.rails->family = world.options.family;
-    world.probe = ibh_probe_new(world.rails, &world.options, &world.error);
+    world.probe = ibh_probe_new(world.rails, &world.options.probe, &world.error);
     if (world.probe)
         memcpy(world.probe->cookie, "sixteen letters.", sizeof world.probe->cookie);
     return world;

@@ -1,4 +1,5 @@
 #include "case_text.h"
+#include "plan/undo.h"
 #include "cli/report.h"
 
 #include <setjmp.h>
@@ -440,6 +441,22 @@ static void test_cells(void **state)
     HAS(ib1, "mlx5_1/1", " no carrier ", " 942 ", " 2/4 ", " 1/0/0/0 ", " keep ", " 172.16.34.2/16 10.0.0.1/32");
     HAS(ib2, " - ", " down ", " no rail ");
     HAS_NOT(ib2, "943", "keep", "ok");
+}
+
+/* As JSON says it. */
+static void test_main_cell(void **state)
+{
+    g_auto(World) world = look(HOST);
+    g_autofree char *text = NULL, *ib0 = NULL, *ib2 = NULL;
+
+    (void)state;
+    world.rails->main = IBH_MAIN_REMOVE;
+    text = ibh_text_writer.show(&world.report, &PLAIN);
+    ib0 = find_line(text, "ib0 ");
+    ib2 = find_line(text, "ib2 ");
+    HAS(ib0, " remove ");
+    HAS_NOT(ib0, "keep");
+    HAS_NOT(ib2, "remove");
 }
 
 static void test_many_addresses(void **state)
@@ -1191,6 +1208,7 @@ int main(void)
         cmocka_unit_test(test_reader),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_main_cell),
         cmocka_unit_test(test_many_addresses),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_blocked),

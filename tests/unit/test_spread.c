@@ -3,6 +3,8 @@
  * made by hand, and what becomes of it when an operation fails.
  */
 #include "plan/apply.h"
+#include "plan/plan.h"
+#include "plan/undo.h"
 #include "plan/spread.h"
 
 #include <linux/fib_rules.h>

@@ -1,0 +1,47 @@
+#include "check/finding.h"
+
+const char *ibh_severity_name(IbhSeverity severity)
+{
+    static const char *const names[] = {[IBH_ERROR] = "error", [IBH_WARNING] = "warning", [IBH_INFO] = "info"};
+
+    return names[severity];
+}
+
+static void free_finding(gpointer data)
+{
+    IbhFinding *finding = data;
+
+    g_free(finding->message);
+    g_free(finding->fix);
+    g_free(finding);
+}
+
+GPtrArray *ibh_findings_new(void)
+{
+    return g_ptr_array_new_with_free_func(free_finding);
+}
+
+void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
+                     const char *format, ...)
+{
+    IbhFinding *finding = g_new0(IbhFinding, 1);
+    va_list args;
+
+    g_strlcpy(finding->iface, iface, sizeof finding->iface);
+    finding->severity = severity;
+    finding->code = code;
+    finding->fix = fix;
+    va_start(args, format);
+    finding->message = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_ptr_array_add(findings, finding);
+}
+
+gboolean ibh_findings_are_ok(const GPtrArray *findings, const char *iface)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+        if (finding->severity != IBH_INFO && (!iface || g_str_equal(finding->iface, iface)))
+            return FALSE;
+    }
+    return TRUE;
+}

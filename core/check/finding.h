@@ -1,0 +1,28 @@
+/*
+ * A finding: what is wrong, why it matters, and what to do.
+ */
+#pragma once
+
+#include "model/model.h"
+
+typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity;
+
+const char *ibh_severity_name(IbhSeverity severity);
+
+typedef struct {
+    char iface[IFNAMSIZ]; /* "": the host's */
+    IbhSeverity severity;
+    const char *code; /* stable: monitoring depends on it */
+    char *message;
+    char *fix; /* a command, or what to do */
+} IbhFinding;
+
+/* A list of IbhFinding *, which it owns. */
+GPtrArray *ibh_findings_new(void);
+/* Takes `fix`. */
+G_GNUC_PRINTF(6, 7)
+void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
+                     const char *format, ...);
+
+/* FALSE where there is an error or a warning: about one interface, or (NULL) about any. */
+gboolean ibh_findings_are_ok(const GPtrArray *findings, const char *iface);

@@ -1,0 +1,344 @@
+#include "check/foreign.h"
+
+#include "check/legacy.h"
+#include "plan/want.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+char ibh_ip_option(int family) /* ip -4, ip -6 */
+{
+    return family == AF_INET6 ? '6' : '4';
+}
+
+char *ibh_sysctl_command(const char *iface, IbhSysctl key, int value)
+{
+    IbhOp op = {.type = IBH_OP_SYSCTL_SET, .key = key, .to = value};
+
+    g_strlcpy(op.iface, iface, sizeof op.iface);
+    return ibh_op_command(&op);
+}
+
+char *ibh_command_for(const char *command, const char *iface)
+{
+    g_autofree char *word = ibh_shell_word(iface);
+
+    return g_strdup_printf("%s %s", command, word);
+}
+
+const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, ifindex);
+
+    return link ? link->name : "no interface";
+}
+
+/* ---- rules and routes ---- */
+
+static gboolean answers_wrong(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->nic == nic && ibh_question_leaves_wrong(question))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean can_match(const IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
+{
+    const GArray *addresses = check->rails->snapshot->addresses;
+
+    if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority > check->rails->priority ||
+        (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL))
+        return FALSE;
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (ibh_nic_serves(nic, address) && rule->family == address->local.family &&
+            ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
+{
+    const GArray *rules = check->rails->snapshot->rules;
+    gboolean wrong = answers_wrong(check, nic);
+
+    IBH_EACH (const IbhRule, rule, rules) {
+        char from[IBH_PREFIX_STRLEN];
+
+        if (can_match(check, rule, nic))
+            ibh_finding_add(
+                check->findings, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
+                g_strdup_printf(
+                    "ip -%c rule show priority %u # whose is it? A priority after %u leaves the rails alone",
+                    ibh_ip_option(rule->family), rule->priority, check->rails->priority),
+                "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic%s",
+                rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
+                rule->selectors ? " …" : "", rule->table,
+                wrong ? ", which leaves by another NIC" : "; it leads it right, as it is now");
+    }
+}
+
+static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
+{
+    return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route);
+}
+
+/* Somebody else's route in the rail's table wins over ours: by metric, or by a longer prefix. */
+void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
+{
+    const GArray *routes = check->rails->snapshot->routes;
+    const IbhRoute *worst = NULL;
+    char dst[IBH_PREFIX_STRLEN];
+    gboolean elsewhere = FALSE;
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (!is_foreign_in_table(route, nic) || elsewhere)
+            continue;
+        elsewhere = (route->dst.length > 0 || route->table != nic->table) && route->type != RTN_THROW &&
+                    (route->type != RTN_UNICAST || route->ifindex != nic->link->ifindex);
+        if (!worst || elsewhere)
+            worst = route;
+    }
+    if (worst)
+        ibh_finding_add(
+            check->findings, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
+            g_strdup_printf("ip route show table %u # remove what is not marked there, or choose another table=",
+                            worst->table),
+            "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
+            worst->table, ibh_prefix_format(&worst->dst, dst), ibh_check_link_name(check, worst->ifindex));
+}
+
+/* Its number of old is another NIC's by configuration. */
+void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
+{
+    guint32 number = IBH_TABLE_BASE + nic->rank;
+    const IbhNic *other = ibh_rails_nic_by_table(check->rails, number);
+
+    if (nic->settings.table != IBH_TABLE_AUTO || nic->table == number || !other ||
+        other->settings.table == IBH_TABLE_AUTO)
+        return;
+    ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "table-moved",
+                    g_strdup_printf("ip route show table %u # table= promises a number", nic->table),
+                    "its table is %u, because %s has table=%u (%s): what names the old number finds another rail there",
+                    nic->table, other->link->name, other->table, other->settings.table_origin);
+}
+
+/* A last resort, behind main's own default route, is never reached. */
+static gboolean has_better_default(const GArray *routes, const IbhRoute *error)
+{
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->table == IBH_TABLE_MAIN && route->family == error->family && ibh_route_is_default(route) &&
+            route->metric <= error->metric)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
+{
+    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
+    const GArray *routes = check->rails->snapshot->routes;
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        /* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
+        if (route->table != IBH_TABLE_MAIN || route->dst.length || route->metric == G_MAXUINT32 ||
+            (route->type != RTN_UNREACHABLE && route->type != RTN_BLACKHOLE && route->type != RTN_PROHIBIT))
+            continue;
+        IBH_EACH (const IbhRoute, want, wanted) {
+            if (want->family != route->family || !ibh_route_is_default(want))
+                continue;
+            if (!ibh_check_covers(check->rails, route->family) || has_better_default(routes, route))
+                continue;
+            ibh_finding_add(
+                check->findings, nic->link->name, IBH_ERROR, "main-error-route",
+                g_strdup_printf(
+                    "ip -%c route show table main exact default # remove the one that is no way, or give it a "
+                    "higher metric",
+                    ibh_ip_option(route->family)),
+                "main has a default route that is an error, and it comes before the gateway in table %u: other "
+                "networks are not reached from this rail",
+                ibh_nic_defaults(nic));
+            return;
+        }
+    }
+}
+
+/* ---- the manager, scripts, addresses ---- */
+
+/* gateway=ADDRESS that the rail cannot reach gives it no default route. */
+void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic)
+{
+    const IbhIp *gateway = &nic->settings.gateway_ip;
+    g_autoptr(GArray) wanted = NULL;
+    char text[IBH_IP_STRLEN];
+
+    if (nic->settings.gateway != IBH_GATEWAY_ADDRESS || !ibh_check_covers(check->rails, gateway->family))
+        return;
+    wanted = ibh_want_routes(check->rails, nic);
+    IBH_EACH (const IbhRoute, route, wanted) {
+        if (ibh_ip_equal(&route->gateway, gateway))
+            return;
+    }
+    ibh_finding_add(
+        check->findings, nic->link->name, IBH_ERROR, "route-missing",
+        ibh_command_for("ip address show", nic->link->name),
+        "gateway=%s is in no subnet of this NIC, so table %u has no default route: choose one that is, or gateway=auto",
+        ibh_ip_format(gateway, text), ibh_nic_defaults(nic));
+}
+
+/* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
+void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
+    static const int families[] = {AF_INET, AF_INET6};
+
+    for (guint i = 0; manager && manager->connection && i < G_N_ELEMENTS(families); i++) {
+        gboolean six = families[i] == AF_INET6;
+        g_autofree char *connection = ibh_shell_word(manager->connection);
+
+        if ((six ? manager->prunes6 : manager->prunes4) && ibh_check_covers(check->rails, families[i]) &&
+            ibh_serves_family(check->rails, nic, families[i]))
+            ibh_finding_add(
+                check->findings, nic->link->name, IBH_WARNING, "manager-removes-foreign",
+                g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
+                "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes another "
+                "way until that is repaired, because its connection sets ipv%d.route-table (from 1.36 on it does not)",
+                manager->name, nic->table, six ? 6 : 4);
+    }
+}
+
+void ibh_judge_scripts(IbhCheck *check, const IbhNic *nic)
+{
+    const GPtrArray *scripts = check->rails->snapshot->scripts;
+    gboolean deletes = TRUE; /* once: again, a delete would find nothing but ours */
+
+    IBH_EACH_POINTER (const IbhScript, script, scripts) {
+        g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *caution = NULL;
+
+        if (!command)
+            continue;
+        caution = ibh_legacy_caution(script, check->rails);
+        ibh_finding_add(
+            check->findings, nic->link->name, IBH_WARNING, "legacy-script",
+            ibh_legacy_fix(script, check->rails, nic, command, deletes),
+            "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is "
+            "enough%s%s",
+            script->path, command, caution ? "; " : "", caution ? caution : "");
+        deletes = FALSE;
+    }
+}
+
+void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic)
+{
+    const GArray *addresses = check->rails->snapshot->addresses;
+    char ip[IBH_IP_STRLEN];
+
+    IBH_EACH (const IbhAddress, address, addresses) {
+        const IbhNic *owner = NULL;
+
+        if (!ibh_nic_serves(nic, address))
+            continue;
+        owner = ibh_rails_owner(check->rails, &address->local);
+        if (owner && owner != nic)
+            ibh_finding_add(
+                check->findings, nic->link->name, IBH_ERROR, "duplicate-address",
+                g_strdup_printf("ip address show to %s # take it from one of the two",
+                                ibh_ip_format(&address->local, ip)),
+                "%s is also an address of %s, which has the rule: what it sends leaves by that one, and peers learn "
+                "either",
+                ip, owner->link->name);
+    }
+}
+
+/* ---- other NICs on the wire ---- */
+
+/* Whether this NIC reaches the address in a subnet that is at least as large as the rail's. One that is smaller, as of
+ * a docker bridge inside the rail's subnet, is another wire. */
+static gboolean reaches_like(const IbhCheck *check, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
+{
+    const GArray *addresses = check->rails->snapshot->addresses;
+
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (address->ifindex == nic->link->ifindex && ibh_prefix_contains(&address->subnet, ip) &&
+            address->subnet.length > subnet->length)
+            return FALSE;
+    }
+    return ibh_prefix_contains(subnet, ip);
+}
+
+static gboolean has_anything_in(const IbhCheck *check, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        if (address->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &address->local))
+            return TRUE;
+    }
+    IBH_EACH (const IbhNeighbour, neighbour, snapshot->neighbours) {
+        if (neighbour->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &neighbour->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* It has an address or a neighbour where the rail has its peers. */
+static gboolean is_on_wire_of(const IbhCheck *check, const IbhNic *nic, const IbhNic *rail)
+{
+    const GArray *addresses = check->rails->snapshot->addresses;
+
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (address->local.family == AF_INET && ibh_nic_serves(rail, address) && !ibh_address_is_host(address) &&
+            has_anything_in(check, nic, &address->subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A port of a bond or bridge has no IP of its own. In a VRF a NIC has, and answers for the addresses outside of it as
+ * long as the local table is asked before the VRF's. */
+static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
+    guint32 local = G_MAXUINT32, vrf = G_MAXUINT32;
+
+    if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
+        return link->master != 0;
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (rule->family == AF_INET && rule->l3mdev)
+            vrf = MIN(vrf, rule->priority);
+        else if (rule->family == AF_INET && rule->table == IBH_TABLE_LOCAL)
+            local = MIN(local, rule->priority);
+    }
+    return vrf < local;
+}
+
+static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const int *own = nic->link->sysctl, *all = snapshot->all;
+
+    return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) && !has_no_ip(snapshot, nic->link) &&
+           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(snapshot, nic->link) &&
+           !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
+           !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
+}
+
+/* A NIC that is no rail, on the rails' wire, answers ARP for their addresses as it does for its own. */
+void ibh_judge_foreign_nic(IbhCheck *check, const IbhNic *nic)
+{
+    if (!answers_for_all(check, nic))
+        return;
+    IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
+        if (rail->status != IBH_NIC_RAIL || rail->link->type != nic->link->type || !is_on_wire_of(check, nic, rail))
+            continue;
+        ibh_finding_add(
+            check->findings, nic->link->name, IBH_WARNING, "foreign-nic-answers",
+            ibh_sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1),
+            "it is no rail, but in the subnet of %s, and answers ARP for its address: peers may send to the wrong NIC",
+            rail->link->name);
+        return;
+    }
+}

@@ -1,0 +1,36 @@
+/*
+ * Coloured words, and tables of them, as --show and --probe print them. Nothing that a terminal would obey gets
+ * through.
+ */
+#pragma once
+
+#include "cli/report.h"
+
+#define IBH_RED "31"
+#define IBH_GREEN "32"
+#define IBH_YELLOW "33"
+#define IBH_BOLD "1"
+
+/* `color`: NULL for none. */
+void ibh_put(GString *out, const IbhStyle *style, const char *color, const char *text);
+G_GNUC_PRINTF(4, 5)
+void ibh_putf(GString *out, const IbhStyle *style, const char *color, const char *format, ...);
+void ibh_put_line(GString *out, const IbhStyle *style, const char *color, const char *text);
+
+/* Columns as wide as their widest cell. */
+typedef struct {
+    guint columns;
+    GArray *cells; /* row by row; the first row is the heading */
+} IbhTable;
+
+IbhTable *ibh_table_new(guint columns);
+void ibh_table_free(IbhTable *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhTable, ibh_table_free)
+
+/* The next cell. Takes `text`. */
+void ibh_table_add(IbhTable *table, char *text, const char *color);
+void ibh_table_add_heading(IbhTable *table, const char *const *texts); /* NULL-terminated */
+/* Another text for a cell of the heading. Takes `text`. */
+void ibh_table_rename(IbhTable *table, guint column, char *text);
+guint ibh_table_width(const IbhTable *table);
+void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table);

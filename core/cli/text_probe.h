@@ -1,0 +1,8 @@
+/*
+ * --probe as text: who reached whom, by which NICs.
+ */
+#pragma once
+
+#include "cli/report.h"
+
+void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style);

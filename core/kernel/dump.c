@@ -1,0 +1,44 @@
+#include "kernel/dump.h"
+
+#include "kernel/netlink.h"
+
+#include <errno.h>
+
+#define DUMP_TRIES 8
+
+/* A dump that changed under way may lack something or have it twice: it is read again, from the start. */
+gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
+                  const char *what, GError **error)
+{
+    guint before = array->len;
+
+    for (int attempt = 1; message; attempt++) {
+        g_autoptr(GError) local = NULL;
+
+        if (ibh_netlink_talk(netlink, message, each, data, &local)) {
+            nlmsg_free(message);
+            return TRUE;
+        }
+        g_array_set_size(array, before);
+        if (local->code != EINTR || attempt == DUMP_TRIES) {
+            nlmsg_free(message);
+            g_propagate_prefixed_error(error, g_steal_pointer(&local), "cannot read %s: ", what);
+            return FALSE;
+        }
+        nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ;
+        g_usleep((gulong)attempt * 1000);
+    }
+    g_set_error(error, IBH_NETLINK_ERROR, ENOMEM, "cannot read %s: out of memory", what);
+    return FALSE;
+}
+
+struct nl_msg *ibh_dump_request(int type, gconstpointer fixed, gsize size)
+{
+    struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | NLM_F_DUMP);
+
+    if (message && nlmsg_append(message, (void *)(guintptr)fixed, size, NLMSG_ALIGNTO) < 0) {
+        nlmsg_free(message);
+        return NULL;
+    }
+    return message;
+}

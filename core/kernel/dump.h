@@ -1,0 +1,61 @@
+/*
+ * What all readers of netlink share: attributes of a message, and dumps that are read again where they changed under
+ * way.
+ */
+#pragma once
+
+#include "kernel/private.h"
+#include "model/model.h"
+
+#include <netlink/attr.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Appends to `array` through `each`, which gets `data`. Takes `message`; NULL: there was no memory for it. */
+gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
+                  const char *what, GError **error);
+/* A request with its fixed header, which says all that a strict dump may be filtered by. */
+struct nl_msg *ibh_dump_request(int type, gconstpointer fixed, gsize size);
+
+/* ---- attributes: what is absent or too short is 0, none, "" ---- */
+
+static inline gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attributes, int max)
+{
+    return nlmsg_valid_hdr(header, (int)fixed) && nlmsg_parse(header, (int)fixed, attributes, max, NULL) >= 0;
+}
+
+static inline guint32 get_u32(struct nlattr *attribute, guint32 otherwise)
+{
+    return attribute && nla_len(attribute) >= 4 ? nla_get_u32(attribute) : otherwise;
+}
+
+static inline guint8 get_u8(struct nlattr *attribute)
+{
+    return attribute && nla_len(attribute) >= 1 ? nla_get_u8(attribute) : 0;
+}
+
+static inline IbhIp get_ip(struct nlattr *attribute, int family)
+{
+    IbhIp ip = {.family = AF_UNSPEC};
+    gsize size = family == AF_INET6 ? 16 : 4;
+
+    if (!attribute || (gsize)nla_len(attribute) < size)
+        return ip;
+    ip.family = family;
+    memcpy(ip.bytes, nla_data(attribute), size);
+    return ip;
+}
+
+static inline IbhPrefix get_prefix(struct nlattr *attribute, int family, guint length)
+{
+    IbhIp any = {.family = family}, ip = get_ip(attribute, family);
+
+    return ibh_prefix(ip.family ? &ip : &any, length);
+}
+
+static inline void get_string(struct nlattr *attribute, char *buffer, gsize size)
+{
+    buffer[0] = '\0';
+    if (attribute)
+        nla_strlcpy(buffer, attribute, size);
+}

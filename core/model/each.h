@@ -1,0 +1,32 @@
+/*
+ * Iterators over GLib's arrays. They take elements through g_array_index and g_ptr_array_index, so that the check of
+ * bounds that builds under the sanitizers put there (tests/unit/bounds.h) holds here, too.
+ *
+ * The array is evaluated again for every element: it is a name or a member, never a call. Type may be const.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* Each element of a GArray of Type, first to last: x points to it. The body adds nothing to the array, removes nothing.
+ */
+#define IBH_EACH(Type, x, array)                                                                                       \
+    for (Type *x = (array)->len ? &g_array_index(array, Type, 0) : NULL; x;                                            \
+         x = x < &g_array_index(array, Type, (array)->len - 1) ? x + 1 : NULL)
+
+/* The same from last to first. The body may take x out of the array: IBH_REMOVE. */
+#define IBH_EACH_BACK(Type, x, array)                                                                                  \
+    for (Type *x = (array)->len ? &g_array_index(array, Type, (array)->len - 1) : NULL; x;                             \
+         x = x > (Type *)(void *)(array)->data ? x - 1 : NULL)
+
+#define IBH_REMOVE(Type, x, array) g_array_remove_index(array, (guint)((x) - &g_array_index(array, Type, 0)))
+
+/* Each element of a GPtrArray of Type *, first to last: x is it. */
+#define IBH_EACH_POINTER(Type, x, array)                                                                               \
+    for (Type **x##_at = (array)->len ? (Type **)(void *)&g_ptr_array_index(array, 0) : NULL,                          \
+              *x = x##_at ? *x##_at : NULL;                                                                            \
+         x##_at; x##_at = x##_at < (Type **)(void *)&g_ptr_array_index(array, (array)->len - 1) ? x##_at + 1 : NULL,   \
+              x = x##_at ? *x##_at : NULL)
+
+/* Each row of a table, an array of C. */
+#define IBH_EACH_ROW(Type, x, rows) for (Type *x = (rows); x < (rows) + G_N_ELEMENTS(rows); x++)

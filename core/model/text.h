@@ -1,0 +1,12 @@
+/*
+ * Texts that others wrote (names of interfaces above all, which may hold anything but blanks and slashes), made safe to
+ * show and to paste.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* As a shell reads it: names may hold `;`, `$` and quotes. The caller frees it. */
+char *ibh_shell_word(const char *word);
+/* Without what a terminal or a journal would obey: what is not printable becomes a `?`. The caller frees it. */
+char *ibh_printable(const char *text);

@@ -1,0 +1,23 @@
+/*
+ * A run on an event, as the hooks and --watch make it.
+ */
+#pragma once
+
+#include "model/operation.h"
+#include "plan/restraint.h"
+
+#define IBH_RUN_ERROR (g_quark_from_static_string("ibh-run-error"))
+
+/* A run on an event: like --apply, but holds stay, restraint is used, and what is said is one line per interface that
+ * changed (`out`) and per problem (`warnings`). */
+typedef struct {
+    const char *config;   /* NULL: the system's */
+    const char *sysfs;    /* NULL: the system's */
+    gboolean one_of_many; /* another one like it that begins while this one waits may do its work */
+    IbhRestraint restraint;
+    void (*done)(gpointer data, const IbhOp *op); /* told of each change that stands; may be NULL */
+    gpointer data;
+    GArray *spared;     /* out: int, the NICs that were; NULL: it did not come so far */
+    GArray *candidates; /* out: int; NULL: it did not come so far */
+    guint32 port;       /* out: of the socket that the changes were made by */
+} IbhReconcile;

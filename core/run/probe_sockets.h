@@ -1,0 +1,48 @@
+/*
+ * The sockets of --probe, and what the kernel keeps away from them.
+ */
+#pragma once
+
+#include "check/probe.h"
+#include "kernel/netlink.h"
+
+#include <linux/if_packet.h>
+#include <netinet/in.h>
+#include <stddef.h>
+
+/* One socket per source address: the kernel sorts the replies. */
+typedef struct {
+    int fd;
+    guint16 id; /* of its echoes */
+    gboolean raw;
+    int error; /* why nothing can be sent from here, 0: it can */
+} IbhProbeSocket;
+
+typedef struct {
+    IbhProbe *probe;
+    IbhNetlink *netlink;
+    gboolean progress;
+    IbhProbeSocket *sockets; /* one per source */
+    int arp;                 /* a packet socket of ARP; -1: not allowed, or not needed */
+    int seen[2]; /* packet sockets, IPv4 and IPv6: what comes in, even if it is dropped then; -1: not allowed */
+    gint64 last_sent;
+    gint64 told;
+    guint received;
+    guint sent;
+} IbhProber;
+
+typedef union {
+    struct sockaddr generic;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+    struct sockaddr_ll link; /* with room for 20 bytes of InfiniBand */
+    guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX];
+} IbhSockAddress;
+
+IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
+
+gboolean ibh_probe_uses_family(const IbhProbe *probe, int family);
+
+/* Fails where nothing can be sent at all. */
+gboolean ibh_prober_open(IbhProber *prober, GError **error);
+void ibh_prober_close(IbhProber *prober);

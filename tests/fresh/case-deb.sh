@@ -1,0 +1,16 @@
+# shellcheck shell=bash disable=SC2164 # lib.sh ends it at the first failure
+# The package: built, installed, run, read about, purged.
+clone
+make -C ib-hook deb
+install_packages man-db iproute2
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ./ib-hook/build/deb/ib-hook_*.deb >install.log 2>&1 ||
+    { cat install.log && fail "apt install"; }
+ib-hook >show
+expect '^no rails: ' show
+ib-hook --check >check || fail "--check: $(<check)"
+env MANPAGER=cat man ib-hook | grep -q 'policy routing' || fail "man ib-hook"
+libraries=$(apt-mark showauto | grep -E 'libnl|libglib' | xargs)
+DEBIAN_FRONTEND=noninteractive apt-get purge -y -qq ib-hook >/dev/null
+left=$(find / \( -path /proc -o -path /sys -o -path /var/cache -o -path /root -o -path /origin -o -path /cases \) -prune -o -name '*ib-hook*' -print)
+[ -z "$left" ] || fail "left behind: $left"
+seen "$(basename ib-hook/build/deb/ib-hook_*.deb), with $libraries"

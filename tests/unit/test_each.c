@@ -1,0 +1,145 @@
+/*
+ * The iterators: all elements in their order, `break` and `continue` as in any loop, and within bounds.
+ */
+#include "model/each.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static GArray *numbers(guint n)
+{
+    GArray *array = g_array_new(FALSE, FALSE, sizeof(int));
+
+    for (int i = 1; i <= (int)n; i++)
+        g_array_append_val(array, i);
+    return array;
+}
+
+static void test_each(void **state)
+{
+    for (guint n = 0; n < 5; n++) {
+        g_autoptr(GArray) array = numbers(n);
+        int next = 1, before = (int)n;
+
+        IBH_EACH (const int, number, array)
+            assert_int_equal(*number, next++);
+        assert_int_equal(next, n + 1);
+        IBH_EACH_BACK (int, number, array)
+            assert_int_equal(*number, before--);
+        assert_int_equal(before, 0);
+    }
+    (void)state;
+}
+
+static void test_leave(void **state)
+{
+    g_autoptr(GArray) array = numbers(9);
+    int sum = 0;
+
+    IBH_EACH (const int, outer, array) {
+        if (*outer % 2)
+            continue;
+        IBH_EACH (const int, inner, array) {
+            if (inner == outer)
+                break;
+            sum += *inner;
+        }
+        if (*outer == 6)
+            break;
+    }
+    assert_int_equal(sum, 1 + (1 + 2 + 3) + (1 + 2 + 3 + 4 + 5));
+    (void)state;
+}
+
+/* Every set of elements, taken out. */
+static void test_remove(void **state)
+{
+    for (guint taken = 0; taken < 1 << 5; taken++) {
+        g_autoptr(GArray) array = numbers(5);
+        guint left = 0;
+
+        IBH_EACH_BACK (int, number, array) {
+            if (taken & (1u << (*number - 1)))
+                IBH_REMOVE(int, number, array);
+        }
+        IBH_EACH (const int, number, array)
+            left |= 1u << (*number - 1);
+        assert_int_equal(left, ~taken & 0x1f);
+    }
+    (void)state;
+}
+
+static void test_pointers(void **state)
+{
+    char words[][4] = {"ib0", "ib1", "ib2"};
+    g_autoptr(GPtrArray) array = g_ptr_array_new();
+    guint n = 0;
+
+    IBH_EACH_POINTER (const char, word, array)
+        fail_msg("%s in an empty array", word);
+    for (guint i = 0; i < 3; i++)
+        g_ptr_array_add(array, words[i]);
+    g_ptr_array_add(array, NULL); /* an element like any other */
+    IBH_EACH_POINTER (const char, word, array)
+        assert_ptr_equal(word, n < 3 ? words[n] : NULL), n++;
+    assert_int_equal(n, 4);
+    (void)state;
+}
+
+static void test_rows(void **state)
+{
+    static const int rows[] = {1, 2, 4};
+    int sum = 0;
+
+    IBH_EACH_ROW (const int, row, rows)
+        sum += *row;
+    assert_int_equal(sum, 7);
+    (void)state;
+}
+
+#ifdef IBH_BOUNDS
+static void empty_while_looking(void)
+{
+    g_autoptr(GArray) array = numbers(3);
+
+    IBH_EACH (int, number, array)
+        g_array_set_size(array, (guint)*number - 1);
+    _exit(0);
+}
+
+/* Under the sanitizers, a body that takes away what is iterated over is stopped. */
+static void test_bounds(void **state)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+        close(STDERR_FILENO);
+        empty_while_looking();
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    (void)state;
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each),     cmocka_unit_test(test_leave), cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_pointers), cmocka_unit_test(test_rows),
+#ifdef IBH_BOUNDS
+        cmocka_unit_test(test_bounds),
+#endif
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
