@@ -101,7 +101,7 @@ make_private() {
         mount_over /var/tmp mount -t tmpfs -o mode=1777 tmpfs /var/tmp
     fi
     rm -rf /etc/ib-hook /etc/iproute2
-    mkdir /etc/ib-hook /etc/iproute2
+    mkdir /etc/iproute2
     mount -t sysfs -o ro sysfs /sys 2>/dev/null || true # of this network namespace; a container may have its own alone
     [ ! -d /sys/class/infiniband ] || mount -t tmpfs -o ro tmpfs /sys/class/infiniband
 }
@@ -301,6 +301,7 @@ journal_lines() {
 
 # system_config TEXT: as the system's own configuration
 system_config() {
+    mkdir -p /etc/ib-hook
     printf '%s\n' "$1" >/etc/ib-hook/ib-hook.conf
     chmod 0644 /etc/ib-hook/ib-hook.conf
 }
