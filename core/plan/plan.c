@@ -7,8 +7,9 @@
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
- *   6. NICs that are no rail any more are undone (undo.c)
- *   7. deletions: rules before their routes; with main=remove, connected routes of main
+ *   6. with main=remove, connected routes of main go: before a former rail's rp_filter is strict towards main again
+ *   7. NICs that are no rail any more are undone (undo.c)
+ *   8. deletions: rules before their routes
  */
 #include "plan/plan.h"
 
@@ -670,9 +671,9 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     if (!only)
         ibh_emit_spread(work.plan, rails->snapshot, rails);
     set_rp_filters(&work, FALSE);
+    remove_from_main(&work);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
     collect_garbage(&work);
-    remove_from_main(&work);
     join_units(&work);
     work_clear(&work);
     return work.plan;

@@ -151,17 +151,18 @@ static GArray *want_rules(const IbhRails *rails, const GArray *routes)
 
 /* ---- the difference ---- */
 
-/* "nexthop dev ib0 nexthop dev ib1" */
-static char *describe_hops(const IbhSnapshot *snapshot, const char *hops)
+/* "nexthop dev ib0 nexthop dev ib1"; of one device only, which we never program, just that. */
+static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
-    g_auto(GStrv) words = g_strsplit(hops, " ", -1);
+    g_autofree char *one = g_strdup_printf("%d", route->ifindex);
+    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : one, " ", -1);
     GString *text = g_string_new(NULL);
 
     for (char **word = words; *word; word++) {
         const IbhLink *link = ibh_snapshot_link(snapshot, atoi(*word));
         g_autofree char *name = ibh_shell_word(link ? link->name : "?");
 
-        g_string_append_printf(text, "%snexthop dev %s", text->len ? " " : "", name);
+        g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
     }
     return g_string_free(text, FALSE);
 }
@@ -173,7 +174,7 @@ static void emit_route(IbhPlan *plan, const IbhSnapshot *snapshot, IbhOpType typ
 
     op->unit = UNIT;
     op->route = *route;
-    op->hops = route->hops ? describe_hops(snapshot, route->hops) : NULL;
+    op->hops = route->hops || route->ifindex ? describe_hops(snapshot, route) : NULL;
     if (replaced)
         op->replaced = *replaced;
     /* A nexthop that is dead comes back to life by no command. */
