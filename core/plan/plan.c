@@ -1,9 +1,9 @@
 /*
  * The plan to apply: desired − actual, in an order in which what worked keeps working.
  *
- *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC; with
- *      main=remove no more, connected routes come back
- *   2. rail by rail: routes, rules that lead to them, then the rules that these replace
+ *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC
+ *   2. rail by rail: routes, rules that lead to them, then the rules that these replace; with main=remove no more,
+ *      connected routes of main come back, where they may be better than those that a new rail had until then
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
@@ -664,8 +664,8 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     work_init(&work);
     ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
-    return_to_main(&work);
     program_rails(&work);
+    return_to_main(&work);
     set_arp_sysctls(&work);
     announce(&work);
     if (!only)

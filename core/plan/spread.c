@@ -323,20 +323,21 @@ static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray 
     }
 }
 
-/* What asks main, routes, the rules that lead to them; what goes, the other way round. */
+/* What asks main, routes, the rules that lead to them; what goes, the other way round. Where half of a spread stands,
+ * it goes before there are routes; the rules of now lead to those that there are meanwhile. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) routes = ibh_want_spread(rails);
     g_autoptr(GArray) rules = want_rules(rails, routes);
     g_autoptr(GPtrArray) stale = find_stale_rules(snapshot, rules);
-    gboolean early = has_half(snapshot);
+    gboolean half = has_half(snapshot);
 
-    if (early)
-        drop_rules(plan, snapshot, rules, stale);
     put_rules(plan, snapshot, rules, TRUE);
-    put_routes(plan, snapshot, routes);
+    if (!half)
+        put_routes(plan, snapshot, routes);
     put_rules(plan, snapshot, rules, FALSE);
-    if (!early)
-        drop_rules(plan, snapshot, rules, stale);
+    drop_rules(plan, snapshot, rules, stale);
+    if (half)
+        put_routes(plan, snapshot, routes);
     drop_routes(plan, snapshot, routes);
 }
