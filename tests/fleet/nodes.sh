@@ -3,6 +3,7 @@
 # the control host has that one alone. Programs that would start as services where they are installed are laid over /usr for this
 # test, and /etc is its own.
 [ "$rooted" = yes ] || skip "laying files over /usr needs the real root"
+UNPACKED=$IBH_BUILD/fleet
 [ -e "$UNPACKED/.complete" ] || skip "there are no services: make $UNPACKED/.complete"
 
 declare -A NODES=([n1]=A [n2]=B [n3]=C)

@@ -10,7 +10,7 @@
 #   assertions    expect_…, ok, fail, skip (each says what was expected and what it got)
 #
 # Environment: IBH_BUILD what make built (build/), IB_HOOK the program under test and FLOW the traffic tool, if they are not
-# there; CI makes a skip a failure, IBH_SEED repeats a random run.
+# there; IBH_KEEP a directory that is not hidden; CI makes a skip a failure, IBH_SEED repeats a random run.
 set -Eeuo pipefail
 
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -55,7 +55,7 @@ work=/run/test
 # mount_over DIRECTORY COMMAND…: the command mounts something there; what is under test stays visible in it
 mount_over() {
     local one directory hidden=()
-    for one in "$top" "$(dirname "$IB_HOOK")" "$(dirname "$FLOW")"; do
+    for one in "$top" "$(dirname "$IB_HOOK")" "$(dirname "$FLOW")" ${IBH_KEEP:+"$IBH_KEEP"}; do
         [[ $one/ != "$1"/* ]] || { exec {directory}<"$one" && hidden+=("$directory $one"); }
     done
     "${@:2}"
