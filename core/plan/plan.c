@@ -422,8 +422,9 @@ static char *why_rule(const Todo *todo, const IbhRule *rule)
 }
 
 /* An address that is led to T keeps what T does for it: the rules of its default come first, then those before the
- * routes that need them. The rule that leads to all of T comes last: earlier versions had default routes there. */
-typedef enum { FOR_DEFAULT, BEFORE_ROUTES, AFTER_ROUTES } Phase;
+ * routes that need them. The rule that leads to all of T comes last, instead of the old one: earlier versions had
+ * default routes there. What is not led to T yet has its routes first. */
+typedef enum { FOR_DEFAULT, BEFORE_ROUTES, INSTEAD, AFTER_ROUTES } Phase;
 
 static Phase phase_of(const Todo *todo, const IbhRule *rule)
 {
@@ -431,7 +432,9 @@ static Phase phase_of(const Todo *todo, const IbhRule *rule)
 
     if (rule->priority >= IBH_PRIORITY_DEFAULTS - 1)
         return led || g_hash_table_contains(todo->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
-    return led && (rule->table != todo->nic->table || rule->suppress_prefixlength >= 0) ? BEFORE_ROUTES : AFTER_ROUTES;
+    if (!led)
+        return AFTER_ROUTES;
+    return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
 }
 
 /* To the kernel, a delete without suppress_prefixlength means this one, too. */
@@ -475,13 +478,14 @@ static void add_rules(Work *work, const Todo *todo, Phase phase)
 }
 
 /* Its address has the rail's new rules. Those of a default that is lost have nothing in their place: they go last. */
-static void drop_superseded(Work *work, const Todo *todo)
+static void drop_superseded(Work *work, const Todo *todo, gboolean only_led)
 {
     for (guint i = 0; i < work->stales->len; i++) {
         Stale *stale = &g_array_index(work->stales, Stale, i);
 
         if (!stale->done && stale->rule && stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
-            may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
+            may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
+            (!only_led || g_hash_table_contains(todo->led, &stale->rule->from.ip)))
             drop(work, stale,
                  g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name, todo->nic->table,
                                  work->rails->priority));
@@ -503,17 +507,21 @@ static void leave_tables(Work *work, const Todo *todo)
 static void program(Work *work, Todo *todo)
 {
     guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
+    gboolean too_soon = is_led_too_soon(work, todo);
 
     add_routes(work, todo, defaults, g_hash_table_size(todo->led_to_default) > 0);
     add_rules(work, todo, FOR_DEFAULT);
     add_routes(work, todo, defaults, FALSE);
     drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
     add_rules(work, todo, BEFORE_ROUTES);
-    add_routes(work, todo, table, is_led_too_soon(work, todo));
+    add_routes(work, todo, table, too_soon);
     drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-    add_rules(work, todo, AFTER_ROUTES);
-    drop_superseded(work, todo);
+    add_rules(work, todo, INSTEAD);
+    if (too_soon)
+        drop_superseded(work, todo, TRUE);
     add_routes(work, todo, table, FALSE);
+    add_rules(work, todo, AFTER_ROUTES);
+    drop_superseded(work, todo, FALSE);
 }
 
 static void program_rails(Work *work)
