@@ -15,6 +15,7 @@ ok "ansible-lint has nothing to say"
 
 hosts="nm networkd"
 lab=$(mktemp -d) # not below /run: each boot has its own
+export IBH_KEEP=$lab
 export DEB KEY=$lab/key LIMIT=${LIMIT:-300}
 ssh-keygen -q -t ed25519 -N "" -f "$KEY"
 

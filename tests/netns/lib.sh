@@ -55,7 +55,7 @@ work=/run/test
 # mount_over DIRECTORY COMMAND…: the command mounts something there; what is under test stays visible in it
 mount_over() {
     local one directory hidden=()
-    for one in "$top" "$(dirname "$IB_HOOK")" "$(dirname "$FLOW")" ${IBH_KEEP:+"$IBH_KEEP"}; do
+    for one in "$top" "$(dirname "$IB_HOOK")" "$(dirname "$FLOW")" ${IBH_KEEP:+"$IBH_KEEP"} ${IBH_IMAGES:+"$IBH_IMAGES"}; do
         [[ $one/ != "$1"/* ]] || { exec {directory}<"$one" && hidden+=("$directory $one"); }
     done
     "${@:2}"
