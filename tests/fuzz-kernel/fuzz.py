@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 WORLD_LIMIT = 60  # seconds
+SHOWN = 2  # of worlds that fail alike
 
 
 def arguments():
@@ -25,6 +26,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=None, help="of the first world; each next one has the next number")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--only", default="", help="what fails otherwise is only counted")
     parser.add_argument("--print", action="store_true", help="the world of --seed, and no more")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("files", nargs="*", help="worlds to run instead of random ones")
@@ -146,7 +148,7 @@ def over_all(workers, jobs, seen):
             next_job(one)
 
 
-def shrink(one, lines, trouble, limit=60, most=400):
+def shrink(one, lines, trouble, limit=30, most=300):
     """Drops lines as long as the same promise is broken in the same way."""
     end, tried = time.monotonic() + limit, 0
 
@@ -176,9 +178,9 @@ def shrink(one, lines, trouble, limit=60, most=400):
 
 
 class Report:
-    def __init__(self, shown, shrinking):
+    def __init__(self, only, shrinking):
         self.worlds, self.took, self.tally, self.failed = 0, 0.0, {}, {}
-        self.shown, self.shrinking, self.waiting = shown, shrinking, []
+        self.only, self.shrinking, self.waiting = only, shrinking, []
 
     def seen(self, job, answer):
         self.worlds += 1
@@ -189,7 +191,7 @@ class Report:
             name = job.get("name") or f"seed {job.get('seed')}"
             kind = tuple(answer["trouble"][:2])
             self.failed.setdefault(kind, []).append(name)
-            if len(self.failed[kind]) <= self.shown:
+            if len(self.failed[kind]) <= SHOWN and f"{kind[0]} {kind[1]}".startswith(self.only):
                 self.waiting.append((name, answer["lines"], answer["trouble"]))
             print(f"FAIL  {name}: {answer['trouble'][0]} ({answer['trouble'][1]})", flush=True)
 
@@ -246,7 +248,7 @@ def main():
     print(f"seed {seed}; {program()}", flush=True)
     start = time.monotonic()
     workers = [Worker() for _ in range(options.jobs)]
-    report = Report(2, not options.no_shrink)
+    report = Report(options.only, not options.no_shrink)
     over_all(workers, jobs_of(options, seed), report.seen)
     seconds = time.monotonic() - start
     report.explain(workers, os.path.join(TOP, "build", "fuzz-kernel"))

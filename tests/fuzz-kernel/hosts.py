@@ -73,7 +73,9 @@ class Host:
         if os.path.exists(CONFIG):
             os.unlink(CONFIG)
         self.spaces = []
-        self.wire, self.away, self.twin, self.host = (self.space(name, home) for name in ("wire", "away", "twin", "host"))
+        for name in ("away", "far-away"):
+            self.space(name, home)
+        self.wire, self.twin, self.host = (self.space(name, home) for name in ("wire", "twin", "host"))
         for one in (self.twin, self.host):
             self.defaults(one)
         batch(self.host, "", ["link set lo up"])
@@ -147,7 +149,8 @@ class Host:
                 start = end
 
     def in_both(self, family, lines):
-        host, twin = batch(self.host, family, lines), batch(self.twin, family, lines)
+        host = batch(self.host, family, lines)
+        twin = batch(self.twin, family, [line.replace("netns away", "netns far-away") for line in lines])
         if self.touched and host != twin and not self.removes_from_main():
             raise Trouble("g-others", f"what works without ib-hook fails with it, or the other way round: {lines}\n"
                           f"with ib-hook: {host}\nwithout: {twin}", "refused")

@@ -100,7 +100,7 @@ def foreign_sources(lines, family, device):
             for one in prefixes([line.split(" to ")[0]]):
                 if one.version == family and one.network.prefixlen > 0:
                     found[str(one.network[min(9, one.network.num_addresses - 1)])] = 1
-    return list(found)[:4]
+    return list(found)
 
 
 # ---- one judgement ---------------------------------------------------------------------------------------------------
@@ -114,11 +114,16 @@ class Facts:
         self.addresses = [one for one in host.host.addresses() if one[0] != "lo" and one[5] == 0]
         self.usable = [one for one in self.addresses if not one[4] & 0x48]  # neither tentative nor failed
         self.ours = self.state.our_addresses()
+        count = {}
+        for one in self.usable:
+            count[one[1]] = count.get(one[1], 0) + 1
         self.rail_of = {one[1]: one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
+        self.twice = {address for address, n in count.items() if n > 1}  # whose they are, nobody can say
         self.devices = set(self.rail_of.values())
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
         self.our_tables = self.state.our_tables() | set(self.ours.values())
         self.main = self.twin.main_prefixes()
+        self.gateways = self.twin.main_gateways()
 
     def subnets_of(self, device):
         found = set()
@@ -161,6 +166,7 @@ class Judge:
         self.rules_of_others = any(re.match(r"ip (-6 )?rule add", line) for line in lines)
         self.wrong_but_said = []  # answers that only --check's complaint makes right
         self.held = False
+        self.hooked = set()  # NICs whose managers have called
 
     def count(self, what):
         self.tally[what] = self.tally.get(what, 0) + 1
@@ -189,12 +195,15 @@ class Judge:
         return status
 
     def do_hook(self, *words):
+        self.hooked.add(words[1])
         self.host.manager_calls(words)
         self.others_are_whole(Facts(self.host, self.config))
 
     def do_settled(self):
         """All hooks have run: nothing is left for --apply."""
         self.held = False
+        if not self.hooked >= set(self.host.rdma):
+            return
         before, arp = State(self.host.host), self.host.arp(self.host.host)
         status, done = self.host.json((0, 3), "--apply")
         if status == 0 and done["changed"]:
@@ -216,6 +225,9 @@ class Judge:
     def from_nothing(self):
         """What --apply makes of the host when nothing of ours is there; then that is taken back."""
         self.host.expect((0,), "--undo")
+        self.held = True
+        if self.config.main == "remove":  # what is pasted has no memory of routes that it takes from main
+            return None
         self.host.forget()
         if self.apply():
             return None
@@ -302,8 +314,8 @@ class Judge:
             raise Trouble("g-others", "routes of others\n" + self.difference(host, twin), "routes")
 
     def without_connected(self, routes):
-        """main=remove: the kernel's own routes of rails in main may be away, and come back in another order."""
-        kept = [one for one in routes if not (one[0][5] == 2 and one[0][4] == MAIN and dict(one[2]).get(4) in self.host.rdma)]
+        """main=remove: rails' routes in main may be away, with those that need them, and come back in another order."""
+        kept = [one for one in routes if not (one[0][4] == MAIN and dict(one[2]).get(4) in self.host.rdma)]
         return sorted(map(repr, kept))
 
     def look(self, when):
@@ -328,15 +340,15 @@ class Judge:
     def unrelated_questions(self, facts, family):
         to = destinations(self.lines, family)
         local = [one[1] for one in facts.usable if family_of(one[1]) == family and one[1] not in facts.rail_of]
-        own = set(facts.rail_of)
         questions = [Question(family, one, source) for one in to for source in [None] + local]
         questions += [Question(family, one, source, mark=mark) for mark in marks(self.lines) for one in to
                       for source in [None] + local[:3]]
         questions += [Question(family, one, oif=nic) for one in to[:10] for nic in facts.links if nic != "lo"]
         for nic in facts.links:
             if nic != "lo" and nic not in self.host.rdma and facts.links[nic][1] & UP:
-                for source in foreign_sources(self.lines, family, nic):
-                    questions += [Question(family, one, source, iif=nic) for one in to if one not in own]
+                own = {one[1] for one in facts.addresses}
+                for source in [one for one in foreign_sources(self.lines, family, nic) if one not in own][:4]:
+                    questions += [Question(family, one, source, iif=nic) for one in to if one not in facts.rail_of]
         return questions
 
     def unrelated(self, facts, family):
@@ -353,6 +365,9 @@ class Judge:
     def may_differ(self, facts, question, one, other, _main):
         """main=spread and main=remove change the way of traffic that has no source, and say so."""
         length = within(question.to, facts.main)
+        if one.table in facts.our_tables and one.dev in facts.devices and \
+                within(question.to, facts.subnets[one.dev]) >= 0 and self.rule_to_our_table(facts):
+            return True  # somebody's rule leads to a rail's table
         if self.config.main == "spread" and question.family == 4 and not question.source:
             subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
             outermost = min((net.prefixlen for net in subnets), default=99)
@@ -368,7 +383,7 @@ class Judge:
 
     def rails(self, facts, family):
         self.engaged(facts, family)
-        own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one])]
+        own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one]) and one not in facts.twice]
         questions = [Question(family, to, source, mark=mark) for to in destinations(self.lines, family) for source in own
                      for mark in [0] + marks(self.lines)]
         if not questions:
@@ -383,6 +398,9 @@ class Judge:
     def rail(self, facts, question, mine, other, decided, main):
         """Where a rail's own address sends."""
         device = facts.rail_of[question.source]
+        if self.by_a_table_of_two(facts, question, mine):
+            self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+            return
         right, why, key = self.expected(facts, question, device, mine, other, decided, main)
         inside = within(question.to, facts.subnets[device])
         if not right:
@@ -390,6 +408,15 @@ class Judge:
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
         if inside >= 0 and other.kind not in SETTLED and not by(mine, device) and inside >= within(question.to, facts.main):
             self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+
+    def by_a_table_of_two(self, facts, question, mine):
+        """Somebody else has routes in a rail's table, or leads to another rail's: both are there to stay, and said."""
+        if mine.table not in facts.our_tables:
+            return False
+        if mine.table in facts.twin.tables_of_others() and (mine.via or mine.dev not in facts.devices):
+            return True
+        return mine.table != facts.ours[question.source] and self.rule_to_our_table(facts) and \
+            within(question.to, facts.subnets.get(mine.dev, ())) >= 0
 
     def expected(self, facts, question, device, mine, other, decided, main):
         """(is it right, what would be, which promise)"""
@@ -401,15 +428,15 @@ class Judge:
         if early:
             ours = other.table in facts.our_tables and by(mine, device)
             return same(mine, other) or ours, "as without: a rule of somebody else answers first", "early"
-        if around and same(mine, other):
+        if around and (same(mine, other) or self.config.main == "remove"):
             return True, "", ""
         if inside >= 0:
-            return self.inside_the_subnet(facts, device, mine, main, inside, length)
-        return self.beyond(facts, device, mine, other, main, length)
+            return self.inside_the_subnet(facts, question, device, mine, main, inside, length)
+        return self.beyond(facts, question, device, mine, other, main, length)
 
-    def inside_the_subnet(self, facts, device, mine, main, inside, length):
+    def inside_the_subnet(self, facts, question, device, mine, main, inside, length):
         if length > inside:
-            right = same(mine, main) or self.gateway_of_rails(facts, device, mine, main)
+            right = same(mine, main) or self.own_gateway(facts, question, device, mine, length)
             if not right and by(mine, device) and self.rule_to_our_table(facts):
                 self.wrong_but_said.append("a rule of somebody else leads to our table")
                 right = True
@@ -417,21 +444,25 @@ class Judge:
         error = length == inside and main.kind in ("unreachable", "prohibit", "blackhole") and same(mine, main)
         return by(mine, device) or error, f"by {device}", "rail"
 
-    def gateway_of_rails(self, facts, device, mine, main):
-        return main.dev in facts.devices and main.via is not None and by_gateway(mine, device, facts.subnets[device])
+    def own_gateway(self, facts, question, device, mine, length):
+        """Main has such a route by rails, and a rail uses it by its own NIC."""
+        if not by_gateway(mine, device, facts.subnets[device]):
+            return False
+        return any(via == mine.via and dev in facts.devices and net.prefixlen >= length and within(question.to, [net]) >= 0
+                   for net, via, dev in facts.gateways)
 
     def rule_to_our_table(self, facts):
         from kernel import FRA_TABLE, number
         return any(FRA_TABLE in dict(known) and number(dict(known)[FRA_TABLE]) in facts.our_tables
                    for _, known in facts.state.rules)
 
-    def beyond(self, facts, device, mine, other, main, length):
+    def beyond(self, facts, question, device, mine, other, main, length):
         subnets = facts.subnets[device]
         if self.config.main == "remove" and main.dev in self.host.rdma and main.via is None:
             return True, "", ""
         if not same(other, main):
             return same(mine, other), "as without: a rule of somebody else answers", "others' rules"
-        own = self.gateway_of_rails(facts, device, mine, main)
+        own = self.own_gateway(facts, question, device, mine, length)
         if length > 0:
             return same(mine, other) or own, "as main says", "specific"
         configured = any(within(one, subnets) >= 0 for one in self.config.gateways if one[0].isdigit() or ":" in one)
@@ -454,7 +485,7 @@ class Judge:
     def arrivals(self, facts, family):
         """What its peers send to a rail's address arrives by it."""
         for address, device in facts.rail_of.items():
-            if family_of(address) != family or not facts.up(device):
+            if family_of(address) != family or not facts.up(device) or address in facts.twice:
                 continue
             peers = [to for to in destinations(self.lines, family) if within(to, facts.subnets[device]) >= 0
                      and to not in {one[1] for one in facts.addresses}

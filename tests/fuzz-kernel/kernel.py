@@ -283,6 +283,17 @@ class State:
                 found.setdefault(ipaddress.ip_network(f"{address}/{raw[1]}"), KINDS[raw[7]])
         return found
 
+    def main_gateways(self):
+        """(prefix, gateway, device) of main's routes"""
+        found = []
+        for raw, _, known in self.routes:
+            known = dict(known)
+            if number(known[RTA_TABLE]) == MAIN and RTA_GATEWAY in known and RTA_OIF in known:
+                width = 16 if raw[0] == socket.AF_INET6 else 4
+                address = unpack(known.get(RTA_DST, b"\0" * width))
+                found.append((ipaddress.ip_network(f"{address}/{raw[1]}"), unpack(known[RTA_GATEWAY]), known[RTA_OIF]))
+        return found
+
     def tables_of_others(self):
         return {number(dict(known)[RTA_TABLE]) for _, _, known in self.routes}
 
