@@ -81,6 +81,7 @@ class Host:
         batch(self.host, "", ["link set lo up"])
         batch(self.twin, "", ["link set lo up"])
         self.nics, self.rdma = [], []
+        self.parted = False  # has something been done to one and not to the other?
         self.touched = False  # has ib-hook done anything yet?
 
     def space(self, name, home):
@@ -151,7 +152,9 @@ class Host:
     def in_both(self, family, lines):
         host = batch(self.host, family, lines)
         twin = batch(self.twin, family, [line.replace("netns away", "netns far-away") for line in lines])
-        if self.touched and host != twin and not self.removes_from_main():
+        if self.touched and host != twin and self.removes_from_main():
+            self.parted = True  # a gateway, say, whose subnet main has lost
+        elif self.touched and host != twin:
             raise Trouble("g-others", f"what works without ib-hook fails with it, or the other way round: {lines}\n"
                           f"with ib-hook: {host}\nwithout: {twin}", "refused")
 

@@ -99,7 +99,7 @@ def foreign_sources(lines, family, device):
         if f"dev {device}" in line and "address add" in line or "rule add" in line and " from " in line:
             for one in prefixes([line.split(" to ")[0]]):
                 if one.version == family and one.network.prefixlen > 0:
-                    found[str(one.network[min(9, one.network.num_addresses - 1)])] = 1
+                    found[str(one.network[min(5, one.network.num_addresses - 1)])] = 1
     return list(found)
 
 
@@ -122,7 +122,9 @@ class Facts:
         self.devices = set(self.rail_of.values())
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
         self.our_tables = self.state.our_tables() | set(self.ours.values())
-        self.main = self.twin.main_prefixes()
+        self.others_prefixes = State.prefixes(self.twin.routes)
+        self.our_prefixes = State.prefixes(self.state.our_routes)
+        self.main = self.others_prefixes.get(MAIN, {})
         self.gateways = self.twin.main_gateways()
 
     def subnets_of(self, device):
@@ -132,6 +134,15 @@ class Facts:
             if one[0] == device and network.num_addresses > 1:
                 found.add(network)
         return found
+
+    def in_main(self, address):
+        """The length of main's longest prefix for it; -1: none, or one that says to ask elsewhere."""
+        length = within(address, self.main)
+        one = ipaddress.ip_address(address)
+        if any(net.prefixlen == length and net.version == one.version and one in net and kind == "throw"
+               for net, kind in self.main.items()):
+            return -1
+        return length
 
     def up(self, device):
         flags = self.links[device][1] if device in self.links else 0
@@ -216,6 +227,8 @@ class Judge:
         self.held = True
         host, twin = State(self.host.host), State(self.host.twin)
         order = sorted if self.config.main == "remove" else list
+        if self.host.parted:
+            return
         if order(map(repr, host.all())) != order(map(repr, twin.all())):
             raise Trouble("d-undo", "rules and routes are not what they were\n" + self.difference(host, twin), "routes")
         one, other = self.host.sysctls(self.host.host), self.host.sysctls(self.host.twin)
@@ -364,9 +377,8 @@ class Judge:
 
     def may_differ(self, facts, question, one, other, _main):
         """main=spread and main=remove change the way of traffic that has no source, and say so."""
-        length = within(question.to, facts.main)
-        if one.table in facts.our_tables and one.dev in facts.devices and \
-                within(question.to, facts.subnets[one.dev]) >= 0 and self.rule_to_our_table(facts):
+        length = facts.in_main(question.to)
+        if within(question.to, facts.our_prefixes.get(one.table, ())) > 0 and self.rule_to_our_table(facts):
             return True  # somebody's rule leads to a rail's table
         if self.config.main == "spread" and question.family == 4 and not question.source:
             subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
@@ -376,7 +388,7 @@ class Judge:
             return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
                 any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
         if self.config.main == "remove" and question.family == 4:
-            return other.dev in self.host.rdma and other.via is None and other.table == MAIN
+            return other.dev in self.host.rdma and other.table == MAIN
         return False
 
     # ---- rails ----
@@ -406,27 +418,27 @@ class Judge:
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
-        if inside >= 0 and other.kind not in SETTLED and not by(mine, device) and inside >= within(question.to, facts.main):
+        if inside >= 0 and other.kind not in SETTLED and not by(mine, device) and inside >= facts.in_main(question.to):
             self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
 
     def by_a_table_of_two(self, facts, question, mine):
         """Somebody else has routes in a rail's table, or leads to another rail's: both are there to stay, and said."""
         if mine.table not in facts.our_tables:
             return False
-        if mine.table in facts.twin.tables_of_others() and (mine.via or mine.dev not in facts.devices):
+        theirs, ours = (within(question.to, one.get(mine.table, ())) for one in (facts.others_prefixes, facts.our_prefixes))
+        if theirs >= 0 and theirs >= ours:
             return True
-        return mine.table != facts.ours[question.source] and self.rule_to_our_table(facts) and \
-            within(question.to, facts.subnets.get(mine.dev, ())) >= 0
+        return mine.table != facts.ours[question.source] and self.rule_to_our_table(facts) and ours > 0
 
     def expected(self, facts, question, device, mine, other, decided, main):
         """(is it right, what would be, which promise)"""
         early, around = decided
         subnets = facts.subnets[device]
-        inside, length = within(question.to, subnets), within(question.to, facts.main)
+        inside, length = within(question.to, subnets), facts.in_main(question.to)
         if other.kind in SETTLED:
             return same(mine, other), "as without", "local"
         if early:
-            ours = other.table in facts.our_tables and by(mine, device)
+            ours = other.table in facts.our_tables and by(mine, device) or self.removed(main)
             return same(mine, other) or ours, "as without: a rule of somebody else answers first", "early"
         if around and (same(mine, other) or self.config.main == "remove"):
             return True, "", ""
@@ -435,6 +447,8 @@ class Judge:
         return self.beyond(facts, question, device, mine, other, main, length)
 
     def inside_the_subnet(self, facts, question, device, mine, main, inside, length):
+        if self.removed(main):
+            return True, "", ""
         if length > inside:
             right = same(mine, main) or self.own_gateway(facts, question, device, mine, length)
             if not right and by(mine, device) and self.rule_to_our_table(facts):
@@ -451,6 +465,10 @@ class Judge:
         return any(via == mine.via and dev in facts.devices and net.prefixlen >= length and within(question.to, [net]) >= 0
                    for net, via, dev in facts.gateways)
 
+    def removed(self, main):
+        """main=remove has taken it away, for everybody."""
+        return self.config.main == "remove" and main.dev in self.host.rdma
+
     def rule_to_our_table(self, facts):
         from kernel import FRA_TABLE, number
         return any(FRA_TABLE in dict(known) and number(dict(known)[FRA_TABLE]) in facts.our_tables
@@ -458,10 +476,12 @@ class Judge:
 
     def beyond(self, facts, question, device, mine, other, main, length):
         subnets = facts.subnets[device]
-        if self.config.main == "remove" and main.dev in self.host.rdma and main.via is None:
+        throw = length < 0 and within(question.to, facts.main) >= 0
+        if self.removed(main) or throw and by_gateway(mine, device, subnets):
             return True, "", ""
         if not same(other, main):
-            return same(mine, other), "as without: a rule of somebody else answers", "others' rules"
+            own = length > 0 and self.own_gateway(facts, question, device, mine, length)
+            return same(mine, other) or own, "as without: a rule of somebody else answers", "others' rules"
         own = self.own_gateway(facts, question, device, mine, length)
         if length > 0:
             return same(mine, other) or own, "as main says", "specific"
@@ -489,7 +509,7 @@ class Judge:
                 continue
             peers = [to for to in destinations(self.lines, family) if within(to, facts.subnets[device]) >= 0
                      and to not in {one[1] for one in facts.addresses}
-                     and within(to, facts.main) <= within(to, facts.subnets[device])]
+                     and facts.in_main(to) <= within(to, facts.subnets[device])]
             out = self.ask(self.host.host, [Question(family, peer, address) for peer in peers])
             peers = [peer for peer, answer in zip(peers, out) if by(answer, device)]  # else it has been judged
             questions = [Question(family, address, peer, iif=device) for peer in peers]

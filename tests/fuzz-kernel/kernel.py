@@ -272,15 +272,14 @@ class State:
     def our_tables(self):
         return {number(dict(known)[RTA_TABLE]) for _, _, known in self.our_routes}
 
-    def main_prefixes(self):
-        """Each prefix of main, with the kind of its first route."""
+    @staticmethod
+    def prefixes(routes):
+        """table → {prefix: the kind of its first route}"""
         found = {}
-        for raw, _, known in self.routes:
+        for raw, _, known in routes:
             known = dict(known)
-            if number(known[RTA_TABLE]) == MAIN:
-                width = 16 if raw[0] == socket.AF_INET6 else 4
-                address = unpack(known.get(RTA_DST, b"\0" * width))
-                found.setdefault(ipaddress.ip_network(f"{address}/{raw[1]}"), KINDS[raw[7]])
+            one = found.setdefault(number(known[RTA_TABLE]), {})
+            one.setdefault(prefix(raw, known), KINDS[raw[7]])
         return found
 
     def main_gateways(self):
@@ -289,13 +288,13 @@ class State:
         for raw, _, known in self.routes:
             known = dict(known)
             if number(known[RTA_TABLE]) == MAIN and RTA_GATEWAY in known and RTA_OIF in known:
-                width = 16 if raw[0] == socket.AF_INET6 else 4
-                address = unpack(known.get(RTA_DST, b"\0" * width))
-                found.append((ipaddress.ip_network(f"{address}/{raw[1]}"), unpack(known[RTA_GATEWAY]), known[RTA_OIF]))
+                found.append((prefix(raw, known), unpack(known[RTA_GATEWAY]), known[RTA_OIF]))
         return found
 
-    def tables_of_others(self):
-        return {number(dict(known)[RTA_TABLE]) for _, _, known in self.routes}
+
+def prefix(raw, known):
+    width = 16 if raw[0] == socket.AF_INET6 else 4
+    return ipaddress.ip_network(f"{unpack(known.get(RTA_DST, bytes(width)))}/{raw[1]}")
 
 
 def hops(raw, names):
