@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import struct
 import subprocess
 
@@ -11,6 +12,8 @@ from kernel import FRA_PRIORITY, Namespace, State, number
 
 SYS = "/run/sys"
 CONFIG = "/etc/ib-hook/ib-hook.conf"
+ETH_P_ARP = 0x0806
+WAIT = 0.5  # seconds for a packet
 LIMIT = 20  # seconds for any program
 
 PORT = {"gid_attrs/ndevs/0": "{nic}", "gid_attrs/types/0": "RoCE v2", "link_layer": "Ethernet", "state": "4: ACTIVE",
@@ -81,6 +84,8 @@ class Host:
         batch(self.host, "", ["link set lo up"])
         batch(self.twin, "", ["link set lo up"])
         self.nics, self.rdma = [], []
+        with self.wire.inside():
+            self.ear = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ARP))
         self.parted = False  # has something been done to one and not to the other?
         self.touched = False  # has ib-hook done anything yet?
 
@@ -100,8 +105,35 @@ class Host:
                 write(f"/proc/sys/net/ipv6/conf/default/{key}", value)
 
     def close(self):
+        self.ear.close()
         for one in self.spaces:
             one.close()
+
+    def asks_for(self, source, to):
+        """A packet is sent; (NIC, sender) of the ARP request that it makes, or None."""
+        self.ear.setblocking(False)
+        for _ in range(1000):
+            if self.nothing_heard():
+                break
+        with self.host.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.bind((source, 0))
+            one.sendto(b"?", (to, 9))
+        self.ear.settimeout(WAIT)
+        try:
+            for _ in range(100):
+                raw, (port, *_) = self.ear.recvfrom(2048)
+                if socket.inet_ntoa(raw[38:42]) == to and port.startswith("h"):
+                    return self.nics[int(port[1:])], socket.inet_ntoa(raw[28:32])
+        except TimeoutError:
+            pass
+        return None
+
+    def nothing_heard(self):
+        try:
+            self.ear.recv(2048)
+        except BlockingIOError:
+            return True
+        return False
 
     # ---- what a world is made of ----
 

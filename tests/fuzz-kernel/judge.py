@@ -177,6 +177,7 @@ class Judge:
         self.rules_of_others = any(re.match(r"ip (-6 )?rule add", line) for line in lines)
         self.wrong_but_said = []  # answers that only --check's complaint makes right
         self.held = False
+        self.sent = set()
         self.hooked = set()  # NICs whose managers have called
 
     def count(self, what):
@@ -318,6 +319,8 @@ class Judge:
     def others_are_whole(self, facts):
         """Nobody else's rule or route is gone, changed or new."""
         host, twin = facts.state, facts.twin
+        if self.host.parted:
+            return
         if host.rules != twin.rules:
             raise Trouble("g-others", "rules of others\n" + self.difference(host, twin), "rules")
         mine, others = host.routes, twin.routes
@@ -328,7 +331,7 @@ class Judge:
 
     def without_connected(self, routes):
         """main=remove: rails' routes in main may be away, with those that need them, and come back in another order."""
-        kept = [one for one in routes if not (one[0][4] == MAIN and dict(one[2]).get(4) in self.host.rdma)]
+        kept = [one for one in routes if not (one[0][4] == MAIN and dict(one[2]).get(4) in self.config.candidates)]
         return sorted(map(repr, kept))
 
     def look(self, when):
@@ -383,12 +386,12 @@ class Judge:
         if self.config.main == "spread" and question.family == 4 and not question.source:
             subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
             outermost = min((net.prefixlen for net in subnets), default=99)
-            if length > outermost:
-                return False
+            if length > outermost:  # main's way; rules of others that come later have lost
+                return one.table == MAIN and (other.table != MAIN or other.dev is None)
             return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
                 any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
         if self.config.main == "remove" and question.family == 4:
-            return other.dev in self.host.rdma and other.table == MAIN
+            return other.dev in self.config.candidates and other.table == MAIN
         return False
 
     # ---- rails ----
@@ -467,7 +470,7 @@ class Judge:
 
     def removed(self, main):
         """main=remove has taken it away, for everybody."""
-        return self.config.main == "remove" and main.dev in self.host.rdma
+        return self.config.main == "remove" and main.dev in self.config.candidates
 
     def rule_to_our_table(self, facts):
         from kernel import FRA_TABLE, number
@@ -512,10 +515,23 @@ class Judge:
                      and facts.in_main(to) <= within(to, facts.subnets[device])]
             out = self.ask(self.host.host, [Question(family, peer, address) for peer in peers])
             peers = [peer for peer, answer in zip(peers, out) if by(answer, device)]  # else it has been judged
+            self.packet(address, device, peers[:1] if family == 4 else [])
             questions = [Question(family, address, peer, iif=device) for peer in peers]
             for question, answer in zip(questions, self.ask(self.host.host, questions)):
                 if answer.kind != "local":
                     raise Trouble("b-arrives", f"{asked(question)}: expected local, got {said(answer)}", "iif")
+
+    def packet(self, address, device, peers):
+        """Whom a packet of this address asks for its peer, on which wire; the kernel asks each peer once."""
+        for peer in peers:
+            if peer in self.sent or device not in self.host.nics:
+                continue
+            self.sent.add(peer)
+            self.count("packets")
+            heard = self.host.asks_for(address, peer)
+            if heard != (device, address):
+                raise Trouble("b-wire", f"a packet from {address} to {peer}: expected an ARP request by {device} with that address, "
+                              f"got {heard and ' with '.join(heard)}", "arp")
 
     # ---- --check ----
 
