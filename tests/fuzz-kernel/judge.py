@@ -9,6 +9,8 @@ from kernel import MAIN, WALL, Question, State, family_of, walled
 UP, LOWER_UP = 1, 0x10000
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
 SETTLED = ("local", "broadcast", "multicast", "anycast")
+SPREAD = 940
+LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
 MOST = 28  # destinations
 
 
@@ -385,13 +387,16 @@ class Judge:
             return True  # somebody's rule leads to a rail's table
         if self.config.main == "spread" and question.family == 4 and not question.source:
             subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
+            if within(question.to, facts.others_prefixes.get(SPREAD, ())) >= 0 and one.table == SPREAD:
+                return True
             outermost = min((net.prefixlen for net in subnets), default=99)
             if length > outermost:  # main's way; rules of others that come later have lost
                 return one.table == MAIN and (other.table != MAIN or other.dev is None)
             return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
                 any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
         if self.config.main == "remove" and question.family == 4:
-            return other.dev in self.config.candidates and other.table == MAIN
+            from_rails = bool(question.iif) and any(within(question.source, nets) >= 0 for nets in facts.subnets.values())
+            return from_rails or other.dev in self.config.candidates and other.table == MAIN
         return False
 
     # ---- rails ----
@@ -406,9 +411,10 @@ class Judge:
         twin, first = self.host.twin, self.config.priority - 16
         answers = zip(questions, self.ask(self.host.host, questions), self.ask(twin, questions),
                       self.ask(twin, questions, first), self.ask(twin, questions, self.config.priority + 1),
-                      self.ask(twin, questions, "main"))
-        for question, mine, other, early, around, main in answers:
-            self.rail(facts, question, mine, other, (early.table != WALL, around.table != WALL), main)
+                      self.ask(twin, questions, LAST_PAIR - 1), self.ask(twin, questions, "main"))
+        for question, mine, other, early, around, before_last, main in answers:
+            decided = tuple(one.table != WALL for one in (early, around, before_last))
+            self.rail(facts, question, mine, other, decided, main)
 
     def rail(self, facts, question, mine, other, decided, main):
         """Where a rail's own address sends."""
@@ -435,7 +441,7 @@ class Judge:
 
     def expected(self, facts, question, device, mine, other, decided, main):
         """(is it right, what would be, which promise)"""
-        early, around = decided
+        early, around, before_last = decided
         subnets = facts.subnets[device]
         inside, length = within(question.to, subnets), facts.in_main(question.to)
         if other.kind in SETTLED:
@@ -447,6 +453,8 @@ class Judge:
             return True, "", ""
         if inside >= 0:
             return self.inside_the_subnet(facts, question, device, mine, main, inside, length)
+        if not before_last and not same(other, main):
+            return True, "", ""  # a rule at the priority of the last pair, or after it: who came first has it
         return self.beyond(facts, question, device, mine, other, main, length)
 
     def inside_the_subnet(self, facts, question, device, mine, main, inside, length):
@@ -454,10 +462,12 @@ class Judge:
             return True, "", ""
         if length > inside:
             right = same(mine, main) or self.own_gateway(facts, question, device, mine, length)
-            if not right and by(mine, device) and self.rule_to_our_table(facts):
+            if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
                 self.wrong_but_said.append("a rule of somebody else leads to our table")
                 right = True
             return right, f"as main says: it has /{length}, the rail /{inside}", "more exact"
+        if self.own_gateway(facts, question, device, mine, inside + 1):
+            return True, "", ""
         error = length == inside and main.kind in ("unreachable", "prohibit", "blackhole") and same(mine, main)
         return by(mine, device) or error, f"by {device}", "rail"
 
@@ -465,7 +475,7 @@ class Judge:
         """Main has such a route by rails, and a rail uses it by its own NIC."""
         if not by_gateway(mine, device, facts.subnets[device]):
             return False
-        return any(via == mine.via and dev in facts.devices and net.prefixlen >= length and within(question.to, [net]) >= 0
+        return any(via == mine.via and dev in self.config.candidates and net.prefixlen >= length and within(question.to, [net]) >= 0
                    for net, via, dev in facts.gateways)
 
     def removed(self, main):
