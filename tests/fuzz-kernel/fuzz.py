@@ -15,6 +15,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
 WORLD_LIMIT = 60  # seconds
 SHOWN = 2  # of worlds that fail alike
 
@@ -180,6 +181,7 @@ def shrink(one, lines, trouble, limit=30, most=300):
 class Report:
     def __init__(self, only, shrinking):
         self.worlds, self.took, self.tally, self.failed = 0, 0.0, {}, {}
+        self.example = {}
         self.only, self.shrinking, self.waiting = only, shrinking, []
 
     def seen(self, job, answer):
@@ -187,6 +189,7 @@ class Report:
         self.took += answer["took"]
         for what, n in answer["tally"].items():
             self.tally[what] = self.tally.get(what, 0) + n
+            self.example.setdefault(what, job.get("name") or f"seed {job.get('seed')}")
         if answer["trouble"]:
             name = job.get("name") or f"seed {job.get('seed')}"
             kind = tuple(answer["trouble"][:2])
@@ -215,7 +218,7 @@ class Report:
         for kind, names in sorted(self.failed.items()):
             print(f"  {kind[0]} ({kind[1]}): {len(names)}: {', '.join(names[:5])}")
         for what, n in sorted(self.tally.items()):
-            print(f"  {what}: {n}")
+            print(f"  {what}: {n} ({self.example[what]})")
 
 
 def jobs_of(options, seed):

@@ -562,12 +562,15 @@ class Judge:
         verdict, report = self.host.json((0, 1), "--check")
         codes = sorted({one["code"] for one in report["findings"] if one["severity"] != "info"})
         self.count("check: asked")
-        for code in codes:
-            self.count(f"check: {code}")
         if verdict == 0 and self.wrong_but_said:
             raise Trouble("f-check", "--check says ok, but\n" + "\n".join(self.wrong_but_said[:5]), "ok")
-        if verdict and status == 0 and not self.wrong_but_said:
-            self.count("check: complains of a host with right answers")
+        if verdict and status == 0 and not self.wrong_but_said and self.unremarkable():
+            for code in codes:
+                self.count(f"check complains of a host with right answers and all NICs up: {code}")
+
+    def unremarkable(self):
+        links = self.host.host.links()
+        return all(nic in links and links[nic][1] & UP and links[nic][1] & LOWER_UP for nic in self.host.rdma)
 
     # ---- words for failures ----
 

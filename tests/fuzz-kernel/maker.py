@@ -3,9 +3,11 @@
 import random
 
 MARK = 1768056939
+UP = {"ifupdown": "start", "networkd-dispatcher": "routable"}  # what the others call "up"
 PROTOCOLS = ("static", "bird", "zebra", "keepalived", "dhcp", "ra", "boot", "kernel", "babel")
 NAMES = (["ib0", "ib1", "ib2", "ib3", "ib4", "ib5"], ["ibs5f0", "ibs5f1", "ibs6f0", "ibs6f1", "ibp7s0", "ibp8s0"],
-         ["ens1f0np0", "ens1f1np1", "ens2f0np0", "ens2f1np1", "eth8", "eth9"], ["ib2", "ib10", "rdma0", "ib0.8001", "roce1", "hsi0"])
+         ["ens1f0np0", "ens1f1np1", "ens2f0np0", "ens2f1np1", "eth8", "eth9"],
+         ["ib2", "ib10", "rdma0", "ib0.8001", "roce1", "hsi0"])
 NETS = (("172.16.0.0", 16), ("10.20.0.0", 16), ("192.168.100.0", 24), ("10.88.16.0", 20), ("10.9.9.8", 29))
 
 
@@ -205,7 +207,8 @@ class Maker:
             if self.chance(0.2):
                 if inside and self.chance(0.2):
                     prefix = self.net.piece(longer=False)
-                self.add(f"ip route add {self.rng.choice(('unreachable', 'blackhole', 'prohibit', 'throw'))} {prefix}{proto}", late)
+                kind = self.rng.choice(("unreachable", "blackhole", "prohibit", "throw"))
+                self.add(f"ip route add {kind} {prefix}{proto}", late)
                 continue
             way = self.others_way()
             if not way:
@@ -230,7 +233,8 @@ class Maker:
             proto = f" proto {self.rng.choice(('static', 'dhcp', 'ra'))}" if self.chance(0.4) else ""
             self.add(f"ip route add {what} via {self.net.gateway()} dev {nic}{proto}{metric}", self.chance(0.15))
         if self.v6 and self.chance(0.4) and rails[0] in self.addresses6:
-            self.add(f"ip -6 route add {self.rng.choice(('default', '2001:db8:bb::/48'))} via {self.v6_net}fffe dev {rails[0]} metric 50")
+            what = self.rng.choice(("default", "2001:db8:bb::/48"))
+            self.add(f"ip -6 route add {what} via {self.v6_net}fffe dev {rails[0]} metric 50")
 
     # ---- rules ----
 
@@ -249,9 +253,11 @@ class Maker:
         way = self.others_way()
         kind = self.rng.random()
         if way and kind < 0.7:
-            self.add(f"ip route add {self.rng.choice(('default', 'default', '10.99.0.0/16', self.net.piece()))} {way} table {number}")
+            what = self.rng.choice(("default", "default", "10.99.0.0/16", self.net.piece()))
+            self.add(f"ip route add {what} {way} table {number}")
         elif kind < 0.9:
-            self.add(f"ip route add {self.rng.choice(('blackhole', 'unreachable'))} {self.rng.choice(('198.51.100.0/24', '10.99.0.0/16'))} table {number}")
+            what = self.rng.choice(("198.51.100.0/24", "10.99.0.0/16"))
+            self.add(f"ip route add {self.rng.choice(('blackhole', 'unreachable'))} {what} table {number}")
         return number
 
     def documents_rule(self):
@@ -314,7 +320,8 @@ class Maker:
         if self.chance(0.2):
             way = self.others_way()
             if way:
-                self.add(f"ip route add {self.rng.choice(('10.99.0.0/16', 'default', self.net.piece()))} {way} table 94{self.rng.randrange(4)}")
+                what = self.rng.choice(("10.99.0.0/16", "default", self.net.piece()))
+                self.add(f"ip route add {what} {way} table 94{self.rng.randrange(4)}")
             else:
                 self.add(f"ip route add throw 10.77.0.0/16 table 94{self.rng.randrange(4)}")
 
@@ -396,10 +403,8 @@ class Maker:
         order = self.rails[:]
         self.rng.shuffle(order)
         for nic in order:
-            self.add(f"do hook {self.rng.choice(('nm-dispatcher', 'nm-dispatcher', 'ifupdown', 'networkd-dispatcher'))} {nic} up")
-        self.lines = [line.replace("ifupdown " + line.split()[-2] + " up", "ifupdown " + line.split()[-2] + " start")
-                      .replace("networkd-dispatcher " + line.split()[-2] + " up", "networkd-dispatcher " + line.split()[-2] + " routable")
-                      if line.startswith("do hook") else line for line in self.lines]
+            hook = self.rng.choice(("nm-dispatcher", "nm-dispatcher", "ifupdown", "networkd-dispatcher"))
+            self.add(f"do hook {hook} {nic} {UP.get(hook, 'up')}")
         self.add("do settled" if settled else "do apply")
 
     def actions(self):
@@ -415,7 +420,8 @@ class Maker:
             lines, _ = self.event()
             self.lines += lines
             if self.chance(0.3):
-                self.add(f"do hook nm-dispatcher {self.rng.choice(self.rails)} {self.rng.choice(('up', 'up', 'down', 'dhcp4-change'))}")
+                what = self.rng.choice(("up", "up", "down", "dhcp4-change"))
+                self.add(f"do hook nm-dispatcher {self.rng.choice(self.rails)} {what}")
             self.add("do apply")
         kind = self.rng.random()
         if kind < 0.1:

@@ -16,7 +16,7 @@ if [ -z "${INSIDE:-}" ]; then
     exit $status
 fi
 mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /etc/ib-hook 2>/dev/null || { cp -r /etc /run/etc && mount --bind /run/etc /etc && mkdir -p /etc/ib-hook; }
+cp -r /etc /run/etc && mount --bind /run/etc /etc && rm -rf /etc/ib-hook && mkdir /etc/ib-hook
 mkdir -p /run/netns /run/sys/class/infiniband
 ip link set lo up
 for space in away far-away wire twin host; do ip netns add $space; done
