@@ -11,6 +11,7 @@ UP, LOWER_UP = 1, 0x10000
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
 SETTLED = ("local", "broadcast", "multicast", "anycast")
 SPREAD = 940
+ERRORS = ("unreachable", "prohibit", "blackhole")
 LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
 MOST = 28  # destinations
 
@@ -245,7 +246,10 @@ class Judge:
         order = sorted if self.config.main == "remove" else list
         if self.host.parted:
             return
-        if order(map(repr, host.all())) != order(map(repr, twin.all())):
+        one, other = (order(map(repr, side.all())) for side in (host, twin))
+        if self.config.main == "remove" and any(" down" in line for line in self.lines):  # what went with the link comes back
+            one, other = ([self.without_connected(side.routes), side.rules + side.our_rules] for side in (host, twin))
+        if one != other:
             raise Trouble("d-undo", "rules and routes are not what they were\n" + self.difference(host, twin), "routes")
         one, other = self.host.sysctls(self.host.host), self.host.sysctls(self.host.twin)
         if one != other:
@@ -460,8 +464,12 @@ class Judge:
         if other.kind in SETTLED:
             return same(mine, other), "as without", "local"
         if early:
-            ours = other.table in facts.our_tables and by(mine, device) or self.removed(main)
-            return same(mine, other) or ours, "as without: a rule of somebody else answers first", "early"
+            right = same(mine, other) or self.removed(main)
+            if not right and within(question.to, facts.our_prefixes.get(mine.table, ())) > 0 and self.rule_to_our_table(facts):
+                right = True  # it leads to a rail's table
+                if not by(mine, device):
+                    self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+            return right, "as without: a rule of somebody else answers first", "early"
         if around and (same(mine, other) or self.config.main == "remove"):
             return True, "", ""
         if inside >= 0:
@@ -481,7 +489,7 @@ class Judge:
             return right, f"as main says: it has /{length}, the rail /{inside}", "more exact"
         if self.own_gateway(facts, question, device, mine, inside + 1):
             return True, "", ""
-        error = length == inside and main.kind in ("unreachable", "prohibit", "blackhole") and same(mine, main)
+        error = length == inside and main.kind in ERRORS and same(mine, main)
         return by(mine, device) or error, f"by {device}", "rail"
 
     def own_gateway(self, facts, question, device, mine, length):
@@ -506,6 +514,8 @@ class Judge:
             return True, "", ""
         if not same(other, main):
             own = length > 0 and self.own_gateway(facts, question, device, mine, length)
+            if within(question.to, facts.our_prefixes.get(facts.ours[question.source], ())) == length and same(mine, main):
+                return main.kind in ERRORS, "", ""  # the kernel suppresses no route that is an error
             return same(mine, other) or own, "as without: a rule of somebody else answers", "others' rules"
         own = self.own_gateway(facts, question, device, mine, length)
         if length > 0:
