@@ -514,8 +514,9 @@ class Judge:
             return True, "", ""
         if not same(other, main):
             own = length > 0 and self.own_gateway(facts, question, device, mine, length)
-            if within(question.to, facts.our_prefixes.get(facts.ours[question.source], ())) == length and same(mine, main):
-                return main.kind in ERRORS, "", ""  # the kernel suppresses no route that is an error
+            in_ours = within(question.to, facts.our_prefixes.get(facts.ours[question.source], ()))
+            if in_ours == length and same(mine, main) and main.kind in ERRORS:  # the kernel suppresses none of these
+                return True, "", ""
             return same(mine, other) or own, "as without: a rule of somebody else answers", "others' rules"
         own = self.own_gateway(facts, question, device, mine, length)
         if length > 0:
