@@ -53,7 +53,8 @@ def private():
         os.makedirs(path, exist_ok=True)
         mount("--no-canonicalize", "--bind", f"/proc/{os.getpid()}/fd/{descriptor}", path)
         os.close(descriptor)
-    shutil.copytree("/etc", "/run/etc", symlinks=True, ignore_dangling_symlinks=True, copy_function=copy_if_readable)
+    os.makedirs("/run/etc")
+    subprocess.run(["cp", "-r", "--preserve=mode,links", "/etc/.", "/run/etc"], stderr=subprocess.DEVNULL, check=False)
     mount("--bind", "/run/etc", "/etc")
     for name in ("ib-hook", "iproute2"):
         shutil.rmtree(f"/etc/{name}", ignore_errors=True)
@@ -61,13 +62,6 @@ def private():
     os.makedirs("/run/sys")
     mount("--bind", "/run/sys", "/sys")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-
-
-def copy_if_readable(source, target):
-    try:
-        shutil.copy(source, target)
-    except OSError:
-        pass
 
 
 def too_long(*_):
