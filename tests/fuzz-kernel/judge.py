@@ -444,7 +444,7 @@ class Judge:
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
-        if inside >= 0 and other.kind not in SETTLED and not by(mine, device) and inside >= facts.in_main(question.to):
+        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to):
             self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
 
     def by_a_table_of_two(self, facts, question, mine):
