@@ -83,6 +83,16 @@ fuzz-merge:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
 	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
 
+# Random hosts on the real kernel, each against its twin without ib-hook; the first world has the number FUZZ_KERNEL_SEED.
+# make fuzz-kernel FUZZ_KERNEL_SECONDS=7200 FUZZ_KERNEL_SEED=$RANDOM
+FUZZ_KERNEL_SECONDS ?= 120
+FUZZ_KERNEL_SEED ?= 1
+fuzz-kernel:
+	@packaging/deps.sh build tests
+	@$(MAKE) -s -j2 all
+	@IB_HOOK=$(or $(IB_HOOK),$(BUILD)/ib-hook) python3 tests/fuzz-kernel/fuzz.py --seconds $(FUZZ_KERNEL_SECONDS) \
+	    --seed $(FUZZ_KERNEL_SEED)
+
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links read) core/host/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
@@ -156,4 +166,4 @@ lint:
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
 .PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab \
-        check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-merge fuzzers coverage mutate unit-tests tools
+        check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-kernel fuzz-merge fuzzers coverage mutate unit-tests tools

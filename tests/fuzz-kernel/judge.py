@@ -1,0 +1,633 @@
+"""What is promised, asked of the kernel: the host under test against its twin."""
+
+import ipaddress
+import re
+import time
+
+from hosts import Trouble, run
+from kernel import FRA_TABLE, MAIN, WALL, Question, State, family_of, number, unpack, walled
+
+UP, LOWER_UP = 1, 0x10000
+BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
+SETTLED = ("local", "broadcast", "multicast", "anycast")
+SPREAD = 940
+ERRORS = ("unreachable", "prohibit", "blackhole")
+LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
+MOST = 28  # destinations
+
+
+def same(one, other):
+    return one[:3] == other[:3] and (one.src == other.src or None in (one.src, other.src))
+
+
+def equal(one, other):
+    return one[:4] == other[:4]
+
+
+def by(answer, device):
+    return answer.kind == "unicast" and answer.dev == device and answer.via is None
+
+
+def within(address, networks):
+    """The longest of the networks that has the address, as its length; -1: none has."""
+    if address is None or not isinstance(address, str):
+        return -1
+    address = ipaddress.ip_address(address)
+    return max((one.prefixlen for one in networks if one.version == address.version and address in one), default=-1)
+
+
+def by_gateway(answer, device, subnets):
+    return answer.kind == "unicast" and answer.dev == device and within(answer.via, subnets) >= 0
+
+
+def said(answer):
+    if not answer.dev:
+        return answer.kind
+    return " ".join(str(one) for one in (answer.kind if answer.kind != "unicast" else "", "via" if answer.via else "",
+                    answer.via or "", "dev", answer.dev, "src" if answer.src else "", answer.src or "",
+                    f"table {answer.table}" if answer.table != MAIN else "") if one)
+
+
+def asked(question):
+    words = ["ip", "route", "get", question.to]
+    for word, value in (("from", question.source), ("iif", question.iif), ("oif", question.oif)):
+        if value:
+            words += [word, value]
+    if question.mark:
+        words += ["mark", hex(question.mark)]
+    return " ".join(words)
+
+
+# ---- questions -------------------------------------------------------------------------------------------------------
+
+def prefixes(lines):
+    """Every address and prefix that the world mentions."""
+    found = []
+    for line in lines:
+        for word in re.split(r"[\s,=]", line) if not line.startswith(("nic", "do", "sysctl")) else []:
+            try:
+                one = ipaddress.ip_interface(word)
+            except ValueError:
+                continue
+            if "." in word or ":" in word:
+                found.append(one)
+    return found
+
+
+def destinations(lines, family):
+    found = {}
+    for one in prefixes(lines):
+        if one.version != family or one.network.prefixlen == 0:
+            continue
+        network = one.network
+        if network.num_addresses == 1:
+            found[str(one.ip)] = 1
+        elif network.num_addresses == 2:
+            found.update((str(host), 1) for host in network)
+        else:
+            found[str(network[min(7, network.num_addresses - 2)])] = 1
+            found[str(network[network.num_addresses * 3 // 4])] = 1
+            if one.ip != network.network_address:
+                found[str(one.ip)] = 1
+    return [BEYOND[family]] + list(found)[:MOST]
+
+
+def marks(lines):
+    return sorted({int(one, 0) for line in lines for one in re.findall(r"fwmark (0x[0-9a-f]+|\d+)", line)})
+
+
+def foreign_sources(lines, family, device):
+    """What comes in by a NIC from beyond: hosts of its subnets, and sources that rules name."""
+    found = {}
+    for line in lines:
+        if f"dev {device}" in line and "address add" in line or "rule add" in line and " from " in line:
+            for one in prefixes([line.split(" to ")[0]]):
+                if one.version == family and one.network.prefixlen > 0:
+                    found[str(one.network[min(5, one.network.num_addresses - 1)])] = 1
+    return list(found)
+
+
+def at_rest(judgement):
+    """What is wrong is looked at once more: the kernel does some things a moment later (IPv6 addresses, links)."""
+    try:
+        return judgement()
+    except Trouble:
+        time.sleep(0.1)
+        return judgement()
+
+
+# ---- one judgement ---------------------------------------------------------------------------------------------------
+
+class Facts:
+    """What stands in the host now."""
+
+    def __init__(self, host, config):
+        self.state, self.twin = State(host.host), State(host.twin)
+        self.links = host.host.links()
+        self.addresses = [one for one in host.host.addresses() if one[0] != "lo" and one[5] == 0]
+        self.usable = [one for one in self.addresses if not one[4] & 0x48]  # neither tentative nor failed
+        self.ours = self.state.our_addresses()
+        count = {}
+        for one in self.usable:
+            count[one[1]] = count.get(one[1], 0) + 1
+        self.rail_of = {one[1]: one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
+        self.twice = {address for address, n in count.items() if n > 1}  # whose they are, nobody can say
+        self.devices = set(self.rail_of.values())
+        self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
+        self.our_tables = self.state.our_tables() | set(self.ours.values())
+        self.others_prefixes = State.prefixes(self.twin.routes)
+        self.our_prefixes = State.prefixes(self.state.our_routes)
+        self.main = self.others_prefixes.get(MAIN, {})
+        self.gateways = self.twin.main_gateways()
+
+    def subnets_of(self, device):
+        found = set()
+        for one in self.usable:
+            network = ipaddress.ip_network(f"{one[3]}/{one[2]}", strict=False)
+            if one[0] == device and network.num_addresses > 1:
+                found.add(network)
+        return found
+
+    def in_main(self, address):
+        """The length of main's longest prefix for it; -1: none, or one that says to ask elsewhere."""
+        length = within(address, self.main)
+        one = ipaddress.ip_address(address)
+        if any(net.prefixlen == length and net.version == one.version and one in net and kind == "throw"
+               for net, kind in self.main.items()):
+            return -1
+        return length
+
+    def up(self, device):
+        flags = self.links[device][1] if device in self.links else 0
+        return flags & UP and flags & LOWER_UP
+
+
+class Config:
+    """What the world's configuration says, as far as the promises depend on it."""
+
+    def __init__(self, lines, rdma):
+        text = [line.split(None, 1)[1] for line in lines if line.startswith("config ")]
+        keys = dict(line.split("=", 1) for line in text if "=" in line)
+        self.main = keys.get("main", "keep")
+        priority = keys.get("priority", "auto")
+        self.priority = 1941 if priority == "auto" else int(priority)
+        self.gateways = [line.split("=", 1)[1] for line in text if line.startswith("gateway=")]
+        self.candidates = set(rdma)
+        self.plain = not text
+        section = ""
+        for line in text:
+            if line.startswith("[interface "):
+                section = line[11:-1]
+            elif line == "manage=yes" and section:
+                self.candidates.add(section)
+
+
+class Judge:
+    def __init__(self, host, lines, tally=None):
+        self.host, self.lines = host, lines
+        self.tally = tally if tally is not None else {}
+        self.config = Config(lines, [line.split()[1] for line in lines if line.startswith("nic ") and "rdma" in line.split()])
+        self.rules_of_others = any(re.match(r"ip (-6 )?rule add", line) for line in lines)
+        self.wrong_but_said = []  # answers that only --check's complaint makes right
+        self.held = False
+        self.sent = set()
+        self.hooked = set()  # NICs whose managers have called
+
+    def count(self, what):
+        self.tally[what] = self.tally.get(what, 0) + 1
+
+    # ---- what a world can do ----
+
+    def do(self, words, line):
+        self.line = line
+        try:
+            getattr(self, f"do_{words[0]}")(*words[1:])
+        except Trouble as trouble:
+            trouble.text = f"at: {line}\n{trouble.text}"
+            raise
+
+    def do_apply(self):
+        status = self.apply()
+        self.look()
+        self.second(status)
+        self.check(status)
+
+    def apply(self):
+        status, _ = self.host.json((0, 3), "--apply")
+        self.held = False
+        if status:
+            self.count("apply: refused by the kernel")
+        return status
+
+    def do_hook(self, *words):
+        self.hooked.add(words[1])
+        self.host.manager_calls(words)
+        at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
+
+    def do_settled(self):
+        """All hooks have run: nothing is left for --apply."""
+        self.held = False
+        if not self.hooked >= set(self.host.rdma):
+            return
+        before, arp = State(self.host.host), self.host.arp(self.host.host)
+        status, done = self.host.json((0, 3), "--apply")
+        if status == 0 and done["changed"]:
+            raise Trouble("c-hooks", "after the hooks --apply still had to do:\n" + operations(done), "hooks")
+        self.expect_state("c-hooks", before, arp, "--apply after the hooks changed")
+        self.look()
+
+    def do_undo(self):
+        self.host.expect((0,), "--undo")
+        self.held = True
+        at_rest(self.as_before)
+
+    def as_before(self):
+        host, twin = State(self.host.host), State(self.host.twin)
+        order = sorted if self.config.main == "remove" else list
+        if self.host.parted:
+            return
+        one, other = (order(map(repr, side.all())) for side in (host, twin))
+        if self.config.main == "remove" and any(" down" in line for line in self.lines):  # what went with the link comes back
+            one, other = ([self.without_connected(side.routes), side.rules + side.our_rules] for side in (host, twin))
+        if one != other:
+            raise Trouble("d-undo", "rules and routes are not what they were\n" + self.difference(host, twin), "routes")
+        one, other = self.host.sysctls(self.host.host), self.host.sysctls(self.host.twin)
+        if one != other:
+            raise Trouble("d-undo", f"sysctls are not what they were: {changed(one, other)}", "sysctls")
+
+    def from_nothing(self):
+        """What --apply makes of the host when nothing of ours is there; then that is taken back."""
+        self.host.expect((0,), "--undo")
+        self.held = True
+        if self.config.main == "remove":  # what is pasted has no memory of routes that it takes from main
+            return None
+        self.host.forget()
+        if self.apply():
+            return None
+        reference = State(self.host.host), self.host.arp(self.host.host)
+        self.host.expect((0,), "--undo")
+        return reference
+
+    def do_pasted(self):
+        reference = self.from_nothing()
+        if not reference:
+            return
+        self.host.forget()
+        _, plan = self.host.json((0,), "--plan")
+        text = "".join(one["command"] + "\n" for one in plan["operations"] if one["op"] != "announce")
+        self.paste(text, "e-plan", "the commands of --plan", reference)
+
+    def do_render(self):
+        reference = self.from_nothing()
+        if not reference:
+            return
+        self.host.forget()
+        _, script = self.host.expect((0,), "--render", "iproute2")
+        script = script.replace("command -v \"$1\"", "false")  # no announcements: they wait for replies
+        self.paste(script, "e-render", "the script of --render iproute2", reference)
+
+    def paste(self, text, promise, what, reference):
+        status, _, err = run(["sh"], self.host.host, text)
+        if status or err:
+            raise Trouble(promise, f"{what} fails, --apply did not: {status} {err}\n{text}", "fails")
+        self.expect_state(promise, *reference, f"{what} lead to another state than --apply:", ordered=False)
+        self.host.forget()
+        _, plan = self.host.json((0,), "--plan")
+        if plan["changed"]:
+            raise Trouble(promise, f"after {what} the plan still has: {operations(plan)}", "more")
+        self.take_back()
+
+    def take_back(self):
+        """What was pasted has no memory of old sysctl values: they are the twin's."""
+        self.host.expect((0,), "--undo")
+        with_values = self.host.arp(self.host.twin)
+        with self.host.host.inside():
+            for name, value in with_values.items():
+                with open(f"/proc/sys/net/ipv4/conf/{name}", "w", encoding="ascii") as file:
+                    file.write(value)
+        self.host.forget()
+
+    def do_kill(self, which):
+        reference = self.from_nothing()
+        if not reference:
+            return
+        self.host.killed(which)
+        at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
+        if self.apply() == 0:
+            self.expect_state("c-killed", *reference, f"killed at call {which}, then --apply: not as --apply alone:",
+                              ordered=False)
+
+    # ---- promises ----
+
+    def second(self, status):
+        before, arp = State(self.host.host), self.host.arp(self.host.host)
+        _, done = self.host.json((status,), "--apply")
+        if status == 0 and done["changed"]:
+            raise Trouble("c-second", "a second --apply did:\n" + operations(done), "changed")
+        self.expect_state("c-second", before, arp, "a second --apply changed")
+
+    def expect_state(self, promise, before, arp, what, ordered=True):
+        after, values = State(self.host.host), self.host.arp(self.host.host)
+        order = list if ordered else sorted
+        if order(map(repr, before.all())) != order(map(repr, after.all())):
+            raise Trouble(promise, f"{what} (-before +after)\n{lines_of(before, after)}", "state")
+        if values != arp:
+            raise Trouble(promise, f"{what} {changed(arp, values)}", "sysctls")
+
+    def others_are_whole(self, facts):
+        """Nobody else's rule or route is gone, changed or new."""
+        host, twin = facts.state, facts.twin
+        if self.host.parted:
+            return
+        if host.rules != twin.rules:
+            raise Trouble("g-others", "rules of others\n" + self.difference(host, twin), "rules")
+        mine, others = host.routes, twin.routes
+        if self.config.main == "remove":
+            mine, others = (self.without_connected(one) for one in (mine, others))
+        if mine != others:
+            raise Trouble("g-others", "routes of others\n" + self.difference(host, twin), "routes")
+
+    def without_connected(self, routes):
+        """main=remove: rails' routes in main may be away, with those that need them, and come back in another order."""
+        kept = [one for one in routes if not (one[0][4] == MAIN and dict(one[2]).get(4) in self.config.candidates)]
+        return sorted(map(repr, kept))
+
+    def look(self):
+        return at_rest(self.look_once)
+
+    def look_once(self):
+        self.wrong_but_said = []
+        facts = Facts(self.host, self.config)
+        self.others_are_whole(facts)
+        families = (4, 6) if any(":" in line for line in self.lines if not line.startswith("sysctl")) else (4,)
+        for family in families if not self.host.parted else ():
+            self.unrelated(facts, family)
+            self.rails(facts, family)
+            self.arrivals(facts, family)
+
+    def ask(self, namespace, questions, priority=None):
+        """As it is; or with a wall before this priority; or with main alone."""
+        if priority is None:
+            return namespace.ask(questions)
+        rules = [(1, MAIN), (2, WALL)] if priority == "main" else [(priority, WALL)]
+        with walled(namespace, *rules):
+            return namespace.ask(questions)
+
+    def unrelated_questions(self, facts, family):
+        to = destinations(self.lines, family)
+        local = [one[1] for one in facts.usable if family_of(one[1]) == family and one[1] not in facts.rail_of]
+        questions = [Question(family, one, source) for one in to for source in [None] + local]
+        questions += [Question(family, one, source, mark=mark) for mark in marks(self.lines) for one in to
+                      for source in [None] + local[:3]]
+        questions += [Question(family, one, oif=nic) for one in to[:10] for nic in facts.links if nic != "lo"]
+        for nic in facts.links:
+            if nic != "lo" and nic not in self.config.candidates and facts.links[nic][1] & UP:
+                own = {one[1] for one in facts.addresses}
+                for source in [one for one in foreign_sources(self.lines, family, nic) if one not in own][:4]:
+                    questions += [Question(family, one, source, iif=nic) for one in to if one not in facts.rail_of]
+        return questions
+
+    def unrelated(self, facts, family):
+        questions = self.unrelated_questions(facts, family)
+        mine = self.ask(self.host.host, questions)
+        others = self.ask(self.host.twin, questions)
+        for question, one, other in zip(questions, mine, others):
+            if equal(one, other) or self.may_differ(facts, question, one, other):
+                continue
+            kind = "iif" if question.iif else "source" if question.source else "oif" if question.oif else "unbound"
+            raise Trouble("a-unrelated", f"{asked(question)}\nwith ib-hook: {said(one)}\nwithout: {said(other)}", kind)
+
+    def may_differ(self, facts, question, one, other):
+        """main=spread and main=remove change the way of traffic that has no source, and say so."""
+        length = facts.in_main(question.to)
+        if within(question.to, facts.our_prefixes.get(one.table, ())) > 0 and self.rule_to_our_table(facts):
+            return True  # somebody's rule leads to a rail's table
+        if self.config.main == "spread" and question.family == 4 and not question.source:
+            subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
+            if within(question.to, facts.others_prefixes.get(SPREAD, ())) >= 0 and one.table == SPREAD:
+                return True
+            outermost = min((net.prefixlen for net in subnets), default=99)
+            if length > outermost:  # main's way; rules of others that come later have lost
+                return one.table == MAIN and (other.table != MAIN or other.dev is None)
+            return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
+                any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
+        if self.config.main == "remove" and question.family == 4:
+            from_rails = bool(question.iif) and any(within(question.source, nets) >= 0 for nets in facts.subnets.values())
+            return from_rails or other.dev in self.config.candidates and other.table == MAIN
+        return False
+
+    # ---- rails ----
+
+    def rails(self, facts, family):
+        self.engaged(facts, family)
+        own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one]) and one not in facts.twice]
+        questions = [Question(family, to, source, mark=mark) for to in destinations(self.lines, family) for source in own
+                     for mark in [0] + marks(self.lines)]
+        if not questions:
+            return
+        twin, first = self.host.twin, self.config.priority - 16
+        answers = zip(questions, self.ask(self.host.host, questions), self.ask(twin, questions),
+                      self.ask(twin, questions, first), self.ask(twin, questions, self.config.priority + 1),
+                      self.ask(twin, questions, LAST_PAIR - 1), self.ask(twin, questions, "main"))
+        for question, mine, other, early, around, before_last, main in answers:
+            decided = tuple(one.table != WALL for one in (early, around, before_last))
+            self.rail(facts, question, mine, other, decided, main)
+
+    def rail(self, facts, question, mine, other, decided, main):
+        """Where a rail's own address sends."""
+        device = facts.rail_of[question.source]
+        if self.by_a_table_of_two(facts, question, mine):
+            self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+            return
+        right, why, key = self.expected(facts, question, device, mine, other, decided, main)
+        inside = within(question.to, facts.subnets[device])
+        if not right:
+            raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
+                          f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
+        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to):
+            self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+
+    def by_a_table_of_two(self, facts, question, mine):
+        """Somebody else has routes in a rail's table, or leads to another rail's: both are there to stay, and said."""
+        if mine.table not in facts.our_tables:
+            return False
+        theirs, ours = (within(question.to, one.get(mine.table, ())) for one in (facts.others_prefixes, facts.our_prefixes))
+        if theirs >= 0 and theirs >= ours:
+            return True
+        return mine.table != facts.ours[question.source] and self.rule_to_our_table(facts) and ours > 0
+
+    def expected(self, facts, question, device, mine, other, decided, main):
+        """(is it right, what would be, which promise)"""
+        early, around, before_last = decided
+        subnets = facts.subnets[device]
+        inside, length = within(question.to, subnets), facts.in_main(question.to)
+        if other.kind in SETTLED:
+            return same(mine, other), "as without", "local"
+        if early:
+            right = same(mine, other) or self.removed(main)
+            if not right and within(question.to, facts.our_prefixes.get(mine.table, ())) > 0 and self.rule_to_our_table(facts):
+                right = True  # it leads to a rail's table
+                if not by(mine, device):
+                    self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+            return right, "as without: a rule of somebody else answers first", "early"
+        if around and (same(mine, other) or self.config.main == "remove"):
+            return True, "", ""
+        if inside >= 0:
+            return self.inside_the_subnet(facts, question, device, mine, main, inside, length)
+        if not before_last and not same(other, main):
+            return True, "", ""  # a rule at the priority of the last pair, or after it: who came first has it
+        return self.beyond(facts, question, device, mine, other, main, length)
+
+    def inside_the_subnet(self, facts, question, device, mine, main, inside, length):
+        if self.removed(main):
+            return True, "", ""
+        if length > inside:
+            right = same(mine, main) or self.own_gateway(facts, question, device, mine, length)
+            if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
+                self.wrong_but_said.append("a rule of somebody else leads to our table")
+                right = True
+            return right, f"as main says: it has /{length}, the rail /{inside}", "more exact"
+        if self.own_gateway(facts, question, device, mine, inside + 1):
+            return True, "", ""
+        error = length == inside and main.kind in ERRORS and same(mine, main)
+        return by(mine, device) or error, f"by {device}", "rail"
+
+    def own_gateway(self, facts, question, device, mine, length):
+        """Main has such a route by rails, and a rail uses it by its own NIC."""
+        if not by_gateway(mine, device, facts.subnets[device]):
+            return False
+        return any(via == mine.via and dev in self.config.candidates and net.prefixlen >= length and within(question.to, [net]) >= 0
+                   for net, via, dev in facts.gateways)
+
+    def removed(self, main):
+        """main=remove has taken it away, for everybody."""
+        return self.config.main == "remove" and main.dev in self.config.candidates
+
+    def rule_to_our_table(self, facts):
+        return any(FRA_TABLE in dict(known) and number(dict(known)[FRA_TABLE]) in facts.our_tables
+                   for _, known in facts.state.rules)
+
+    def beyond(self, facts, question, device, mine, other, main, length):
+        subnets = facts.subnets[device]
+        throw = length < 0 and within(question.to, facts.main) >= 0
+        if self.removed(main) or throw and by_gateway(mine, device, subnets):
+            return True, "", ""
+        if not same(other, main):
+            own = length > 0 and self.own_gateway(facts, question, device, mine, length)
+            in_ours = within(question.to, facts.our_prefixes.get(facts.ours[question.source], ()))
+            if in_ours == length and same(mine, main) and main.kind in ERRORS:  # the kernel suppresses none of these
+                return True, "", ""
+            return same(mine, other) or own, "as without: a rule of somebody else answers", "others' rules"
+        own = self.own_gateway(facts, question, device, mine, length)
+        if length > 0:
+            return same(mine, other) or own, "as main says", "specific"
+        configured = any(within(one, subnets) >= 0 for one in self.config.gateways if one[0].isdigit() or ":" in one)
+        right = same(mine, other) or own or configured and by_gateway(mine, device, subnets)
+        return right, "as main says, or by the rail's own gateway", "default"
+
+    def engaged(self, facts, family):
+        """NICs that share a subnet, with nothing of others about them, are rails: each usable address has its rule."""
+        if not self.config.plain or self.held or self.rules_of_others or self.line.startswith("do hook"):
+            return
+        rails = [nic for nic in self.host.rdma if nic in facts.links and facts.up(nic) and not facts.links[nic][2]]
+        for nic in rails:
+            mine = {net for net in facts.subnets.get(nic, ()) if net.version == family and net in facts.main}
+            shared = any(one.overlaps(two) for one in mine for other in rails if other != nic
+                         for two in facts.subnets.get(other, ()) if two.version == family and two in facts.main)
+            for device, address, *_ in facts.usable:
+                if shared and device == nic and family_of(address) == family and address not in facts.ours:
+                    raise Trouble("b-rail", f"{nic} shares a subnet, but nothing routes {address}", "engaged")
+
+    def arrivals(self, facts, family):
+        """What its peers send to a rail's address arrives by it."""
+        for address, device in facts.rail_of.items():
+            if family_of(address) != family or not facts.up(device) or address in facts.twice:
+                continue
+            peers = [to for to in destinations(self.lines, family) if within(to, facts.subnets[device]) >= 0
+                     and to not in {one[1] for one in facts.addresses}
+                     and facts.in_main(to) <= within(to, facts.subnets[device])]
+            out = self.ask(self.host.host, [Question(family, peer, address) for peer in peers])
+            peers = [peer for peer, answer in zip(peers, out) if by(answer, device)]  # else it has been judged
+            own = {one[1] for one in facts.addresses if one[0] == device}
+            self.packet(address, device, own, peers[:1] if family == 4 else [])
+            questions = [Question(family, address, peer, iif=device) for peer in peers]
+            for question, answer in zip(questions, self.ask(self.host.host, questions)):
+                if answer.kind != "local":
+                    raise Trouble("b-arrives", f"{asked(question)}: expected local, got {said(answer)}", "iif")
+
+    def packet(self, address, device, own, peers):
+        """Whom a packet of this address asks for its peer, on which wire; the kernel asks each peer once."""
+        for peer in peers:
+            if peer in self.sent or device not in self.host.nics:
+                continue
+            self.sent.add(peer)
+            self.count("packets")
+            heard = self.host.asks_for(address, peer)
+            if not heard or heard[0] != device or heard[1] not in own:  # arp_announce=2 may choose another one
+                raise Trouble("b-wire", f"a packet from {address} to {peer}: expected an ARP request by {device} with its address, "
+                              f"got {heard and ' with '.join(heard)}", "arp")
+
+    # ---- --check ----
+
+    def check(self, status):
+        verdict, report = self.host.json((0, 1), "--check")
+        codes = sorted({one["code"] for one in report["findings"] if one["severity"] != "info"})
+        self.count("check: asked")
+        if verdict == 0 and self.wrong_but_said:
+            raise Trouble("f-check", "--check says ok, but\n" + "\n".join(self.wrong_but_said[:5]), "ok")
+        if verdict and status == 0 and not self.wrong_but_said and self.unremarkable():
+            for code in codes:
+                self.count(f"check complains of a host with right answers and all NICs up: {code}")
+
+    def unremarkable(self):
+        links = self.host.host.links()
+        return all(nic in links and links[nic][1] & UP and links[nic][1] & LOWER_UP for nic in self.host.rdma)
+
+    # ---- words for failures ----
+
+    def difference(self, host, twin):
+        return lines_of(twin, host, "rules", "routes", "our_rules", "our_routes") + "(-without ib-hook +with)"
+
+
+def operations(plan):
+    return "".join(f"  {one['command']}\n" for one in plan["operations"])
+
+
+def changed(one, other):
+    return ", ".join(f"{key}: {one.get(key, '-').strip()} → {other.get(key, '-').strip()}"
+                     for key in sorted(set(one) | set(other)) if one.get(key) != other.get(key))
+
+
+def lines_of(before, after, *parts):
+    """What is in one and not in the other; what only changed places is said."""
+    found = ""
+    for part in parts or ("rules", "our_rules", "routes", "our_routes"):
+        one, other = getattr(before, part), getattr(after, part)
+        gone, new = [x for x in one if x not in other], [x for x in other if x not in one]
+        found += "".join(f"  - {part}: {words(x)}\n" for x in gone) + "".join(f"  + {part}: {words(x)}\n" for x in new)
+        if one != other and not gone and not new:
+            found += f"  {part}: another order, or more of the same\n"
+    return found
+
+
+def words(one):
+    """A rule or route in words: what tells it from others."""
+    known = dict(one[-1])
+    is_route = len(one) == 3
+    found = [f"family {'4' if one[0][0] == 2 else '6'}"]
+    names = {1: "to", 2: "from", 5: "via", 7: "src"} if is_route else {1: "to", 2: "from"}
+    numbers = {6: "metric", 15: "table"} if is_route else {6: "priority", 15: "table", 10: "fwmark", 14: "suppress"}
+    for kind, value in known.items():
+        if kind in names and len(value) in (4, 16):
+            length = {1: one[0][1], 2: one[0][2]}.get(kind, "")
+            found.append(f"{names[kind]} {unpack(value)}" + (f"/{length}" if length != "" else ""))
+        elif kind in numbers:
+            found.append(f"{numbers[kind]} {number(value)}")
+        elif kind == 4 and is_route:
+            found.append(f"dev {value}")
+        elif kind == 9 and is_route:
+            found.append(f"hops {[hop[0] for hop in value]}")
+    if is_route:
+        found.append(f"type {one[0][7]} proto {one[0][5]}")
+    return " ".join(found)
+
