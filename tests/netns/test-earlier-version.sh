@@ -27,14 +27,14 @@ ours() { echo "suppress_ifgroup $MARK protocol kernel"; }
 # shellcheck disable=SC2046 # words
 old_rail() { # N: as 1.x left it
     local nic=ib$(($1 - 1)) table=94$1 address=172.16.34.$1
-    ip -n B route add throw 172.16.5.0/24 table $table protocol kernel metric $MARK
-    ip -n B route add 172.16.0.0/16 dev "$nic" table $table protocol kernel scope link src "$address" metric $MARK
-    ip -n B rule add priority 1941 from "$address" lookup $table suppress_prefixlength 0 $(ours)
+    ip -n B route add throw 172.16.5.0/24 table "$table" protocol kernel metric $MARK
+    ip -n B route add 172.16.0.0/16 dev "$nic" table "$table" protocol kernel scope link src "$address" metric $MARK
+    ip -n B rule add priority 1941 from "$address" lookup "$table" suppress_prefixlength 0 $(ours)
     ip -n B rule add priority 2941 from "$address" lookup main suppress_prefixlength 0 $(ours)
-    ip -n B rule add priority 3941 from "$address" lookup $table $(ours)
-    ip -n B route add default via 172.16.0.1 dev "$nic" table $table protocol kernel metric $MARK
-    ip -n B -6 route add fd00:16::/64 dev "$nic" table $table protocol kernel metric $MARK
-    ip -n B -6 rule add priority 1941 from fd00:16::34:"$1" lookup $table suppress_prefixlength 0 $(ours)
+    ip -n B rule add priority 3941 from "$address" lookup "$table" $(ours)
+    ip -n B route add default via 172.16.0.1 dev "$nic" table "$table" protocol kernel metric $MARK
+    ip -n B -6 route add fd00:16::/64 dev "$nic" table "$table" protocol kernel metric $MARK
+    ip -n B -6 rule add priority 1941 from fd00:16::34:"$1" lookup "$table" suppress_prefixlength 0 $(ours)
 }
 # shellcheck disable=SC2046
 old_spread() {
