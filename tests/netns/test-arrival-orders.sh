@@ -10,10 +10,10 @@ names=(ib0 ib1 ib2 ib3 ib4 ib5 ib6 ib7)
 make_wire
 
 routing() { # without the order in which things came, and without numbers of tables, which may depend on it
-    local names="" nic table
-    while read -r nic table; do names+="s/\\(table\\|lookup\\) $table /\\1 of $nic /;"; done < <(
+    local numbers="" nic table
+    while read -r nic table; do numbers+="s/\\(table\\|lookup\\) $table /\\1 of $nic /;"; done < <(
         ip -n B route show table all | sed -n "s/.* dev \(ib[0-9]*\) table \([0-9]*\) .* metric $MARK.*/\1 \2/p")
-    { ip -n B -d rule; ip -n B route show table all; } | sed "$names" | tidy
+    { ip -n B -d rule; ip -n B route show table all; } | sed "$numbers" | tidy
     on B sh -c "cd $CONF && grep . ib*/rp_filter ib*/arp_*"
 }
 
