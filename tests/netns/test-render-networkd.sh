@@ -35,6 +35,7 @@ network() { # NIC ADDRESS…: the file of its addresses, below $work/tree; with 
 
 run_networkd() { # what is below $work/tree is configured
     cp -r $work/tree/etc/systemd/network /run/systemd/
+    chmod -R a+rX /run/systemd/network # networkd is not root, and netplan gave the files to its group
     ip -n B address flush dev ib0
     ip -n B address flush dev ib1
     nsenter --net=/run/netns/B env -u NOTIFY_SOCKET SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=info \
