@@ -165,8 +165,8 @@ static gboolean add_route(NMSettingIPConfig *setting, const IbhRoute *route, GEr
     if (!added)
         return FALSE;
     nm_ip_route_set_attribute(added, NM_IP_ROUTE_ATTRIBUTE_TABLE, g_variant_new_uint32(route->table));
-    if (route->type == RTN_THROW)
-        nm_ip_route_set_attribute(added, "type", g_variant_new_string("throw"));
+    if (route->onlink)
+        nm_ip_route_set_attribute(added, NM_IP_ROUTE_ATTRIBUTE_ONLINK, g_variant_new_boolean(TRUE));
     nm_setting_ip_config_add_route(setting, added);
     nm_ip_route_unref(added);
     return TRUE;
@@ -175,11 +175,14 @@ static gboolean add_route(NMSettingIPConfig *setting, const IbhRoute *route, GEr
 static void add_rule(NMSettingIPConfig *setting, const IbhRule *rule)
 {
     NMIPRoutingRule *added = nm_ip_routing_rule_new(rule->family);
-    char from[INET6_ADDRSTRLEN];
+    char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
 
     nm_ip_routing_rule_set_priority(added, rule->priority);
     nm_ip_routing_rule_set_from(added, inet_ntop(rule->family, rule->from.ip.bytes, from, sizeof from),
                                 (guint8)rule->from.length);
+    if (rule->to.length)
+        nm_ip_routing_rule_set_to(added, inet_ntop(rule->family, rule->to.ip.bytes, to, sizeof to),
+                                  (guint8)rule->to.length);
     nm_ip_routing_rule_set_table(added, rule->table);
     if (rule->suppress_prefixlength >= 0)
         nm_ip_routing_rule_set_suppress_prefixlength(added, (int)rule->suppress_prefixlength);

@@ -1,6 +1,7 @@
 #include "check/check.h"
 
 #include "plan/emit.h"
+#include "plan/tables.h"
 #include "check/fabric_judge.h"
 #include "check/foreign.h"
 #include "plan/want.h"
@@ -28,6 +29,30 @@ static gboolean judge_main(IbhCheck *check, const IbhOp *op)
     return TRUE;
 }
 
+/* What asks main comes and goes with the rule behind it: that one is said. */
+static gboolean follows_from_another(const IbhPlan *plan, const IbhOp *op)
+{
+    if (!ibh_rule_asks_main(&op->rule))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhOp, other, plan->ops) {
+        if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
+            other->rule.priority == op->rule.priority + 1 && ibh_prefix_equal(&other->rule.from, &op->rule.from))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void judge_missing_rule_for_main(IbhCheck *check, const IbhOp *op)
+{
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+
+    ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+                    "no rule asks main first for what comes from %s%s%s: bridges, containers and other routes of main "
+                    "lose it",
+                    ibh_rule_is_spread(&op->rule) ? "no source yet" : ibh_ip_format(&op->rule.from.ip, from),
+                    op->rule.to.length ? " to " : "", op->rule.to.length ? ibh_prefix_format(&op->rule.to, to) : "");
+}
+
 static void judge_op(IbhCheck *check, const IbhOp *op)
 {
     char text[IBH_PREFIX_STRLEN];
@@ -37,6 +62,12 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
 
     switch (op->type) {
     case IBH_OP_RULE_ADD:
+        if (follows_from_another(check->plan, op))
+            break;
+        if (ibh_rule_asks_main(&op->rule)) {
+            judge_missing_rule_for_main(check, op);
+            break;
+        }
         if (ibh_rule_is_spread(&op->rule)) {
             ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
                             "no rule leads unbound traffic to table %u, so all of it leaves by one rail",
@@ -48,14 +79,15 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table);
         break;
     case IBH_OP_RULE_DEL:
+        if (follows_from_another(check->plan, op))
+            break;
         ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
                         "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
         ibh_finding_add(check->findings, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
-                        "table %u lacks the %s %s, so its traffic falls through to main", op->route.table,
-                        op->route.type == RTN_THROW ? "throw for" : "route to",
+                        "table %u lacks the route to %s, so its traffic falls through to main", op->route.table,
                         ibh_prefix_format(&op->route.dst, text));
         break;
     case IBH_OP_ROUTE_REPLACE:
@@ -210,6 +242,7 @@ static void judge_rail(IbhCheck *check, const IbhNic *nic)
     ibh_judge_scripts(check, nic);
     ibh_judge_duplicates(check, nic);
     ibh_judge_foreign_rules(check, nic);
+    ibh_judge_table(check, nic);
     ibh_judge_foreign_routes(check, nic);
 }
 
@@ -230,10 +263,8 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
         break;
     case IBH_NIC_BLOCKED:
         ibh_finding_add(check->findings, iface, IBH_ERROR, nic->code,
-                        g_str_equal(nic->code, "table-clash")
-                            ? g_strdup("choose a table= outside of 941 and on")
-                            : g_strdup("ip -4 rule add priority 0 from all lookup local; "
-                                       "ip -6 rule add priority 0 from all lookup local"),
+                        g_strdup("ip -4 rule add priority 0 from all lookup local; "
+                                 "ip -6 rule add priority 0 from all lookup local"),
                         "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
@@ -259,6 +290,23 @@ static void judge_vrf(IbhCheck *check, const IbhNic *nic)
                         "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
+/* Of this boot: what is remembered in /run ends with it. */
+static void judge_gone_nics(IbhCheck *check)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails) {
+        if (ibh_is_saved_rail_here(snapshot, saved) || (check->only && !g_strv_contains(check->only, saved->iface)))
+            continue;
+        ibh_finding_add(
+            check->findings, saved->iface, IBH_WARNING, "nic-gone",
+            g_strdup(
+                "ip -br link # is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
+            "it was a rail (table %u), and this NIC is gone: what used it goes by other NICs, or nowhere",
+            saved->table);
+    }
+}
+
 GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only)
 {
     IbhCheck check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
@@ -270,6 +318,7 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
         judge_op(&check, op);
     IBH_EACH (const IbhQuestion, question, questions)
         judge_answer(&check, question);
+    judge_gone_nics(&check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (!ibh_is_selected(nic, only))
             continue;

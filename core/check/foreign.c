@@ -83,7 +83,7 @@ void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
 
 static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
 {
-    return route->table == nic->table && !ibh_route_is_ours(route);
+    return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route);
 }
 
 /* Somebody else's route in the rail's table wins over ours: by metric, or by a longer prefix. */
@@ -97,7 +97,7 @@ void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
     IBH_EACH (const IbhRoute, route, routes) {
         if (!is_foreign_in_table(route, nic) || elsewhere)
             continue;
-        elsewhere = route->dst.length > 0 && route->type != RTN_THROW &&
+        elsewhere = (route->dst.length > 0 || route->table != nic->table) && route->type != RTN_THROW &&
                     (route->type != RTN_UNICAST || route->ifindex != nic->link->ifindex);
         if (!worst || elsewhere)
             worst = route;
@@ -106,9 +106,24 @@ void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
         ibh_finding_add(
             check->findings, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
             g_strdup_printf("ip route show table %u # remove what is not marked there, or choose another table=",
-                            nic->table),
+                            worst->table),
             "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
-            nic->table, ibh_prefix_format(&worst->dst, dst), ibh_check_link_name(check, worst->ifindex));
+            worst->table, ibh_prefix_format(&worst->dst, dst), ibh_check_link_name(check, worst->ifindex));
+}
+
+/* Its number of old is another NIC's by configuration. */
+void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
+{
+    guint32 number = IBH_TABLE_BASE + nic->rank;
+    const IbhNic *other = ibh_rails_nic_by_table(check->rails, number);
+
+    if (nic->settings.table != IBH_TABLE_AUTO || nic->table == number || !other ||
+        other->settings.table == IBH_TABLE_AUTO)
+        return;
+    ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "table-moved",
+                    g_strdup_printf("ip route show table %u # table= promises a number", nic->table),
+                    "its table is %u, because %s has table=%u (%s): what names the old number finds another rail there",
+                    nic->table, other->link->name, other->table, other->settings.table_origin);
 }
 
 /* A last resort, behind main's own default route, is never reached. */
@@ -145,7 +160,7 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
                     ibh_ip_option(route->family)),
                 "main has a default route that is an error, and it comes before the gateway in table %u: other "
                 "networks are not reached from this rail",
-                nic->table);
+                ibh_nic_defaults(nic));
             return;
         }
     }
@@ -171,7 +186,7 @@ void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic)
         check->findings, nic->link->name, IBH_ERROR, "route-missing",
         ibh_command_for("ip address show", nic->link->name),
         "gateway=%s is in no subnet of this NIC, so table %u has no default route: choose one that is, or gateway=auto",
-        ibh_ip_format(gateway, text), nic->table);
+        ibh_ip_format(gateway, text), ibh_nic_defaults(nic));
 }
 
 /* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */

@@ -17,6 +17,7 @@ typedef struct {
 
 void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic);
+void ibh_judge_table(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(IbhCheck *check, const IbhNic *nic);

@@ -40,13 +40,12 @@ static gboolean is_special(const IbhRails *rails, const IbhIp *ip)
     return FALSE;
 }
 
-/* Inside the subnet, but in another, longer prefix: of the rail itself, or of a bridge (throw). */
-static gboolean is_in_longer_prefix(const GArray *routes, const IbhPrefix *subnet, const IbhIp *ip)
+/* Inside the subnet, but in another, longer prefix: of the rail itself, or of main (a bridge, a nested rail). */
+static gboolean is_in_longer_prefix(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
 {
-    IBH_EACH (const IbhRoute, route, routes) {
-        const IbhPrefix *dst = &route->dst;
-
-        if (dst->length > subnet->length && ibh_prefix_contains(dst, ip))
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if ((route->table == IBH_TABLE_MAIN || route->table == nic->table) && route->dst.length > subnet->length &&
+            ibh_prefix_contains(&route->dst, ip))
             return TRUE;
     }
     return FALSE;
@@ -62,7 +61,7 @@ static IbhIp nth_host(const IbhPrefix *subnet, guint64 n)
 }
 
 /* A host of the subnet that is neither us, nor the network or broadcast address, nor behind a bridge. */
-static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, const IbhPrefix *subnet, IbhIp *ret_ip)
+static gboolean find_neighbour(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet, IbhIp *ret_ip)
 {
     guint bits = MIN(ibh_ip_bits(&subnet->ip) - subnet->length, 32);
     guint64 hosts = (guint64)1 << bits;
@@ -72,7 +71,7 @@ static gboolean find_neighbour(const IbhRails *rails, const GArray *routes, cons
     for (guint64 n = first; n <= last; n += n < first + 64 ? 1 : step) {
         IbhIp ip = nth_host(subnet, n);
 
-        if (!is_special(rails, &ip) && !is_in_longer_prefix(routes, subnet, &ip)) {
+        if (!is_special(rails, &ip) && !is_in_longer_prefix(rails, nic, subnet, &ip)) {
             *ret_ip = ip;
             return TRUE;
         }
@@ -148,14 +147,13 @@ static void ask_unbound(const IbhRails *rails, const IbhNic *nic, const IbhPrefi
 static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *questions)
 {
     const GArray *addresses = rails->snapshot->addresses;
-    g_autoptr(GArray) routes = ibh_want_routes(rails, nic);
 
     IBH_EACH (const IbhAddress, address, addresses) {
         IbhIp neighbour;
 
         if (!ibh_nic_serves(nic, address) || !ibh_check_covers(rails, address->local.family) ||
             ibh_address_is_host(address) || ibh_rails_owner(rails, &address->local) != nic ||
-            !find_neighbour(rails, routes, &address->subnet, &neighbour))
+            !find_neighbour(rails, nic, &address->subnet, &neighbour))
             continue;
         ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
         if (neighbour.family != AF_INET) /* IPv6 has no rp_filter, and main is never written to */

@@ -21,7 +21,7 @@ static char *describe_rule(const IbhRule *rule)
 {
     char from[IBH_IP_STRLEN];
 
-    if (!rule->from.length)
+    if (ibh_rule_is_spread(rule))
         return g_strdup_printf("rule to table %u", rule->table);
     return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&rule->from.ip, from), rule->table);
 }
@@ -55,16 +55,33 @@ static char *describe(const IbhOp *op)
     return g_strdup(ibh_ip_format(&op->ip, ip));
 }
 
+/* What asks main comes and goes with a rule to a table of ours, which is said. */
+static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
+{
+    gboolean is_rule = op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL;
+
+    for (guint i = 0; is_rule && ibh_rule_asks_main(&op->rule) && i < ops->len; i++) {
+        const IbhOp *other = g_ptr_array_index(ops, i);
+
+        if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
+            ibh_prefix_equal(&other->rule.from, &op->rule.from))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 {
     guint n = 0;
 
     IBH_EACH_POINTER (const IbhOp, op, ops) {
-        g_autofree char *item = op->type == kinds[kind].type && n < ITEMS_MAX ? describe(op) : NULL;
+        g_autofree char *item = NULL;
 
-        if (item)
+        if (op->type != kinds[kind].type || is_said_already(ops, op))
+            continue;
+        if (n < ITEMS_MAX && (item = describe(op)))
             g_string_append_printf(line, "%s%s%s", n ? ", " : line->len ? "; " : "", n ? "" : kinds[kind].verb, item);
-        n += op->type == kinds[kind].type;
+        n++;
     }
     if (n > ITEMS_MAX)
         g_string_append_printf(line, " and %u more", n - ITEMS_MAX);

@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 
 #define TABLE_SPREAD IBH_TABLE_BASE
-#define PRIORITY_MAIN 32766
-/* The tiers are N, N+1000, N+2000 and, for main=spread, N+3000: all of them before main. */
-#define PRIORITY_MAX (PRIORITY_MAIN - 1 - 3000)
+/* From N-15 to N and, for main=spread, N+3000: behind the local table's rule, before those of default routes. */
+#define PRIORITY_MIN (IBH_PRIORITY_SPAN + 1)
+#define PRIORITY_MAX (IBH_PRIORITY_DEFAULTS - 2 - IBH_PRIORITY_SPREAD)
 
 typedef enum {
     KEY_MAIN,
@@ -100,11 +100,11 @@ static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret
 static const KeyForm KEYS[N_KEYS] = {
     [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep, spread or remove",
                   .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}, {"remove", IBH_MAIN_REMOVE}}},
-    [KEY_PRIORITY] = {.name = "priority", .defaults_only = TRUE, .allowed = "auto or a number (1-29765)",
-                      .words = {{"auto", IBH_PRIORITY_BASE}}, .min = 1, .max = PRIORITY_MAX},
+    [KEY_PRIORITY] = {.name = "priority", .defaults_only = TRUE, .allowed = "auto or a number (16-29763)",
+                      .words = {{"auto", IBH_PRIORITY_BASE}}, .min = PRIORITY_MIN, .max = PRIORITY_MAX},
     [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
                     .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
-    [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294967295) or a name from rt_tables",
+    [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
                    .words = {{"auto", IBH_TABLE_AUTO}}, .read = read_table},
     [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none or an address",
                      .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}}, .read = read_gateway},
@@ -213,6 +213,10 @@ static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_v
     }
     if (table == TABLE_SPREAD) {
         *ret_reason = g_strdup("reserved for main=spread");
+        return FALSE;
+    }
+    if (table > G_MAXUINT32 - IBH_TABLE_DEFAULTS) {
+        *ret_reason = g_strdup_printf("default routes lie in a table %u above it", IBH_TABLE_DEFAULTS);
         return FALSE;
     }
     *ret_value = table;

@@ -19,7 +19,8 @@ typedef enum { IBH_GATEWAY_NONE, IBH_GATEWAY_AUTO, IBH_GATEWAY_ADDRESS } IbhGate
 
 #define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u
-#define IBH_PRIORITY_STEP 1000u /* from one tier to the next */
+#define IBH_PRIORITY_SPAN 15u     /* a rail's rules have priorities of so many below the configured one, and that */
+#define IBH_PRIORITY_SPREAD 3000u /* so far behind it come those of main=spread */
 #define IBH_TABLE_AUTO 0u
 #define IBH_SYSCTL_UNSET (-2) /* the value follows arp= */
 #define IBH_SYSCTL_KEEP (-1)  /* never touched */
@@ -50,6 +51,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error);
 
-guint32 ibh_config_priority(const IbhConfig *config); /* of the first tier */
+guint32 ibh_config_priority(const IbhConfig *config); /* of the last rule to T */
 IbhMain ibh_config_main(const IbhConfig *config);
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);

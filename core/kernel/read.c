@@ -38,7 +38,9 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
     case FRA_L3MDEV:
         rule->l3mdev = get_u8(attribute) != 0;
         break;
-    case FRA_DST: /* its length says whether there is one */
+    case FRA_DST:
+        rule->to = get_prefix(attribute, info->family, info->dst_len);
+        break;
     case FRA_PAD:
         break;
     case FRA_IIFNAME:
@@ -162,6 +164,7 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     route.gateway = get_ip(attributes[RTA_GATEWAY], info->rtm_family);
     route.src = get_ip(attributes[RTA_PREFSRC], info->rtm_family);
     route.nexthops = route.ifindex ? 1 : 0;
+    route.onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0;
     if (attributes[RTA_MULTIPATH])
         get_nexthops(attributes[RTA_MULTIPATH], route.table == IBH_TABLE_MAIN ? wanted : 0, &route);
     route.special = info->rtm_tos || info->rtm_src_len;

@@ -47,12 +47,15 @@ static gboolean put_rule(struct nl_msg *message, const IbhRule *rule)
 {
     struct fib_rule_hdr fixed = {.family = (guint8)rule->family,
                                  .src_len = (guint8)rule->from.length,
+                                 .dst_len = (guint8)rule->to.length,
                                  .table = rule->table < 256 ? (guint8)rule->table : RT_TABLE_UNSPEC,
                                  .action = rule->action};
 
     return nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) >= 0 &&
            nla_put_u32(message, FRA_PRIORITY, rule->priority) >= 0 &&
            nla_put(message, FRA_SRC, (int)ibh_ip_bits(&rule->from.ip) / 8, rule->from.ip.bytes) >= 0 &&
+           (!rule->to.length ||
+            nla_put(message, FRA_DST, (int)ibh_ip_bits(&rule->to.ip) / 8, rule->to.ip.bytes) >= 0) &&
            nla_put_u32(message, FRA_TABLE, rule->table) >= 0 &&
            nla_put_u8(message, FRA_PROTOCOL, rule->protocol) >= 0 &&
            (rule->suppress_prefixlength < 0 ||
@@ -85,15 +88,17 @@ static NlAddr *nl_address(const IbhIp *ip, guint length)
     return address;
 }
 
-static gboolean put_nexthop(NlRoute *object, int ifindex, const IbhIp *gateway)
+static gboolean put_nexthop(NlRoute *object, int ifindex, const IbhRoute *route)
 {
     struct rtnl_nexthop *hop = rtnl_route_nh_alloc();
 
     if (!hop)
         return FALSE;
     rtnl_route_nh_set_ifindex(hop, ifindex);
-    if (gateway->family != AF_UNSPEC) {
-        g_autoptr(NlAddr) address = nl_address(gateway, ibh_ip_bits(gateway));
+    if (route->onlink)
+        rtnl_route_nh_set_flags(hop, RTNH_F_ONLINK);
+    if (route->gateway.family != AF_UNSPEC) {
+        g_autoptr(NlAddr) address = nl_address(&route->gateway, ibh_ip_bits(&route->gateway));
 
         rtnl_route_nh_set_gateway(hop, address);
     }
@@ -106,10 +111,10 @@ static gboolean put_nexthops(NlRoute *object, const IbhRoute *route)
     g_auto(GStrv) hops = NULL;
 
     if (!route->hops)
-        return !route->ifindex || put_nexthop(object, route->ifindex, &route->gateway);
+        return !route->ifindex || put_nexthop(object, route->ifindex, route);
     hops = g_strsplit(route->hops, " ", -1);
     for (char **hop = hops; *hop; hop++) {
-        if (!put_nexthop(object, atoi(*hop), &route->gateway))
+        if (!put_nexthop(object, atoi(*hop), route))
             return FALSE;
     }
     return TRUE;
@@ -126,6 +131,8 @@ static NlRoute *route_object(const IbhRoute *route)
     rtnl_route_set_scope(object, route->scope);
     rtnl_route_set_protocol(object, route->protocol);
     rtnl_route_set_priority(object, route->metric);
+    if (route->onlink)
+        rtnl_route_set_flags(object, RTNH_F_ONLINK);
     if (route->src.family != AF_UNSPEC) {
         g_autoptr(NlAddr) src = nl_address(&route->src, ibh_ip_bits(&route->src));
 

@@ -232,6 +232,9 @@ int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
     COMPARE(a->priority, b->priority);
     if ((order = ibh_prefix_compare(&a->from, &b->from)))
         return order;
+    COMPARE(a->to.length, b->to.length);
+    if (a->to.length && (order = ibh_prefix_compare(&a->to, &b->to)))
+        return order;
     COMPARE(a->action, b->action);
     COMPARE(a->table, b->table);
     COMPARE(a->protocol, b->protocol);
@@ -244,19 +247,40 @@ int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
 
 static gboolean is_marked(const IbhRule *rule)
 {
-    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->selectors && !rule->l3mdev;
+    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->l3mdev &&
+           rule->selectors == (rule->to.length ? IBH_SELECT_TO : 0u);
+}
+
+static gboolean is_from_one_address(const IbhRule *rule)
+{
+    return rule->from.length > 0 && rule->from.length == family_bits(rule->family);
+}
+
+/* `from 0.0.0.0/32` matches what has no source yet. Earlier versions' rules were for all sources and destinations. */
+static gboolean is_for_unbound(const IbhRule *rule)
+{
+    static const guint8 none[4];
+
+    if (rule->to.length)
+        return is_from_one_address(rule) && memcmp(rule->from.ip.bytes, none, sizeof none) == 0;
+    return rule->from.length == 0;
 }
 
 gboolean ibh_rule_is_spread(const IbhRule *rule)
 {
-    return is_marked(rule) && rule->from.length == 0 && rule->family == AF_INET &&
+    return is_marked(rule) && rule->family == AF_INET && is_for_unbound(rule) &&
            (rule->table == IBH_TABLE_SPREAD || rule->table == IBH_TABLE_MAIN);
+}
+
+gboolean ibh_rule_asks_main(const IbhRule *rule)
+{
+    return rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= 0;
 }
 
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
-    return (is_marked(rule) && rule->from.length > 0 && rule->from.length == family_bits(rule->family)) ||
-           ibh_rule_is_spread(rule);
+    return ibh_rule_is_spread(rule) ||
+           (is_marked(rule) && is_from_one_address(rule) && (!rule->to.length || ibh_rule_asks_main(rule)));
 }
 
 /* ---- routes ---- */
@@ -277,6 +301,7 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
     if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
         return order;
     COMPARE(a->nexthops, b->nexthops);
+    COMPARE(a->onlink, b->onlink);
     COMPARE(a->special, b->special);
     return g_strcmp0(a->hops, b->hops);
 }
@@ -300,8 +325,6 @@ IbhRouteKind ibh_route_kind(const IbhRoute *route)
 {
     if (route->type != RTN_UNICAST)
         return IBH_ROUTE_THROW;
-    if (route->dst.length == 0)
-        return IBH_ROUTE_DEFAULT;
     return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
 }
 
@@ -320,6 +343,7 @@ IbhState *ibh_state_new(void)
     state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
     state->routes = g_array_new(FALSE, TRUE, sizeof(IbhSavedRoute));
     state->holds = g_ptr_array_new_with_free_func(g_free);
+    state->rails = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
     return state;
 }
 
@@ -330,6 +354,7 @@ void ibh_state_free(IbhState *state)
     g_array_unref(state->sysctls);
     g_array_unref(state->routes);
     g_ptr_array_unref(state->holds);
+    g_array_unref(state->rails);
     g_free(state);
 }
 

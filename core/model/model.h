@@ -14,7 +14,9 @@
 /* "ibhk": the metric of our routes and the suppress_ifgroup of our rules. It is what makes them ours. */
 #define IBH_MARK 0x6962686bu
 
-#define IBH_TABLE_SPREAD 940u /* of main=spread */
+#define IBH_TABLE_SPREAD 940u        /* of main=spread */
+#define IBH_TABLE_DEFAULTS 2000u     /* a rail's default routes lie in a table of their own: D = T + this */
+#define IBH_PRIORITY_DEFAULTS 32765u /* of the rule that leads to D: after VPNs, before main */
 #define IBH_TABLE_MAIN 254u
 #define IBH_TABLE_LOCAL 255u
 #define IBH_LLADDR_MAX 32
@@ -112,7 +114,7 @@ gboolean ibh_address_is_host(const IbhAddress *address);
 
 /* ---- rules ------------------------------------------------------------------------------------- */
 
-/* Selectors beside `from` that a rule can have. Ours have none of them. */
+/* Selectors beside `from` that a rule can have. Ours have none of them but `to`. */
 typedef enum {
     IBH_SELECT_TO = 1 << 0,
     IBH_SELECT_IIF = 1 << 1,
@@ -129,6 +131,7 @@ typedef struct {
     int family;
     guint32 priority;
     IbhPrefix from;               /* length 0: from all */
+    IbhPrefix to;                 /* length 0: to all. With IBH_SELECT_TO among the selectors */
     guint8 action;                /* FR_ACT_* */
     guint32 table;                /* of a table action */
     guint8 protocol;              /* RTPROT_* */
@@ -141,6 +144,8 @@ typedef struct {
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* total order over the complete key */
 gboolean ibh_rule_is_ours(const IbhRule *rule);
 gboolean ibh_rule_is_spread(const IbhRule *rule); /* those of ours that lead unbound traffic to the rails */
+/* A rule that asks main for what it has more exactly; it belongs to the rules around it. */
+gboolean ibh_rule_asks_main(const IbhRule *rule);
 
 /* ---- routes ------------------------------------------------------------------------------------ */
 
@@ -154,6 +159,7 @@ typedef struct {
     guint32 metric;
     int ifindex;      /* 0: none (throw) */
     IbhIp gateway;    /* AF_UNSPEC: on link */
+    gboolean onlink;  /* the gateway counts as reachable by the device, whatever other routes say */
     IbhIp src;        /* AF_UNSPEC: none */
     guint nexthops;   /* more than 1: multipath; ifindex is that of the first */
     const char *hops; /* of a multipath route: ifindexes (dead ones with !, weights with *), interned; else NULL */
@@ -166,10 +172,9 @@ gboolean ibh_route_is_spread(const IbhRoute *route);  /* those of ours that unbo
 gboolean ibh_route_is_default(const IbhRoute *route); /* a throw is none */
 /* In the order in which routes of one table can be taken away. */
 typedef enum {
-    IBH_ROUTE_DEFAULT,
     IBH_ROUTE_BY_GATEWAY,
     IBH_ROUTE_SUBNET,
-    IBH_ROUTE_THROW,
+    IBH_ROUTE_THROW, /* of earlier versions */
     IBH_N_ROUTE_KINDS
 } IbhRouteKind;
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
@@ -195,10 +200,19 @@ typedef struct {
     guint32 metric; /* 0: the kernel's own form */
 } IbhSavedRoute;
 
+/* A rail as the last run programmed it. */
+typedef struct {
+    char iface[IFNAMSIZ];
+    int ifindex;
+    guint32 table;
+    gboolean is_explicit; /* the configuration gave the number: it does not stick */
+} IbhSavedRail;
+
 typedef struct {
     GArray *sysctls;  /* IbhSavedSysctl */
     GArray *routes;   /* IbhSavedRoute, in the order in which main had them */
     GPtrArray *holds; /* char *: interface names that --undo left alone */
+    GArray *rails;    /* IbhSavedRail: of the last run, and those whose NIC has gone since */
 } IbhState;
 
 IbhState *ibh_state_new(void);

@@ -60,11 +60,14 @@ static const char *protocol_name(guint8 protocol, char buffer[8])
 
 static char *rule_command(const char *verb, const IbhRule *rule)
 {
-    char from[IBH_IP_STRLEN], protocol[8];
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN], protocol[8];
     GString *text = g_string_new(NULL);
 
-    g_string_printf(text, "ip -%c rule %s priority %u from %s lookup %u", rule->family == AF_INET6 ? '6' : '4', verb,
-                    rule->priority, rule->from.length ? ibh_ip_format(&rule->from.ip, from) : "all", rule->table);
+    g_string_printf(text, "ip -%c rule %s priority %u from %s", rule->family == AF_INET6 ? '6' : '4', verb,
+                    rule->priority, rule->from.length ? ibh_ip_format(&rule->from.ip, from) : "all");
+    if (rule->to.length)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, to));
+    g_string_append_printf(text, " lookup %u", rule->table);
     if (rule->suppress_prefixlength >= 0)
         g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
     if (rule->suppress_ifgroup >= 0)
@@ -83,7 +86,7 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
     if (route->ifindex && !hops)
-        g_string_append_printf(text, " dev %s", iface);
+        g_string_append_printf(text, " dev %s%s", iface, route->onlink ? " onlink" : "");
     g_string_append_printf(text, " table %u protocol %s", route->table, protocol_name(route->protocol, protocol));
     if (route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");

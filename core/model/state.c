@@ -5,7 +5,7 @@
 
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex key old set), routes taken out of main (iface ifindex prefix src "    \
-    "metric), interfaces that --undo left alone"
+    "metric), interfaces that --undo left alone, rails (iface ifindex table by)"
 
 static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
 {
@@ -32,13 +32,29 @@ static void parse_route(IbhState *state, char **words)
     g_array_append_val(state->routes, saved);
 }
 
+static void parse_rail(IbhState *state, char **words)
+{
+    IbhSavedRail saved = {.is_explicit = g_str_equal(words[4], "explicit")};
+    guint64 table;
+
+    if (!ibh_is_iface_name(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
+        !g_ascii_string_to_unsigned(words[3], 10, 1, G_MAXUINT32, &table, NULL) ||
+        (!saved.is_explicit && !g_str_equal(words[4], "auto")))
+        return;
+    g_strlcpy(saved.iface, words[1], sizeof saved.iface);
+    saved.table = (guint32)table;
+    g_array_append_val(state->rails, saved);
+}
+
 static void parse_line(IbhState *state, char *line)
 {
     g_auto(GStrv) words = g_strsplit(line, " ", 8);
     guint n = g_strv_length(words);
     IbhSavedSysctl saved = {.ifindex = 0};
 
-    if (n == 6 && g_str_equal(words[0], "route")) {
+    if (n == 5 && g_str_equal(words[0], "rail")) {
+        parse_rail(state, words);
+    } else if (n == 6 && g_str_equal(words[0], "route")) {
         parse_route(state, words);
     } else if (n == 2 && g_str_equal(words[0], "hold") && ibh_is_iface_name(words[1])) {
         ibh_state_hold(state, words[1]);
@@ -78,6 +94,9 @@ char *ibh_state_format(const IbhState *state)
     }
     IBH_EACH_POINTER (const char, iface, state->holds)
         g_string_append_printf(text, "hold %s\n", iface);
+    IBH_EACH (const IbhSavedRail, saved, state->rails)
+        g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
+                               saved->is_explicit ? "explicit" : "auto");
     return g_string_free(text, FALSE);
 }
 
@@ -89,6 +108,7 @@ IbhState *ibh_state_copy(const IbhState *state)
     g_array_append_vals(copy->routes, state->routes->data, state->routes->len);
     IBH_EACH_POINTER (const char, iface, state->holds)
         ibh_state_hold(copy, iface);
+    ibh_state_set_rails(copy, state->rails);
     return copy;
 }
 
@@ -119,10 +139,23 @@ static gboolean equal_routes(const GArray *a, const GArray *b)
     return equal;
 }
 
+static gboolean equal_rails(const GArray *a, const GArray *b)
+{
+    gboolean equal = a->len == b->len;
+
+    for (guint i = 0; equal && i < a->len; i++) {
+        const IbhSavedRail *one = &g_array_index(a, IbhSavedRail, i), *other = &g_array_index(b, IbhSavedRail, i);
+
+        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex && one->table == other->table &&
+                one->is_explicit == other->is_explicit;
+    }
+    return equal;
+}
+
 gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 {
-    gboolean equal =
-        equal_sysctls(a->sysctls, b->sysctls) && equal_routes(a->routes, b->routes) && a->holds->len == b->holds->len;
+    gboolean equal = equal_sysctls(a->sysctls, b->sysctls) && equal_routes(a->routes, b->routes) &&
+                     equal_rails(a->rails, b->rails) && a->holds->len == b->holds->len;
 
     for (guint i = 0; equal && i < a->holds->len; i++)
         equal = g_str_equal(g_ptr_array_index(a->holds, i), g_ptr_array_index(b->holds, i));
@@ -195,6 +228,15 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
         if (saved.old != saved.set)
             g_array_append_val(state->sysctls, saved);
     }
+}
+
+/* ---- rails ---- */
+
+void ibh_state_set_rails(IbhState *state, const GArray *rails)
+{
+    g_array_set_size(state->rails, 0);
+    if (rails->len)
+        g_array_append_vals(state->rails, rails->data, rails->len);
 }
 
 /* ---- holds ---- */

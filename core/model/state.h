@@ -15,5 +15,7 @@ gboolean ibh_state_equal(const IbhState *a, const IbhState *b);
  * (`done` is FALSE) it is remembered for every value they pass through, in case they never come to the end. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 
+void ibh_state_set_rails(IbhState *state, const GArray *rails); /* IbhSavedRail */
+
 void ibh_state_hold(IbhState *state, const char *iface);
 void ibh_state_lift(IbhState *state, const char *iface); /* NULL: all holds */

@@ -141,6 +141,27 @@ void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, 
     op->by_kernel = ip->family == AF_INET && is_kernels_choice(rails->snapshot, from->link->ifindex, ip);
 }
 
+static gint descending(gconstpointer left, gconstpointer right)
+{
+    const IbhRule *a = *(const IbhRule *const *)left, *b = *(const IbhRule *const *)right;
+
+    return a->priority == b->priority ? 0 : a->priority > b->priority ? -1 : 1;
+}
+
+GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot, gboolean spread)
+{
+    GPtrArray *rules = g_ptr_array_new();
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (ibh_rule_is_ours(rule) && ibh_rule_is_spread(rule) == spread)
+            g_ptr_array_add(rules, rule);
+    }
+    g_ptr_array_sort(rules, descending); /* which keeps the order of equals */
+    return rules;
+}
+
 gboolean ibh_is_repeated(const GArray *addresses, guint at)
 {
     const IbhAddress *address = &g_array_index(addresses, IbhAddress, at);

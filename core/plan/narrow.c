@@ -131,8 +131,7 @@ static gboolean add_holders(Concern *concern)
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (!overlaps(concern, &address->subnet) || concerns(concern, address->ifindex) ||
-            !has_rule_of_ours(concern, address))
+        if (!touches(concern, address) || concerns(concern, address->ifindex) || !has_rule_of_ours(concern, address))
             continue;
         add_nic(concern, address->ifindex);
         more = TRUE;

@@ -1,14 +1,15 @@
 /*
  * The plan to apply: desired − actual, in an order in which what worked keeps working.
  *
- *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC; with
- *      main=remove no more, connected routes come back
- *   2. rail by rail: routes, rules that lead to them, a default route; then what leads to another table than the rail's
+ *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC
+ *   2. rail by rail: routes, rules that lead to them, then the rules that these replace; with main=remove no more,
+ *      connected routes of main come back, where they may be better than those that a new rail had until then
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
- *   6. NICs that are no rail any more are undone (undo.c)
- *   7. deletions: rules before their routes; with main=remove, connected routes of main
+ *   6. with main=remove, connected routes of main go: before a former rail's rp_filter is strict towards main again
+ *   7. NICs that are no rail any more are undone (undo.c)
+ *   8. deletions: rules before their routes
  */
 #include "plan/plan.h"
 
@@ -20,19 +21,21 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* What is wanted of one NIC and not there. */
+/* What is wanted of one rail and not there. */
 typedef struct {
     const IbhNic *nic;
-    GArray *rules;  /* IbhRule */
-    GArray *routes; /* IbhRoute */
+    GArray *rules;              /* IbhRule, of each address in ascending order */
+    GArray *routes;             /* IbhRoute, in the order they must be added */
+    GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
+    GHashTable *led_to_default; /* to D */
     gboolean changed;
     gboolean done;
 } Todo;
 
-/* Something of ours that nobody wants. */
+/* Something of ours that is not wanted. */
 typedef struct {
     const IbhNic *owner; /* NULL: its NIC is gone */
-    const IbhRule *rule;
+    const IbhRule *rule; /* or */
     const IbhRoute *route;
     gboolean done;
 } Stale;
@@ -40,10 +43,9 @@ typedef struct {
 typedef struct {
     const IbhRails *rails;
     const char *const *only;
-    GPtrArray *makes_room; /* const IbhNic *: rails not asked for, whose place a selected rail needs */
+    GPtrArray *makes_room; /* const IbhNic *: rails not asked for, whose table a selected rail needs */
     GArray *todos;         /* Todo, one per selected rail, by rank */
-    GArray *rules;         /* Stale */
-    GArray *routes;        /* Stale */
+    GArray *stales;        /* Stale, in an order in which they can go and, if that fails, come back */
     gboolean rules_change;
     IbhPlan *plan;
 } Work;
@@ -82,17 +84,27 @@ static void want_all(Work *work)
             continue;
         todo.routes = ibh_want_routes(work->rails, nic);
         todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
+        todo.led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+        todo.led_to_default = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
         g_array_append_val(work->todos, todo);
     }
 }
 
+/* Candidates come first, by rank, and so do the todos. */
 static Todo *find_todo(const Work *work, const IbhNic *nic)
 {
-    for (guint i = 0; i < work->todos->len; i++) {
-        Todo *todo = &g_array_index(work->todos, Todo, i);
+    guint low = 0, high = nic ? work->todos->len : 0;
+
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+        Todo *todo = &g_array_index(work->todos, Todo, middle);
 
         if (todo->nic == nic)
             return todo;
+        if (todo->nic->position < nic->position)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return NULL;
 }
@@ -115,20 +127,8 @@ static gboolean is_tentative(const Work *work, const IbhNic *nic, const IbhPrefi
 /* What belongs to such an address is not taken away: it will be there in a moment, unless another rail has it. */
 static gboolean is_undecided_rule(const Work *work, const IbhNic *owner, const IbhRule *rule)
 {
-    return owner && rule->family == AF_INET6 && (rule->table == owner->table || rule->table == IBH_TABLE_MAIN) &&
+    return rule->family == AF_INET6 && (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
            is_tentative(work, owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
-}
-
-/* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
- */
-static gboolean is_undecided_route(const Work *work, const IbhNic *owner, const IbhRoute *route)
-{
-    if (!owner || route->family != AF_INET6 || route->table != owner->table)
-        return FALSE;
-    if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
-        return is_tentative(work, owner, &route->dst);
-    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(work, owner, NULL) &&
-           !ibh_serves_family(work->rails, owner, AF_INET6);
 }
 
 static gboolean is_place_wanted(const Todo *todo, const IbhRoute *route)
@@ -140,26 +140,43 @@ static gboolean is_place_wanted(const Todo *todo, const IbhRoute *route)
     return FALSE;
 }
 
+/* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
+ */
+static gboolean is_undecided_route(const Work *work, const Todo *todo, const IbhRoute *route)
+{
+    const IbhNic *owner = todo->nic;
+
+    if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) || is_place_wanted(todo, route))
+        return FALSE;
+    if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
+        return is_tentative(work, owner, &route->dst);
+    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(work, owner, NULL) &&
+           !ibh_serves_family(work->rails, owner, AF_INET6);
+}
+
+static void note_led(Todo *todo, IbhRule *rule)
+{
+    g_hash_table_add(rule->table == todo->nic->table ? todo->led : todo->led_to_default, &rule->from.ip);
+}
+
 /* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
 static void subtract_rules(Work *work)
 {
-    const GArray *rules = work->rails->snapshot->rules;
+    g_autoptr(GPtrArray) rules = ibh_rules_to_delete(work->rails->snapshot, FALSE);
 
     for (guint i = 0; i < rules->len; i++) {
-        Stale stale = {.rule = &g_array_index(rules, IbhRule, i)};
-        const Todo *todo;
+        Stale stale = {.rule = g_ptr_array_index(rules, i)};
+        Todo *todo;
 
-        if (!ibh_rule_is_ours(stale.rule) || ibh_rule_is_spread(stale.rule))
-            continue;
         stale.owner = ibh_rule_owner(work->rails, stale.rule);
         todo = find_todo(work, stale.owner);
-        if (!(todo && (take_rule(todo->rules, stale.rule) || is_undecided_rule(work, stale.owner, stale.rule))))
-            g_array_append_val(work->rules, stale);
+        if (todo && ibh_nic_has_table(todo->nic, stale.rule->table))
+            note_led(todo, g_ptr_array_index(rules, i));
+        if (!todo || (!take_rule(todo->rules, stale.rule) && !is_undecided_rule(work, stale.owner, stale.rule)))
+            g_array_append_val(work->stales, stale);
     }
 }
 
-/* Stale routes in an order in which they can go and, if that fails, come back: what is reached by a gateway before the
- * subnet of the gateway, a throw after the subnet it makes a hole in. */
 static void subtract_routes(Work *work, IbhRouteKind kind)
 {
     const GArray *routes = work->rails->snapshot->routes;
@@ -172,10 +189,27 @@ static void subtract_routes(Work *work, IbhRouteKind kind)
             continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
         todo = find_todo(work, stale.owner);
-        if (!(todo && (take_route(todo->routes, stale.route) ||
-                       (is_undecided_route(work, stale.owner, stale.route) && !is_place_wanted(todo, stale.route)))))
-            g_array_append_val(work->routes, stale);
+        if (!todo || (!take_route(todo->routes, stale.route) && !is_undecided_route(work, todo, stale.route)))
+            g_array_append_val(work->stales, stale);
     }
+}
+
+static void subtract(Work *work)
+{
+    subtract_rules(work);
+    for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
+        subtract_routes(work, (IbhRouteKind)kind);
+}
+
+/* ---- who needs another one's table ---- */
+
+/* Something of another NIC in the tables of this rail: a route, or a rule that leads there. Tables stick to their NIC,
+ * so this is what table= brings about, and what NICs that are gone left. */
+static gboolean is_in_the_way(const Stale *stale, const Todo *todo)
+{
+    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
+
+    return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, table);
 }
 
 static gboolean may_touch(const Work *work, const IbhNic *nic)
@@ -183,27 +217,16 @@ static gboolean may_touch(const Work *work, const IbhNic *nic)
     return ibh_is_selected(nic, work->only) || (nic && g_ptr_array_find(work->makes_room, nic, NULL));
 }
 
-static const Stale *find_in_place(const Work *work, const IbhRoute *route)
-{
-    for (guint i = 0; i < work->routes->len; i++) {
-        const Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (!stale->done && ibh_route_same_place(stale->route, route))
-            return stale;
-    }
-    return NULL;
-}
-
-/* When tables move, a rail that was asked for can only go where another one has left: that one moves along. */
+/* A rail that was asked for can only go where another one has left: that one moves along. */
 static gboolean make_room(Work *work)
 {
     for (guint i = 0; i < work->todos->len; i++) {
         const Todo *todo = &g_array_index(work->todos, Todo, i);
 
-        for (guint j = 0; may_touch(work, todo->nic) && j < todo->routes->len; j++) {
-            const Stale *stale = find_in_place(work, &g_array_index(todo->routes, IbhRoute, j));
+        for (guint j = 0; may_touch(work, todo->nic) && j < work->stales->len; j++) {
+            const Stale *stale = &g_array_index(work->stales, Stale, j);
 
-            if (!stale || !stale->owner || stale->owner->status != IBH_NIC_RAIL || may_touch(work, stale->owner))
+            if (!is_in_the_way(stale, todo) || !find_todo(work, stale->owner) || may_touch(work, stale->owner))
                 continue;
             g_ptr_array_add(work->makes_room, (IbhNic *)(guintptr)stale->owner);
             return TRUE;
@@ -215,7 +238,7 @@ static gboolean make_room(Work *work)
 /* Leaves only what this run may touch. */
 static void select_work(Work *work)
 {
-    while (make_room(work))
+    while (work->only && make_room(work))
         ;
     for (guint i = work->todos->len; i-- > 0;) {
         Todo *todo = &g_array_index(work->todos, Todo, i);
@@ -231,248 +254,21 @@ static void select_work(Work *work)
     }
 }
 
-/* ---- rail by rail ---- */
-
-static char *why_stale(const Work *work, const Stale *stale)
-{
-    char ip[IBH_IP_STRLEN];
-
-    if (!stale->owner)
-        return g_strdup("its interface or address is gone");
-    if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
-        return g_strdup_printf("table %u has no default route", stale->owner->table);
-    if (stale->rule)
-        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, ip),
-                               stale->owner->link->name);
-    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
-}
-
-static void del_rule(Work *work, Stale *stale, char *why)
-{
-    ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
-    stale->done = TRUE;
-}
-
-static void del_route(Work *work, Stale *stale, char *why)
-{
-    ibh_emit_route(work->plan, work->rails, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
-    stale->done = TRUE;
-}
-
-static void add_routes(Work *work, const Todo *todo, gboolean defaults)
-{
-    char dst[IBH_PREFIX_STRLEN];
-
-    for (guint i = 0; i < todo->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
-        Stale *stale = (Stale *)(guintptr)find_in_place(work, route);
-        char *why;
-
-        if (ibh_route_is_default(route) != defaults)
-            continue;
-        why = route->type == RTN_THROW
-                  ? g_strdup_printf("%s belongs to another interface", ibh_prefix_format(&route->dst, dst))
-                  : g_strdup_printf("table %u reaches %s by %s", route->table, ibh_prefix_format(&route->dst, dst),
-                                    todo->nic->link->name);
-
-        ibh_emit_route(work->plan, work->rails, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
-                       stale ? stale->route : NULL, why);
-        if (stale)
-            stale->done = TRUE;
-    }
-}
-
-/* A default where there was none. */
-static gboolean gains_default(const Work *work, const Todo *todo, int family)
-{
-    for (guint i = 0; i < todo->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
-
-        if (route->family == family && ibh_route_is_default(route) && !find_in_place(work, route))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean gains_rule(const Todo *todo, int family)
-{
-    for (guint i = 0; i < todo->rules->len; i++) {
-        if (g_array_index(todo->rules, IbhRule, i).family == family)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* An address of the rail is led to this route of its table already. */
-static gboolean is_in_use(const Work *work, const Todo *todo, const IbhRoute *route)
-{
-    for (guint i = 0; i < work->rails->snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(work->rails->snapshot->rules, IbhRule, i);
-
-        if (rule->table == todo->nic->table && rule->family == route->family &&
-            rule->suppress_prefixlength < (gint64)route->dst.length && ibh_rule_is_ours(rule) &&
-            ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Who is led to this route goes on by it until the default is there, or until the rules have gone; and a throw outlasts
- * what it is a hole in. */
-static gboolean is_still_needed(const Work *work, const Todo *todo, const IbhRoute *route)
-{
-    IbhRouteKind kind = ibh_route_kind(route);
-
-    return kind == IBH_ROUTE_DEFAULT ||
-           (kind != IBH_ROUTE_SUBNET && is_in_use(work, todo, route) && gains_default(work, todo, route->family));
-}
-
-/* A route of the rail's own that nothing needs: a new rule must not lead into it. */
-static void drop_unneeded_routes(Work *work, const Todo *todo)
-{
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (!stale->done && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
-            gains_rule(todo, stale->route->family) && !is_still_needed(work, todo, stale->route))
-            del_route(work, stale, why_stale(work, stale));
-    }
-}
-
-static void add_rules(Work *work, const Todo *todo)
-{
-    char from[IBH_IP_STRLEN];
-
-    for (guint i = 0; i < todo->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
-
-        ibh_emit_rule(
-            work->plan, IBH_OP_RULE_ADD, todo->nic, rule,
-            g_strdup_printf("what %s sends leaves by %s", ibh_ip_format(&rule->from.ip, from), todo->nic->link->name));
-    }
-}
-
-static char *why_superseded(const Work *work, const Todo *todo)
-{
-    return g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name, todo->nic->table,
-                           work->rails->priority);
-}
-
-/* A last tier of another priority: a default that comes would be asked before main's longer prefixes. */
-static void drop_old_last_tier(Work *work, const Todo *todo)
-{
-    for (guint i = work->rules->len; i-- > 0;) {
-        Stale *stale = &g_array_index(work->rules, Stale, i);
-
-        if (!stale->done && stale->owner == todo->nic && stale->rule->table == todo->nic->table &&
-            stale->rule->suppress_prefixlength < 0 && gains_default(work, todo, stale->rule->family))
-            del_rule(work, stale, why_superseded(work, todo));
-    }
-}
-
-/* The second or the third, which are there where T has a default route. */
-static gboolean is_tier(const Work *work, guint32 priority)
-{
-    guint32 first = work->rails->priority;
-
-    return priority == first + IBH_PRIORITY_STEP || priority == first + 2 * IBH_PRIORITY_STEP;
-}
-
-/* Its new rules do what this one did. A tier of T's default route that is lost has nothing in its place: it goes last.
- */
-static gboolean is_superseded(const Work *work, const Stale *stale, const Todo *todo)
-{
-    const IbhRule *rule = stale->rule;
-    gboolean elsewhere = rule->table != todo->nic->table && rule->table != IBH_TABLE_MAIN;
-
-    if (stale->done || !may_touch(work, stale->owner))
-        return FALSE;
-    if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
-        return elsewhere || !is_tier(work, rule->priority);
-    return elsewhere && stale->owner == todo->nic;
-}
-
-/* The rail's table or priority changed: its old rules make room for the rail that follows it. */
-static void drop_superseded(Work *work, const Todo *todo)
-{
-    for (guint i = work->rules->len; i-- > 0;) { /* the tier of T's default route first */
-        Stale *stale = &g_array_index(work->rules, Stale, i);
-
-        if (is_superseded(work, stale, todo))
-            del_rule(work, stale, why_superseded(work, todo));
-    }
-}
-
-static gboolean is_pending(const Work *work, const IbhNic *nic)
-{
-    const Todo *todo = find_todo(work, nic);
-
-    return todo && !todo->done;
-}
-
-/* Something of another NIC that still uses the table this rail moves into: a route, or a rule that leads there. */
-static gboolean is_in_the_way(const Stale *stale, const Todo *todo)
-{
-    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
-
-    return !stale->done && table == todo->nic->table && stale->owner && stale->owner != todo->nic;
-}
-
-static gboolean is_waited_for(const Work *work, const GArray *stales, const Todo *todo)
-{
-    for (guint i = 0; i < stales->len; i++) {
-        const Stale *stale = &g_array_index(stales, Stale, i);
-
-        if (is_in_the_way(stale, todo) && is_pending(work, stale->owner))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* A rail that moves into a table waits for the rail that moves out of it. */
+/* A rail waits for another one that has yet to leave its table. */
 static gboolean must_wait(const Work *work, const Todo *todo)
 {
-    return is_waited_for(work, work->rules, todo) || is_waited_for(work, work->routes, todo);
-}
+    for (guint i = 0; i < work->stales->len; i++) {
+        const Stale *stale = &g_array_index(work->stales, Stale, i);
+        const Todo *other = is_in_the_way(stale, todo) ? find_todo(work, stale->owner) : NULL;
 
-static gboolean must_clear(const Work *work, const Stale *stale, const Todo *todo)
-{
-    return is_in_the_way(stale, todo) && !is_pending(work, stale->owner) && may_touch(work, stale->owner);
-}
-
-/* In one step; but a default only where the rail's addresses are led to it already: it comes after new rules. */
-static gboolean is_replaced(const Work *work, const Todo *todo, const IbhRoute *route)
-{
-    return is_place_wanted(todo, route) && (!ibh_route_is_default(route) || is_in_use(work, todo, route));
-}
-
-/* What a NIC that is no rail (any more) or moved on left in this rail's table, or leads there, goes before the rail
- * uses it. */
-static void clear_table(Work *work, const Todo *todo)
-{
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (must_clear(work, stale, todo) && ibh_route_is_default(stale->route) &&
-            !is_replaced(work, todo, stale->route))
-            del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+        if (other && !other->done)
+            return TRUE;
     }
-    for (guint i = work->rules->len; i-- > 0;) {
-        Stale *stale = &g_array_index(work->rules, Stale, i);
-
-        if (must_clear(work, stale, todo))
-            del_rule(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
-    }
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (must_clear(work, stale, todo) && !is_replaced(work, todo, stale->route))
-            del_route(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
-    }
+    return FALSE;
 }
 
-/* The next rail to work on: the first that need not wait. Where rails swapped tables all wait; then one of them
- * replaces the other's route, which has its own again two operations later. */
+/* The next rail to work on: the first that need not wait. Where table= swaps tables all wait: then one is undone before
+ * it has its new table. */
 static Todo *next_todo(const Work *work)
 {
     Todo *first = NULL;
@@ -490,21 +286,242 @@ static Todo *next_todo(const Work *work)
     return first;
 }
 
-/* NICs that move through each other's tables stand or fall together. */
-static void join_units(const Work *work, const GArray *stales)
+/* The other rail in whose tables this stands; NULL: none. */
+static Todo *find_hindered(const Work *work, const Stale *stale)
 {
-    for (guint i = 0; i < work->todos->len; i++) {
-        const Todo *todo = &g_array_index(work->todos, Todo, i);
+    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
+    Todo *todo = find_todo(work, ibh_rails_nic_by_table(work->rails, table));
 
-        for (guint j = 0; j < stales->len; j++) {
-            Stale stale = g_array_index(stales, Stale, j);
+    return todo && todo->nic != stale->owner ? todo : NULL;
+}
 
-            stale.done = FALSE;
-            if (is_in_the_way(&stale, todo))
-                ibh_plan_join(work->plan, todo->nic, stale.owner,
-                              stale.rule ? stale.rule->family : stale.route->family);
-        }
+/* NICs that need each other's tables stand or fall together. */
+static void join_units(const Work *work)
+{
+    for (guint i = 0; i < work->stales->len; i++) {
+        const Stale *stale = &g_array_index(work->stales, Stale, i);
+        const Todo *todo = stale->owner ? find_hindered(work, stale) : NULL;
+
+        if (todo)
+            ibh_plan_join(work->plan, todo->nic, stale->owner,
+                          stale->rule ? stale->rule->family : stale->route->family);
     }
+}
+
+/* ---- rail by rail ---- */
+
+static char *why_stale(const Work *work, const Stale *stale)
+{
+    char text[IBH_PREFIX_STRLEN];
+
+    if (!stale->owner)
+        return g_strdup("its interface or address is gone");
+    if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
+        return g_strdup_printf("%s has other rules now", stale->owner->link->name);
+    if (stale->rule)
+        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, text),
+                               stale->owner->link->name);
+    if (stale->route->type == RTN_THROW)
+        return g_strdup_printf("a rule asks main for %s", ibh_prefix_format(&stale->route->dst, text));
+    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
+}
+
+static void drop(Work *work, Stale *stale, char *why)
+{
+    if (stale->rule)
+        ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
+    else
+        ibh_emit_route(work->plan, work->rails, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+    stale->done = TRUE;
+}
+
+static void clear_the_way(Work *work, const Todo *todo)
+{
+    for (guint i = 0; i < work->stales->len; i++) {
+        Stale *stale = &g_array_index(work->stales, Stale, i);
+
+        if (is_in_the_way(stale, todo) && may_touch(work, stale->owner))
+            drop(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+    }
+}
+
+static Stale *find_in_place(const Work *work, const IbhRoute *route)
+{
+    for (guint i = 0; i < work->stales->len; i++) {
+        Stale *stale = &g_array_index(work->stales, Stale, i);
+
+        if (!stale->done && stale->route && ibh_route_same_place(stale->route, route))
+            return stale;
+    }
+    return NULL;
+}
+
+static void add_routes(Work *work, const Todo *todo, guint32 table, gboolean only_in_place)
+{
+    char dst[IBH_PREFIX_STRLEN];
+
+    for (guint i = 0; i < todo->routes->len;) {
+        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
+        Stale *stale = find_in_place(work, route);
+
+        if (route->table != table || (only_in_place && !stale)) {
+            i++;
+            continue;
+        }
+        ibh_emit_route(work->plan, work->rails, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
+                       stale ? stale->route : NULL,
+                       g_strdup_printf("table %u reaches %s by %s", route->table, ibh_prefix_format(&route->dst, dst),
+                                       todo->nic->link->name));
+        if (stale)
+            stale->done = TRUE;
+        g_array_remove_index(todo->routes, i);
+    }
+}
+
+/* An old rule, of a lower priority or of another length, leads to T before the new ones ask main: new routes wait until
+ * it is gone. */
+static gboolean is_led_too_soon(const Work *work, const Todo *todo)
+{
+    for (guint i = 0; i < work->stales->len; i++) {
+        const Stale *stale = &g_array_index(work->stales, Stale, i);
+
+        if (!stale->done && stale->rule && stale->rule->table == todo->nic->table &&
+            stale->rule->priority < work->rails->priority &&
+            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A route of T that the rail has no more: the rules that come now must not lead there, and those that asked main first
+ * go after it. Throws, of earlier versions, do no harm, and keep bridges as long as rules of earlier versions stand. */
+static void drop_stale_routes(Work *work, const Todo *todo, IbhRouteKind kind)
+{
+    for (guint i = 0; i < work->stales->len; i++) {
+        Stale *stale = &g_array_index(work->stales, Stale, i);
+
+        if (!stale->done && stale->route && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
+            ibh_route_kind(stale->route) == kind && !is_place_wanted(todo, stale->route) &&
+            ibh_serves_family(work->rails, todo->nic, stale->route->family))
+            drop(work, stale, why_stale(work, stale));
+    }
+}
+
+static char *why_rule(const Todo *todo, const IbhRule *rule)
+{
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+
+    ibh_ip_format(&rule->from.ip, from);
+    if (rule->to.length)
+        return g_strdup_printf("what main has more exactly inside %s stays so", ibh_prefix_format(&rule->to, to));
+    if (ibh_rule_asks_main(rule))
+        return g_strdup_printf("main is asked before the default of %s", todo->nic->link->name);
+    if (rule->table != todo->nic->table)
+        return g_strdup_printf("what else %s sends goes by a gateway of %s", from, todo->nic->link->name);
+    return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
+}
+
+/* An address that is led to T keeps what T does for it: the rules of its default come first, then those before the
+ * routes that need them. The rule that leads to all of T comes last, instead of the old one: earlier versions had
+ * default routes there. What is not led to T yet has its routes first. */
+typedef enum { FOR_DEFAULT, BEFORE_ROUTES, INSTEAD, AFTER_ROUTES } Phase;
+
+static Phase phase_of(const Todo *todo, const IbhRule *rule)
+{
+    gboolean led = g_hash_table_contains(todo->led, &rule->from.ip);
+
+    if (rule->priority >= IBH_PRIORITY_DEFAULTS - 1)
+        return led || g_hash_table_contains(todo->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
+    if (!led)
+        return AFTER_ROUTES;
+    return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
+}
+
+/* To the kernel, a delete without suppress_prefixlength means this one, too. */
+static Stale *find_alike(const Work *work, const IbhRule *rule)
+{
+    for (guint i = 0; rule->suppress_prefixlength < 0 && i < work->stales->len; i++) {
+        Stale *stale = &g_array_index(work->stales, Stale, i);
+
+        if (!stale->done && stale->rule && stale->rule->priority == rule->priority &&
+            stale->rule->table == rule->table && !stale->rule->to.length &&
+            ibh_prefix_equal(&stale->rule->from, &rule->from))
+            return stale;
+    }
+    return NULL;
+}
+
+/* Not beside one that cannot be told from it: rolled back, the other one would go. */
+static void add_rule(Work *work, const Todo *todo, const IbhRule *rule)
+{
+    Stale *alike = find_alike(work, rule);
+    IbhRule meanwhile = *rule;
+
+    meanwhile.priority--;
+    if (alike) {
+        ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, &meanwhile, g_strdup("until its own place is free"));
+        drop(work, alike, g_strdup("it is in the place of the next one"));
+    }
+    ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
+    if (alike)
+        ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, todo->nic, &meanwhile, g_strdup("its own place is free"));
+}
+
+static void add_rules(Work *work, const Todo *todo, Phase phase)
+{
+    for (guint i = 0; i < todo->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
+
+        if (phase_of(todo, rule) == phase)
+            add_rule(work, todo, rule);
+    }
+}
+
+/* Its address has the rail's new rules. Those of a default that is lost have nothing in their place: they go last. */
+static void drop_superseded(Work *work, const Todo *todo, gboolean only_led)
+{
+    for (guint i = 0; i < work->stales->len; i++) {
+        Stale *stale = &g_array_index(work->stales, Stale, i);
+
+        if (!stale->done && stale->rule && stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
+            may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
+            (!only_led || g_hash_table_contains(todo->led, &stale->rule->from.ip)))
+            drop(work, stale,
+                 g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name, todo->nic->table,
+                                 work->rails->priority));
+    }
+}
+
+/* What it left in a table that another rail waits for. */
+static void leave_tables(Work *work, const Todo *todo)
+{
+    for (guint i = 0; i < work->stales->len; i++) {
+        Stale *stale = &g_array_index(work->stales, Stale, i);
+        const Todo *other = !stale->done && stale->owner == todo->nic ? find_hindered(work, stale) : NULL;
+
+        if (other && !other->done)
+            drop(work, stale, g_strdup_printf("table %u is of %s now", other->nic->table, other->nic->link->name));
+    }
+}
+
+static void program(Work *work, Todo *todo)
+{
+    guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
+    gboolean too_soon = is_led_too_soon(work, todo);
+
+    add_routes(work, todo, defaults, g_hash_table_size(todo->led_to_default) > 0);
+    add_rules(work, todo, FOR_DEFAULT);
+    add_routes(work, todo, defaults, FALSE);
+    drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
+    add_rules(work, todo, BEFORE_ROUTES);
+    add_routes(work, todo, table, too_soon);
+    drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
+    add_rules(work, todo, INSTEAD);
+    if (too_soon)
+        drop_superseded(work, todo, TRUE);
+    add_routes(work, todo, table, FALSE);
+    add_rules(work, todo, AFTER_ROUTES);
+    drop_superseded(work, todo, FALSE);
 }
 
 static void program_rails(Work *work)
@@ -512,14 +529,10 @@ static void program_rails(Work *work)
     Todo *todo;
 
     while ((todo = next_todo(work))) {
-        clear_table(work, todo);
-        add_routes(work, todo, FALSE);
-        drop_unneeded_routes(work, todo);
-        add_rules(work, todo);
-        drop_old_last_tier(work, todo);
-        add_routes(work, todo, TRUE); /* when its rules are there: without them a bridge would be taken over */
-        drop_superseded(work, todo);
+        clear_the_way(work, todo);
+        program(work, todo);
         todo->done = TRUE;
+        leave_tables(work, todo);
     }
 }
 
@@ -589,31 +602,14 @@ static void announce(Work *work)
 
 /* ---- deletions ---- */
 
-/* What is left of rails, and of NICs that are gone; NICs that are no rail any more come last. */
-static gboolean is_garbage(const Work *work, const Stale *stale)
-{
-    return !stale->done && may_touch(work, stale->owner) && (!stale->owner || stale->owner->status == IBH_NIC_RAIL);
-}
-
+/* What is left of rails, and of NICs that are gone. NICs that are no rail any more are undone (undo.c). */
 static void collect_garbage(Work *work)
 {
-    for (guint i = 0; i < work->routes->len; i++) { /* a default route goes before the rules that it came after */
-        Stale *stale = &g_array_index(work->routes, Stale, i);
+    for (guint i = 0; i < work->stales->len; i++) {
+        Stale *stale = &g_array_index(work->stales, Stale, i);
 
-        if (is_garbage(work, stale) && ibh_route_is_default(stale->route))
-            del_route(work, stale, why_stale(work, stale));
-    }
-    for (guint i = work->rules->len; i-- > 0;) { /* the last tier first */
-        Stale *stale = &g_array_index(work->rules, Stale, i);
-
-        if (is_garbage(work, stale))
-            del_rule(work, stale, why_stale(work, stale));
-    }
-    for (guint i = 0; i < work->routes->len; i++) {
-        Stale *stale = &g_array_index(work->routes, Stale, i);
-
-        if (is_garbage(work, stale))
-            del_route(work, stale, why_stale(work, stale));
+        if (!stale->done && may_touch(work, stale->owner) && (!stale->owner || stale->owner->status == IBH_NIC_RAIL))
+            drop(work, stale, why_stale(work, stale));
     }
 }
 
@@ -640,56 +636,53 @@ static void remove_from_main(const Work *work)
 
 /* ---- the whole ---- */
 
-static void work_free(Work *work)
-{
-    g_ptr_array_unref(work->makes_room);
-    g_array_unref(work->todos);
-    g_array_unref(work->rules);
-    g_array_unref(work->routes);
-}
-
 static void todo_clear(gpointer data)
 {
     Todo *todo = data;
 
     g_array_unref(todo->rules);
     g_array_unref(todo->routes);
+    g_hash_table_unref(todo->led);
+    g_hash_table_unref(todo->led_to_default);
+}
+
+static void work_init(Work *work)
+{
+    work->plan = ibh_plan_new();
+    work->makes_room = g_ptr_array_new();
+    work->todos = g_array_new(FALSE, TRUE, sizeof(Todo));
+    g_array_set_clear_func(work->todos, todo_clear);
+    work->stales = g_array_new(FALSE, TRUE, sizeof(Stale));
+    want_all(work);
+    subtract(work);
+    select_work(work);
+}
+
+static void work_clear(Work *work)
+{
+    g_ptr_array_unref(work->makes_room);
+    g_array_unref(work->todos);
+    g_array_unref(work->stales);
 }
 
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 {
-    Work work = {.rails = rails, .only = only, .plan = ibh_plan_new()};
-    gboolean spread_is_done;
+    Work work = {.rails = rails, .only = only};
 
-    work.makes_room = g_ptr_array_new();
-    work.todos = g_array_new(FALSE, TRUE, sizeof(Todo));
-    g_array_set_clear_func(work.todos, todo_clear);
-    work.rules = g_array_new(FALSE, TRUE, sizeof(Stale));
-    work.routes = g_array_new(FALSE, TRUE, sizeof(Stale));
-
-    want_all(&work);
-    subtract_rules(&work);
-    for (int kind = IBH_ROUTE_DEFAULT; kind < IBH_N_ROUTE_KINDS; kind++)
-        subtract_routes(&work, (IbhRouteKind)kind);
-    select_work(&work);
-
+    work_init(&work);
     ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
-    return_to_main(&work);
-    spread_is_done = only || ibh_emit_spread_first(work.plan, rails);
     program_rails(&work);
+    return_to_main(&work);
     set_arp_sysctls(&work);
     announce(&work);
-    if (!spread_is_done)
+    if (!only)
         ibh_emit_spread(work.plan, rails->snapshot, rails);
     set_rp_filters(&work, FALSE);
+    remove_from_main(&work);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
     collect_garbage(&work);
-    if (!only)
-        ibh_emit_spread_last(work.plan, rails->snapshot, rails);
-    remove_from_main(&work);
-    join_units(&work, work.rules);
-    join_units(&work, work.routes);
-    work_free(&work);
+    join_units(&work);
+    work_clear(&work);
     return work.plan;
 }

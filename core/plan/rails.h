@@ -22,7 +22,8 @@ typedef struct {
     IbhSettings settings;
     guint position; /* among all NICs */
     guint rank;     /* from 1 among the candidates, 0: no candidate */
-    guint32 table;  /* 0: no candidate */
+    guint32 table;  /* T; 0: no candidate */
+    gboolean held;  /* --undo left it alone, or does so now */
     IbhNicStatus status;
     const char *code; /* the finding that BLOCKED stands for: "table-clash", "local-rule-late" */
     char *why;        /* one sentence for people */
@@ -30,6 +31,7 @@ typedef struct {
 
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
+    guint candidates;
     const IbhSnapshot *snapshot;
     guint32 priority;
     IbhMain main;
@@ -41,11 +43,12 @@ typedef struct {
         GHashTable *owners;  /* address → the rail of lowest rank that has it */
         GHashTable *engaged; /* address: of a NIC that is engaged by what is now, not by a standing rule */
         GHashTable *holders; /* (ifindex, address): present */
+        GHashTable *tables;  /* T or D → the candidate that has it */
     } by;
 } IbhRails;
 
-/* With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts holds.
- * Fails where the configuration gives two present NICs the same explicit table. */
+/* engage.c. With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts
+ * holds. Fails where the configuration gives two present NICs the same explicit table. */
 IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error);
 /* What stays when --undo has left these alone: of the other rails, those that are programmed already count. */
 IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces);
@@ -57,8 +60,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 /* What could become a rail: an RDMA port, or what it is told to take for one. */
 gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
+guint32 ibh_nic_defaults(const IbhNic *nic);                     /* D, the table of its default routes */
+gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);    /* T or D */
 const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex); /* NULL: nothing to do with rails (narrow.h) */
-const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* a candidate */
+const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T or D of a candidate */
 /* The rail that has this address; of two, the one of lower rank. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* Whatever NIC has this address; NULL: nobody here. */

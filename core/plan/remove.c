@@ -107,28 +107,6 @@ static gboolean returns(const IbhRails *rails, const IbhSavedRoute *saved)
     return ibh_can_return(rails, saved) && !may_leave(rails, ibh_rails_nic(rails, saved->ifindex), &saved->dst);
 }
 
-GArray *ibh_routes_to_be(const IbhRails *rails)
-{
-    const GArray *routes = rails->snapshot->routes, *saved = rails->snapshot->state->routes;
-    GArray *to_be;
-
-    if (rails->main != IBH_MAIN_REMOVE && !saved->len) /* nothing leaves, nothing returns */
-        return g_array_ref((GArray *)(guintptr)routes);
-    to_be = g_array_sized_new(FALSE, TRUE, sizeof(IbhRoute), routes->len);
-    for (guint i = 0; i < routes->len; i++) {
-        if (!leaves(rails, &g_array_index(routes, IbhRoute, i)))
-            g_array_append_val(to_be, g_array_index(routes, IbhRoute, i));
-    }
-    for (guint i = 0; i < saved->len; i++) {
-        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
-        IbhRoute route = ibh_saved_route(one);
-
-        if (returns(rails, one))
-            g_array_append_val(to_be, route);
-    }
-    return to_be;
-}
-
 void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhSavedRoute *saved, gboolean undo)
 {
     const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);

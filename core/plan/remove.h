@@ -5,8 +5,6 @@
 
 #include "plan/emit.h"
 
-/* All routes as they will be when this is done: to be read, for they may be the snapshot's own. */
-GArray *ibh_routes_to_be(const IbhRails *rails);
 /* Last of all: what leaves main for this NIC. */
 void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic);
 /* As main had it. */

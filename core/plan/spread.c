@@ -78,68 +78,42 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
     return TRUE;
 }
 
-/* What main reaches by a longer prefix inside of them (a bridge) is looked up there. */
-static void want_throws(const IbhRails *rails, const GArray *spread, GArray *routes)
+static gboolean can_be_spread(const IbhRails *rails, const IbhNic *nic, IbhRoute *ret_route)
 {
-    g_autoptr(GArray) others = ibh_routes_to_be(rails);
+    const IbhAddress *address = nic->status == IBH_NIC_RAIL ? first_primary(rails->snapshot, nic->link) : NULL;
 
-    for (guint i = 0; i < others->len; i++) {
-        const IbhRoute *other = &g_array_index(others, IbhRoute, i);
-        const IbhRoute route = {.family = AF_INET,
-                                .table = IBH_TABLE_SPREAD,
-                                .dst = other->dst,
-                                .type = RTN_THROW,
-                                .protocol = RTPROT_KERNEL,
-                                .metric = IBH_MARK};
-        gboolean inside = FALSE, taken = FALSE;
-
-        if (other->table != IBH_TABLE_MAIN || other->type != RTN_UNICAST || other->family != AF_INET)
-            continue;
-        for (guint j = 0; j < spread->len; j++) {
-            const IbhPrefix *subnet = &g_array_index(spread, IbhRoute, j).dst;
-
-            inside |= subnet->length < other->dst.length && ibh_prefix_contains(subnet, &other->dst.ip);
-            taken |= ibh_prefix_equal(subnet, &other->dst);
-        }
-        for (guint j = 0; j < routes->len; j++)
-            taken |= ibh_prefix_equal(&g_array_index(routes, IbhRoute, j).dst, &other->dst);
-        if (inside && !taken)
-            g_array_append_val(routes, route);
-    }
+    return address && make_route(rails, &address->subnet, ret_route);
 }
 
-static GArray *want_subnets(const IbhRails *rails)
+/* Of nested subnets only the outermost is spread: inside of it, main is asked for what it has more exactly. */
+static void keep_outermost(GArray *routes, const IbhRoute *route)
 {
-    GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    for (guint i = routes->len; i-- > 0;) {
+        const IbhPrefix *other = &g_array_index(routes, IbhRoute, i).dst;
 
-    for (guint i = 0; rails && rails->main == IBH_MAIN_SPREAD && i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-        const IbhAddress *address = nic->status == IBH_NIC_RAIL ? first_primary(rails->snapshot, nic->link) : NULL;
-        gboolean seen = FALSE;
-        IbhRoute route;
-
-        for (guint j = 0; address && j < routes->len; j++)
-            seen |= ibh_prefix_equal(&g_array_index(routes, IbhRoute, j).dst, &address->subnet);
-        if (address && !seen && make_route(rails, &address->subnet, &route))
-            g_array_append_val(routes, route);
+        if (other->length <= route->dst.length && ibh_prefix_contains(other, &route->dst.ip))
+            return;
+        if (ibh_prefix_contains(&route->dst, &other->ip))
+            g_array_remove_index(routes, i);
     }
-    return routes;
+    g_array_append_val(routes, *route);
 }
 
 GArray *ibh_want_spread(const IbhRails *rails)
 {
-    g_autoptr(GArray) subnets = want_subnets(rails);
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    IbhRoute route;
 
-    if (subnets->len)
-        want_throws(rails, subnets, routes);
-    g_array_append_vals(routes, subnets->data, subnets->len);
+    for (guint i = 0; rails && rails->main == IBH_MAIN_SPREAD && i < rails->nics->len; i++) {
+        if (can_be_spread(rails, g_ptr_array_index(rails->nics, i), &route))
+            keep_outermost(routes, &route);
+    }
     return routes;
 }
 
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) routes = want_subnets(rails);
+    g_autoptr(GArray) routes = ibh_want_spread(rails);
 
     for (guint i = 0; i < routes->len; i++) {
         if (can_carry(rails, nic, &g_array_index(routes, IbhRoute, i).dst))
@@ -148,46 +122,47 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* What main routes more exactly than the rails' subnets (bridges, hosts, other networks) is asked first; then the
- * rails. */
-static void want_rules(const IbhRails *rails, const GArray *routes, IbhRule rules[2])
+/* For what has no source yet: first what main has more exactly inside of a subnet (bridges, hosts, other networks),
+ * then the rails. In ascending order. */
+static GArray *want_rules(const IbhRails *rails, const GArray *routes)
 {
-    IbhIp any = {.family = AF_INET};
-    guint longest = 0;
+    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    IbhIp none = {.family = AF_INET};
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+    for (int to_rails = FALSE; to_rails <= TRUE; to_rails++) {
+        for (guint i = 0; i < routes->len; i++) {
+            const IbhPrefix *subnet = &g_array_index(routes, IbhRoute, i).dst;
+            IbhRule rule = {.family = AF_INET,
+                            .priority = rails->priority + IBH_PRIORITY_SPREAD - (to_rails ? 0 : 1),
+                            .from = ibh_prefix(&none, 32),
+                            .to = *subnet,
+                            .selectors = IBH_SELECT_TO,
+                            .action = FR_ACT_TO_TBL,
+                            .table = to_rails ? IBH_TABLE_SPREAD : IBH_TABLE_MAIN,
+                            .protocol = RTPROT_KERNEL,
+                            .suppress_prefixlength = to_rails ? -1 : (gint64)subnet->length,
+                            .suppress_ifgroup = IBH_MARK};
 
-        if (route->type == RTN_UNICAST)
-            longest = MAX(longest, route->dst.length);
+            g_array_append_val(rules, rule);
+        }
     }
-    rules[1] = (IbhRule){.family = AF_INET,
-                         .priority = rails->priority + 3 * IBH_PRIORITY_STEP,
-                         .from = ibh_prefix(&any, 0),
-                         .action = FR_ACT_TO_TBL,
-                         .table = IBH_TABLE_SPREAD,
-                         .protocol = RTPROT_KERNEL,
-                         .suppress_prefixlength = -1,
-                         .suppress_ifgroup = IBH_MARK};
-    rules[0] = rules[1];
-    rules[0].priority--;
-    rules[0].table = IBH_TABLE_MAIN;
-    rules[0].suppress_prefixlength = longest;
+    return rules;
 }
 
 /* ---- the difference ---- */
 
-/* "nexthop dev ib0 nexthop dev ib1" */
-static char *describe_hops(const IbhSnapshot *snapshot, const char *hops)
+/* "nexthop dev ib0 nexthop dev ib1"; of one device only, which we never program, just that. */
+static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
-    g_auto(GStrv) words = g_strsplit(hops, " ", -1);
+    g_autofree char *one = g_strdup_printf("%d", route->ifindex);
+    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : one, " ", -1);
     GString *text = g_string_new(NULL);
 
     for (char **word = words; *word; word++) {
         const IbhLink *link = ibh_snapshot_link(snapshot, atoi(*word));
         g_autofree char *name = ibh_shell_word(link ? link->name : "?");
 
-        g_string_append_printf(text, "%snexthop dev %s", text->len ? " " : "", name);
+        g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
     }
     return g_string_free(text, FALSE);
 }
@@ -199,7 +174,7 @@ static void emit_route(IbhPlan *plan, const IbhSnapshot *snapshot, IbhOpType typ
 
     op->unit = UNIT;
     op->route = *route;
-    op->hops = route->hops ? describe_hops(snapshot, route->hops) : NULL;
+    op->hops = route->hops || route->ifindex ? describe_hops(snapshot, route) : NULL;
     if (replaced)
         op->replaced = *replaced;
     /* A nexthop that is dead comes back to life by no command. */
@@ -226,175 +201,143 @@ static const IbhRoute *find_in_place(const IbhSnapshot *snapshot, const IbhRoute
     return NULL;
 }
 
-static char *why_wanted(const IbhRoute *route)
+static void put_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
 {
     char dst[IBH_PREFIX_STRLEN];
 
-    ibh_prefix_format(&route->dst, dst);
-    return route->type == RTN_THROW ? g_strdup_printf("%s is reached by main alone", dst)
-                                    : g_strdup_printf("unbound traffic to %s uses every rail", dst);
-}
-
-static void put_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
-{
     for (guint i = 0; i < wanted->len; i++) {
         const IbhRoute *route = &g_array_index(wanted, IbhRoute, i);
         const IbhRoute *there = find_in_place(snapshot, route);
 
         if (!there || ibh_route_compare(there, route) != 0)
             emit_route(plan, snapshot, there ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, route, there,
-                       why_wanted(route));
+                       g_strdup_printf("unbound traffic to %s uses every rail", ibh_prefix_format(&route->dst, dst)));
     }
 }
 
-static void put_rule(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRule *rule)
-{
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        if (ibh_rule_compare(&g_array_index(snapshot->rules, IbhRule, i), rule) == 0)
-            return;
-    }
-    emit_rule(plan, IBH_OP_RULE_ADD, rule, g_strdup("unbound traffic to the rails' subnets is spread"));
-}
-
-static void put_rules(IbhPlan *plan, const IbhRails *rails, const GArray *wanted)
-{
-    IbhRule rules[2];
-
-    want_rules(rails, wanted, rules);
-    put_rule(plan, rails->snapshot, &rules[0]);
-    put_rule(plan, rails->snapshot, &rules[1]);
-}
-
-/* A rule of ours from when the priority was lower would come before the rails' new ones. */
-static gboolean is_before_rails(const IbhRails *rails, const IbhRule *rule)
-{
-    return ibh_rule_is_spread(rule) && rule->priority <= rails->priority + 2 * IBH_PRIORITY_STEP;
-}
-
-static gboolean moves_back(const IbhRails *rails)
-{
-    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
-
-        if (is_before_rails(rails, rule) && rule->table == IBH_TABLE_SPREAD)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* From the last: what leads to the rails goes before what keeps bridges from them. */
-static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails, const GArray *wanted)
-{
-    gboolean kept[2] = {!wanted->len, !wanted->len};
-    IbhRule keep[2] = {{0}};
-
-    if (wanted->len)
-        want_rules(rails, wanted, keep);
-    for (guint i = snapshot->rules->len; i-- > 0;) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
-        if (!ibh_rule_is_spread(rule) || (rails && moves_back(rails) && is_before_rails(rails, rule)))
-            continue;
-        if (!kept[0] && ibh_rule_compare(rule, &keep[0]) == 0)
-            kept[0] = TRUE;
-        else if (!kept[1] && ibh_rule_compare(rule, &keep[1]) == 0)
-            kept[1] = TRUE;
-        else
-            emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
-    }
-}
-
-static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, gboolean throws)
+static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
 {
     for (guint i = 0; i < snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-        gboolean keep = FALSE;
+        gboolean keep = !ibh_route_is_spread(route);
 
         for (guint j = 0; j < wanted->len; j++)
             keep |= ibh_route_same_place(route, &g_array_index(wanted, IbhRoute, j));
-        if (ibh_route_is_spread(route) && (route->type == RTN_THROW) == throws && !keep)
+        if (!keep)
             emit_route(plan, snapshot, IBH_OP_ROUTE_DEL, route, NULL, g_strdup("this subnet is not spread (any more)"));
     }
 }
 
-/* Routes, without what is not spread any more, then the rules that lead to them; the other way round when all go. */
-void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
+static gboolean is_wanted(const GArray *wanted, const IbhRule *rule)
 {
-    g_autoptr(GArray) wanted = ibh_want_spread(rails);
-
-    if (wanted->len) {
-        put_routes(plan, snapshot, wanted);
-        drop_routes(plan, snapshot, wanted, FALSE);
-        if (!moves_back(rails))
-            put_rules(plan, rails, wanted);
-    }
-    drop_rules(plan, snapshot, rails, wanted);
-    if (!wanted->len)
-        drop_routes(plan, snapshot, wanted, FALSE);
-}
-
-/* A throw outlasts those of the rails' own tables, from which a look-up comes here. */
-void ibh_emit_spread_last(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
-{
-    g_autoptr(GArray) wanted = ibh_want_spread(rails);
-
-    drop_routes(plan, snapshot, wanted, TRUE);
-}
-
-static gboolean is_hop(const IbhRoute *route, const IbhNic *nic)
-{
-    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : "", " ", -1);
-    gboolean found = FALSE;
-
-    for (char **word = words; *word; word++)
-        found |= atoi(*word) == nic->link->ifindex;
-    return found;
-}
-
-static gboolean has_part(const IbhSnapshot *snapshot, const IbhNic *nic)
-{
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
-        if (ibh_route_is_spread(route) && is_hop(route, nic))
+    for (guint i = 0; i < wanted->len; i++) {
+        if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i), rule) == 0)
             return TRUE;
     }
     return FALSE;
 }
 
-/* A NIC that is no rail any more has part in it, and a rail needs its table: when its own rules have gone for that,
- * what it sends would follow the spread. */
-static gboolean loses_member(const IbhRails *rails)
+/* Those that stand and are not wanted, in the order in which they can be deleted. */
+static GPtrArray *find_stale_rules(const IbhSnapshot *snapshot, const GArray *wanted)
 {
-    const IbhSnapshot *snapshot = rails->snapshot;
-    gboolean leads = FALSE, loses = FALSE;
+    g_autoptr(GPtrArray) there = ibh_rules_to_delete(snapshot, TRUE);
+    GPtrArray *stale = g_ptr_array_new();
 
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-        const IbhNic *nic = ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) ? ibh_rule_owner(rails, rule) : NULL;
-        const IbhNic *next = ibh_rails_nic_by_table(rails, rule->table);
+    for (guint i = 0; i < there->len; i++) {
+        IbhRule *rule = g_ptr_array_index(there, i);
+        gboolean again = i > 0 && ibh_rule_compare(rule, g_ptr_array_index(there, i - 1)) == 0;
 
-        leads |= ibh_rule_is_spread(rule) && rule->table == IBH_TABLE_SPREAD;
-        loses |= nic && nic->status != IBH_NIC_RAIL && next && next->status == IBH_NIC_RAIL && has_part(snapshot, nic);
+        if (again || !is_wanted(wanted, rule))
+            g_ptr_array_add(stale, rule);
     }
-    return leads && loses;
+    return stale;
 }
 
-gboolean ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails)
+static gboolean stands(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
-    g_autoptr(GArray) wanted = moves_back(rails) ? ibh_want_spread(rails) : NULL;
-    const GArray *rules = rails->snapshot->rules;
-    gboolean all = loses_member(rails);
-
-    if (all)
-        ibh_emit_spread(plan, rails->snapshot, rails);
-    if (wanted && wanted->len)
-        put_rules(plan, rails, wanted);
-    for (guint i = rules->len; wanted && i-- > 0;) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-
-        if (is_before_rails(rails, rule))
-            emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it would come before the rails' own"));
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        if (ibh_rule_compare(&g_array_index(snapshot->rules, IbhRule, i), rule) == 0)
+            return TRUE;
     }
-    return all;
+    return FALSE;
+}
+
+static void put_rule(IbhPlan *plan, const IbhRule *rule)
+{
+    char to[IBH_PREFIX_STRLEN];
+
+    emit_rule(plan, IBH_OP_RULE_ADD, rule,
+              g_strdup_printf(ibh_rule_asks_main(rule) ? "what main has more exactly inside %s stays so"
+                                                       : "unbound traffic to %s is spread",
+                              ibh_prefix_format(&rule->to, to)));
+}
+
+static void put_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, gboolean to_main)
+{
+    for (guint i = 0; i < wanted->len; i++) {
+        const IbhRule *rule = &g_array_index(wanted, IbhRule, i);
+
+        if (ibh_rule_asks_main(rule) == to_main && !stands(snapshot, rule))
+            put_rule(plan, rule);
+    }
+}
+
+/* Half of a spread: it would lead to the rails what main has more exactly. A rule for all needs one for all before it.
+ */
+static gboolean has_half(const IbhSnapshot *snapshot)
+{
+    guint asked = G_MAXUINT; /* main was asked by rules before: the shortest length of their sources */
+
+    for (guint i = 0; i < snapshot->rules->len; i++) { /* ascending */
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (!ibh_rule_is_spread(rule))
+            continue;
+        if (rule->table == IBH_TABLE_SPREAD && rule->from.length < asked)
+            return TRUE;
+        if (ibh_rule_asks_main(rule))
+            asked = MIN(asked, rule->from.length);
+    }
+    return FALSE;
+}
+
+/* The delete of a rule of an earlier version, which was for all, would hit one of now that stands before it. */
+static void put_behind(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, const IbhRule *old)
+{
+    for (const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, 0); !old->from.length && rule != old; rule++) {
+        if (!ibh_rule_is_spread(rule) || rule->priority != old->priority || rule->table != old->table ||
+            rule->suppress_prefixlength != old->suppress_prefixlength || !is_wanted(wanted, rule))
+            continue;
+        emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it moves behind a rule of an earlier version"));
+        put_rule(plan, rule);
+    }
+}
+
+static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, const GPtrArray *stale)
+{
+    for (guint i = 0; i < stale->len; i++) {
+        const IbhRule *rule = g_ptr_array_index(stale, i);
+
+        put_behind(plan, snapshot, wanted, rule);
+        emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
+    }
+}
+
+/* What asks main, routes, the rules that lead to them; what goes, the other way round. Where half of a spread stands,
+ * it goes before there are routes; the rules of now lead to those that there are meanwhile. */
+void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
+{
+    g_autoptr(GArray) routes = ibh_want_spread(rails);
+    g_autoptr(GArray) rules = want_rules(rails, routes);
+    g_autoptr(GPtrArray) stale = find_stale_rules(snapshot, rules);
+    gboolean half = has_half(snapshot);
+
+    put_rules(plan, snapshot, rules, TRUE);
+    if (!half)
+        put_routes(plan, snapshot, routes);
+    put_rules(plan, snapshot, rules, FALSE);
+    drop_rules(plan, snapshot, rules, stale);
+    if (half)
+        put_routes(plan, snapshot, routes);
+    drop_routes(plan, snapshot, routes);
 }

@@ -10,9 +10,5 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);
 
 GArray *ibh_want_spread(const IbhRails *rails); /* IbhRoute */
 
-/* What must be done before the rails get their rules; TRUE: that is all. */
-gboolean ibh_emit_spread_first(IbhPlan *plan, const IbhRails *rails);
-/* The rest of the difference, as one unit of its own. `rails` NULL: all of it goes. */
+/* The difference, as one unit of its own. `rails` NULL: all of it goes. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails);
-/* What goes when all else has gone. */
-void ibh_emit_spread_last(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails);

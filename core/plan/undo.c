@@ -190,14 +190,13 @@ static gboolean is_taken(const Undo *undo, const IbhRule *rule, const IbhRoute *
 
 static void delete_rules(const Undo *undo)
 {
-    const GArray *rules = undo->rails->snapshot->rules;
+    g_autoptr(GPtrArray) rules = ibh_rules_to_delete(undo->rails->snapshot, FALSE);
 
-    for (guint i = rules->len; i-- > 0;) { /* the last tier first */
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = g_ptr_array_index(rules, i);
         const IbhNic *owner;
 
-        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) &&
-            goes(undo, owner = ibh_rule_owner(undo->rails, rule)) && !is_taken(undo, rule, NULL))
+        if (goes(undo, owner = ibh_rule_owner(undo->rails, rule)) && !is_taken(undo, rule, NULL))
             ibh_emit_rule(undo->plan, IBH_OP_RULE_DEL, owner, rule, why_undone(owner));
     }
 }
@@ -334,7 +333,6 @@ static void undo_clear(Undo *undo)
 static void emit_undo(const Undo *undo)
 {
     restore_announce(undo);
-    delete_routes(undo, IBH_ROUTE_DEFAULT); /* before the rules that keep bridges from it */
     delete_rules(undo);
     for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
         delete_routes(undo, (IbhRouteKind)kind);
@@ -349,19 +347,14 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
 {
     IbhPlan *plan = ibh_plan_new();
     Undo undo = undo_init(plan, rails, only, TRUE);
-    gboolean is_spread_known = after || !only, is_spread_done = !is_spread_known;
 
-    if (after) {
+    if (after)
         adapt_rails_that_stay(plan, after);
-        is_spread_done = ibh_emit_spread_first(plan, after);
-    }
-    if (!is_spread_done) /* unbound traffic leaves these rails first */
+    if (after || !only) /* unbound traffic leaves these rails first */
         ibh_emit_spread(plan, rails->snapshot, after);
     restore_rp_filters(&undo, TRUE);
     return_to_main(&undo);
     emit_undo(&undo);
-    if (is_spread_known)
-        ibh_emit_spread_last(plan, rails->snapshot, after);
     undo_clear(&undo);
     return plan;
 }

@@ -1,73 +1,8 @@
 #include "plan/want.h"
 
-#include "plan/remove.h"
-
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
-
-/* ---- rules ---- */
-
-/* The tiers of an address:
- *   1  T without its default route: main's longer prefixes are asked before a default, and win
- *   2  main without its default route    } only where T has
- *   3  T, for its default route          } a default route */
-static IbhRule tier(const IbhRails *rails, const IbhNic *nic, const IbhIp *address, guint number)
-{
-    return (IbhRule){
-        .family = address->family,
-        .priority = rails->priority + (number - 1) * IBH_PRIORITY_STEP,
-        .from = ibh_prefix(address, ibh_ip_bits(address)),
-        .action = FR_ACT_TO_TBL,
-        .table = number == 2 ? IBH_TABLE_MAIN : nic->table,
-        .protocol = RTPROT_KERNEL, /* systemd-networkd deletes rules of any other protocol */
-        .suppress_prefixlength = number == 3 ? -1 : 0,
-        .suppress_ifgroup = IBH_MARK,
-    };
-}
-
-static gboolean have_rule(const GArray *rules, const IbhRule *rule)
-{
-    for (guint i = 0; i < rules->len; i++) {
-        if (ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean has_default(const GArray *routes, int family)
-{
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
-        if (route->family == family && ibh_route_is_default(route))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes)
-{
-    const GArray *addresses = rails->snapshot->addresses;
-    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        guint tiers;
-
-        /* Of one address on two rails, the rail of lower rank has the rules. */
-        if (!ibh_nic_serves(nic, address) || ibh_rails_owner(rails, &address->local) != nic)
-            continue;
-        tiers = has_default(routes, address->local.family) ? 3 : 1;
-        for (guint number = 1; number <= tiers; number++) {
-            IbhRule rule = tier(rails, nic, &address->local, number);
-
-            if (!have_rule(rules, &rule))
-                g_array_append_val(rules, rule);
-        }
-    }
-    return rules;
-}
 
 /* ---- routes ---- */
 
@@ -126,75 +61,6 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
         }
         if ((route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
             !have_prefix(routes, &address->subnet))
-            g_array_append_val(routes, route);
-    }
-}
-
-/* Inside one of what the rail reaches, from `first` to before `end`. */
-static gboolean is_inside(const GArray *reached, guint first, guint end, const IbhPrefix *prefix)
-{
-    for (guint i = first; i < end; i++) {
-        const IbhRoute *route = &g_array_index(reached, IbhRoute, i);
-
-        if (route->dst.length > 0 && route->dst.length < prefix->length &&
-            ibh_prefix_contains(&route->dst, &prefix->ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Main reaches it by this NIC, and by no other with a lower metric. Of the same metric the first one wins in main; T
- * leaves that to main, too. */
-static gboolean is_best_in_main(const GArray *routes, const IbhRoute *route)
-{
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
-
-        if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && other->metric < route->metric &&
-            ibh_prefix_equal(&other->dst, &route->dst))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* Inside a subnet of the rail (the first of what it reaches), another interface's subnet must win as it does in main (a
- * docker bridge in 172.16/16); in what is copied from main, another rail's as well. */
-static gboolean must_throw(const IbhRails *rails, const IbhNic *nic, const GArray *reached, guint n_subnets,
-                           const GArray *all, const IbhRoute *route)
-{
-    const IbhNic *other;
-    gboolean in_subnet, in_copy;
-
-    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || !route->ifindex ||
-        route->ifindex == nic->link->ifindex)
-        return FALSE;
-    in_subnet = is_inside(reached, 0, n_subnets, &route->dst);
-    in_copy = is_inside(reached, n_subnets, reached->len, &route->dst);
-    if ((!in_subnet && !in_copy) || have_prefix(reached, &route->dst))
-        return FALSE;
-    other = ibh_rails_nic(rails, route->ifindex);
-    if (other && other->status == IBH_NIC_RAIL && (in_subnet || route->gateway.family != AF_UNSPEC))
-        return FALSE;
-    return is_best_in_main(all, route);
-}
-
-/* `throw` ends the look-up in T, and the next rules find it in main. */
-static void want_throws(const IbhRails *rails, const IbhNic *nic, const GArray *reached, guint n_subnets,
-                        GArray *routes)
-{
-    g_autoptr(GArray) all = ibh_routes_to_be(rails);
-
-    for (guint i = 0; i < all->len; i++) {
-        const IbhRoute *other = &g_array_index(all, IbhRoute, i);
-        const IbhRoute route = {.family = other->family,
-                                .table = nic->table,
-                                .dst = other->dst,
-                                .type = RTN_THROW,
-                                .protocol = RTPROT_KERNEL,
-                                .scope = RT_SCOPE_UNIVERSE,
-                                .metric = IBH_MARK};
-
-        if (must_throw(rails, nic, reached, n_subnets, all, other) && !have_prefix(routes, &other->dst))
             g_array_append_val(routes, route);
     }
 }
@@ -280,6 +146,10 @@ static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies,
     IbhRoute copy = own_route(nic, &route->dst);
 
     copy.gateway = route->gateway;
+    if (ibh_route_is_default(route)) {
+        copy.table = ibh_nic_defaults(nic);
+        copy.onlink = route->gateway.family != AF_UNSPEC; /* main may lack the subnet */
+    }
     for (guint i = 0; i < copies->len; i++) {
         if (!ibh_prefix_equal(&g_array_index(copies, IbhRoute, i).dst, &route->dst))
             continue;
@@ -298,13 +168,13 @@ static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, con
 {
     const IbhIp *gateway = &nic->settings.gateway_ip;
     IbhIp any = {.family = gateway->family};
-    IbhRoute route = {.family = gateway->family, .dst = ibh_prefix(&any, 0), .gateway = *gateway};
+    IbhRoute route = {.family = gateway->family, .dst = ibh_prefix(&any, 0), .type = RTN_UNICAST, .gateway = *gateway};
 
     if (is_on_subnet(subnets, gateway) || (is_router_address(gateway) && ibh_serves_family(rails, nic, AF_INET6)))
         copy_route(nic, &route, copies, metrics);
 }
 
-/* `subnets` in, and out with what is reached by way of them, default routes last. */
+/* `subnets` in, and out with what is reached by way of them. */
 static void want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subnets)
 {
     g_autoptr(GArray) copies = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
@@ -322,30 +192,191 @@ static void want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subn
     }
     if (copies->len > COPIES_MAX)
         drop_all_but_defaults(copies);
-    for (int defaults = FALSE; defaults <= TRUE; defaults++) {
-        for (guint i = 0; i < copies->len; i++) {
-            if (ibh_route_is_default(&g_array_index(copies, IbhRoute, i)) == defaults)
-                g_array_append_val(subnets, g_array_index(copies, IbhRoute, i));
-        }
-    }
+    g_array_append_vals(subnets, copies->data, copies->len);
 }
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) reached = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    guint n_subnets;
 
     /* The kernel has no routes for a link that is down, and takes none. Carrier does not matter. */
     if (!(nic->link->flags & IFF_UP))
         return routes;
-    want_subnets(rails, nic, reached);
-    n_subnets = reached->len;
-    want_gateways(rails, nic, reached);
-    /* A throw comes before the subnet it makes a hole in: the bridge behind it is never taken over for a moment. */
-    want_throws(rails, nic, reached, n_subnets, routes);
-    g_array_append_vals(routes, reached->data, reached->len);
+    want_subnets(rails, nic, routes);
+    want_gateways(rails, nic, routes);
     return routes;
+}
+
+/* ---- rules ---- */
+
+#define PAIRS_MAX 8
+
+static void add_rule(GArray *rules, const IbhRule *rule)
+{
+    for (guint i = 0; i < rules->len; i++) {
+        if (ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0)
+            return;
+    }
+    g_array_append_val(rules, *rule);
+}
+
+/* `to` NULL: to all; of length 0, too. */
+static IbhRule rule_to(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)
+{
+    IbhRule rule = {
+        .priority = priority,
+        .action = FR_ACT_TO_TBL,
+        .table = table,
+        .protocol = RTPROT_KERNEL, /* systemd-networkd deletes rules of any other protocol */
+        .suppress_prefixlength = suppress_prefixlength,
+        .suppress_ifgroup = IBH_MARK,
+    };
+
+    if (to && to->length) {
+        rule.to = *to;
+        rule.selectors = IBH_SELECT_TO;
+    }
+    return rule;
+}
+
+static gboolean is_in_table(const IbhRoute *route, int family, guint32 table)
+{
+    return route->family == family && route->table == table;
+}
+
+static gint longest_first(gconstpointer a, gconstpointer b)
+{
+    return (gint) * (const guint *)b - (gint) * (const guint *)a;
+}
+
+/* The prefix lengths that T has in this family, the longest first. */
+static GArray *find_lengths(const GArray *routes, int family, guint32 table)
+{
+    GArray *lengths = g_array_new(FALSE, FALSE, sizeof(guint));
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+        gboolean seen = !is_in_table(route, family, table);
+
+        for (guint j = 0; j < lengths->len && !seen; j++)
+            seen = g_array_index(lengths, guint, j) == route->dst.length;
+        if (!seen)
+            g_array_append_val(lengths, route->dst.length);
+    }
+    g_array_sort(lengths, longest_first);
+    return lengths;
+}
+
+/* No other prefix of T contains this one. */
+static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
+{
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
+
+        if (is_in_table(other, route->family, route->table) && other->dst.length < route->dst.length &&
+            ibh_prefix_contains(&other->dst, &route->dst.ip))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* What main has more exactly than `length`, inside of T. Nothing is more exact than a single host. */
+static void add_rules_for_main(const GArray *routes, int family, guint32 table, guint length, guint32 priority,
+                               GArray *rules)
+{
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+        IbhRule rule = rule_to(IBH_TABLE_MAIN, length, priority, &route->dst);
+
+        if (is_in_table(route, family, table) && route->dst.length <= length && length < ibh_ip_bits(&route->dst.ip) &&
+            is_outermost(routes, route))
+            add_rule(rules, &rule);
+    }
+}
+
+/* The longest prefix of main and T wins, T on a tie: a pair of rules for each length that T has, the longest first. The
+ * last pair leads to all that is left of T. */
+static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family, GArray *rules)
+{
+    g_autoptr(GArray) lengths = find_lengths(routes, family, nic->table);
+    guint pairs = MIN(lengths->len, PAIRS_MAX);
+    IbhRule last = rule_to(nic->table, -1, rails->priority, NULL);
+
+    for (guint i = 0; i < pairs; i++) {
+        guint32 priority = rails->priority - 2 * (pairs - 1 - i);
+        IbhRule rule;
+
+        add_rules_for_main(routes, family, nic->table, g_array_index(lengths, guint, i), priority - 1, rules);
+        if (i + 1 == pairs)
+            break;
+        rule = rule_to(nic->table, g_array_index(lengths, guint, i + 1), priority, NULL);
+        add_rule(rules, &rule);
+    }
+    add_rule(rules, &last);
+}
+
+/* Bridges, containers, specific routes of main, and VPNs go before the rail's own default. */
+static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
+{
+    const IbhRule to_main = rule_to(IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
+    const IbhRule to_defaults = rule_to(ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
+
+    for (guint i = 0; i < routes->len; i++) {
+        if (!is_in_table(&g_array_index(routes, IbhRoute, i), family, ibh_nic_defaults(nic)))
+            continue;
+        add_rule(rules, &to_main);
+        add_rule(rules, &to_defaults);
+    }
+}
+
+/* What each address of this family has, in ascending order; without the address. */
+static GArray *rules_of_family(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family)
+{
+    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+
+    add_pairs(rails, nic, routes, family, rules);
+    add_rules_for_default(nic, routes, family, rules);
+    return rules;
+}
+
+/* The rules of a link that is down wait for its subnets to come back. */
+static GArray *routes_when_up(const IbhRails *rails, const IbhNic *nic, const GArray *routes)
+{
+    GArray *subnets;
+
+    if (nic->link->flags & IFF_UP)
+        return g_array_ref((GArray *)(guintptr)routes);
+    subnets = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    want_subnets(rails, nic, subnets);
+    return subnets;
+}
+
+GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *wanted)
+{
+    g_autoptr(GArray) routes = routes_when_up(rails, nic, wanted);
+    g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET);
+    g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
+    g_autoptr(GHashTable) seen = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    const GArray *addresses = rails->snapshot->addresses;
+    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+
+    for (guint i = 0; i < addresses->len; i++) {
+        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+        const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;
+
+        /* Of one address on two rails, the rail of lower rank has the rules. */
+        if (!ibh_nic_serves(nic, address) || ibh_rails_owner(rails, &address->local) != nic ||
+            !g_hash_table_add(seen, &address->local))
+            continue;
+        for (guint j = 0; j < of_family->len; j++) {
+            IbhRule rule = g_array_index(of_family, IbhRule, j);
+
+            rule.family = address->local.family;
+            rule.from = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+            g_array_append_val(rules, rule);
+        }
+    }
+    return rules;
 }
 
 /* ---- sysctls ---- */

@@ -67,9 +67,10 @@ static const char rt_tables_why[] =
     "/etc/iproute2/rt_tables.d/ib-hook.conf\n"
     "\n"
     "Names of the rails' tables: ip route show table rail-ib0. They change nothing but what ip shows and takes, and\n"
-    "table= in ib-hook's configuration. rail-…: the tables of ib-hook and of --render iproute2. native-…: those of "
-    "the\n"
-    "other formats, which are different ones: so ib-hook sees that somebody else routes a NIC, and leaves it alone.";
+    "table= in ib-hook's configuration. rail-…: the tables of ib-hook and of --render iproute2; default-…: where "
+    "these\n"
+    "have a rail's default route. native-… and native-default-…: those of the other formats, which are different ones: "
+    "so ib-hook sees that somebody else routes a NIC, and leaves it alone.";
 
 /* A decimal number is read as a signed one. */
 static void say_table(GString *out, guint32 table, const char *kind, const char *name)
@@ -85,9 +86,13 @@ char *ibh_render_rt_tables(const IbhRender *render, GError **error G_GNUC_UNUSED
     ibh_render_left_out(out, render, FALSE);
     g_string_append_c(out, '\n');
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
+        guint32 native = ibh_native_table(render->rails, nic);
+
         if (ibh_render_has(render, nic)) {
             say_table(out, nic->table, "rail", nic->link->name);
-            say_table(out, ibh_native_table(render->rails, nic), "native", nic->link->name);
+            say_table(out, ibh_nic_defaults(nic), "default", nic->link->name);
+            say_table(out, native, "native", nic->link->name);
+            say_table(out, native + IBH_TABLE_DEFAULTS, "native-default", nic->link->name);
         }
     }
     return g_string_free(out, FALSE);

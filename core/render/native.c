@@ -12,7 +12,7 @@ static gboolean is_taken(const IbhRails *rails, guint32 table)
     return table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table);
 }
 
-/* The same distance for all, so that no two get the same. */
+/* The same distance for all, so that no two get the same: T' = T + distance, D' = T' + 2000. */
 static guint32 find_distance(const IbhRails *rails)
 {
     guint32 distance = 1000;
@@ -20,7 +20,8 @@ static guint32 find_distance(const IbhRails *rails)
     for (guint i = 0; i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
-        if (nic->rank && is_taken(rails, nic->table + distance)) {
+        if (nic->rank &&
+            (is_taken(rails, nic->table + distance) || is_taken(rails, ibh_nic_defaults(nic) + distance))) {
             distance += 1000;
             i = G_MAXUINT; /* from the first one again */
         }
@@ -63,7 +64,7 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
     for (guint i = 0; i < routes->len; i++) {
         IbhRoute route = g_array_index(routes, IbhRoute, i);
 
-        route.table = native->table;
+        route.table += native->table - nic->table;
         route.src = (IbhIp){0}; /* see render/native.h */
         if (ibh_render_has_family(render, route.family))
             g_array_append_val(native->routes, route);
@@ -71,8 +72,8 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
     for (guint i = 0; i < rules->len; i++) {
         IbhRule rule = g_array_index(rules, IbhRule, i);
 
-        if (rule.table == nic->table)
-            rule.table = native->table;
+        if (ibh_nic_has_table(nic, rule.table))
+            rule.table += native->table - nic->table;
         if (ibh_render_has_family(render, rule.family))
             g_array_append_val(native->rules, rule);
     }
@@ -140,13 +141,12 @@ void ibh_native_header(GString *out, const IbhRender *render, const char *why)
 char *ibh_native_route(const IbhRoute *route, const char *iface)
 {
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN];
-    GString *text = g_string_new(route->type == RTN_THROW ? "throw " : "");
+    GString *text = g_string_new(ibh_prefix_format(&route->dst, dst));
 
-    g_string_append(text, ibh_prefix_format(&route->dst, dst));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
     if (route->ifindex)
-        g_string_append_printf(text, " dev %s", iface);
+        g_string_append_printf(text, " dev %s%s", iface, route->onlink ? " onlink" : "");
     g_string_append_printf(text, " table %u", route->table);
     if (route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");
@@ -155,8 +155,14 @@ char *ibh_native_route(const IbhRoute *route, const char *iface)
 
 char *ibh_native_rule(const IbhRule *rule)
 {
-    char from[IBH_IP_STRLEN];
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+    GString *text = g_string_new(NULL);
 
-    return g_strdup_printf("priority %u from %s table %u%s", rule->priority, ibh_ip_format(&rule->from.ip, from),
-                           rule->table, rule->suppress_prefixlength == 0 ? " suppress_prefixlength 0" : "");
+    g_string_append_printf(text, "priority %u from %s", rule->priority, ibh_ip_format(&rule->from.ip, from));
+    if (rule->to.length)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, to));
+    g_string_append_printf(text, " table %u", rule->table);
+    if (rule->suppress_prefixlength >= 0)
+        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
+    return g_string_free(text, FALSE);
 }

@@ -24,7 +24,7 @@ void ibh_native_header(GString *out, const IbhRender *render, const char *why);
 
 /* Every rail that is asked for. */
 GPtrArray *ibh_natives(const IbhRender *render);
-/* Its table has a default route: then suppress_prefixlength is needed. */
+/* It has a default route: then main must be asked before it. */
 gboolean ibh_native_has_default(const IbhNative *native);
 /* Of one family: 0 both. */
 gboolean ibh_native_has_family(const IbhNative *native, int family);

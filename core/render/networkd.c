@@ -21,31 +21,45 @@ static void say_route(GString *out, const IbhRoute *route)
 
     g_string_append_printf(out, "\n[Route]\nDestination=%s\nTable=%u\n", ibh_prefix_format(&route->dst, text),
                            route->table);
-    if (route->type == RTN_THROW)
-        g_string_append(out, "Type=throw\n");
     if (route->scope == RT_SCOPE_LINK)
         g_string_append(out, "Scope=link\n");
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(out, "Gateway=%s\n", ibh_ip_format(&route->gateway, text));
+    if (route->onlink)
+        g_string_append(out, "GatewayOnLink=yes\n");
 }
 
 static void say_rule(GString *out, const IbhRule *rule)
 {
-    char from[IBH_IP_STRLEN];
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
 
-    g_string_append_printf(out, "\n[RoutingPolicyRule]\nPriority=%u\nFrom=%s\nTable=%u\n", rule->priority,
-                           ibh_ip_format(&rule->from.ip, from), rule->table);
-    if (rule->suppress_prefixlength == 0)
-        g_string_append(out, "SuppressPrefixLength=0\n");
+    g_string_append_printf(out, "\n[RoutingPolicyRule]\nPriority=%u\nFrom=%s\n", rule->priority,
+                           ibh_ip_format(&rule->from.ip, from));
+    if (rule->to.length)
+        g_string_append_printf(out, "To=%s\n", ibh_prefix_format(&rule->to, to));
+    g_string_append_printf(out, "Table=%u\n", rule->table);
+    if (rule->suppress_prefixlength >= 0)
+        g_string_append_printf(out, "SuppressPrefixLength=%d\n", (int)rule->suppress_prefixlength);
 }
 
-static void say_drop_in(GString *out, const IbhNative *native, const char *network)
+/* What netplan can say of it: all but suppress_prefixlength. */
+static gboolean is_plain(const IbhRule *rule)
+{
+    return rule->suppress_prefixlength < 0;
+}
+
+/* `rest`: without what netplan says. */
+static void say_drop_in(GString *out, const IbhNative *native, const char *network, gboolean rest)
 {
     g_string_append_printf(out, "\n# /etc/systemd/network/%s.d/ib-hook.conf\n", network);
-    IBH_EACH (const IbhRoute, route, native->routes)
-        say_route(out, route);
-    IBH_EACH (const IbhRule, rule, native->rules)
-        say_rule(out, rule);
+    if (!rest) {
+        IBH_EACH (const IbhRoute, route, native->routes)
+            say_route(out, route);
+    }
+    IBH_EACH (const IbhRule, rule, native->rules) {
+        if (!rest || !is_plain(rule))
+            say_rule(out, rule);
+    }
 }
 
 static const IbhManager *manager_of(const IbhRender *render, const IbhNic *nic, const char *name)
@@ -88,7 +102,7 @@ static void say_networkd(GString *out, const IbhRender *render, const IbhNative 
         file = g_strdup_printf("%s.network", native->nic->link->name);
         g_string_append_printf(out, "\n# It shares its .network file with other NICs: give it one of its own first.\n");
     }
-    say_drop_in(out, native, file);
+    say_drop_in(out, native, file, FALSE);
 }
 
 char *ibh_render_networkd(const IbhRender *render, GError **error G_GNUC_UNUSED)
@@ -111,10 +125,11 @@ static const char netplan_why[] =
     "as\n"
     "far as known, else those of the interfaces) and the kinds are the same. Files of mode 0600; then netplan apply.\n"
     "\n"
-    "netplan cannot say suppress_prefixlength. Without it a rule to a table with a default route takes everything, "
-    "also\n"
-    "what bridges, containers and other routes of main should get: such a NIC is left to a drop-in for the file that\n"
-    "netplan makes for systemd-networkd.";
+    "netplan cannot say suppress_prefixlength, by which bridges, containers and other routes of main keep what is "
+    "theirs:\n"
+    "those rules are in drop-ins for the files that netplan makes for systemd-networkd. A NIC with a default route is "
+    "left\n"
+    "to such a drop-in altogether: without them, it would take everything.";
 
 static char *yaml_string(const char *text)
 {
@@ -140,7 +155,7 @@ static void say_yaml_routes(GString *out, const IbhNative *native)
         if (route->gateway.family != AF_UNSPEC)
             g_string_append_printf(out, "          via: \"%s\"\n", ibh_ip_format(&route->gateway, text));
         else
-            g_string_append(out, route->type == RTN_THROW ? "          type: throw\n" : "          scope: link\n");
+            g_string_append(out, "          scope: link\n");
     }
 }
 
@@ -153,8 +168,9 @@ static void say_yaml(GString *out, const IbhRender *render, const IbhNative *nat
     say_yaml_routes(out, native);
     g_string_append(out, native->rules->len ? "      routing-policy:\n" : "");
     IBH_EACH (const IbhRule, rule, native->rules) {
-        g_string_append_printf(out, "        - from: \"%s\"\n          table: %u\n          priority: %u\n",
-                               ibh_ip_format(&rule->from.ip, from), rule->table, rule->priority);
+        if (is_plain(rule))
+            g_string_append_printf(out, "        - from: \"%s\"\n          table: %u\n          priority: %u\n",
+                                   ibh_ip_format(&rule->from.ip, from), rule->table, rule->priority);
     }
 }
 
@@ -195,8 +211,7 @@ char *ibh_render_netplan(const IbhRender *render, GError **error G_GNUC_UNUSED)
         g_autofree char *id = netplan_id(render, native->nic);
         g_autofree char *file = g_strdup_printf("10-netplan-%s.network", id);
 
-        if (ibh_native_has_default(native))
-            say_drop_in(out, native, file);
+        say_drop_in(out, native, file, !ibh_native_has_default(native));
     }
     return g_string_free(out, FALSE);
 }

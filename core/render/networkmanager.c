@@ -14,7 +14,7 @@ static const char nmcli_why[] =
     "For NetworkManager: what is added to the connection of each NIC (as far as known; else the name of its interface\n"
     "stands there). In force from its next activation on, or after nmcli device reapply NIC. Said again, nothing is\n"
     "added. NetworkManager finds foreign rules none of its business, and deletes these when the connection goes down.\n"
-    "type=throw is known from version 1.36 on, suppress_prefixlength from 1.20.";
+    "suppress_prefixlength is known from version 1.20 on.";
 
 static char *nmcli_route(const IbhRoute *route)
 {
@@ -23,8 +23,8 @@ static char *nmcli_route(const IbhRoute *route)
 
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(out, " %s", ibh_ip_format(&route->gateway, text));
-    if (route->type == RTN_THROW)
-        g_string_append(out, " type=throw");
+    if (route->onlink)
+        g_string_append(out, " onlink=true");
     g_string_append_printf(out, " table=%u", route->table);
     return g_string_free(out, FALSE);
 }

@@ -31,8 +31,6 @@ static void say_stanza(GString *out, const IbhNative *native, int family)
 
         if (route->family == family)
             g_string_append_printf(out, "    up ip -%c route replace %s\n", flag, text);
-        if (route->family == family && route->type == RTN_THROW) /* the others go with their link */
-            g_string_append_printf(out, "    down ip -%c route del %s || true\n", flag, text);
     }
     IBH_EACH (const IbhRule, rule, native->rules) {
         g_autofree char *text = ibh_native_rule(rule);
@@ -64,7 +62,7 @@ static const char ifcfg_why[] =
     "with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that passes over all of them as soon as\n"
     "there is a rule-NIC, unless the package NetworkManager-dispatcher-routing-rules is there: take nmcli or "
     "nm-keyfile\n"
-    "for it. ifdown deletes the rules; throw routes stay, where nothing leads to them.";
+    "for it. ifdown deletes the rules.";
 
 /* The line is split into words by a shell that takes no quotes: only a backslash can be helped. */
 static char *script_word(const char *name)

@@ -2,6 +2,7 @@
 
 #include "model/state.h"
 #include "kernel/sysctl.h"
+#include "plan/tables.h"
 
 #include <signal.h>
 #include <string.h>
@@ -148,6 +149,8 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
 {
     const IbhState *before = run->snapshot->state, *on_file = run->on_file;
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
+    gboolean undo = run->options->action == IBH_ACTION_UNDO;
+    g_autoptr(GArray) rails = ibh_rails_to_remember(run->rails, undo ? run->only : NULL, undo && !run->only);
     IbhOutcome *outcome;
     sigset_t signals;
 
@@ -156,6 +159,7 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
     on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
+    ibh_state_set_rails(after, rails);
     if (!run->mode->keeps_holds)
         update_holds(run, plan, after);
     (void)save(run, on_file, after);

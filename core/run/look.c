@@ -41,7 +41,9 @@ static gboolean look_for_errors(IbhRun *run, GError **error)
 static gboolean look_into_tables(IbhRun *run, GError **error)
 {
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && !ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error))
+        if (nic->status == IBH_NIC_RAIL &&
+            (!ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error) ||
+             !ibh_snapshot_add_table(run->snapshot, run->netlink, ibh_nic_defaults(nic), error)))
             return FALSE;
     }
     return TRUE;

@@ -41,7 +41,7 @@ ip -n B address add 172.16.34.9/32 dev ib1
 with true capsh --drop=cap_net_raw -- -c "exec '$IB_HOOK' --sysfs /run/sys/B --apply"
 status_is "no CAP_NET_RAW" 0
 expect_contains "it is said" "ib1: announce:" "$err"
-expect_equal "and everything is done" 3 "$(our_rules B | wc -l)"
+expect_equal "and everything is done" 6 "$(our_rules B | wc -l)"
 hook B --undo >/dev/null
 
 # Without CAP_NET_ADMIN nothing is tried.
@@ -57,10 +57,10 @@ status_is "four descriptors" 3
 expect_nothing_of_ours B
 with "ulimit -v 60000" "$IB_HOOK" --sysfs /run/sys/B --apply
 status_is "60 MB of address space" 0
-expect_equal "are enough" 3 "$(our_rules B | wc -l)"
+expect_equal "are enough" 6 "$(our_rules B | wc -l)"
 hook B --undo >/dev/null
 
 # A filter that denies what is not essential.
 traced "prctl,capset,fchmod,getrandom,ioctl,prlimit64:error=EPERM" "$IB_HOOK" --apply
 expect_equal "calls are denied: exit status" 0 "$status"
-expect_equal "and all is done" 3 "$(our_rules B | wc -l)"
+expect_equal "and all is done" 6 "$(our_rules B | wc -l)"

@@ -12,7 +12,7 @@ now() { echo "${EPOCHREALTIME/[.,]/}"; }
 # The kernel tells when it comes back: `ip monitor` has its own clock, so there is no polling in what is measured.
 on B ip -timestamp monitor rule >$work/monitor &
 monitor=$!
-all_stand() { [ "$(our_rules B | wc -l)" = 4 ]; }
+all_stand() { [ "$(our_rules B | wc -l)" = 8 ]; }
 for i in $(seq 15); do
     sleep 1.1 # a burst is over: what is measured is the first event of one
     ip -n B rule del from 172.16.34.$((i % 4 + 1)) lookup $((i % 4 + 941))

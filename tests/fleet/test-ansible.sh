@@ -112,7 +112,7 @@ state_of() { # HOST: all that the role may change
 }
 
 rails_of() { # HOST: ADDRESS:TABLE…
-    at "$1" ip -j rule | jq -r '.[] | select(.src | startswith("172.16.34.")) | "\(.src):\(.table)"' | sort | paste -sd' '
+    at "$1" ip -j rule | jq -r '.[] | select((.src | startswith("172.16.34.")) and .table != "main") | "\(.src):\(.table)"' | sort | paste -sd' '
 }
 
 has_rails() { # HOST

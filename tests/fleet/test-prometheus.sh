@@ -138,7 +138,7 @@ has_series() {
     [[ $(query ib_hook_check_ok 2>/dev/null) == '[{'* ]]
 }
 wait_until 20 has_series
-expect_equal "an odd name is one name in Prometheus" "$odd_label" "$(query 'ib_hook_rail_info{table="941"}' | jq -r '.[0].metric.device')"
+expect_equal "an odd name is one name in Prometheus" "$odd_label" "$(query 'ib_hook_rail_info{table="942"}' | jq -r '.[0].metric.device')"
 stale=$(sed -n 's/.*expr: time() - \(.*\) > 600$/\1/p' "$fleet/ib-hook.rules.yml")
 expect_equal "IbHookStale finds the file's age" 1 "$(query "$stale" | jq length)"
 missing=$(sed -n 's/.*expr: \(count .*\) unless .*/\1/p' "$fleet/ib-hook.rules.yml")
@@ -147,7 +147,7 @@ gone=$(sed -n 's/.*expr: \(ib_hook_rails <\)/\1/p' "$fleet/ib-hook.rules.yml")
 expect_equal "IbHookRailGone goes by the number of rails that somebody wrote" 2 "$(query "$gone" | jq -r '.[0].value[1]')"
 pending() {
     http B 9090 /api/v1/alerts | jq -e --arg device "$odd_label" \
-        '.data.alerts | any(.labels.alertname == "IbHookError" and .labels.device == $device and .labels.code == "rule-missing")' >/dev/null
+        '.data.alerts | any(.labels.alertname == "IbHookError" and .labels.device == $device and .labels.code == "route-missing")' >/dev/null
 }
 wait_until 10 pending
 ok "a missing rule raises IbHookError"

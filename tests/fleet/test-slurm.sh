@@ -146,7 +146,8 @@ ok "but if told so"
 at n2 ib-hook --apply >/dev/null
 expect_states "repaired" "$all"
 
-# ---- a rail that is gone says nothing itself
+# ---- a rail that is gone is a warning itself
+settings
 gone() { # NODE
     echo "$1 drained ib-hook: rail-gone: 1 left, ib-hook --show says of each NIC why it is none (of 2 rails)"
 }

@@ -69,15 +69,17 @@ ask_all A 172.18.34.1 172.18.34.2
 expect_answers "asked: they have learned the right child" A B 172.18.34.1=ib0.8002 172.18.34.2=ib1.8002
 pings "every child answers, bound and not" A 172.18.34.1 172.18.34.2
 
-# The ports' own tables do not depend on children; those of the children close up.
+# A child that is gone changes no other one's table, and is the only one that --check names.
 on B 'echo 0x000a >/sys/class/net/ib0/delete_child'
 hook 0 B --apply
-hook 0 B --check --json
+hook 1 B --check --json
+expect_equal "what --check names" "ib0.000a nic-gone" \
+    "$(jq -r '.findings[] | select(.severity != "info") | "\(.iface) \(.code)"' <<<"$out")"
 expect_equal "without ib0.000a, and with ib1.000a alone in its subnet" "ib0 infiniband 941
 ib1 infiniband 942
-ib0.8002 infiniband 943
-ib1.000a infiniband 944
-ib1.8002 infiniband 945" "$(rails)"
+ib0.8002 infiniband 944
+ib1.000a infiniband 945
+ib1.8002 infiniband 946" "$(rails)"
 pings "every child answers still" A 172.18.34.1 172.18.34.2
 
 hook 0 B --undo

@@ -69,7 +69,7 @@ hook 0 B --undo --iface ib1
 restart
 set_addresses B
 hook 0 B --apply --hook
-expect_equal "a hook leaves alone what --undo left alone, though the NIC is another" "$(grep -v 942 <<<"$rails")" "$(ours)"
+expect_equal "a hook leaves alone what --undo left alone, though the NIC is another" "$(grep -v -e 942 -e "from 172.16.34.2 " <<<"$rails")" "$(ours)"
 hook 1 B --check --iface ib1 --json
 expect_contains "and --check says so" held "$(jq -r '.findings[].code' <<<"$out")"
 hook 0 B --apply

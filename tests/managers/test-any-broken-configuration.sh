@@ -22,7 +22,7 @@ wait_until 5 lacks_address
 wait_until 5 is_named
 event up ib1
 wait_until 10 has_address ib1 172.16.34.2
-expect_contains "the other rail stands" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
+while read -r line; do expect_contains "the other rail stands" "$line" "$(our_rules B)"; done < <(rule_line 172.16.34.1 941)
 expect_contains "and its table" "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)" "$(our_routes B)"
 
 printf '[interface ib*]\nmanage=yes\n' >$ROOT/etc/ib-hook/ib-hook.conf

@@ -18,8 +18,7 @@ our_rules6() {
 }
 
 both_families_stand() {
-    [ "$(our_rules6)" = "$(rule_line fd00:34::1 941)
-$(rule_line fd00:34::2 942)" ]
+    [ "$(our_rules6)" = "$({ rule_line fd00:34::1 941 fd00:34::/64 && rule_line fd00:34::2 942 fd00:34::/64; } | sort)" ]
 }
 
 usable() {

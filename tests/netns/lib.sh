@@ -365,11 +365,11 @@ config() {
 # rail NIC TABLE ADDRESS → whole | absent | torn: what stands of it
 rail() {
     local rules routes sysctls
-    rules=$(ip -n B rule show | grep -c "from $3 lookup $2 suppress" || true)
+    rules=$(ip -n B rule show | grep -c "from $3 \(to [^ ]* lookup main\|lookup $2\) suppress" || true)
     routes=$(ip -n B route show table "$2" 2>/dev/null | grep -c "dev $1 .*metric $MARK" || true)
     sysctls=$(on B cat "$CONF/$1/arp_announce" "$CONF/$1/arp_ignore" | xargs)
     case "$rules $routes $sysctls" in
-        "1 1 2 1") echo whole ;;
+        "2 1 2 1") echo whole ;;
         "0 0 0 0") echo absent ;;
         *) echo "torn ($rules rules, $routes routes, arp_announce and arp_ignore $sysctls)" ;;
     esac
@@ -459,8 +459,38 @@ foreign_state() { # HOST: the state without what is ours
     state "$1" | { grep -vw -e "suppress_ifgroup $MARK" -e "metric $MARK" || true; }
 }
 
-rule_line() { # ADDRESS TABLE
-    echo "1941: from $1 lookup $2 suppress_prefixlength 0 suppress_ifgroup $MARK proto kernel"
+rule_line() { # ADDRESS TABLE [SUBNET]…: of an address, 172.16.0.0/16 if none is said; "-": none
+    local subnet priority=${PRIORITY:-1941}
+    for subnet in "${@:3}"; do main_line "$1" "$subnet" $((priority - 1)); done
+    [ $# -gt 2 ] || main_line "$1" 172.16.0.0/16 $((priority - 1))
+    own_rule "$1" "$2" "$priority"
+}
+
+own_rule() { # ADDRESS TABLE [PRIORITY]: the one that leads to the table
+    echo "${3:-1941}: from $1 lookup $2 suppress_ifgroup $MARK proto kernel"
+}
+
+own_rules() { # HOST: those that lead to tables of ours
+    our_rules "$1" | { grep -v ' lookup main ' || true; }
+}
+
+# pair_lines ADDRESS TABLE LONG SHORT: of two subnets beside each other, /24 and /16
+pair_lines() {
+    local subnet
+    for subnet in "$3" "$4"; do
+        echo "1938: from $1 to $subnet lookup main suppress_prefixlength ${3#*/} suppress_ifgroup $MARK proto kernel"
+    done
+    echo "1939: from $1 lookup $2 suppress_prefixlength ${4#*/} suppress_ifgroup $MARK proto kernel"
+    rule_line "$1" "$2" "$4"
+}
+
+main_line() { # ADDRESS SUBNET PRIORITY: what main has more exactly
+    [ "$2" = - ] || echo "$3: from $1 to $2 lookup main suppress_prefixlength ${2#*/} suppress_ifgroup $MARK proto kernel"
+}
+
+default_lines() { # ADDRESS TABLE: the rules for a default route
+    echo "32764: from $1 lookup main suppress_prefixlength 0 suppress_ifgroup $MARK proto kernel"
+    echo "32765: from $1 lookup $(($2 + 2000)) suppress_ifgroup $MARK proto kernel"
 }
 
 route_line() { # SUBNET NIC TABLE SOURCE

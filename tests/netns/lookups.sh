@@ -73,8 +73,8 @@ render_tree() {
 # Without what differs between the tables: their numbers, whose rules and routes are, and what makes no difference: the
 # source of a route (who is asked for it has one), the scope of none.
 normal() {
-    sed 's/ \(table\|lookup\) 194/ \1 94/; s/ \(proto\|metric\|suppress_ifgroup\) [a-z0-9]*//g
-        s/^\(throw .*\) scope link/\1/; s/ scope link src [0-9.]*/ scope link/'
+    sed 's/ \(table\|lookup\) 194/ \1 94/; s/ \(table\|lookup\) 394/ \1 294/; s/ \(proto\|metric\|suppress_ifgroup\) [a-z0-9]*//g
+        s/ scope link src [0-9.]*/ scope link/'
 }
 
 rules_and_tables() { # HOST TABLE…
@@ -98,17 +98,17 @@ ib1 deferred" "$(json '.findings[] | "\(.iface) \(.code)"' | sort)"
     expect_hook 0 "$2" --plan --json
     expect_equal "$1: and has nothing to do" false "$(json .changed)"
     got=$(lookups "$2")
-    standing=$(rules_and_tables "$2" 1941 1942)
+    standing=$(rules_and_tables "$2" 1941 1942 3941 3942)
     for family in 4 6; do
-        for table in 1941 2941 3941; do
+        for table in 1938 1939 1940 1941 32764 32765; do
             while ip -n "$2" -$family rule del priority $table 2>/dev/null; do :; done
         done
-        for table in 1941 1942; do ip -n "$2" -$family route flush table $table 2>/dev/null || true; done
+        for table in 1941 1942 3941 3942; do ip -n "$2" -$family route flush table $table 2>/dev/null || true; done
     done
     expect_differs "$1: it makes a difference" "$got" "$(lookups "$2")"
     expect_hook 0 "$2" --apply
     expect_equal "$1: every look-up is as after --apply" "$(lookups "$2" | normal)" "$(normal <<<"$got")"
-    expect_equal "$1: rules and tables, too" "$(rules_and_tables "$2" 941 942 | sed "s/ ${3:-nothing}//")" "$standing"
+    expect_equal "$1: rules and tables, too" "$(rules_and_tables "$2" 941 942 2941 2942 | sed "s/ ${3:-nothing}//")" "$standing"
     expect_hook 0 "$2" --undo
     rm -rf /run/ib-hook # no hold
 }

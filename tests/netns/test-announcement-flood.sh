@@ -41,7 +41,7 @@ in_time() {
     ok "${*:3}: an end after $ms ms"
 }
 ip -n B rule del from 172.16.34.1 lookup 941
-repaired() { [ "$(our_rules B | wc -l)" = 2 ]; }
+repaired() { [ "$(own_rules B | wc -l)" = 2 ]; }
 wait_until 5 repaired
 ok "a rule that is gone is back"
 in_time 10 0 --show

@@ -31,7 +31,7 @@ whole() { # NIC TABLE ADDRESS ANNOUNCE-BEFORE → whole | absent | torn
     local got
     got="$(our_rules B | count "from $3 ") $(our_routes B | count " $1 table $2 ") $(on B cat $CONF/"$1"/rp_filter $CONF/"$1"/arp_announce | xargs)"
     case $got in
-        "1 1 1 2") echo whole ;;
+        "2 1 1 2") echo whole ;;
         "0 0 0 $4") echo absent ;;
         *) echo "torn ($got)" ;;
     esac

@@ -29,7 +29,7 @@ finds() {
 }
 
 finds rule-missing "a rule is missing" \
-    ip -n B rule del priority 1941 from 172.16.34.2 lookup 942 suppress_prefixlength 0 suppress_ifgroup $MARK
+    ip -n B rule del priority 1941 from 172.16.34.2 lookup 942 suppress_ifgroup $MARK
 finds route-missing "a route is missing" ip -n B route del 172.16.0.0/16 dev ib1 table 942 metric $MARK
 finds route-wrong "a route without its source" \
     ip -n B route replace 172.16.0.0/16 dev ib1 table 942 metric $MARK proto kernel scope link

@@ -21,8 +21,8 @@ priority=5000
 table=700
 [interface ib*]
 table=auto')" --apply
-expect_rules B "5000: from 172.16.34.1 lookup 700 suppress_prefixlength 0 suppress_ifgroup $MARK proto kernel
-5000: from 172.16.34.2 lookup 942 suppress_prefixlength 0 suppress_ifgroup $MARK proto kernel"
+expect_rules B "$(PRIORITY=5000 rule_line 172.16.34.1 700)
+$(PRIORITY=5000 rule_line 172.16.34.2 942)"
 expect_routes B "$(route_line 172.16.0.0/16 ib0 700 172.16.34.1)
 $(route_line 172.16.0.0/16 ib1 942 172.16.34.2)"
 expect_hook 0 B --apply
@@ -31,14 +31,19 @@ expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 # An explicit number that is another's automatic one.
 clash=$(config '[interface ib0]
 table=942')
-hook B --config "$clash" --apply >/dev/null 2>&1 || true # from 941 and 942
-expect_rules B "$(rule_line 172.16.34.1 942)"
+expect_hook 0 B --config "$clash" --apply # from 941 and 942
+expect_rails B ib0:942:172.16.34.1 ib1:943:172.16.34.2
 expect_hook 0 B --undo
-hook B --config "$clash" --apply >/dev/null 2>&1 || true # from nothing
-expect_rules B "$(rule_line 172.16.34.1 942)"
-expect_hook 1 B --config "$clash" --check --json
-expect_equal "--check names the clash" "ib1 error" \
-    "$(json '.findings[] | select(.code == "table-clash") | "\(.iface) \(.severity)"')"
+expect_hook 0 B --config "$clash" --apply # from nothing
+expect_rails B ib0:942:172.16.34.1 ib1:943:172.16.34.2
+expect_hook 0 B --config "$clash" --check --json
+expect_equal "--check says that the automatic one moved" "ib1 info" \
+    "$(json '.findings[] | select(.code == "table-moved") | "\(.iface) \(.severity)"')"
+expect_hook 2 B --config "$(config '[interface ib0]
+table=700
+[interface ib1]
+table=2700')" --apply
+expect_contains "the table of the other one's default routes" "2000 away from table=700 of ib0" "$err"
 expect_hook 0 B --undo
 expect_equal "the state after --undo" "$before" "$(state B)"
 

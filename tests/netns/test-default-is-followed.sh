@@ -59,12 +59,12 @@ steady "no default route"
 
 ip -n B route add default via 172.16.0.1 dev ib0
 routed "IPv4 appears" 172.16.0.1 -
-expect_equal "IPv4 has three rules an address" "1941 2941 3941" "$(tiers -4 172.16.34.2)"
-expect_equal "IPv6 has one" "1941" "$(tiers -6 fd00:16::34:2)"
+expect_equal "IPv4 has two rules more an address" "1940 1941 32764 32765" "$(tiers -4 172.16.34.2)"
+expect_equal "IPv6 has its own two" "1940 1941" "$(tiers -6 fd00:16::34:2)"
 ip -n B -6 route add default via fd00:16::1 dev ib1
 routed "IPv6 appears, by ib1" 172.16.0.1 fd00:16::1
 answers "both"
-expect_equal "IPv6 has three rules, too" "1941 2941 3941" "$(tiers -6 fd00:16::34:2)"
+expect_equal "IPv6 has them, too" "1940 1941 32764 32765" "$(tiers -6 fd00:16::34:2)"
 
 ip -n B route replace default via 172.16.0.2 dev ib1
 ip -n B -6 route replace default via fd00:16::2 dev ib0
@@ -74,7 +74,7 @@ ip -n B address add 172.16.34.12/16 dev ib1
 ip -n B address add fd00:16::34:12/64 dev ib1
 wait_until 5 settled B
 expect_hook 0 B --apply
-expect_equal "an address added: three rules" "1941 2941 3941" "$(tiers -4 172.16.34.12)"
+expect_equal "an address added: all of its rules" "1940 1941 32764 32765" "$(tiers -4 172.16.34.12)"
 expect_equal "from there" "ib1 via 172.16.0.2" "$(leaves 172.16.34.12 10.99.0.1)"
 expect_equal "and in IPv6" "ib1 via fd00:16::2" "$(leaves fd00:16::34:12 fd00:99::1)"
 ip -n B address delete 172.16.34.12/16 dev ib1

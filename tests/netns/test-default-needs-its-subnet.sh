@@ -19,12 +19,19 @@ complete() { # WHAT NIC:TABLE:N…: both routes of both families, in one run
     expect_equal "$1: nothing was refused" "" "$err"
     for one in "${@:2}"; do
         IFS=: read -r nic table n <<<"$one"
-        expect_equal "$1: table $table" "172.16.0.0/16 dev $nic proto kernel scope link src 172.16.34.$n metric $MARK
-default via 172.16.0.1 dev $nic proto kernel metric $MARK" "$(ip -n B route show table "$table" | tidy)"
-        expect_equal "$1: table $table in IPv6" "default via fd00:16::1 dev $nic proto kernel metric $MARK pref medium
-fd00:16::/64 dev $nic proto kernel metric $MARK pref medium" "$(ip -n B -6 route show table "$table" | tidy)"
+        expect_equal "$1: table $table" "172.16.0.0/16 dev $nic proto kernel scope link src 172.16.34.$n metric $MARK" \
+            "$(ip -n B route show table "$table" | tidy)"
+        expect_equal "$1: the default of $nic" "default via 172.16.0.1 dev $nic proto kernel metric $MARK onlink" \
+            "$(ip -n B route show table $((table + 2000)) | tidy)"
+        expect_equal "$1: table $table in IPv6" "fd00:16::/64 dev $nic proto kernel metric $MARK pref medium" \
+            "$(ip -n B -6 route show table "$table" | tidy)"
+        expect_equal "$1: the default of $nic in IPv6" \
+            "default via fd00:16::1 dev $nic proto kernel metric $MARK onlink pref medium" \
+            "$(ip -n B -6 route show table $((table + 2000)) | tidy)"
     done
-    expect_hook 0 B --check
+    local checked=()
+    for one in "${@:2}"; do checked+=(--iface "${one%%:*}"); done
+    expect_hook 0 B --check "${checked[@]}"
     expect_hook 0 B --apply --json
     expect_equal "$1: a second --apply changes nothing" false "$(json .changed)"
 }
@@ -45,14 +52,14 @@ ip -n B address add fd00:16::34:1/64 dev ib0
 wait_until 5 settled B
 expect_hook 0 B --apply
 expect_lacks "main's default route went with ib0: no rail has it" default \
-    "$(for t in 941 942 943; do ip -n B route show table $t && ip -n B -6 route show table $t; done)"
+    "$(for t in 2941 2942 2943; do ip -n B route show table $t && ip -n B -6 route show table $t; done)"
 ip -n B route add default via 172.16.0.1 dev ib0
 ip -n B -6 route add default via fd00:16::1 dev ib0
 complete "when it is back" ib0:941:1 ib1:942:2 ib2:943:3
 
-# Tables move up, and down again.
+# What happens to one rail touches no other.
 remove_nic B ib1
-complete "a NIC is gone" ib0:941:1 ib2:942:3
+complete "a NIC is gone" ib0:941:1 ib2:943:3
 add_nic B ib1 1 172.16.34.2/16 fd00:16::34:2/64
 wait_until 5 settled B
 complete "it is back" ib0:941:1 ib1:942:2 ib2:943:3

@@ -30,13 +30,13 @@ sysctl_set B default arp_announce 1
 before=$(state B)
 
 routing_of_others() {
-    ip -n B -d rule | grep -v "from 172.16.34.[125] lookup 94[12] suppress_prefixlength 0 suppress_ifgroup $MARK proto kernel *$"
+    ip -n B -d rule | grep -v "from 172.16.34.[125] \(to [0-9./]* lookup main suppress_prefixlength [0-9]*\|lookup 94[12]\) suppress_ifgroup $MARK proto kernel *$"
     ip -n B route show table all | grep -v "proto kernel.* metric $MARK *$"
 }
 others=$(routing_of_others)
 expect_hook 0 B --apply
-expect_contains "it did something" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
-expect_contains "it did something" "$(rule_line 172.16.34.2 942)" "$(our_rules B)"
+expect_contains "it did something" "$(own_rule 172.16.34.1 941)" "$(our_rules B)"
+expect_contains "it did something" "$(own_rule 172.16.34.2 942)" "$(our_rules B)"
 expect_contains "it did something" "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)" "$(our_routes B)"
 expect_contains "it did something" "$(route_line 172.16.0.0/16 ib1 942 172.16.34.2)" "$(our_routes B)"
 expect_equal "what others have after --apply" "$others" "$(routing_of_others)"
@@ -52,5 +52,5 @@ ip -n B address del 172.16.34.1/16 dev ib0
 ip -n B address add 172.16.34.5/16 dev ib0
 others=$(routing_of_others | grep ^1941)
 expect_hook 0 B --apply
-expect_lacks "our rule of the old address is gone" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
+expect_lacks "our rule of the old address is gone" "$(own_rule 172.16.34.1 941)" "$(our_rules B)"
 expect_equal "the others of that address stay" "$others" "$(routing_of_others | grep ^1941)"

@@ -13,8 +13,8 @@ applied=$(state B | tidy)
 ip -n B address del 172.16.34.2/16 dev ib1
 from=$(($(journal_lines) + 1))
 up ib0
-expect_rules B "$(rule_line 172.16.34.1 941)
-$(rule_line 172.16.34.2 942)"
+expect_equal "its rule stands" "$(own_rule 172.16.34.1 941)
+$(own_rule 172.16.34.2 942)" "$(own_rules B)"
 expect_sysctls B ib1 arp_ignore=1 arp_announce=2
 expect_equal "silence" "" "$(journal "$from")"
 ip -n B address add 172.16.34.2/16 dev ib1
@@ -25,7 +25,7 @@ expect_equal "back as it was" "$applied" "$(state B | tidy)"
 ip -n B address del 172.16.34.1/16 dev ib0
 ip -n B address del 172.16.34.2/16 dev ib1
 up
-expect_equal "both rules stay" 2 "$(our_rules B | wc -l)"
+expect_equal "both rules stay" 2 "$(own_rules B | wc -l)"
 ip -n B address add 172.16.34.1/16 dev ib0
 ip -n B address add 172.16.34.2/16 dev ib1
 up

@@ -90,7 +90,7 @@ system_config "[interface ib1]
 table=1942"
 flock -u 9
 all_ended
-expect_contains "the configuration was changed while it waited" "$(rule_line 172.16.34.2 1942)" "$(our_rules B)"
+expect_contains "the configuration was changed while it waited" "$(own_rule 172.16.34.2 1942)" "$(our_rules B)"
 
 # One with a configuration of its own does what nobody else does.
 flock 9
@@ -101,7 +101,7 @@ wait_until 20 waiting 1
 numbers 20 20
 flock -u 9
 all_ended
-expect_contains "a configuration of its own" "$(rule_line 172.16.34.2 1943)" "$(our_rules B)"
+expect_contains "a configuration of its own" "$(own_rule 172.16.34.2 1943)" "$(our_rules B)"
 
 flock 9
 call IFACE=ib1 MODE=stop

@@ -16,7 +16,7 @@ expect_equal "and no hook changes anything" "$before" "$(state B | tidy)"
 expect_hook 1 B --check --iface ib0
 expect_contains "--check says that it is held" held "$out"
 expect_hook 0 B --apply
-expect_equal "until --apply" 2 "$(our_rules B | wc -l)"
+expect_equal "until --apply" 2 "$(own_rules B | wc -l)"
 expect_hook 0 B --undo
 rm -rf /run/ib-hook
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 rules6() {
-    ip -n B -6 -d rule show | { grep -w "suppress_ifgroup $MARK" || true; } | sed 's/.*from \([^ ]*\) lookup \([^ ]*\) .*/\1 \2/' |
+    ip -n B -6 -d rule show | { grep -w "suppress_ifgroup $MARK" || true; } | { grep -v ' lookup main ' || true; } | sed 's/.*from \([^ ]*\) lookup \([^ ]*\) .*/\1 \2/' |
         sort | xargs
 }
 
@@ -39,8 +39,8 @@ wait_until 5 settled B
 applied "one each" "$rules"
 expect_equal "their routes" "fd00:16::/64 dev ib0 table 941
 fd00:16::/64 dev ib1 table 942" "$(routes6)"
-expect_equal "IPv4 beside them" "$(rule_line 172.16.34.1 941)
-$(rule_line 172.16.34.2 942)" "$(our_rules B)"
+expect_equal "IPv4 beside them" "$(own_rule 172.16.34.1 941)
+$(own_rule 172.16.34.2 942)" "$(own_rules B)"
 
 # Being checked for duplicates: a second or two.
 set6 ib1 accept_dad 1
@@ -87,8 +87,8 @@ ipv6=no')
 expect_hook 0 B --config "$file" --apply
 expect_equal "ipv6=no: no rule" "" "$(rules6)"
 expect_equal "ipv6=no: no route" "" "$(routes6)"
-expect_equal "ipv6=no: IPv4 is as it was" "$(rule_line 172.16.34.1 941)
-$(rule_line 172.16.34.2 942)" "$(our_rules B)"
+expect_equal "ipv6=no: IPv4 is as it was" "$(own_rule 172.16.34.1 941)
+$(own_rule 172.16.34.2 942)" "$(own_rules B)"
 expect_hook 0 B --config "$file" --check
 expect_hook 0 B --undo
 expect_lacks "--undo leaves nothing" "$MARK" "$(state B)"

@@ -51,6 +51,6 @@ expect_equal "tables moved: a second --apply changes nothing" false "$(json .cha
 expect_lacks "nothing is left in the old table" "table 777" "$(state B)"
 expect_hook 0 B --undo --iface ib1
 expect_lacks "of ib1 nothing is left" "fd00:16::34:2 lookup" "$(state B)"
-expect_contains "ib0 is as it was" "from fd00:16::34:1 lookup 941 suppress_prefixlength 0" "$(state B)"
+expect_contains "ib0 is as it was" "from fd00:16::34:1 lookup 943 suppress_ifgroup" "$(state B)"
 expect_hook 0 B --undo
 expect_equal "the state after both are undone" "$before" "$(state B)"

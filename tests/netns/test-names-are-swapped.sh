@@ -1,6 +1,7 @@
 #!/bin/bash
-# Two standing rails take each other's names (a udev rule, a driver that probes in another order): each moves to the other's
-# table. Where one operation of that fails, both are as they were.
+# Two standing rails take each other's names (a udev rule, a driver that probes in another order): automatic tables stay
+# with their NICs; where table= gives them to names, each moves to the other's. Where one operation of that fails, both
+# are as they were.
 . "$(dirname "$0")/lib.sh"
 needs strace
 
@@ -26,20 +27,27 @@ swap() {
 injected() { # NUMBER → exit status of an --apply whose message of that number is refused
     local status=0
     on B strace -o $work/trace -e trace=sendmsg -e inject=sendmsg:error=ENOBUFS:when="$1" \
-        "$IB_HOOK" --sysfs /run/sys/B --apply >$work/out 2>$work/err </dev/null || status=$?
+        "$IB_HOOK" --sysfs /run/sys/B --config "$tables" --apply >$work/out 2>$work/err </dev/null || status=$?
     echo $status
 }
 
+tables=$(config '[interface ib0]
+table=941
+[interface ib1]
+table=942')
 rails_by_hand A 2
 before=$(state B)
 expect_hook 0 B --apply
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 swap
-expect_hook 1 B --check
+expect_hook 0 B --check # automatic tables stay with their NICs
 expect_hook 0 B --apply
+expect_rails B ib1:941:172.16.34.1 ib0:942:172.16.34.2
+expect_hook 1 B --config "$tables" --check
+expect_hook 0 B --config "$tables" --apply
 expect_rails B ib0:941:172.16.34.2 ib1:942:172.16.34.1
-expect_hook 0 B --check
-expect_hook 0 B --apply --json
+expect_hook 0 B --config "$tables" --check
+expect_hook 0 B --config "$tables" --apply --json
 expect_equal "nothing is left to do" false "$(json .changed)"
 forget A B
 for i in 1 2; do
@@ -53,10 +61,10 @@ for ((i = 1; ; i++)); do
     swapped=$(state B | tidy)
     status=$(injected $i)
     case $status in
-        0) expect_equal "message $i refused, exit status 0: all is done" false "$(hook B --plan --json | jq .changed)" ;;
+        0) expect_equal "message $i refused, exit status 0: all is done" false "$(hook B --config "$tables" --plan --json | jq .changed)" ;;
         3)
             expect_equal "message $i refused: both are as they were" "$swapped" "$(state B | tidy)"
-            expect_hook 0 B --apply
+            expect_hook 0 B --config "$tables" --apply
             refusals=$((refusals + 1))
             ;;
         *) fail "message $i refused: exit status $status" "$(<$work/err)" ;;

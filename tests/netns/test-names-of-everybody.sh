@@ -9,7 +9,7 @@ for name in default all; do sysctl_set B $name arp_announce 1; done # so that no
 before=$(shared)
 for name in default all; do
     expect_hook 0 B --apply
-    expect_equal "three rails" 3 "$(our_rules B | wc -l)"
+    expect_equal "three rails" 3 "$(own_rules B | wc -l)"
     ip -n B link set ib2 down
     ip -n B link set ib2 mtu 1000 # less than IPv6 needs
     ip -n B link set ib2 name $name

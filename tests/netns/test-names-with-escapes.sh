@@ -43,7 +43,7 @@ clean 0 --show --verbose
 clean 1 --check --verbose
 clean 1 --check --format prometheus
 clean 0 --apply --verbose
-expect_equal "all are rails" ${#names[@]} "$(our_rules B | wc -l)"
+expect_equal "all are rails" ${#names[@]} "$(own_rules B | wc -l)"
 clean 0 --check
 clean 0 --undo --verbose
 expect_equal "the state after --undo" "$before" "$(state B)"

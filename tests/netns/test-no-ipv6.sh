@@ -59,12 +59,10 @@ try() { # WHAT
     expect_hook 0 B --apply
     expect_equal "$1: no complaint" "" "$err"
     expect_rules B "$(for i in 1 2; do rule_line 172.16.34.$i 94$i; done)
-$(for i in 1 2; do echo "2941: from 172.16.34.$i lookup main suppress_prefixlength 0 suppress_ifgroup $MARK proto kernel"; done)
-$(for i in 1 2; do echo "3941: from 172.16.34.$i lookup 94$i suppress_ifgroup $MARK proto kernel"; done)"
+$(for i in 1 2; do default_lines 172.16.34.$i 94$i; done)"
     expect_routes B "$(for i in 1 2; do
         route_line 172.16.0.0/16 ib$((i - 1)) 94$i 172.16.34.$i
-        echo "default via 172.16.0.1 dev ib$((i - 1)) table 94$i proto kernel metric $MARK"
-        echo "throw 172.16.5.0/24 table 94$i proto kernel metric $MARK"
+        echo "default via 172.16.0.1 dev ib$((i - 1)) table 294$i proto kernel metric $MARK onlink"
     done)"
     expect_hook 0 B --apply --json
     expect_equal "$1: a second --apply changes nothing" false "$(json .changed)"

@@ -12,13 +12,13 @@ wait_until 5 settled B
 before=$(state B)
 expect_hook 0 B --apply
 expect_rules B "$(rule_line 172.16.34.1 941)
-$(rule_line 172.16.34.65 942)
-$(rule_line 172.16.50.2 943)"
+$(rule_line 172.16.34.65 942 172.16.34.0/24)
+$(rule_line 172.16.50.2 943 172.16.50.2/31)"
 expect_routes B "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)
 $(route_line 172.16.34.0/24 ib1 942 172.16.34.65)
 $(route_line 172.16.50.2/31 ib2 943 172.16.50.2)"
 expect_equal "to the other end of the /31" ib2 "$(ip -n B -j route get 172.16.50.3 from 172.16.50.2 | jq -r '.[0].dev')"
-expect_equal "from the /16 into the /24" ib0 "$(ip -n B -j route get 172.16.34.99 from 172.16.34.1 | jq -r '.[0].dev')"
+expect_equal "from the /16 into the /24, as main says" ib1 "$(ip -n B -j route get 172.16.34.99 from 172.16.34.1 | jq -r '.[0].dev')"
 expect_equal "inside the /24" ib1 "$(ip -n B -j route get 172.16.34.99 from 172.16.34.65 | jq -r '.[0].dev')"
 expect_hook 0 B --check
 expect_hook 0 B --undo

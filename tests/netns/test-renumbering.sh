@@ -32,15 +32,15 @@ ip -n B address flush dev ib1 scope global
 ip -n B address add 10.1.0.1/24 dev ib0
 ip -n B address add 10.1.0.2/24 dev ib1
 expect_hook 0 B --apply
-expect_rules B "$(rule_line 10.1.0.1 941)
-$(rule_line 10.1.0.2 942)"
+expect_rules B "$(rule_line 10.1.0.1 941 10.1.0.0/24)
+$(rule_line 10.1.0.2 942 10.1.0.0/24)"
 expect_routes B "$(route_line 10.1.0.0/24 ib0 941 10.1.0.1)
 $(route_line 10.1.0.0/24 ib1 942 10.1.0.2)"
 
 # No address at all on one of them: that takes its rule with it. The other stays as it is.
 ip -n B address flush dev ib1 scope global
 expect_hook 0 B --apply
-expect_rules B "$(rule_line 10.1.0.1 941)"
+expect_rules B "$(rule_line 10.1.0.1 941 10.1.0.0/24)"
 
 # And back again.
 ip -n B address flush dev ib0 scope global

@@ -11,9 +11,9 @@ ip -n B address add 172.16.34.12/16 dev ib1
 ip -n B address add 10.7.0.2/24 dev ib1
 expect_hook 0 B --apply
 expect_rules B "$(rule_line 172.16.34.1 941)
-$(rule_line 172.16.34.2 942)
-$(rule_line 172.16.34.12 942)
-$(rule_line 10.7.0.2 942)"
+$(pair_lines 172.16.34.2 942 10.7.0.0/24 172.16.0.0/16)
+$(pair_lines 172.16.34.12 942 10.7.0.0/24 172.16.0.0/16)
+$(pair_lines 10.7.0.2 942 10.7.0.0/24 172.16.0.0/16)"
 expect_routes B "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)
 $(route_line 172.16.0.0/16 ib1 942 172.16.34.2)
 $(route_line 10.7.0.0/24 ib1 942 10.7.0.2)"
@@ -28,8 +28,8 @@ expect_contains "the kernel leaves the dead source in our table" "src 172.16.34.
 expect_hook 1 B --check
 expect_hook 0 B --apply
 expect_rules B "$(rule_line 172.16.34.1 941)
-$(rule_line 172.16.34.12 942)
-$(rule_line 10.7.0.2 942)"
+$(pair_lines 172.16.34.12 942 10.7.0.0/24 172.16.0.0/16)
+$(pair_lines 10.7.0.2 942 10.7.0.0/24 172.16.0.0/16)"
 expect_routes B "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)
 $(route_line 172.16.0.0/16 ib1 942 172.16.34.12)
 $(route_line 10.7.0.0/24 ib1 942 10.7.0.2)"

@@ -117,6 +117,6 @@ expect_hook 0 B --config "$spread" --undo --iface ib1
 expect_equal "spread ends" "" "$(hops)"
 expect_equal "with its rule" 0 "$(rule)"
 expect_equal "the other rails stand" "1941: from 172.17.34.1
-1941: from 172.17.34.3" "$(our_rules B | cut -d ' ' -f 1-3)"
+1941: from 172.17.34.3" "$(own_rules B | cut -d ' ' -f 1-3)"
 expect_hook 0 B --config "$spread" --undo
 expect_nothing_of_ours B

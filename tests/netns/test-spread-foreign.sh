@@ -15,7 +15,7 @@ ip -n B rule add priority 4941 from all lookup 939 suppress_ifgroup $MARK protoc
 ip -n B -6 rule add priority 4941 from all lookup 940 suppress_ifgroup $MARK protocol kernel
 before=$(state B)
 theirs() { # all but our rules and routes and the sysctls
-    ip -n B -d rule | { grep -v "from \(172.16.34.[12]\|all\) lookup \(main\|94[012]\) .*suppress_ifgroup $MARK" || true; }
+    ip -n B -d rule | { grep -v "from \(172.16.34.[12]\|0.0.0.0\) \(to [0-9./]* lookup \(main\|940\)\|lookup 94[12]\) .*suppress_ifgroup $MARK" || true; }
     ip -n B -d -6 rule
     ip -n B route show table 940 | { grep -v -e "^172.16.0.0/16 proto kernel .*$MARK" -e nexthop || true; }
 }

@@ -18,7 +18,7 @@ before=$(state B)
 expect_hook 0 B --config "$spread" --apply
 expect_equal "two routes" \
     "10.1.34.0/24 $common nexthop dev ib2 nexthop dev ib3 172.16.0.0/16 $common nexthop dev ib0 nexthop dev ib1" "$(table)"
-expect_equal "one rule" 1 "$(our_rules B | grep -c ' lookup 940 ')"
+expect_equal "a rule for each" 2 "$(our_rules B | grep -c ' lookup 940 ')"
 expect_equal "each subnet by its own rails" "ib0 ib1 ib2 ib3" \
     "$(for i in {1..20}; do
         ip -n B -j route get "172.16.16.$i" | jq -r '.[0].dev'

@@ -32,13 +32,13 @@ before=$(state B)
 main=$(main_routes)
 expect_equal "before: all of it leaves by one rail" "ib0 172.16.34.1" "$(by_peer | sort -u)"
 expect_hook 0 B --config "$spread" --plan
-expect_contains "--plan says it" "ip -4 rule add priority 4941 from all lookup 940" "$out"
+expect_contains "--plan says it" "ip -4 rule add priority 4941 from 0.0.0.0 to 172.16.0.0/16 lookup 940" "$out"
 expect_equal "--plan changes nothing" "$before" "$(state B)"
 
 expect_hook 0 B --config "$spread" --apply
 applied=$(state B)
 expect_equal "main, byte for byte" "$main" "$(main_routes)"
-expect_contains "the rule" "4941: from all lookup 940 suppress_ifgroup $MARK proto kernel" "$(our_rules B)"
+expect_contains "the rule" "4941: from 0.0.0.0 to 172.16.0.0/16 lookup 940 suppress_ifgroup $MARK proto kernel" "$(our_rules B)"
 expect_equal "the route" "172.16.0.0/16 proto kernel scope link metric $MARK nexthop dev ib0 weight 1 nexthop dev ib1 weight 1 nexthop dev ib2 weight 1" \
     "$(ip -n B route show table 940 | tr -s '\n\t ' ' ' | sed 's/ *$//')"
 expect_equal "each rail is used, each with its own address" "ib0 172.16.34.1
@@ -82,7 +82,7 @@ expect_hook 0 B --check
 
 # What is missing or in excess is found, and its fix can be pasted.
 expect_hook 0 B --config "$spread" --apply
-ip -n B rule del priority 4941 from all lookup 940 suppress_ifgroup $MARK
+ip -n B rule del priority 4941 lookup 940 suppress_ifgroup $MARK
 expect_hook 1 B --config "$spread" --check --json
 expect_equal "the missing rule" rule-missing "$(json '.findings[] | select(.severity == "error") | .code')"
 on B sh -c "$(json '.findings[] | select(.code == "rule-missing") | .fix')"

@@ -17,11 +17,11 @@ ip -n B -batch $work/routes
 expect_equal "after 5,000 routes of others it has slept" "$quiet" "$(switches)"
 
 ip -n B route add default via 172.16.0.1 dev ib0
-followed() { [ "$(ip -n B route show table 941 default | wc -l)" = 1 ] && [ "$(ip -n B route show table 942 default | wc -l)" = 1 ]; }
+followed() { [ "$(ip -n B route show table 2941 default | wc -l)" = 1 ] && [ "$(ip -n B route show table 2942 default | wc -l)" = 1 ]; }
 wait_until 5 followed
 ok "a default route by a rail is followed"
 ip -n B route del default
-unfollowed() { [ -z "$(ip -n B route show table 941 default)" ]; }
+unfollowed() { [ -z "$(ip -n B route show table 2941 default)" ]; }
 wait_until 5 unfollowed
 ok "and its end, too"
 ip -n B route add default via 172.16.0.1 dev ib0

@@ -45,7 +45,7 @@ expect_equal "nothing touched the network" "$pure" "$(state B)"
 rm -r $root/etc/NetworkManager $root/usr/sbin/ifup-local
 pretend_booted
 said=$(run_rpm -i "$rpm")
-expect_contains "on a system that runs, NICs are routed" "applied: 10 changes" "$said"
+expect_contains "on a system that runs, NICs are routed" "applied: 12 changes" "$said"
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 expect_equal "ifup-local and ifdown-local are links" "ifdown-local -> /usr/libexec/ib-hook/ifdown-local
 ifup-local -> /usr/libexec/ib-hook/ifup-local" "$(links | sed -n 's,^/usr/sbin/,,p')"

@@ -37,11 +37,9 @@ static const Word route_types[] = {{"unicast", RTN_UNICAST},
 static const Word actions[] = {{"goto", FR_ACT_GOTO},           {"nop", FR_ACT_NOP},
                                {"blackhole", FR_ACT_BLACKHOLE}, {"unreachable", FR_ACT_UNREACHABLE},
                                {"prohibit", FR_ACT_PROHIBIT},   {0}};
-static const Word selectors[] = {{"not", IBH_SELECT_NOT},       {"to", IBH_SELECT_TO},
-                                 {"iif", IBH_SELECT_IIF},       {"oif", IBH_SELECT_OIF},
-                                 {"fwmark", IBH_SELECT_FWMARK}, {"tos", IBH_SELECT_TOS},
-                                 {"uid", IBH_SELECT_UID},       {"port", IBH_SELECT_PORT},
-                                 {"other", IBH_SELECT_OTHER},   {0}};
+static const Word selectors[] = {{"not", IBH_SELECT_NOT},       {"iif", IBH_SELECT_IIF},     {"oif", IBH_SELECT_OIF},
+                                 {"fwmark", IBH_SELECT_FWMARK}, {"tos", IBH_SELECT_TOS},     {"uid", IBH_SELECT_UID},
+                                 {"port", IBH_SELECT_PORT},     {"other", IBH_SELECT_OTHER}, {0}};
 static const Word marks[] = {{"mark", IBH_MARK}, {0}};
 
 static const Word *find_word(const Word *words, const char *name)
@@ -419,6 +417,8 @@ static void read_route_word(Line *line, const char *word, IbhRoute *route)
         route->gateway = ip(line);
     else if (is(word, "dev"))
         route->ifindex = ifindex(line, next(line));
+    else if (is(word, "onlink"))
+        route->onlink = TRUE;
     else if (is(word, "proto"))
         route->protocol = (guint8)number(line, next(line), protocols);
     else if (is(word, "scope"))
@@ -467,7 +467,7 @@ static void write_route_target(GString *text, const IbhSnapshot *snapshot, const
     if (route->hops)
         write_hops(text, snapshot, route->hops);
     else if (route->ifindex)
-        g_string_append_printf(text, " dev %s", name_of(snapshot, route->ifindex));
+        g_string_append_printf(text, " dev %s%s", name_of(snapshot, route->ifindex), route->onlink ? " onlink" : "");
 }
 
 static void write_route(GString *text, const IbhSnapshot *snapshot, const IbhRoute *route)
@@ -499,6 +499,8 @@ static void read_rule_word(Line *line, const char *word, IbhRule *rule)
         rule->action = (guint8)number(line, word, actions);
     else if (is(word, "from"))
         rule->from = prefix_of(line, next(line));
+    else if (is(word, "to"))
+        rule->to = prefix_of(line, next(line));
     else if (is(word, "lookup"))
         rule->table = number(line, next(line), tables);
     else if (is(word, "l3mdev"))
@@ -524,15 +526,19 @@ static void read_rule(Line *line)
     rule.priority = number(line, next(line), NULL);
     while (peek(line))
         read_rule_word(line, next(line), &rule);
+    if (rule.to.length)
+        rule.selectors |= IBH_SELECT_TO;
     rule.family = rule.from.ip.family;
     g_array_append_val(line->cas->snapshot->rules, rule);
 }
 
 static void write_rule(GString *text, const IbhRule *rule)
 {
-    char from[IBH_PREFIX_STRLEN];
+    char prefix[IBH_PREFIX_STRLEN];
 
-    g_string_append_printf(text, "rule %u from %s", rule->priority, ibh_prefix_format(&rule->from, from));
+    g_string_append_printf(text, "rule %u from %s", rule->priority, ibh_prefix_format(&rule->from, prefix));
+    if (rule->selectors & IBH_SELECT_TO)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
     for (const Word *word = selectors; word->name; word++) {
         if (rule->selectors & word->value)
             g_string_append_printf(text, " %s", word->name);

@@ -8,9 +8,9 @@
  *   all [rp_filter=N …]                                   net.ipv4.conf.all
  *   addr IFACE LOCAL/LEN | LOCAL peer PEER/LEN [scope host|link|site|N] [secondary] [noprefixroute]
  *        [tentative]                                      not (yet) proved to be ours alone; failed, too
- *   route TABLE [local|broadcast|throw|unreachable|…] DST [via GW] [dev IFACE] [proto P] [scope S] [src IP]
+ *   route TABLE [local|broadcast|throw|unreachable|…] DST [via GW] [dev IFACE] [onlink] [proto P] [scope S] [src IP]
  *        [metric N|mark] [nexthops N | hops IFACE[!],…]   a multipath route, dead nexthops with !
- *   rule PRIORITY [not] from PREFIX|all [to] [iif] [oif] [fwmark] [tos] [uid] [port] [other]
+ *   rule PRIORITY [not] from PREFIX|all [to PREFIX] [iif] [oif] [fwmark] [tos] [uid] [port] [other]
  *        lookup TABLE|l3mdev|goto|nop|blackhole|unreachable|prohibit [suppress_prefixlength N]
  *        [suppress_ifgroup N|mark] [proto P]              other selectors stand without their values
  *   kernel rules                                          those that every namespace starts with, of both families

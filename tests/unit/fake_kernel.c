@@ -23,10 +23,17 @@ static gboolean refuse(GError **error, int code, const char *words)
 
 gboolean fake_is_our_rule(const IbhRule *rule)
 {
+    static const guint8 none[16];
+    gboolean one = rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip);
+    gboolean unbound = one && rule->family == AF_INET && memcmp(rule->from.ip.bytes, none, 4) == 0;
     gboolean for_all = rule->from.length == 0 && rule->family == AF_INET && (rule->table == 940 || rule->table == 254);
+    gboolean asks_main = rule->table == 254 && rule->suppress_prefixlength >= 0;
 
-    return rule->suppress_ifgroup == 0x6962686b && rule->action == FR_ACT_TO_TBL && rule->selectors == 0 &&
-           !rule->l3mdev && (for_all || (rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip)));
+    if (rule->suppress_ifgroup != 0x6962686b || rule->action != FR_ACT_TO_TBL || rule->l3mdev)
+        return FALSE;
+    if (rule->to.length)
+        return rule->selectors == IBH_SELECT_TO && one && (asks_main || (unbound && rule->table == 940));
+    return rule->selectors == 0 && (one || for_all);
 }
 
 gboolean fake_is_our_route(const IbhRoute *route)
@@ -104,6 +111,7 @@ static gboolean rule_delete_matches(const IbhRule *wanted, const IbhRule *rule)
     return rule->family == wanted->family && rule->priority == wanted->priority &&
            (!wanted->action || rule->action == wanted->action) && (!wanted->table || rule->table == wanted->table) &&
            (!wanted->from.length || ibh_prefix_equal(&rule->from, &wanted->from)) &&
+           (!wanted->to.length || ibh_prefix_equal(&rule->to, &wanted->to)) &&
            (!wanted->protocol || rule->protocol == wanted->protocol) &&
            (wanted->suppress_prefixlength < 0 || rule->suppress_prefixlength == wanted->suppress_prefixlength) &&
            (wanted->suppress_ifgroup < 0 || rule->suppress_ifgroup == wanted->suppress_ifgroup) &&
@@ -226,6 +234,8 @@ static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route,
         return refuse(error, EINVAL, "Invalid source address");
     if (route->gateway.family == AF_UNSPEC || is_link_local6(&route->gateway))
         return TRUE;
+    if (route->onlink && !is_local(kernel, &route->gateway))
+        return TRUE;
     if (is_local(kernel, &route->gateway))
         return refuse(error, EINVAL, "Gateway can not be a local address");
     return is_on_link(kernel, route) || refuse(error, EHOSTUNREACH, NULL);
@@ -249,7 +259,7 @@ static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, 
         return refuse(error, ENODEV, NULL);
     if (route->src.family != AF_UNSPEC && !is_local(kernel, &route->src))
         return refuse(error, EINVAL, "Invalid prefsrc address");
-    if (route->gateway.family != AF_UNSPEC && !is_on_link(kernel, route))
+    if (route->gateway.family != AF_UNSPEC && !route->onlink && !is_on_link(kernel, route))
         return refuse(error, ENETUNREACH, "Nexthop has invalid gateway");
     return TRUE;
 }
@@ -873,6 +883,7 @@ static void copy_without_routes(IbhSnapshot *to, const IbhSnapshot *from)
     copy_array(to->state->routes, from->state->routes);
     for (guint i = 0; i < from->state->holds->len; i++)
         g_ptr_array_add(to->state->holds, g_strdup(g_ptr_array_index(from->state->holds, i)));
+    copy_array(to->state->rails, from->state->rails);
 }
 
 FakeKernel *fake_kernel_clone(const FakeKernel *kernel)
@@ -958,6 +969,8 @@ static gint compare_rules(gconstpointer left, gconstpointer right)
 
     COMPARE(a->priority, b->priority);
     if ((order = ibh_prefix_compare(&a->from, &b->from)))
+        return order;
+    if ((order = ibh_prefix_compare(&a->to, &b->to)))
         return order;
     COMPARE(a->selectors, b->selectors);
     COMPARE(fake_is_our_rule(a), fake_is_our_rule(b));
@@ -1297,6 +1310,8 @@ static gboolean do_rule(FakeKernel *kernel, Words *words, GError **error)
     while ((word = next(words))) {
         if (strcmp(word, "from") == 0)
             rule.from = prefix_of(words, need(words));
+        else if (strcmp(word, "to") == 0)
+            rule.to = prefix_of(words, need(words));
         else if (strcmp(word, "lookup") == 0)
             rule.table = number(words, need(words));
         else if (strcmp(word, "priority") == 0)
@@ -1316,6 +1331,8 @@ static gboolean do_rule(FakeKernel *kernel, Words *words, GError **error)
         else
             nonsense(words, word);
     }
+    if (rule.to.length)
+        rule.selectors |= IBH_SELECT_TO;
     rule.family = rule.from.ip.family;
     if (strcmp(verb, "del") == 0)
         return rule_del(kernel, &rule, error);
@@ -1402,6 +1419,8 @@ static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GE
         } else if (strcmp(word, "nexthop") == 0) {
             if (!read_nexthop(kernel, words, route, error))
                 return FALSE;
+        } else if (strcmp(word, "onlink") == 0) {
+            route->onlink = TRUE;
         } else if (strcmp(word, "dev") != 0)
             nonsense(words, word);
         else if (!device(kernel, need(words), &route->ifindex, error))
@@ -1603,6 +1622,8 @@ char *fake_print_rule(const IbhRule *rule)
 
     if (rule->from.length)
         g_string_append_printf(text, " from %s", ibh_prefix_format(&rule->from, from));
+    if (rule->to.length)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, from));
     if (rule->action != FR_ACT_TO_TBL)
         print_number(text, "action", rule->action);
     print_number(text, "lookup", rule->table);
@@ -1612,7 +1633,7 @@ char *fake_print_rule(const IbhRule *rule)
     if (rule->suppress_ifgroup >= 0)
         print_number(text, "suppress_ifgroup", rule->suppress_ifgroup);
     print_number(text, "protocol", rule->protocol);
-    if (rule->selectors)
+    if (rule->selectors & ~(rule->to.length ? IBH_SELECT_TO : 0u))
         print_number(text, "select", rule->selectors);
     if (rule->l3mdev)
         g_string_append(text, " l3mdev");
@@ -1634,7 +1655,7 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
     if (route->ifindex && !route->hops)
-        g_string_append_printf(text, " dev %s", link_name(world, route->ifindex));
+        g_string_append_printf(text, " dev %s%s", link_name(world, route->ifindex), route->onlink ? " onlink" : "");
     if (route->src.family != AF_UNSPEC)
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
     print_number(text, "table", route->table);

@@ -7,9 +7,9 @@
  *   link set ib0 up|down|carrier|no-carrier            link del ib0
  *   address add 172.16.34.1/16 [peer IP] dev ib0 [noprefixroute] [metric N] [scope link|host]      address del …
  *                                   IPv6: [tentative] [temporary] [deprecated]; address ready IP dev ib0: nobody has it
- *   rule add|del [from P] lookup T priority N [suppress_prefixlength N] [suppress_ifgroup N] [protocol P]
+ *   rule add|del [from P] [to P] lookup T priority N [suppress_prefixlength N] [suppress_ifgroup N] [protocol P]
  *                [select BITS] [action N] [l3mdev]
- *   route add|append|replace|del|was [throw|unreachable|blackhole|local] P [via IP] [dev L] [src IP] table T
+ *   route add|append|replace|del|was [throw|unreachable|blackhole|local] P [via IP] [dev L] [onlink] [src IP] table T
  *                metric N protocol P
  *   sysctl -w net/ipv4/conf/ib0/rp_filter=1            (or all)
  *   saved ib0 rp_filter OLD SET     hold ib0           neigh add|del IP dev ib0

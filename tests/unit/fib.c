@@ -3,6 +3,7 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 guint64 fib_bit(int ifindex)
@@ -30,10 +31,23 @@ guint fib_hops(const IbhRoute *route, FibHop hops[FIB_HOPS_MAX])
     return n;
 }
 
-gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from)
+/* `from 0.0.0.0/32` */
+static gboolean is_unspecified(const IbhPrefix *from)
 {
-    if (rule->family != family || rule->selectors)
+    static const guint8 none[16];
+
+    return from->length > 0 && from->length == ibh_ip_bits(&from->ip) &&
+           memcmp(from->ip.bytes, none, ibh_ip_bits(&from->ip) / 8) == 0;
+}
+
+gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from, const IbhIp *to)
+{
+    if (rule->family != family || (rule->selectors & ~(rule->to.length ? IBH_SELECT_TO : 0u)))
         return FALSE;
+    if (rule->to.length && to && !ibh_prefix_contains(&rule->to, to))
+        return FALSE;
+    if (is_unspecified(&rule->from)) /* what has no source yet */
+        return !from;
     return !rule->from.length || (from && ibh_prefix_contains(&rule->from, from));
 }
 
@@ -171,7 +185,7 @@ FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *t
     for (guint i = 0; i < world->rules->len; i++) {
         const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
 
-        if (!fib_rule_matches(rule, to->family, from))
+        if (!fib_rule_matches(rule, to->family, from, to))
             continue;
         answer.rule = rule;
         if (rule->action == FR_ACT_UNREACHABLE || rule->action == FR_ACT_BLACKHOLE || rule->action == FR_ACT_PROHIBIT)

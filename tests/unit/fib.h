@@ -36,6 +36,7 @@ FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *t
 /* The part of a table that has this number: routes[first .. end). */
 void fib_table(const IbhSnapshot *world, guint32 table, guint *ret_first, guint *ret_end);
 
-gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from);
+/* `from` NULL: it has no source yet; `to` NULL: to somewhere. */
+gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from, const IbhIp *to);
 
 char *fib_describe(const IbhSnapshot *world, const FibAnswer *answer);

@@ -3,6 +3,7 @@
 #include "plan/apply.h"
 #include "plan/undo.h"
 #include "plan/narrow.h"
+#include "plan/tables.h"
 #include "model/state.h"
 
 #include <string.h>
@@ -276,14 +277,16 @@ static void add_others(Gen *gen)
 
 static char *pick_gateway(Gen *gen)
 {
-    static const char *const wide[] = {"default",   "default",    "default",        "10.0.0.0/8",    "172.16.0.0/12",
-                                       "8.0.0.0/8", "8.8.0.0/16", "192.168.0.0/16", "172.17.0.0/16", "10.9.0.0/16"};
+    static const char *const wide[] = {"default",       "default",       "default",        "10.0.0.0/8",
+                                       "172.16.0.0/12", "8.0.0.0/8",     "8.8.0.0/16",     "192.168.0.0/16",
+                                       "172.17.0.0/16", "10.9.0.0/16",   "172.16.99.0/24", "172.16.64.0/18",
+                                       "10.1.0.64/26",  "172.16.99.7/32"};
     static const char *const protocols[] = {"dhcp", "static", "static", "boot", "kernel"};
     const char *nic = pick_nic(gen);
     g_autofree char *on_wire = fill_in(pick_wire(gen), chance(gen, 70) ? 254 : 1 + roll(gen, 15));
     const char *gateway = gen->others->len && strcmp(nic, "eth0") == 0 ? "192.168.1.1" : on_wire;
 
-    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol %s", wide[roll(gen, 10)],
+    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol %s", wide[roll(gen, G_N_ELEMENTS(wide))],
                            (int)strcspn(gateway, "/"), gateway, nic, chance(gen, 30) ? 0 : 100 + roll(gen, 50),
                            protocols[roll(gen, 5)]);
 }
@@ -417,14 +420,50 @@ static const char *pick_old_address(Gen *gen)
     return gen->addresses->len && chance(gen, 70) ? pick(gen, gen->addresses) : gone[roll(gen, G_N_ELEMENTS(gone))];
 }
 
+/* Of now: main before the rail, and before its default. */
+static void add_rule_of_now(Gen *gen, guint table)
+{
+    const char *address = pick_old_address(gen);
+
+    if (chance(gen, 40))
+        line(gen,
+             "rule add from %s to %s lookup 254 priority %u suppress_prefixlength %u suppress_ifgroup mark protocol "
+             "kernel",
+             address, chance(gen, 70) ? "172.16.0.0/16" : "10.1.0.0/24", 1940 - 2 * roll(gen, 2),
+             16 + 8 * roll(gen, 2));
+    else if (chance(gen, 30))
+        line(gen,
+             "rule add from %s lookup 254 priority 32764 suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
+             address);
+    else if (chance(gen, 50))
+        line(gen, "rule add from %s lookup %u priority 1941 suppress_ifgroup mark protocol kernel", address, table);
+    else
+        line(gen, "rule add from %s lookup %u priority 32765 suppress_ifgroup mark protocol kernel", address,
+             table + (chance(gen, 90) ? 2000 : 0));
+}
+
 /* The forms that this program has had: tiers that are suppressed, and the last one, which is not. */
 static void add_stale_rule(Gen *gen, guint table)
 {
     static const guint priorities[] = {1941, 1941, 1941, 2941, 5000};
     gboolean last = chance(gen, 25);
 
+    if (chance(gen, 40)) {
+        add_rule_of_now(gen, table);
+        return;
+    }
+
     line(gen, "rule add from %s lookup %u priority %u%s suppress_ifgroup mark protocol kernel", pick_old_address(gen),
          table, last ? 3941 : priorities[roll(gen, G_N_ELEMENTS(priorities))], last ? "" : " suppress_prefixlength 0");
+}
+
+/* Earlier versions had it in the same table as the subnet; onlink, so that it could come back without that. */
+static void add_old_default(Gen *gen, guint table)
+{
+    const char *nic = pick_nic(gen);
+
+    line(gen, "route was 172.16.0.0/16 dev %s table %u metric mark protocol kernel", nic, table);
+    line(gen, "route was default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel", nic, table);
 }
 
 static void add_stale(Gen *gen)
@@ -433,6 +472,11 @@ static void add_stale(Gen *gen)
 
     if (chance(gen, 50))
         add_stale_rule(gen, table);
+    else if (chance(gen, 15))
+        line(gen, "route was default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel", pick_nic(gen),
+             table + 2000);
+    else if (chance(gen, 15))
+        add_old_default(gen, table);
     else if (gen->v6 && chance(gen, 50))
         line(gen, "route was %s%s dev %s table %u metric mark protocol kernel", pick_prefix6(gen),
              chance(gen, 30) ? " via fe80::98" : "", pick_nic(gen), table);
@@ -494,7 +538,7 @@ static void add_event(Gen *gen)
 /* Of main=spread: left over. */
 static void add_stale_spread(Gen *gen)
 {
-    switch (roll(gen, 4)) {
+    switch (roll(gen, 6)) {
     case 0:
         line(gen, "route was %s table 940 metric mark protocol kernel scope link nexthop dev %s nexthop dev %s",
              pick_prefix(gen), pick_nic(gen), pick_nic(gen));
@@ -505,6 +549,16 @@ static void add_stale_spread(Gen *gen)
     case 2:
         line(gen, "rule add lookup 940 priority %u suppress_ifgroup mark protocol kernel",
              chance(gen, 80) ? 4941 : 4000);
+        break;
+    case 3:
+        line(gen, "rule add from 0.0.0.0/32 to %s lookup 940 priority 4941 suppress_ifgroup mark protocol kernel",
+             chance(gen, 70) ? "172.16.0.0/16" : "172.16.34.0/24");
+        break;
+    case 4:
+        line(gen,
+             "rule add from 0.0.0.0/32 to %s lookup 254 priority 4940 suppress_prefixlength 16 suppress_ifgroup mark "
+             "protocol kernel",
+             chance(gen, 70) ? "172.16.0.0/16" : "172.16.34.0/24");
         break;
     default:
         line(gen, "rule add lookup 254 priority 4940 suppress_prefixlength %u suppress_ifgroup mark protocol kernel",
@@ -543,7 +597,7 @@ static void add_setting(Gen *gen)
         "arp_filter=1", "arp_ignore=2", "announce=no",      "arp_announce=keep",
         "gateway=none", "gateway=none", "gateway=auto",     "gateway=172.16.34.254",
         "ipv6=no",      "ipv6=no",      "gateway=fe80::99", "gateway=2001:db8:1::99"};
-    static const char *const priorities[] = {"100", "1941", "5000", "29765"};
+    static const char *const priorities[] = {"100", "1941", "5000", "29763"};
     g_autofree char *section = chance(gen, 60)   ? g_strdup_printf("interface %s", pick_nic(gen))
                                : chance(gen, 50) ? g_strdup("interface ib*")
                                                  : g_strdup("defaults");
@@ -704,6 +758,7 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
             fake_snapshot_add_main(kernel, planned->seen, nic->link->ifindex);
     }
     planned->rails->only = only;
+    planned->undo = action == WORLD_UNDO;
     if (action == WORLD_UNDO && only)
         planned->after = ibh_rails_without(config, planned->seen, only);
     planned->plan = action == WORLD_UNDO ? ibh_plan_undo(planned->rails, planned->after, only)
@@ -725,8 +780,11 @@ void planned_free(Planned *planned)
 guint world_run(FakeKernel *kernel, const Planned *planned)
 {
     g_autoptr(IbhOutcome) outcome = ibh_apply(planned->plan, fake_execute, kernel);
+    g_autoptr(GArray) rails = ibh_rails_to_remember(planned->rails, planned->undo ? planned->rails->only : NULL,
+                                                    planned->undo && !planned->rails->only);
 
     ibh_state_remember(kernel->now->state, outcome->done, TRUE);
+    ibh_state_set_rails(kernel->now->state, rails);
     return outcome->errors->len;
 }
 

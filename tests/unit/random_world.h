@@ -43,6 +43,7 @@ typedef struct {
     IbhRails *rails;
     IbhRails *after;
     IbhPlan *plan;
+    gboolean undo;
 } Planned;
 
 /* NULL where two NICs of this world were given the same table. */

@@ -88,7 +88,13 @@ static World look(const char *text, Answer answer)
 #define KERNEL "kernel rules\nkernel routes\n"
 #define ROUTE0 "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
 #define ROUTE1 "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
-#define RULE(ip, table) "rule 1941 from " ip " lookup " table " suppress_prefixlength 0 mark proto kernel\n"
+#define STALE(ip, table) "rule 1941 from " ip " lookup " table " mark proto kernel\n"
+#define RULE(ip, table)                                                                                                \
+    "rule 1940 from " ip " to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n" STALE(ip, table)
+#define RULE6(ip, table)                                                                                               \
+    "rule 1940 from " ip " to fd00:16::/64 lookup main suppress_prefixlength 64 mark proto kernel\n" STALE(ip, table)
+#define RULE48(ip, table)                                                                                              \
+    "rule 1940 from " ip " to fd00:16::/48 lookup main suppress_prefixlength 48 mark proto kernel\n" STALE(ip, table)
 #define RULE0 RULE("172.16.34.1", "941")
 #define RULE1 RULE("172.16.34.2", "942")
 #define HOST LO IB0 IB1 ADDRESSES KERNEL
@@ -98,15 +104,15 @@ static World look(const char *text, Answer answer)
 #define RAILS_ALONE LO IB0 IB1 ADDRESSES "kernel rules\n" RAIL0 RAIL1 /* main has lost its connected routes */
 #define ADDRESSES6 "addr ib0 fd00:16::34:1/64\naddr ib1 fd00:16::34:2/64\n"
 #define HOST6 LO IB0 IB1 ADDRESSES6 KERNEL
-#define RAIL60 "route 941 fd00:16::/64 dev ib0 proto kernel metric mark\n" RULE("fd00:16::34:1", "941")
+#define RAIL60 "route 941 fd00:16::/64 dev ib0 proto kernel metric mark\n" RULE6("fd00:16::34:1", "941")
 #define ROUTE61 "route 942 fd00:16::/64 dev ib1 proto kernel metric mark\n"
-#define RULE61 RULE("fd00:16::34:2", "942")
+#define RULE61 RULE6("fd00:16::34:2", "942")
 #define RAIL61 ROUTE61 RULE61
 #define RAILS6 HOST6 RAIL60 RAIL61
 #define BOTH LO IB0 IB1 ADDRESSES ADDRESSES6 KERNEL RAIL0 RAIL1 RAIL60 RAIL61
 #define TIERS(ip, table)                                                                                               \
-    "rule 2941 from " ip " lookup main suppress_prefixlength 0 mark proto kernel\nrule 3941 from " ip " lookup " table \
-    " mark proto kernel\n"
+    "rule 32764 from " ip " lookup main suppress_prefixlength 0 mark proto kernel\nrule 32765 from " ip                \
+    " lookup 2" table " mark proto kernel\n"
 #define VRF_NIC                                                                                                        \
     "link 7 blue ether up carrier kind=vrf\nlink 8 ib4 infiniband up carrier master=blue\naddr ib4 172.16.34.5/16\n"
 #define ETH0 "link 9 eth0 ether up carrier\naddr eth0 192.168.1.5/24\n"
@@ -223,16 +229,16 @@ static const Case CASES[] = {
     {"main has no way, as it should be", RAILS_ALONE "config [defaults]\nconfig main=remove\n", no_way_unbound, ""},
     {"main has one of the routes", RAILS_ALONE "route main 172.16.0.0/16 dev ib1 proto kernel scope link\n",
      no_way_unbound, ""},
-    {"a bridge without its throw",
+    {"a bridge inside the subnet",
      RAILS "link 8 docker0 ether up carrier kind=bridge\naddr docker0 172.16.99.1/24\n"
-     "route main 172.16.99.0/24 dev docker0 proto kernel scope link src 172.16.99.1\n", NULL,
-     "error route-missing ib0\nerror route-missing ib1"},
+     "route main 172.16.99.0/24 dev docker0 proto kernel scope link src 172.16.99.1\n", NULL, ""},
+    {"a rule for main is missing", HOST RAIL0 ROUTE1 STALE("172.16.34.2", "942"), NULL, "error rule-missing ib1"},
     {"another source",
      HOST RAIL0 RULE1 "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.9 metric mark\n", NULL,
      "error route-wrong ib1"},
-    {"a rule for an address that is gone", RAILS RULE("172.16.34.7", "942"), NULL, "warning rule-stale ib1"},
-    {"a rule for a NIC that is gone", RAILS RULE("172.16.34.7", "999"), NULL, "warning rule-stale "},
-    {"a rule in another table", RAILS RULE("172.16.34.2", "777"), NULL, "warning rule-stale ib1"},
+    {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning rule-stale ib1"},
+    {"a rule for a NIC that is gone", RAILS STALE("172.16.34.7", "999"), NULL, "warning rule-stale "},
+    {"a rule in another table", RAILS STALE("172.16.34.2", "777"), NULL, "warning rule-stale ib1"},
     {"a route for an address that is gone", RAILS "route 942 10.9.0.0/16 dev ib1 proto kernel metric mark\n", NULL,
      "warning rule-stale ib1"},
     {"something is missing on the other rail", HOST RAIL0 "do apply only ib0\n", NULL, ""},
@@ -307,7 +313,8 @@ static const Case CASES[] = {
      "info deferred ib1"},
     {"an explicit table that is another's automatic one", HOST RULE("172.16.34.2", "941")
      "route 941 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
-     "config [interface ib1]\nconfig table=941\n", NULL, "error table-clash ib0"},
+     RULE("172.16.34.1", "943") "route 943 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
+     "config [interface ib1]\nconfig table=941\n", NULL, "info table-moved ib0"},
     {"no address", RAILS "link 4 ib2 infiniband up carrier rdma=mlx5_2/1\n", NULL, "info no-address ib2"},
     {"manage=no", HOST RAIL0 "config [interface ib1]\nconfig manage=no\n", NULL, ""},
 
@@ -347,12 +354,12 @@ static const Case CASES[] = {
     {"IPv6: a tentative address", RAILS6 "addr ib1 fd00:16::34:9/64 tentative\n", NULL, ""},
     {"IPv6: a lease without its rule", RAILS6 "addr ib1 fd00:99::9/128\n", NULL, "error rule-missing ib1"},
     {"IPv6: link-local addresses", RAILS6 "addr ib0 fe80::1/64 scope link\naddr ib1 fe80::2/64 scope link\n", NULL, ""},
-    {"IPv6: a rule for an address that is gone", RAILS6 RULE("fd00:16::34:7", "942"), NULL, "warning rule-stale ib1"},
-    {"IPv6: a bridge without its throw", LO IB0 IB1
+    {"IPv6: a rule for an address that is gone", RAILS6 STALE("fd00:16::34:7", "942"), NULL, "warning rule-stale ib1"},
+    {"IPv6: a bridge inside the subnet", LO IB0 IB1
      "link 8 docker0 ether up carrier kind=bridge\naddr docker0 fd00:16:0:5::1/64\naddr ib0 fd00:16::34:1/48\n"
      "addr ib1 fd00:16::34:2/48\n" KERNEL "route 941 fd00:16::/48 dev ib0 proto kernel metric mark\n"
-     "route 942 fd00:16::/48 dev ib1 proto kernel metric mark\n" RULE("fd00:16::34:1", "941") RULE61, NULL,
-     "error route-missing ib0\nerror route-missing ib1"},
+     "route 942 fd00:16::/48 dev ib1 proto kernel metric mark\n" RULE48("fd00:16::34:1", "941")
+     RULE48("fd00:16::34:2", "942"), NULL, ""},
     {"IPv6: ipv6=no", HOST6 "config [defaults]\nconfig ipv6=no\nconfig manage=yes\n", NULL,
      "info no-address ib0\ninfo no-address ib1"},
     {"IPv6: it leaves by the other NIC", BOTH, in_ipv6_leaves_by_ib0, "error routed-other-nic ib1"},
@@ -370,41 +377,41 @@ static const Case CASES[] = {
     {"IPv6: one address on two rails", RAILS6 "addr ib1 fd00:16::34:1/64\n", NULL, "error duplicate-address ib1"},
 
     {"gateway: no default route yet", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n", NULL,
-     "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib0\n"
-     "error rule-missing ib1\nerror rule-missing ib1"},
+     "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib1"},
     {"gateway: nothing is missing", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
-     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
-     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
+     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
-    {"gateway: main has it no more", RAILS "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
-     TIERS("172.16.34.2", "942"), NULL, "warning rule-stale ib1\nwarning rule-stale ib1\nwarning rule-stale ib1"},
+    {"gateway: main has it no more", RAILS "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+     TIERS("172.16.34.2", "942"), NULL, "warning rule-stale ib1\nwarning rule-stale ib1"},
     {"gateway: main has another one", RAILS "route main default via 172.16.0.9 dev ib0 proto static\n"
-     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
-     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
+     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, "error route-wrong ib0\nerror route-wrong ib1"},
     {"gateway: a prefix is missing", RAILS "route main 10.0.0.0/8 via 172.16.0.1 dev ib1 proto static\n", NULL,
-     "error route-missing ib0\nerror route-missing ib1"},
+     "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib0\n"
+     "error rule-missing ib1\nerror rule-missing ib1\nwarning rule-stale ib0\nwarning rule-stale ib1"},
     {"gateway: an error in main as the last resort", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
      "route main unreachable default metric 9999\n"
-     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
-     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
+     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
     {"gateway: an error in main comes before it",
      RAILS "route main default via 172.16.0.1 dev ib0 proto static metric 20000\n"
      "route main unreachable default metric 9999\n"
-     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
-     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
+     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, "error main-error-route ib0\nerror main-error-route ib1"},
     {"gateway: an error in main, and no default route", RAILS "route main unreachable default metric 9999\n", NULL, ""},
     {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1]\nconfig gateway=10.0.0.1\n", NULL,
      "error route-missing ib1"},
     {"gateway: a configured one that is there", RAILS "config [interface ib1]\nconfig gateway=172.16.0.1\n"
-     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
      TIERS("172.16.34.2", "942"), NULL, ""},
     {"gateway: an error in main of the other family", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
      "route main unreachable ::/0 metric 9999\n"
-     "route 941 default via 172.16.0.1 dev ib0 proto kernel metric mark\n"
-     "route 942 default via 172.16.0.1 dev ib1 proto kernel metric mark\n"
+     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
+     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
     /* clang-format on */
 };

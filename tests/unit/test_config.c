@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define TABLE_ALLOWED "use auto, a number (1-252, 256-4294967295) or a name from rt_tables"
+#define TABLE_ALLOWED "use auto, a number (1-252, 256-4294965295) or a name from rt_tables"
 #define NAME_ALLOWED                                                                                                   \
     "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of them with *, ? and [...]"
 #define NO_HOST "no host can have this address; use auto, none or an address"
@@ -169,10 +169,10 @@ static const Good GOOD[] = {
     {"table=256", TABLE, 256},
     {"table=939", TABLE, 939},
     {"table=941", TABLE, 941},
-    {"table=4294967295", TABLE, 4294967295},
+    {"table=4294965295", TABLE, 4294965295},
     {"table=0x1", TABLE, 1},
     {"table=0x00ff00", TABLE, 0xff00},
-    {"table=0xFFFFFFFF", TABLE, 4294967295},
+    {"table=0xFFFFF82F", TABLE, 4294965295},
     {"table=rail0", TABLE, 941},
     {"table=7up", TABLE, 77},
     {"gateway=auto", GATEWAY, IBH_GATEWAY_AUTO},
@@ -216,13 +216,10 @@ static const Good GOOD[] = {
 };
 
 static const Good GOOD_DEFAULTS[] = {
-    {"main=keep", MAIN, IBH_MAIN_KEEP},
-    {"main=spread", MAIN, IBH_MAIN_SPREAD},
-    {"main=remove", MAIN, IBH_MAIN_REMOVE},
-    {"priority=auto", PRIORITY, IBH_PRIORITY_BASE},
-    {"priority=1", PRIORITY, 1},
-    {"priority=1001", PRIORITY, 1001},
-    {"priority=29765", PRIORITY, 29765},
+    {"main=keep", MAIN, IBH_MAIN_KEEP},     {"main=spread", MAIN, IBH_MAIN_SPREAD},
+    {"main=remove", MAIN, IBH_MAIN_REMOVE}, {"priority=auto", PRIORITY, IBH_PRIORITY_BASE},
+    {"priority=16", PRIORITY, 16},          {"priority=1001", PRIORITY, 1001},
+    {"priority=29763", PRIORITY, 29763},
 };
 
 static void check_good(const char *section, const Good *good)
@@ -307,13 +304,14 @@ static const Bad BAD[] = {
     /* values */
     SET("main=", "not allowed; use keep, spread or remove"),
     SET("main=Keep", "not allowed; use keep, spread or remove"),
-    SET("priority=0", "not allowed; use auto or a number (1-29765)"),
-    SET("priority=29766", "not allowed; use auto or a number (1-29765)"),
-    SET("priority=-1", "not allowed; use auto or a number (1-29765)"),
-    SET("priority=0x10", "not allowed; use auto or a number (1-29765)"),
-    SET("priority=010", "not allowed; use auto or a number (1-29765)"),
-    SET("priority=", "not allowed; use auto or a number (1-29765)"),
-    SET("priority=4294969237", "not allowed; use auto or a number (1-29765)"),
+    SET("priority=15", "not allowed; use auto or a number (16-29763)"),
+    SET("priority=0", "not allowed; use auto or a number (16-29763)"),
+    SET("priority=29764", "not allowed; use auto or a number (16-29763)"),
+    SET("priority=-1", "not allowed; use auto or a number (16-29763)"),
+    SET("priority=0x10", "not allowed; use auto or a number (16-29763)"),
+    SET("priority=010", "not allowed; use auto or a number (16-29763)"),
+    SET("priority=", "not allowed; use auto or a number (16-29763)"),
+    SET("priority=4294969237", "not allowed; use auto or a number (16-29763)"),
     SET("manage=maybe", "not allowed; use auto, yes or no"),
     SET("manage=YES", "not allowed; use auto, yes or no"),
     SET("manage=1", "not allowed; use auto, yes or no"),
@@ -336,6 +334,7 @@ static const Bad BAD[] = {
     SET("table=0x3ac", "reserved for main=spread; " TABLE_ALLOWED),
     SET("table=spread", "reserved for main=spread; " TABLE_ALLOWED),
     SET("table=4294967296", NO_TABLE),
+    SET("table=4294965296", "default routes lie in a table 2000 above it; " TABLE_ALLOWED),
     SET("table=0x100000000", NO_TABLE),
     SET("table=0x", NO_TABLE),
     SET("table=0X10", NO_TABLE),
@@ -391,7 +390,7 @@ static const Bad BAD[] = {
     SET("manage", "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment"),
     SET("; manage", "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment"),
     {"[interface *]\narp=keep\nmain=keep", 3, "main=keep: the same for all interfaces; main is allowed in [defaults] only"},
-    {"[interface ib0]\npriority=7", 2, "priority=7: the same for all interfaces; priority is allowed in [defaults] only"},
+    {"[interface ib0]\npriority=70", 2, "priority=70: the same for all interfaces; priority is allowed in [defaults] only"},
     {"[interface ib0]\nforce=1", 2, "force=1: unknown key; use one of " IFACE_KEYS},
     {"#\n\nmanage=no\n", 3, "manage=no: outside of any section; put it below [defaults] or [interface NAME]"},
     {"[interface ib0]\narp=keep\n[interface ib1]\narp=keep\n[interface ib0]\narp=keep", 6,
@@ -565,8 +564,8 @@ static const Nearest NEAREST[] = {
     {{"[defaults]\narp=strict", "[defaults]\narp=keep"}, "ib0", ARP, IBH_ARP_KEEP},
     {{"[defaults]\nmain=spread", "[defaults]\nmain=keep"}, "ib0", MAIN, IBH_MAIN_KEEP},
     {{"[defaults]\nmain=spread", "[interface ib0]\nmanage=no"}, "ib0", MAIN, IBH_MAIN_SPREAD},
-    {{"[defaults]\npriority=7", "[defaults]\npriority=9"}, "ib0", PRIORITY, 9},
-    {{"[defaults]\npriority=7", "[defaults]\npriority=auto"}, "ib0", PRIORITY, IBH_PRIORITY_BASE},
+    {{"[defaults]\npriority=70", "[defaults]\npriority=90"}, "ib0", PRIORITY, 90},
+    {{"[defaults]\npriority=70", "[defaults]\npriority=auto"}, "ib0", PRIORITY, IBH_PRIORITY_BASE},
     /* key by key */
     {{"[interface ib0]\narp=strict\n[interface *]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_NO},
     {{"[interface *]\nmanage=no", "[interface ib0]\nmanage=auto"}, "ib0", MANAGE, IBH_MANAGE_AUTO},

@@ -181,6 +181,49 @@ static void test_selectors(void **state)
     assert_leaves(kernel, "172.16.0.1", "10.0.0.1", "ib1", "172.16.0.1");
 }
 
+static void test_destinations(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "route add 10.0.0.0/8 dev ib1 table 100",
+            "rule add from 172.16.34.2 to 10.1.0.0/16 lookup 100 priority 50",
+            "rule add from 0.0.0.0/32 to 10.2.0.0/16 lookup 100 priority 51", NULL);
+    assert_leaves(kernel, "172.16.34.2", "10.1.0.1", "ib1", "172.16.34.2");
+    assert_kind(kernel, "172.16.34.2", "10.2.0.1", FIB_UNREACHABLE); /* to another prefix */
+    assert_kind(kernel, "172.16.34.1", "10.1.0.1", FIB_UNREACHABLE);
+    assert_leaves(kernel, NULL, "10.2.0.1", "ib1", "172.16.34.2"); /* what has no source yet, and only that */
+    assert_kind(kernel, "172.16.34.1", "10.2.0.1", FIB_UNREACHABLE);
+    assert_kind(kernel, NULL, "10.1.0.1", FIB_UNREACHABLE);
+    fake_do(kernel, "rule del priority 50", NULL); /* to the kernel, what is absent matches anything */
+    assert_kind(kernel, "172.16.34.2", "10.1.0.1", FIB_UNREACHABLE);
+    assert_int_equal(kernel->inexact, 1);
+}
+
+/* The longest prefix of main and the table wins, the table's on a tie. */
+static void test_main_before_the_table(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+
+    (void)state;
+    fake_do(kernel, "link add docker0 type eth", "address add 172.16.5.1/24 dev docker0",
+            "route add 172.16.0.0/16 dev ib1 table 942",
+            "rule add from 172.16.34.2 to 172.16.0.0/16 lookup 254 priority 1940 suppress_prefixlength 16",
+            "rule add from 172.16.34.2 lookup 942 priority 1941", NULL);
+    assert_leaves(kernel, "172.16.34.2", "172.16.5.9", "docker0", "172.16.34.2");
+    assert_leaves(kernel, "172.16.34.2", "172.16.6.9", "ib1", "172.16.34.2");
+}
+
+static void test_onlink(void **state)
+{
+    g_autoptr(FakeKernel) kernel = two_nics();
+    g_autoptr(GError) refused = NULL;
+
+    (void)state;
+    assert_false(fake_try(kernel, "route add default via 172.30.0.1 dev ib0 table 2941", &refused));
+    fake_do(kernel, "route add default via 172.30.0.1 dev ib0 onlink table 2941", NULL);
+}
+
 static void test_rule_actions(void **state)
 {
     g_autoptr(FakeKernel) kernel = two_nics();
@@ -623,6 +666,9 @@ int main(void)
         cmocka_unit_test(test_longest_prefix_then_metric_then_age),
         cmocka_unit_test(test_rules_in_order),
         cmocka_unit_test(test_selectors),
+        cmocka_unit_test(test_destinations),
+        cmocka_unit_test(test_main_before_the_table),
+        cmocka_unit_test(test_onlink),
         cmocka_unit_test(test_rule_actions),
         cmocka_unit_test(test_default_in_table_hijacks_bridges),
         cmocka_unit_test(test_throw_lets_the_bridge_win),

@@ -454,7 +454,7 @@ static void test_directory_is_none(void **state)
 
 #define NO_NAME(line)                                                                                                  \
     "/etc/ib-hook/ib-hook.conf:2: " line ": neither a table's number nor a known name; use auto, a number (1-252, "    \
-    "256-4294967295) or a name from rt_tables"
+    "256-4294965295) or a name from rt_tables"
 
 static void put_name(const char *name)
 {
@@ -509,14 +509,14 @@ static void test_table_files_are_read_at_need(void **state)
     put_name("rail");
     assert_no_config(NULL, "/etc/ib-hook/ib-hook.conf:2: table=rail: %s/etc/iproute2/rt_tables: refused: it can be "
                            "written by others (mode 0666); chmod go-w %s/etc/iproute2/rt_tables; use auto, a number "
-                           "(1-252, 256-4294967295) or a name from rt_tables");
+                           "(1-252, 256-4294965295) or a name from rt_tables");
     change_mode("/etc/iproute2/rt_tables", 0644);
     change_mode("/etc/iproute2/rt_tables.d", 0777);
     assert_table("ib0", 100);
     put_name("other");
     assert_no_config(NULL, "/etc/ib-hook/ib-hook.conf:2: table=other: %s/etc/iproute2/rt_tables.d: refused: it can be "
                            "written by others (mode 0777); chmod go-w %s/etc/iproute2/rt_tables.d; use auto, a number "
-                           "(1-252, 256-4294967295) or a name from rt_tables");
+                           "(1-252, 256-4294965295) or a name from rt_tables");
 }
 
 /* What the environment says about places of files is somebody else's wish. */

@@ -368,6 +368,35 @@ static void add_selectors(GArray *variants)
         add_rule(variants, changed, is_ours);                                                                          \
     } while (0)
 
+static IbhRule rule_to(const char *from, const char *to, guint32 table, gint64 suppress_prefixlength)
+{
+    IbhRule rule = our_rule(from);
+
+    assert_true(ibh_prefix_parse(to, &rule.to));
+    rule.selectors = IBH_SELECT_TO;
+    rule.table = table;
+    rule.suppress_prefixlength = suppress_prefixlength;
+    return rule;
+}
+
+/* What asks main, from one address or from none; what leads there to 940. With `to`, nothing else is ours. */
+static void add_rules_to(GArray *variants)
+{
+    IbhRule marked = rule_to("172.16.34.1", "172.16.0.0/16", IBH_TABLE_MAIN, 16);
+
+    add_rule(variants, marked, TRUE);
+    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/17", IBH_TABLE_MAIN, 16), TRUE);
+    add_rule(variants, rule_to("2001:db8::1", "2001:db8::/64", IBH_TABLE_MAIN, 64), TRUE);
+    add_rule(variants, rule_to("0.0.0.0", "172.16.0.0/16", IBH_TABLE_MAIN, 16), TRUE);
+    add_rule(variants, rule_to("0.0.0.0", "172.16.0.0/16", IBH_TABLE_SPREAD, -1), TRUE);
+    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/16", IBH_TABLE_MAIN, -1), FALSE);
+    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/16", 941, 16), FALSE);
+    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/16", IBH_TABLE_SPREAD, -1), FALSE);
+    add_rule(variants, rule_to("172.16.34.0/24", "172.16.0.0/16", IBH_TABLE_MAIN, 16), FALSE);
+    marked.selectors |= IBH_SELECT_FWMARK;
+    add_rule(variants, marked, FALSE);
+}
+
 /* Our rule, and what differs from it in a single field, each with whether it is ours still. */
 static GArray *rule_variants(void)
 {
@@ -393,6 +422,7 @@ static GArray *rule_variants(void)
     ADD_RULE(variants, action, FR_ACT_UNREACHABLE, FALSE);
     ADD_RULE(variants, l3mdev, TRUE, FALSE);
     add_selectors(variants);
+    add_rules_to(variants);
     return variants;
 }
 

@@ -212,7 +212,8 @@ static void test_tables(void **state)
     const Request request = {.format = "rt_tables", .text = text};
 
     (void)state;
-    expect(&request, "\n941 rail-ib0\n2941 native-ib0\n1941 rail-ib1\n3941 native-ib1\n");
+    expect(&request, "\n941 rail-ib0\n2941 default-ib0\n4941 native-ib0\n6941 native-default-ib0\n"
+                     "1941 rail-ib1\n3941 default-ib1\n5941 native-ib1\n7941 native-default-ib1\n");
 }
 
 /* Each format is tested above. */

@@ -349,9 +349,11 @@ static World look(const char *text)
     "addr eth0 192.168.1.5/24\nkernel rules\nkernel routes\n"
 #define HALF                                                                                                           \
     "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"                            \
-    "rule 1941 from 172.16.34.1 lookup 941 suppress_prefixlength 0 mark proto kernel\n"                                \
-    "rule 1941 from 172.16.34.2 lookup 942 suppress_prefixlength 0 mark proto kernel\n"
-#define ORPHAN "rule 1941 from 172.16.99.9 lookup 999 suppress_prefixlength 0 mark proto kernel\n"
+    "rule 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n"             \
+    "rule 1941 from 172.16.34.1 lookup 941 mark proto kernel\n"                                                        \
+    "rule 1940 from 172.16.34.2 to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n"             \
+    "rule 1941 from 172.16.34.2 lookup 942 mark proto kernel\n"
+#define ORPHAN "rule 1941 from 172.16.99.9 lookup 999 mark proto kernel\n"
 #define HOST LINKS ADDRESSES HALF ORPHAN
 #define NO_RAILS "link 1 lo loopback up carrier\nlink 2 ib0 infiniband up carrier\naddr ib0 172.16.34.1/16\n"
 
@@ -435,8 +437,8 @@ static void test_cells(void **state)
     g_autofree char *ib0 = find_line(text, "ib0 "), *ib1 = find_line(text, "ib1 "), *ib2 = find_line(text, "ib2 ");
 
     (void)state;
-    HAS(ib0, "mlx5_0/1", " up ", " 941 ", " 1/1 ", " 0/0/2/1 ", " keep ", " ok ", " 172.16.34.1/16");
-    HAS(ib1, "mlx5_1/1", " no carrier ", " 942 ", " 1/2 ", " 1/0/0/0 ", " keep ", " 172.16.34.2/16 10.0.0.1/32");
+    HAS(ib0, "mlx5_0/1", " up ", " 941 ", " 2/2 ", " 0/0/2/1 ", " keep ", " ok ", " 172.16.34.1/16");
+    HAS(ib1, "mlx5_1/1", " no carrier ", " 942 ", " 2/4 ", " 1/0/0/0 ", " keep ", " 172.16.34.2/16 10.0.0.1/32");
     HAS(ib2, " - ", " down ", " no rail ");
     HAS_NOT(ib2, "943", "keep", "ok");
 }

@@ -18,8 +18,9 @@ static const char BEFORE[] =
     "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_ignore=1 arp_announce=2\n"
     "addr ib0 172.16.34.1/16\n"
     "kernel rules\n"
-    "rule 1941 from 172.16.34.1/32 lookup 941 suppress_prefixlength 0 suppress_ifgroup mark proto kernel\n"
-    "rule 1941 from 172.16.34.2/32 lookup 942 suppress_prefixlength 0 suppress_ifgroup mark proto kernel\n"
+    "rule 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n"
+    "rule 1941 from 172.16.34.1/32 lookup 941 suppress_ifgroup mark proto kernel\n"
+    "rule 1941 from 172.16.34.2/32 lookup 942 suppress_ifgroup mark proto kernel\n"
     "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
     "saved ib0 arp_ignore old=0 set=1\nsaved ib0 arp_announce old=0 set=2\n"
     "saved ib1 arp_ignore old=0 set=1\nsaved ib1 arp_announce old=0 set=2\n";
@@ -41,6 +42,8 @@ static World restrain(const char *change, const IbhRestraint *restraint)
     if (!world.cas)
         fail_msg("%s", error->message);
     world.config = ibh_config_new();
+    assert_true(
+        ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, NULL));
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, NULL);
     world.plan = ibh_plan_apply(world.rails, NULL);
     world.spared = ibh_restrain(world.plan, world.rails, restraint);
@@ -116,7 +119,7 @@ static void test_another_address(void **state)
     (void)state;
     assert_int_equal(world.spared->len, 0);
     assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 1);
-    assert_int_equal(count(&world, IBH_OP_RULE_ADD, "ib1"), 1);
+    assert_int_equal(count(&world, IBH_OP_RULE_ADD, "ib1"), 2);
     end(&world);
 }
 
@@ -143,16 +146,18 @@ static void test_a_nic_that_is_gone(void **state)
     end(&world);
 }
 
-/* ib00 moves into the table that ib1 leaves: they stand or fall together, so what is ib1's is not spared. */
+/* ib00 has the table of ib1 by configuration: they stand or fall together, so what is ib1's is not spared. */
 static void test_another_takes_its_table(void **state)
 {
     const IbhRestraint restraint = {.down = NULL};
     World world = restrain("link 4 ib00 infiniband up carrier rdma=mlx5_2/1\naddr ib00 172.16.34.3/16\n"
-                           "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n",
+                           "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
+                           "config [interface ib00]\nconfig table=942\n",
                            &restraint);
 
     (void)state;
-    assert_int_equal(count(&world, IBH_OP_ROUTE_REPLACE, "ib00"), 1);
+    assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib00"), 1);
+    assert_int_equal(count(&world, IBH_OP_ROUTE_DEL, "ib1"), 1);
     assert_int_equal(count(&world, IBH_OP_SYSCTL_SET, "ib1"), 2);
     assert_int_equal(world.spared->len, 0);
     end(&world);

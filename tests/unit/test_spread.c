@@ -21,13 +21,17 @@
 
 #define SPREAD "main=spread\n"
 
-#define MAIN_RULE(verb, priority, length)                                                                              \
-    "ip -4 rule " verb " priority " priority " from all lookup 254 suppress_prefixlength " length                      \
-    " suppress_ifgroup 1768056939 protocol kernel\n"
-#define RAILS_RULE(verb, priority)                                                                                     \
-    "ip -4 rule " verb " priority " priority " from all lookup 940 suppress_ifgroup 1768056939 protocol kernel\n"
-#define ADD_RULE MAIN_RULE("add", "4940", "16") RAILS_RULE("add", "4941")
-#define DEL_RULE RAILS_RULE("del", "4941") MAIN_RULE("del", "4940", "16")
+#define MAIN_RULE(verb, priority, subnet, length)                                                                      \
+    "ip -4 rule " verb " priority " priority " from 0.0.0.0 to " subnet "/" length                                     \
+    " lookup 254 suppress_prefixlength " length " suppress_ifgroup 1768056939 protocol kernel\n"
+#define RAILS_RULE(verb, priority, subnet)                                                                             \
+    "ip -4 rule " verb " priority " priority " from 0.0.0.0 to " subnet                                                \
+    " lookup 940 suppress_ifgroup 1768056939 protocol kernel\n"
+#define S "172.16.0.0"
+#define ADDED(priority_of_main, priority, hops)                                                                        \
+    MAIN_RULE("add", priority_of_main, S, "16") ROUTE("add", S "/16", hops) RAILS_RULE("add", priority, S "/16")
+#define ADD(hops) ADDED("4940", "4941", hops)
+#define DEL_RULE RAILS_RULE("del", "4941", S "/16") MAIN_RULE("del", "4940", S, "16")
 #define ROUTE(verb, subnet, hops)                                                                                      \
     "ip -4 route " verb " " subnet " table 940 protocol kernel scope link metric 1768056939 " hops "\n"
 #define BOTH "nexthop dev ib0 nexthop dev ib1"
@@ -167,11 +171,26 @@ static IbhRule rule_940(guint32 priority)
 {
     return (IbhRule){.family = AF_INET,
                      .priority = priority,
-                     .from = prefix_of("0.0.0.0/0"),
+                     .from = prefix_of("0.0.0.0/32"),
+                     .to = prefix_of("172.16.0.0/16"),
+                     .selectors = IBH_SELECT_TO,
                      .action = FR_ACT_TO_TBL,
                      .table = IBH_TABLE_SPREAD,
                      .protocol = RTPROT_KERNEL,
                      .suppress_prefixlength = -1,
+                     .suppress_ifgroup = IBH_MARK};
+}
+
+/* Of earlier versions: from all, to all. */
+static IbhRule old_rule(guint32 priority, guint32 table)
+{
+    return (IbhRule){.family = AF_INET,
+                     .priority = priority,
+                     .from = prefix_of("0.0.0.0/0"),
+                     .action = FR_ACT_TO_TBL,
+                     .table = table,
+                     .protocol = RTPROT_KERNEL,
+                     .suppress_prefixlength = table == IBH_TABLE_MAIN ? 16 : -1,
                      .suppress_ifgroup = IBH_MARK};
 }
 
@@ -365,8 +384,8 @@ static void test_two_and_three(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhSnapshot) two = make_world(2), three = make_world(3);
 
-    expect_plan(two, SPREAD, NULL, ROUTE("add", "172.16.0.0/16", BOTH) ADD_RULE);
-    expect_plan(three, SPREAD, NULL, ROUTE("add", "172.16.0.0/16", ALL_THREE) ADD_RULE);
+    expect_plan(two, SPREAD, NULL, ADD(BOTH));
+    expect_plan(three, SPREAD, NULL, ADD(ALL_THREE));
     expect_plan(two, "", NULL, "");
     expect_plan(two, "main=keep\n", NULL, "");
 }
@@ -382,8 +401,7 @@ static void test_by_rank(void **state G_GNUC_UNUSED)
         add_link(world, name);
         add_address(world, name, address);
     }
-    expect_plan(world, SPREAD, NULL,
-                ROUTE("add", "172.16.0.0/16", "nexthop dev ib8 nexthop dev ib9 nexthop dev ib10") ADD_RULE);
+    expect_plan(world, SPREAD, NULL, ADD("nexthop dev ib8 nexthop dev ib9 nexthop dev ib10"));
 }
 
 static void test_two_subnets(void **state G_GNUC_UNUSED)
@@ -398,25 +416,25 @@ static void test_two_subnets(void **state G_GNUC_UNUSED)
         add_address(world, name, address);
     }
     expect_plan(world, SPREAD, NULL,
-                ROUTE("add", "172.16.0.0/16", BOTH) ROUTE("add", "10.1.0.0/24", "nexthop dev ib2 nexthop dev ib3")
-                    MAIN_RULE("add", "4940", "24") RAILS_RULE("add", "4941"));
+                MAIN_RULE("add", "4940", S, "16") MAIN_RULE("add", "4940", "10.1.0.0", "24")
+                    ROUTE("add", "172.16.0.0/16", BOTH) ROUTE("add", "10.1.0.0/24", "nexthop dev ib2 nexthop dev ib3")
+                        RAILS_RULE("add", "4941", S "/16") RAILS_RULE("add", "4941", "10.1.0.0/24"));
     apply(world, SPREAD);
     expect_plan(world, SPREAD, NULL, "");
-    link_of(world, "ib3")->carrier = FALSE; /* the other subnet is still spread, so the rule to table 940 stays */
+    link_of(world, "ib3")->carrier = FALSE; /* the other subnet is still spread */
     expect_plan(world, SPREAD, NULL,
-                ROUTE("del", "10.1.0.0/24", "nexthop dev ib2 nexthop dev ib3") MAIN_RULE("add", "4940", "16")
-                    MAIN_RULE("del", "4940", "24"));
+                RAILS_RULE("del", "4941", "10.1.0.0/24") MAIN_RULE("del", "4940", "10.1.0.0", "24")
+                    ROUTE("del", "10.1.0.0/24", "nexthop dev ib2 nexthop dev ib3"));
 }
 
 static void test_priority(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhSnapshot) world = make_world(2);
 
-    expect_plan(world, SPREAD "priority=700\n", NULL,
-                ROUTE("add", "172.16.0.0/16", BOTH) MAIN_RULE("add", "3699", "16") RAILS_RULE("add", "3700"));
+    expect_plan(world, SPREAD "priority=700\n", NULL, ADDED("3699", "3700", BOTH));
     apply(world, SPREAD);
     expect_plan(world, SPREAD "priority=700\n", NULL, /* the new ones before the old ones go */
-                MAIN_RULE("add", "3699", "16") RAILS_RULE("add", "3700") DEL_RULE);
+                MAIN_RULE("add", "3699", S, "16") RAILS_RULE("add", "3700", S "/16") DEL_RULE);
 }
 
 static void test_second_run(void **state G_GNUC_UNUSED)
@@ -440,7 +458,7 @@ static void test_order(void **state G_GNUC_UNUSED)
     Kernel kernel = {.world = world};
     g_autoptr(IbhOutcome) outcome = ibh_apply(plan, execute, &kernel);
 
-    assert_int_equal(outcome->done->len, 3 * 2 + 3);
+    assert_int_equal(outcome->done->len, 3 * 3 + 3);
     assert_int_equal(kernel.seen, 3);
     assert_false(kernel.behind);
 }
@@ -463,7 +481,7 @@ static void test_ipv6_never(void **state G_GNUC_UNUSED)
     expect_plan(world, SPREAD, NULL, "");
     add_address(world, "ib0", "172.16.34.1/16");
     add_address(world, "ib1", "172.16.34.2/16");
-    expect_plan(world, SPREAD, NULL, ROUTE("add", "172.16.0.0/16", BOTH) ADD_RULE);
+    expect_plan(world, SPREAD, NULL, ADD(BOTH));
 }
 
 /* ---- who takes part ---- */
@@ -508,7 +526,7 @@ static void test_first_primary(void **state G_GNUC_UNUSED)
         del_address(world, "172.16.34.2");
         add_address(world, "ib1", first[i]);
         add_address(world, "ib1", "172.16.34.2/16");
-        expect_plan(world, SPREAD, NULL, ROUTE("add", "172.16.0.0/16", "nexthop dev ib0 nexthop dev ib2") ADD_RULE);
+        expect_plan(world, SPREAD, NULL, ADD("nexthop dev ib0 nexthop dev ib2"));
     }
 }
 
@@ -519,7 +537,7 @@ static void test_more_addresses(void **state G_GNUC_UNUSED)
     add_address(world, "ib0", "172.16.34.101/16"); /* secondary */
     add_address(world, "ib1", "172.16.34.200/32"); /* a VIP behind the primary */
     add_address(world, "ib1", "10.9.9.9/24");
-    expect_plan(world, SPREAD, NULL, ROUTE("add", "172.16.0.0/16", BOTH) ADD_RULE);
+    expect_plan(world, SPREAD, NULL, ADD(BOTH));
 }
 
 static void test_a_nic_that_is_no_rail(void **state G_GNUC_UNUSED)
@@ -528,7 +546,7 @@ static void test_a_nic_that_is_no_rail(void **state G_GNUC_UNUSED)
 
     add_link(plain, "eth0");
     add_address(plain, "eth0", "172.16.34.9/24"); /* another prefix */
-    expect_plan(plain, SPREAD, NULL, ROUTE("add", "172.16.0.0/16", BOTH) ADD_RULE);
+    expect_plan(plain, SPREAD, NULL, ADD(BOTH));
     add_address(plain, "eth0", "172.16.34.10/16");
     expect_plan(plain, SPREAD, NULL, "");
     expect_plan(unmanaged, SPREAD "[interface ib2]\nmanage=no\n", NULL, "");
@@ -574,8 +592,10 @@ static void test_rewritten(void **state G_GNUC_UNUSED)
         g_array_append_val(world->routes, route);
         rails = find_rails(world, SPREAD);
         plan = ibh_plan_apply(rails, NULL);
-        expect_plan(world, SPREAD, NULL, ROUTE("replace", "172.16.0.0/16", BOTH) ADD_RULE);
-        assert_int_equal(ibh_op_inverse(g_ptr_array_index(plan->ops, 0), &inverse), !left[i].for_good);
+        expect_plan(world, SPREAD, NULL,
+                    MAIN_RULE("add", "4940", S, "16") ROUTE("replace", "172.16.0.0/16", BOTH)
+                        RAILS_RULE("add", "4941", S "/16"));
+        assert_int_equal(ibh_op_inverse(g_ptr_array_index(plan->ops, 1), &inverse), !left[i].for_good);
         apply(world, SPREAD);
         expect_plan(world, SPREAD, NULL, "");
     }
@@ -606,7 +626,9 @@ static void test_renumbered(void **state G_GNUC_UNUSED)
         del_address(world, old);
         add_address(world, name, new);
     }
-    expect_plan(world, SPREAD, NULL, ROUTE("add", "172.17.0.0/16", BOTH) ROUTE("del", "172.16.0.0/16", BOTH));
+    expect_plan(world, SPREAD, NULL,
+                MAIN_RULE("add", "4940", "172.17.0.0", "16") ROUTE("add", "172.17.0.0/16", BOTH)
+                    RAILS_RULE("add", "4941", "172.17.0.0/16") DEL_RULE ROUTE("del", "172.16.0.0/16", BOTH));
 }
 
 static void test_rule_twice(void **state G_GNUC_UNUSED)
@@ -617,7 +639,38 @@ static void test_rule_twice(void **state G_GNUC_UNUSED)
     apply(world, SPREAD);
     g_array_append_val(world->rules, copy);
     g_array_append_val(world->rules, elsewhere);
-    expect_plan(world, SPREAD, NULL, RAILS_RULE("del", "5000") RAILS_RULE("del", "4941"));
+    expect_plan(world, SPREAD, NULL, RAILS_RULE("del", "5000", S "/16") RAILS_RULE("del", "4941", S "/16"));
+}
+
+/* New rules, then the old ones go, what leads to the rails first; nested subnets are one. */
+static void test_earlier_version(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(IbhSnapshot) world = make_world(2);
+    IbhRule to_main = old_rule(4940, IBH_TABLE_MAIN), to_rails = old_rule(4941, IBH_TABLE_SPREAD);
+
+    apply(world, "");
+    g_array_append_val(world->rules, to_main);
+    g_array_append_val(world->rules, to_rails);
+    expect_plan(world, SPREAD, NULL,
+                ADD(BOTH) "ip -4 rule del priority 4941 from all lookup 940 suppress_ifgroup 1768056939 protocol "
+                          "kernel\nip -4 rule del priority 4940 from all lookup 254 suppress_prefixlength 16 "
+                          "suppress_ifgroup 1768056939 protocol kernel\n");
+    apply(world, SPREAD);
+    expect_plan(world, SPREAD, NULL, "");
+}
+
+static void test_nested(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(IbhSnapshot) world = make_world(2);
+
+    for (int i = 2; i < 4; i++) {
+        g_autofree char *name = g_strdup_printf("ib%d", i);
+        g_autofree char *address = g_strdup_printf("172.16.77.%d/24", i);
+
+        add_link(world, name);
+        add_address(world, name, address);
+    }
+    expect_plan(world, SPREAD, NULL, ADD(BOTH));
 }
 
 static void test_switched_off(void **state G_GNUC_UNUSED)
@@ -644,7 +697,7 @@ static void test_foreign(void **state G_GNUC_UNUSED)
     protocol.protocol = RTPROT_STATIC;
     protocol.dst = prefix_of("172.18.0.0/16");
     plain.suppress_ifgroup = -1;
-    marked.selectors = IBH_SELECT_FWMARK;
+    marked.selectors |= IBH_SELECT_FWMARK;
     from.from = prefix_of("10.0.0.0/8");
     other_table.table = 939;
     not_table.action = FR_ACT_UNREACHABLE;
@@ -658,7 +711,7 @@ static void test_foreign(void **state G_GNUC_UNUSED)
     before = print(world, TRUE);
     expect_plan(world, "", NULL, "");
     expect_undo(world, NULL, "");
-    expect_plan(world, SPREAD, NULL, ROUTE("add", "172.16.0.0/16", BOTH) ADD_RULE);
+    expect_plan(world, SPREAD, NULL, ADD(BOTH));
     apply(world, SPREAD);
     expect_plan(world, SPREAD, NULL, "");
     expect_undo(world, NULL, DEL_RULE ROUTE("del", "172.16.0.0/16", BOTH));
@@ -706,7 +759,7 @@ static void test_undo_order(void **state G_GNUC_UNUSED)
     apply(world, SPREAD);
     rails = find_rails(world, SPREAD);
     plan = ibh_plan_undo(rails, NULL, NULL);
-    assert_int_equal(plan->ops->len, 3 + 2 * 2);
+    assert_int_equal(plan->ops->len, 3 + 2 * 3);
     assert_true(is_spread(g_ptr_array_index(plan->ops, 0)));
     assert_true(is_spread(g_ptr_array_index(plan->ops, 1)));
     assert_true(is_spread(g_ptr_array_index(plan->ops, 2)));
@@ -808,6 +861,8 @@ int main(void)
         cmocka_unit_test(test_route_lost),
         cmocka_unit_test(test_renumbered),
         cmocka_unit_test(test_rule_twice),
+        cmocka_unit_test(test_earlier_version),
+        cmocka_unit_test(test_nested),
         cmocka_unit_test(test_switched_off),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_only_one),

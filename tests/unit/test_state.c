@@ -55,6 +55,7 @@ static void check_round_trip(const IbhState *before)
     assert_int_equal(after->holds->len, before->holds->len);
     for (guint i = 0; i < before->holds->len; i++)
         assert_string_equal(g_ptr_array_index(after->holds, i), g_ptr_array_index(before->holds, i));
+    assert_int_equal(after->rails->len, before->rails->len);
     assert_true(ibh_state_equal(before, after));
 }
 
@@ -114,6 +115,12 @@ static void test_equal(void **state)
         "sysctl ib0 2 rp_filter 1 0\n",
         "hold ib0\n",
         "hold ib1\n",
+        "rail ib0 2 941 auto\n",
+        "rail ib1 2 941 auto\n",
+        "rail ib0 3 941 auto\n",
+        "rail ib0 2 942 auto\n",
+        "rail ib0 2 941 explicit\n",
+        "rail ib0 2 941 auto\nrail ib1 3 942 auto\n",
         "route ib0 2 10.0.0.0/8 10.0.0.1 0\n",
         "route ib1 2 10.0.0.0/8 10.0.0.1 0\n",
         "route ib0 3 10.0.0.0/8 10.0.0.1 0\n",
@@ -172,6 +179,14 @@ static void test_nonsense_is_left_out(void **state)
         "route ib0 2 fd00::/64 10.0.0.1 0",
         "route ib0 2 10.0.0.0/8 fd00::1 0",
         "route ib0 2 10.0.0.0/8 10.0.0.1 4294967296",
+        "rail ib0 2 941",
+        "rail ib0 2 941 auto more",
+        "rail ../x 2 941 auto",
+        "rail ib0 0 941 auto",
+        "rail ib0 2 0 auto",
+        "rail ib0 2 4294967296 auto",
+        "rail ib0 2 table auto",
+        "rail ib0 2 941 automatic",
         "nonsense",
     };
 
@@ -180,7 +195,7 @@ static void test_nonsense_is_left_out(void **state)
         g_autofree char *text = g_strdup_printf("hold ib8\n%s\nsysctl ib9 9 arp_ignore 0 1\n", LINES[i]);
         g_autoptr(IbhState) parsed = parse(text);
 
-        if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->routes->len)
+        if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->routes->len || parsed->rails->len)
             fail_msg("“%s” was taken for something", LINES[i]);
         check_saved(parsed, 0, "ib9", IBH_SYSCTL_ARP_IGNORE, 0, 1);
         assert_true(ibh_state_is_held(parsed, "ib8"));

@@ -1,0 +1,133 @@
+#include "plan/deferred.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+
+static gboolean is_builtin_table(guint32 table)
+{
+    return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
+}
+
+/* main=remove took its connected route to this subnet out of main. */
+static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < snapshot->state->routes->len; i++) {
+        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
+
+        if (saved->ifindex == nic->link->ifindex && ibh_prefix_equal(&saved->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, int ifindex, const IbhPrefix *subnet)
+{
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (!ibh_route_is_ours(route) && route->table == table && route->ifindex == ifindex &&
+            route->type == RTN_UNICAST && route->dst.length <= subnet->length &&
+            ibh_prefix_contains(&route->dst, &subnet->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+#define MAIN_PRIORITY 32766 /* a rule behind main's is never asked about a subnet that main reaches */
+
+/* A rule that is not ours leads this address to a table that routes the subnet by this NIC. */
+static gboolean routes_it(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address,
+                          const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->selectors &&
+           rule->from.length && rule->priority < MAIN_PRIORITY && !is_builtin_table(rule->table) &&
+           ibh_prefix_contains(&rule->from, &address->local) &&
+           table_routes_subnet(snapshot, rule->table, nic->link->ifindex, &address->subnet);
+}
+
+gboolean ibh_is_routed_by(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhRule *rule)
+{
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+
+        if (ibh_nic_serves(nic, address) && !ibh_address_is_host(address) && routes_it(snapshot, nic, address, rule))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_is_documents_table(const IbhRails *rails, guint32 table)
+{
+    return table > IBH_TABLE_BASE && table <= IBH_TABLE_BASE + rails->candidates;
+}
+
+/* The documents' script has this NIC's connected route there. */
+static gboolean is_by_documents(const IbhRails *rails, const IbhNic *nic, guint32 table)
+{
+    const GArray *rules = rails->snapshot->rules;
+
+    for (guint i = 0; i < rules->len && ibh_is_documents_table(rails, table); i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (rule->table == table && ibh_is_routed_by(rails->snapshot, nic, rule))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Its connected route lies only in a table that is neither main nor T (NetworkManager's route-table). */
+static char *why_routed_elsewhere(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address)
+{
+    const IbhSnapshot *snapshot = rails->snapshot;
+    char subnet[IBH_PREFIX_STRLEN];
+    guint32 elsewhere = 0;
+
+    for (guint i = 0; i < snapshot->routes->len; i++) {
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+
+        if (ibh_route_is_ours(route) || route->type != RTN_UNICAST || route->protocol != RTPROT_KERNEL ||
+            route->ifindex != nic->link->ifindex || !ibh_prefix_equal(&route->dst, &address->subnet))
+            continue;
+        if (route->table == IBH_TABLE_MAIN || route->table == nic->table)
+            return NULL;
+        elsewhere = route->table;
+    }
+    if (!elsewhere || is_builtin_table(elsewhere) || is_by_documents(rails, nic, elsewhere) ||
+        was_in_main(snapshot, nic, &address->subnet))
+        return NULL;
+    return g_strdup_printf("its connected route to %s is in table %u", ibh_prefix_format(&address->subnet, subnet),
+                           elsewhere);
+}
+
+/* … other than T, and than those of the documents' script. */
+static char *why_ruled_elsewhere(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address)
+{
+    const IbhSnapshot *snapshot = rails->snapshot;
+    char from[IBH_PREFIX_STRLEN];
+
+    for (guint i = 0; i < snapshot->rules->len; i++) {
+        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+
+        if (rule->table != nic->table && !ibh_is_documents_table(rails, rule->table) &&
+            routes_it(snapshot, nic, address, rule))
+            return g_strdup_printf("the rule %u: from %s lookup %u routes it already", rule->priority,
+                                   ibh_prefix_format(&rule->from, from), rule->table);
+    }
+    return NULL;
+}
+
+char *ibh_why_deferred(const IbhRails *rails, const IbhNic *nic)
+{
+    const IbhSnapshot *snapshot = rails->snapshot;
+
+    for (guint i = 0; i < snapshot->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+        char *why;
+
+        if (!ibh_nic_serves(nic, address) || ibh_address_is_host(address))
+            continue;
+        if ((why = why_routed_elsewhere(rails, nic, address)) || (why = why_ruled_elsewhere(rails, nic, address)))
+            return why;
+    }
+    return NULL;
+}

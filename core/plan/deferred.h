@@ -1,0 +1,15 @@
+/*
+ * Whether a NIC is routed by others already. Pure.
+ */
+#pragma once
+
+#include "plan/rails.h"
+
+/* NULL: it is not. The caller frees the reason. */
+char *ibh_why_deferred(const IbhRails *rails, const IbhNic *nic);
+
+/* This rule is not ours, and leads an address of this NIC to a table that routes its subnet by this NIC. */
+gboolean ibh_is_routed_by(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhRule *rule);
+
+/* One of the numbers that the documents' script uses: it is no reason to leave a NIC alone. */
+gboolean ibh_is_documents_table(const IbhRails *rails, guint32 table);

@@ -1,0 +1,263 @@
+#include "plan/tables.h"
+
+#include "plan/deferred.h"
+
+#define KEY(table) GUINT_TO_POINTER(table)
+
+typedef struct {
+    IbhRails *rails;
+    GHashTable *used;     /* numbers that a route stands in, or a rule of ours leads to */
+    GHashTable *needed;   /* those of them that a NIC here has to do with */
+    GHashTable *by_route; /* IbhNic → the table that a route of ours says it has */
+    GHashTable *by_rule;  /* IbhNic → the table that a rule of ours says it has */
+    GHashTable *by_d;     /* IbhNic → the table that what is left of D says it has */
+} Assignment;
+
+static gboolean is_automatic(const IbhNic *nic)
+{
+    return nic->rank && nic->settings.table == IBH_TABLE_AUTO;
+}
+
+static gboolean is_explicit(const IbhNic *nic)
+{
+    return nic->rank && nic->settings.table != IBH_TABLE_AUTO && nic->settings.manage != IBH_MANAGE_NO;
+}
+
+static gboolean is_given(const Assignment *all, guint32 table)
+{
+    return g_hash_table_contains(all->rails->by.tables, KEY(table));
+}
+
+/* ---- evidence ---- */
+
+static gboolean was_explicit(const Assignment *all, guint32 table)
+{
+    const GArray *last = all->rails->snapshot->state->rails;
+
+    for (guint i = 0; i < last->len; i++) {
+        const IbhSavedRail *saved = &g_array_index(last, IbhSavedRail, i);
+
+        if (saved->is_explicit && saved->table == table)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Numbers that the configuration gives now, or gave in the last run, do not stick. */
+static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
+{
+    return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
+           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
+}
+
+/* Of the form of now or of earlier versions; what leads to D comes behind. */
+static gboolean leads_to_t(const IbhRule *rule)
+{
+    return !ibh_rule_is_spread(rule) && rule->table != IBH_TABLE_MAIN && rule->priority < IBH_PRIORITY_DEFAULTS - 1;
+}
+
+/* The first thing that is said of a NIC counts. */
+static void note(const Assignment *all, GHashTable *evidence, const IbhNic *nic, guint32 table)
+{
+    if (nic && can_stick(all, nic, table) && !g_hash_table_contains(evidence, nic))
+        g_hash_table_insert(evidence, (gpointer)(guintptr)nic, KEY(table));
+}
+
+/* Whose address it is. Of several that have it: what may be a rail, with the number of its rank, or else of lower rank.
+ */
+static const IbhNic *find_holder(const Assignment *all, const IbhRule *rule)
+{
+    const IbhNic *found = NULL;
+
+    for (guint i = 0; i < all->rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
+
+        if (can_stick(all, nic, rule->table) && !nic->held && nic->settings.manage != IBH_MANAGE_NO &&
+            ibh_rails_has_address(all->rails, nic, &rule->from.ip) &&
+            (!found || rule->table == IBH_TABLE_BASE + nic->rank))
+            found = nic;
+    }
+    return found ? found : ibh_rails_holder(all->rails, &rule->from.ip);
+}
+
+/* The rules stand in ascending order: of several for one address, the first leads to T. */
+static void note_rules(Assignment *all)
+{
+    const GArray *rules = all->rails->snapshot->rules;
+
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+        const IbhNic *nic;
+
+        if (!ibh_rule_is_ours(rule))
+            continue;
+        g_hash_table_add(all->used, KEY(rule->table));
+        if (ibh_rails_holder(all->rails, &rule->from.ip))
+            g_hash_table_add(all->needed, KEY(rule->table));
+        nic = leads_to_t(rule) ? find_holder(all, rule) : NULL;
+        note(all, all->by_rule, nic, rule->table);
+    }
+}
+
+/* A default alone lies in D. Of several tables, the one that a rule of its own address leads to. */
+static void note_routes(Assignment *all)
+{
+    const GArray *routes = all->rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+        const IbhNic *nic =
+            ibh_route_is_ours(route) && route->ifindex ? ibh_rails_nic(all->rails, route->ifindex) : NULL;
+
+        g_hash_table_add(all->used, KEY(route->table));
+        g_hash_table_add(all->needed, KEY(route->table));
+        if (nic && ibh_route_is_default(route))
+            note(all, all->by_d, nic, route->table - IBH_TABLE_DEFAULTS);
+        if (!nic || ibh_route_is_default(route) || !can_stick(all, nic, route->table))
+            continue;
+        if (!g_hash_table_contains(all->by_route, nic) || g_hash_table_lookup(all->by_rule, nic) == KEY(route->table))
+            g_hash_table_insert(all->by_route, (gpointer)(guintptr)nic, KEY(route->table));
+    }
+}
+
+/* ---- giving ---- */
+
+static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
+{
+    if (!table || is_given(all, table) || is_given(all, table + IBH_TABLE_DEFAULTS))
+        return FALSE;
+    nic->table = table;
+    g_hash_table_insert(all->rails->by.tables, KEY(table), nic);
+    g_hash_table_insert(all->rails->by.tables, KEY(table + IBH_TABLE_DEFAULTS), nic);
+    return TRUE;
+}
+
+static void give_explicit(Assignment *all)
+{
+    for (guint i = 0; i < all->rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
+
+        if (is_explicit(nic))
+            give(all, nic, nic->table);
+    }
+}
+
+static void give_by_evidence(Assignment *all, GHashTable *evidence)
+{
+    for (guint i = 0; i < all->rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
+
+        if (is_automatic(nic) && !nic->table)
+            give(all, nic, GPOINTER_TO_UINT(g_hash_table_lookup(evidence, nic)));
+    }
+}
+
+/* The documents' script: a table of the numbers that we give, that somebody's rule leads an address of a NIC to, and
+ * that has a route to its subnet by that NIC. */
+static void give_documents_tables(Assignment *all)
+{
+    const GArray *rules = all->rails->snapshot->rules;
+
+    for (guint i = 0; i < rules->len; i++) {
+        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+
+        if (!ibh_is_documents_table(all->rails, rule->table) || is_given(all, rule->table))
+            continue;
+        for (guint j = 0; j < all->rails->candidates; j++) {
+            IbhNic *nic = g_ptr_array_index(all->rails->nics, j);
+
+            if (is_automatic(nic) && !nic->table && ibh_is_routed_by(all->rails->snapshot, nic, rule) &&
+                give(all, nic, rule->table))
+                break;
+        }
+    }
+}
+
+static gboolean is_free(GHashTable *taken, guint32 table)
+{
+    return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(table + IBH_TABLE_DEFAULTS));
+}
+
+/* Its addresses are away, and come back in a moment, or it has others now: its rules are left. */
+static void give_remembered(Assignment *all)
+{
+    const GArray *last = all->rails->snapshot->state->rails;
+
+    for (guint i = 0; i < last->len; i++) {
+        const IbhSavedRail *saved = &g_array_index(last, IbhSavedRail, i);
+        IbhNic *nic = g_hash_table_lookup(all->rails->by.nics, GINT_TO_POINTER(saved->ifindex));
+
+        if (nic && !nic->table && g_str_equal(nic->link->name, saved->iface) && can_stick(all, nic, saved->table) &&
+            g_hash_table_contains(all->used, KEY(saved->table)))
+            give(all, nic, saved->table);
+    }
+}
+
+/* 940 + the rank, unless another NIC has to do with it: rules for addresses that are away are its own, or are left
+ * over. Where that is taken, the lowest free number above all ranks. */
+static void give_new(Assignment *all, IbhNic *nic)
+{
+    guint32 table = IBH_TABLE_BASE + nic->rank;
+
+    if (is_free(all->needed, table) && give(all, nic, table))
+        return;
+    for (table = IBH_TABLE_BASE + all->rails->candidates + 1; !is_free(all->used, table) || !give(all, nic, table);)
+        table++;
+}
+
+void ibh_assign_tables(IbhRails *rails)
+{
+    g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), by_route = g_hash_table_new(NULL, NULL),
+                          by_rule = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL),
+                          by_d = g_hash_table_new(NULL, NULL);
+    Assignment all = {
+        .rails = rails, .used = used, .needed = needed, .by_route = by_route, .by_rule = by_rule, .by_d = by_d};
+
+    give_explicit(&all);
+    note_rules(&all);
+    note_routes(&all);
+    give_by_evidence(&all, by_route);
+    give_remembered(&all);
+    g_hash_table_remove_all(by_rule);
+    note_rules(&all); /* without what has been given */
+    give_by_evidence(&all, by_rule);
+    give_by_evidence(&all, by_d);
+    give_documents_tables(&all);
+    for (guint i = 0; i < rails->candidates; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (!nic->table)
+            give_new(&all, nic);
+    }
+}
+
+/* ---- what is remembered ---- */
+
+gboolean ibh_is_saved_rail_here(const IbhSnapshot *snapshot, const IbhSavedRail *saved)
+{
+    return ibh_snapshot_link(snapshot, saved->ifindex) || ibh_snapshot_link_by_name(snapshot, saved->iface);
+}
+
+GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all)
+{
+    GArray *remembered = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
+    const GArray *last = rails->snapshot->state->rails;
+
+    for (guint i = 0; !all && i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+        IbhSavedRail saved = {
+            .ifindex = nic->link->ifindex, .table = nic->table, .is_explicit = nic->settings.table != IBH_TABLE_AUTO};
+
+        g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
+        if (nic->status == IBH_NIC_RAIL && !nic->link->vf && /* virtual functions come and go */
+            !(undone && g_strv_contains(undone, nic->link->name)))
+            g_array_append_val(remembered, saved);
+    }
+    for (guint i = 0; !all && i < last->len; i++) {
+        const IbhSavedRail *saved = &g_array_index(last, IbhSavedRail, i);
+
+        if (!ibh_is_saved_rail_here(rails->snapshot, saved))
+            g_array_append_val(remembered, *saved);
+    }
+    return remembered;
+}
