@@ -143,9 +143,7 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
     const GArray *routes = check->rails->snapshot->routes;
 
     IBH_EACH (const IbhRoute, route, routes) {
-        /* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
-        if (route->table != IBH_TABLE_MAIN || route->dst.length || route->metric == G_MAXUINT32 ||
-            (route->type != RTN_UNREACHABLE && route->type != RTN_BLACKHOLE && route->type != RTN_PROHIBIT))
+        if (route->table != IBH_TABLE_MAIN || route->dst.length || !ibh_route_is_error(route))
             continue;
         IBH_EACH (const IbhRoute, want, wanted) {
             if (want->family != route->family || !ibh_route_is_default(want))

@@ -24,10 +24,9 @@
 /* What is wanted of one rail and not there. */
 typedef struct {
     const IbhNic *nic;
-    GArray *rules;              /* IbhRule, of each address in ascending order */
-    GArray *routes;             /* IbhRoute, in the order they must be added */
-    GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
-    GHashTable *led_to_default; /* to D */
+    GArray *rules;        /* IbhRule, of each address in ascending order */
+    GArray *routes;       /* IbhRoute, in the order they must be added */
+    gboolean has_default; /* a rule of ours leads to D already */
     gboolean changed;
     gboolean done;
 } Todo;
@@ -43,9 +42,11 @@ typedef struct {
 typedef struct {
     const IbhRails *rails;
     const char *const *only;
-    GPtrArray *makes_room; /* const IbhNic *: rails not asked for, whose table a selected rail needs */
-    GArray *todos;         /* Todo, one per selected rail, by rank */
-    GArray *stales;        /* Stale, in an order in which they can go and, if that fails, come back */
+    GPtrArray *makes_room;      /* const IbhNic *: rails not asked for, whose table a selected rail needs */
+    GArray *todos;              /* Todo, one per selected rail, by rank */
+    GArray *stales;             /* Stale, in an order in which they can go and, if that fails, come back */
+    GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
+    GHashTable *led_to_default; /* to D */
     gboolean rules_change;
     IbhPlan *plan;
 } Work;
@@ -84,8 +85,6 @@ static void want_all(Work *work)
             continue;
         todo.routes = ibh_want_routes(work->rails, nic);
         todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
-        todo.led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-        todo.led_to_default = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
         g_array_append_val(work->todos, todo);
     }
 }
@@ -154,9 +153,13 @@ static gboolean is_undecided_route(const Work *work, const Todo *todo, const Ibh
            !ibh_serves_family(work->rails, owner, AF_INET6);
 }
 
-static void note_led(Todo *todo, IbhRule *rule)
+static void note_led(const Work *work, Todo *todo, IbhRule *rule)
 {
-    g_hash_table_add(rule->table == todo->nic->table ? todo->led : todo->led_to_default, &rule->from.ip);
+    gboolean to_default = rule->table != todo->nic->table;
+
+    if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+        g_hash_table_add(to_default ? work->led_to_default : work->led, &rule->from.ip);
+    todo->has_default |= to_default;
 }
 
 /* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
@@ -171,7 +174,7 @@ static void subtract_rules(Work *work)
         stale.owner = ibh_rule_owner(work->rails, stale.rule);
         todo = find_todo(work, stale.owner);
         if (todo && ibh_nic_has_table(todo->nic, stale.rule->table))
-            note_led(todo, g_ptr_array_index(rules, i));
+            note_led(work, todo, g_ptr_array_index(rules, i));
         if (!todo || (!take_rule(todo->rules, stale.rule) && !is_undecided_rule(work, stale.owner, stale.rule)))
             g_array_append_val(work->stales, stale);
     }
@@ -426,12 +429,12 @@ static char *why_rule(const Todo *todo, const IbhRule *rule)
  * default routes there. What is not led to T yet has its routes first. */
 typedef enum { FOR_DEFAULT, BEFORE_ROUTES, INSTEAD, AFTER_ROUTES } Phase;
 
-static Phase phase_of(const Todo *todo, const IbhRule *rule)
+static Phase phase_of(const Work *work, const Todo *todo, const IbhRule *rule)
 {
-    gboolean led = g_hash_table_contains(todo->led, &rule->from.ip);
+    gboolean led = g_hash_table_contains(work->led, &rule->from.ip);
 
     if (rule->priority >= IBH_PRIORITY_DEFAULTS - 1)
-        return led || g_hash_table_contains(todo->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
+        return led || g_hash_table_contains(work->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
     if (!led)
         return AFTER_ROUTES;
     return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
@@ -472,7 +475,7 @@ static void add_rules(Work *work, const Todo *todo, Phase phase)
     for (guint i = 0; i < todo->rules->len; i++) {
         const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
 
-        if (phase_of(todo, rule) == phase)
+        if (phase_of(work, todo, rule) == phase)
             add_rule(work, todo, rule);
     }
 }
@@ -485,7 +488,7 @@ static void drop_superseded(Work *work, const Todo *todo, gboolean only_led)
 
         if (!stale->done && stale->rule && stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
             may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
-            (!only_led || g_hash_table_contains(todo->led, &stale->rule->from.ip)))
+            (!only_led || g_hash_table_contains(work->led, &stale->rule->from.ip)))
             drop(work, stale,
                  g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name, todo->nic->table,
                                  work->rails->priority));
@@ -509,7 +512,7 @@ static void program(Work *work, Todo *todo)
     guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
     gboolean too_soon = is_led_too_soon(work, todo);
 
-    add_routes(work, todo, defaults, g_hash_table_size(todo->led_to_default) > 0);
+    add_routes(work, todo, defaults, todo->has_default);
     add_rules(work, todo, FOR_DEFAULT);
     add_routes(work, todo, defaults, FALSE);
     drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
@@ -642,8 +645,6 @@ static void todo_clear(gpointer data)
 
     g_array_unref(todo->rules);
     g_array_unref(todo->routes);
-    g_hash_table_unref(todo->led);
-    g_hash_table_unref(todo->led_to_default);
 }
 
 static void work_init(Work *work)
@@ -653,6 +654,8 @@ static void work_init(Work *work)
     work->todos = g_array_new(FALSE, TRUE, sizeof(Todo));
     g_array_set_clear_func(work->todos, todo_clear);
     work->stales = g_array_new(FALSE, TRUE, sizeof(Stale));
+    work->led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    work->led_to_default = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     want_all(work);
     subtract(work);
     select_work(work);
@@ -663,6 +666,8 @@ static void work_clear(Work *work)
     g_ptr_array_unref(work->makes_room);
     g_array_unref(work->todos);
     g_array_unref(work->stales);
+    g_hash_table_unref(work->led);
+    g_hash_table_unref(work->led_to_default);
 }
 
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)

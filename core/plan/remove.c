@@ -24,14 +24,18 @@ static gboolean has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhPr
     return FALSE;
 }
 
-/* A gateway of main must stay reachable by main, or the kernel would not take it again. */
-static gboolean has_gateway_in(const IbhRails *rails, const IbhPrefix *subnet)
+/* A gateway of main must stay reachable by main, or the kernel would not take it again. And a route of main that is an
+ * error would answer for all of the subnet: no rule suppresses it. */
+static gboolean is_needed_by_main(const IbhRails *rails, const IbhPrefix *subnet)
 {
     for (guint i = 0; i < rails->snapshot->routes->len; i++) {
         const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
 
         if (route->table != IBH_TABLE_MAIN || route->family != AF_INET)
             continue;
+        if (ibh_route_is_error(route) && route->dst.length <= subnet->length &&
+            ibh_prefix_contains(&route->dst, &subnet->ip))
+            return TRUE;
         if (route->nexthops > 1 || /* one of them may be a gateway there */
             (route->gateway.family == AF_INET && ibh_prefix_contains(subnet, &route->gateway)))
             return TRUE;
@@ -42,7 +46,7 @@ static gboolean has_gateway_in(const IbhRails *rails, const IbhPrefix *subnet)
 static gboolean may_leave(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
 {
     return rails->main == IBH_MAIN_REMOVE && nic->status == IBH_NIC_RAIL && has_subnet(rails, nic, subnet) &&
-           !has_gateway_in(rails, subnet);
+           !is_needed_by_main(rails, subnet);
 }
 
 /* What cannot come back stays: without its source the kernel would not take it. */

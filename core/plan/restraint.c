@@ -11,14 +11,20 @@ static gboolean contains(const GArray *numbers, int number)
     return FALSE;
 }
 
-static gboolean has_address(const IbhRails *rails, int ifindex, int family)
+/* ARP settings are a NIC's, whatever family its addresses have. */
+static gboolean is_of_family(const IbhIp *ip, const IbhOp *op)
+{
+    return op->type == IBH_OP_SYSCTL_SET || ip->family == ibh_op_family(op);
+}
+
+static gboolean has_address(const IbhRails *rails, const IbhOp *op)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
     for (guint i = 0; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (address->ifindex == ifindex && address->local.family == family && !address->tentative &&
+        if (address->ifindex == op->ifindex && is_of_family(&address->local, op) && !address->tentative &&
             !ibh_ip_is_link_local(&address->local))
             return TRUE;
     }
@@ -41,7 +47,7 @@ static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhR
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
 
-    return nic && !has_address(rails, op->ifindex, ibh_op_family(op)) && nic->status != IBH_NIC_UNMANAGED &&
+    return nic && !has_address(rails, op) && nic->status != IBH_NIC_UNMANAGED &&
            g_strcmp0(nic->link->name, restraint->down) != 0 && !contains(restraint->given_up, op->ifindex) &&
            !is_shared(plan, op);
 }

@@ -99,6 +99,12 @@ static void note_rules(Assignment *all)
     }
 }
 
+/* The way to a gateway lies in D, so a single host says nothing of T. */
+static gboolean may_be_of_d(const IbhRoute *route)
+{
+    return ibh_route_is_default(route) || (route->family == AF_INET6 && route->dst.length == 128);
+}
+
 /* A default alone lies in D. Of several tables, the one that a rule of its own address leads to. */
 static void note_routes(Assignment *all)
 {
@@ -108,14 +114,16 @@ static void note_routes(Assignment *all)
         const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
         const IbhNic *nic =
             ibh_route_is_ours(route) && route->ifindex ? ibh_rails_nic(all->rails, route->ifindex) : NULL;
+        gboolean is_ruled; /* its own rule leads there */
 
         g_hash_table_add(all->used, KEY(route->table));
         g_hash_table_add(all->needed, KEY(route->table));
         if (nic && ibh_route_is_default(route))
             note(all, all->by_d, nic, route->table - IBH_TABLE_DEFAULTS);
-        if (!nic || ibh_route_is_default(route) || !can_stick(all, nic, route->table))
+        if (!nic || !can_stick(all, nic, route->table))
             continue;
-        if (!g_hash_table_contains(all->by_route, nic) || g_hash_table_lookup(all->by_rule, nic) == KEY(route->table))
+        is_ruled = g_hash_table_lookup(all->by_rule, nic) == KEY(route->table);
+        if (is_ruled ? !ibh_route_is_default(route) : !may_be_of_d(route) && !g_hash_table_contains(all->by_route, nic))
             g_hash_table_insert(all->by_route, (gpointer)(guintptr)nic, KEY(route->table));
     }
 }

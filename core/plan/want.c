@@ -140,6 +140,25 @@ static void drop_all_but_defaults(GArray *copies)
     }
 }
 
+/* Main may lack the subnet of a default's gateway, or reach it by another NIC. IPv4 takes the gateway as told; IPv6
+ * asks main nevertheless, unless D itself has a way to it. */
+static gboolean needs_way(const IbhRoute *copy)
+{
+    return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !is_router_address(&copy->gateway);
+}
+
+static void add_copy(const IbhNic *nic, const IbhRoute *copy, GArray *routes)
+{
+    if (needs_way(copy)) {
+        const IbhPrefix host = ibh_prefix(&copy->gateway, ibh_ip_bits(&copy->gateway));
+        IbhRoute way = own_route(nic, &host);
+
+        way.table = copy->table;
+        g_array_append_val(routes, way);
+    }
+    g_array_append_val(routes, *copy);
+}
+
 /* Main takes the route of lowest metric, of two the first. */
 static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies, GArray *metrics)
 {
@@ -148,7 +167,7 @@ static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies,
     copy.gateway = route->gateway;
     if (ibh_route_is_default(route)) {
         copy.table = ibh_nic_defaults(nic);
-        copy.onlink = route->gateway.family != AF_UNSPEC; /* main may lack the subnet */
+        copy.onlink = route->gateway.family != AF_UNSPEC && !needs_way(&copy);
     }
     for (guint i = 0; i < copies->len; i++) {
         if (!ibh_prefix_equal(&g_array_index(copies, IbhRoute, i).dst, &route->dst))
@@ -192,7 +211,8 @@ static void want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subn
     }
     if (copies->len > COPIES_MAX)
         drop_all_but_defaults(copies);
-    g_array_append_vals(subnets, copies->data, copies->len);
+    IBH_EACH (const IbhRoute, copy, copies)
+        add_copy(nic, copy, subnets);
 }
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
