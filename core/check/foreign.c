@@ -121,27 +121,6 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
 
 /* ---- the manager, scripts, addresses ---- */
 
-/* gateway=ADDRESS that the rail cannot reach gives it no default route. */
-void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic)
-{
-    const IbhIp *gateway = &nic->settings.gateway_ip;
-    g_autoptr(GArray) wanted = NULL;
-    char text[IBH_IP_STRLEN];
-
-    if (nic->settings.gateway != IBH_GATEWAY_ADDRESS || !ibh_check_covers(check->rails, gateway->family))
-        return;
-    wanted = ibh_want_routes(check->rails, nic);
-    IBH_EACH (const IbhRoute, route, wanted) {
-        if (ibh_ip_equal(&route->gateway, gateway))
-            return;
-    }
-    ibh_finding_add(
-        check->findings, nic->link->name, IBH_ERROR, "route-missing",
-        ibh_command_for("ip address show", nic->link->name),
-        "gateway=%s is in no subnet of this NIC, so table %u has no default route: choose one that is, or gateway=auto",
-        ibh_ip_format(gateway, text), ibh_nic_defaults(nic));
-}
-
 /* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
 void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
 {

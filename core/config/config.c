@@ -18,6 +18,7 @@ typedef enum {
     KEY_MANAGE,
     KEY_TABLE,
     KEY_GATEWAY,
+    KEY_REMOTE,
     KEY_IPV6,
     KEY_ARP,
     KEY_ANNOUNCE,
@@ -30,6 +31,7 @@ typedef struct {
     Key key;
     gint64 value;
     char *text;    /* as it was written */
+    GArray *list;  /* IbhPrefix, of KEY_REMOTE; else NULL */
     char *pattern; /* "": [defaults] */
     guint rank;
     guint line;
@@ -54,6 +56,7 @@ static void setting_free(gpointer data)
     Setting *setting = data;
 
     g_free(setting->text);
+    g_clear_pointer(&setting->list, g_array_unref);
     g_free(setting->pattern);
     g_free(setting->origin);
     g_free(setting);
@@ -84,7 +87,7 @@ typedef struct {
 typedef struct {
     const char *name;
     gboolean defaults_only;
-    Word words[4];
+    Word words[6];
     gint64 min, max; /* a number is allowed as well; max 0: none is */
     ReadValue read;
     const char *allowed;
@@ -92,6 +95,7 @@ typedef struct {
 
 static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
 static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
+static gboolean read_remote(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
 
 #define SYSCTL(key, high)                                                                                              \
     [KEY_SYSCTL + (key)] = {.max = (high), .words = {{"keep", IBH_SYSCTL_KEEP}}, .allowed = "keep or 0-" #high}
@@ -106,8 +110,10 @@ static const KeyForm KEYS[N_KEYS] = {
                     .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
     [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
                    .words = {{"auto", IBH_TABLE_AUTO}}, .read = read_table},
-    [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none or an address",
-                     .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}}, .read = read_gateway},
+    [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
+                     .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
+                               {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}, .read = read_gateway},
+    [KEY_REMOTE] = {.name = "remote", .allowed = "prefixes with commas between them, or nothing", .read = read_remote},
     [KEY_IPV6] = {.name = "ipv6", .allowed = "yes or no",
                   .words = {{"yes", TRUE}, {"no", FALSE}}},
     [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
@@ -255,6 +261,40 @@ static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *tex
     return TRUE;
 }
 
+#define REMOTE_MAX 64
+
+/* NULL: `reason` says why, or what is written there is no list of prefixes. The caller frees both. */
+static GArray *parse_prefixes(const char *text, char **ret_reason)
+{
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+
+    for (char **word = words; *word; word++) {
+        IbhPrefix prefix;
+
+        if (!ibh_prefix_parse(g_strstrip(*word), &prefix))
+            return NULL;
+        if (prefix.length == 0)
+            *ret_reason = g_strdup("a prefix of length 0 is everything: use gateway= for that");
+        else if (ibh_ip_is_link_local(&prefix.ip) || !is_of_a_host(&prefix.ip))
+            *ret_reason = g_strdup_printf("%s is reached by no gateway", *word);
+        else if (list->len == REMOTE_MAX)
+            *ret_reason = g_strdup_printf("more than %d prefixes", REMOTE_MAX);
+        if (*ret_reason)
+            return NULL;
+        g_array_append_val(list, prefix);
+    }
+    return g_steal_pointer(&list);
+}
+
+static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value, char **ret_reason)
+{
+    g_autoptr(GArray) list = parse_prefixes(text, ret_reason);
+
+    *ret_value = list ? list->len : 0; /* which ones are in the setting's list */
+    return list != NULL;
+}
+
 static gboolean read_value(const Reader *reader, Key key, const char *text, gint64 *ret_value, char **ret_reason)
 {
     const KeyForm *form = &KEYS[key];
@@ -277,6 +317,11 @@ static Setting *setting_new(const Reader *reader, Key key, const char *text, gin
     setting->key = key;
     setting->value = value;
     setting->text = g_strdup(text);
+    if (key == KEY_REMOTE) {
+        g_autofree char *reason = NULL;
+
+        setting->list = parse_prefixes(text, &reason);
+    }
     setting->pattern = g_strdup(reader->lines.pattern);
     setting->rank = reader->lines.rank;
     setting->line = reader->lines.line;
@@ -471,6 +516,7 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
     settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
     if (settings.gateway == IBH_GATEWAY_ADDRESS)
         (void)ibh_ip_parse(best[KEY_GATEWAY]->text, &settings.gateway_ip);
+    settings.remote = best[KEY_REMOTE] && best[KEY_REMOTE]->list->len ? best[KEY_REMOTE]->list : NULL;
     settings.ipv6 = value_or(best[KEY_IPV6], TRUE) != 0;
     for (int i = 0; i < IBH_N_SYSCTLS; i++)
         settings.sysctl[i] = (int)value_or(best[KEY_SYSCTL + i], IBH_SYSCTL_UNSET);

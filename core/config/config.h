@@ -15,7 +15,14 @@ typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 
 typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD, IBH_MAIN_REMOVE } IbhMain;
-typedef enum { IBH_GATEWAY_NONE, IBH_GATEWAY_AUTO, IBH_GATEWAY_ADDRESS } IbhGateway;
+typedef enum {
+    IBH_GATEWAY_NONE,
+    IBH_GATEWAY_AUTO, /* main's */
+    IBH_GATEWAY_ADDRESS,
+    IBH_GATEWAY_PEER,  /* the other address of a /30, /31 or /127 */
+    IBH_GATEWAY_FIRST, /* the first host of the subnet */
+    IBH_GATEWAY_LAST
+} IbhGateway;
 
 #define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u
@@ -34,6 +41,7 @@ typedef struct {
     gboolean ipv6;
     IbhGateway gateway;
     IbhIp gateway_ip;          /* of IBH_GATEWAY_ADDRESS */
+    const GArray *remote;      /* IbhPrefix: what goes by the rail's own gateway before main is asked; the config's */
     int sysctl[IBH_N_SYSCTLS]; /* a value, IBH_SYSCTL_KEEP or IBH_SYSCTL_UNSET */
     const char *table_origin;  /* "file:line" of table=, NULL where automatic; owned by the config */
 } IbhSettings;

@@ -1,34 +1,13 @@
 #include "plan/want.h"
 
 #include "plan/emit.h"
+#include "plan/gateways.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 /* ---- routes ---- */
-
-static gboolean have_prefix(const GArray *routes, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (ibh_prefix_equal(&route->dst, prefix))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static IbhRoute own_route(const IbhNic *nic, const IbhPrefix *dst)
-{
-    return (IbhRoute){.family = dst->ip.family,
-                      .table = nic->table,
-                      .dst = *dst,
-                      .type = RTN_UNICAST,
-                      .protocol = RTPROT_KERNEL,
-                      .scope = RT_SCOPE_UNIVERSE,
-                      .metric = IBH_MARK,
-                      .ifindex = nic->link->ifindex,
-                      .nexthops = 1};
-}
 
 /* In IPv6 an address does not make its prefix one of the link: a router says so, or the administrator. */
 static gboolean is_on_link(const IbhRails *rails, const IbhRoute *subnet)
@@ -51,160 +30,15 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
 
         if (ibh_address_is_host(address))
             continue;
-        route = own_route(nic, &address->subnet);
+        route = ibh_own_route(nic, &address->subnet);
         if (route.family == AF_INET) { /* IPv6 has no scope of routes, and chooses a source that is not deprecated */
             route.scope = RT_SCOPE_LINK;
             route.src = address->local;
         }
         if ((route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
-            !have_prefix(routes, &address->subnet))
+            !ibh_have_prefix(routes, &address->subnet))
             g_array_append_val(routes, route);
     }
-}
-
-/* ---- gateways ---- */
-
-static gboolean is_on_subnet(const GArray *subnets, const IbhIp *gateway)
-{
-    IBH_EACH (const IbhRoute, subnet, subnets) {
-        if (subnet->gateway.family == AF_UNSPEC && ibh_prefix_contains(&subnet->dst, gateway))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* IPv6 routers go by an address that means something on one link only. */
-static gboolean is_router_address(const IbhIp *ip)
-{
-    return ip->family == AF_INET6 && ibh_ip_is_link_local(ip);
-}
-
-/* Main prefers another NIC's route to the same prefix. */
-static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route)
-{
-    const GArray *routes = rails->snapshot->routes;
-
-    IBH_EACH (const IbhRoute, other, routes) {
-        const IbhNic *nic = other->ifindex ? ibh_rails_nic(rails, other->ifindex) : NULL;
-
-        if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && other->ifindex &&
-            (!nic || nic->status != IBH_NIC_RAIL) && other->metric < route->metric && !other->special &&
-            ibh_prefix_equal(&other->dst, &route->dst))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, const GArray *subnets,
-                                  const IbhRoute *route)
-{
-    if (nic->settings.gateway == IBH_GATEWAY_NONE || ibh_rails_holder(rails, &route->gateway))
-        return FALSE; /* also one that has become an address of ours */
-    return is_router_address(&route->gateway) ? route->ifindex == nic->link->ifindex
-                                              : is_on_subnet(subnets, &route->gateway);
-}
-
-/* A route of main that is true of this rail, too: by a gateway that it reaches in its own subnet, or (IPv6, where
- * a router announces prefixes) on the link. */
-static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, const IbhRoute *route)
-{
-    const IbhNic *other;
-
-    if ((route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex) ||
-        route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 || route->special ||
-        ibh_route_is_ours(route))
-        return FALSE;
-    other = ibh_rails_nic(rails, route->ifindex);
-    if (!other || other->status != IBH_NIC_RAIL || !ibh_serves_family(nic, route->family))
-        return FALSE;
-    if (route->gateway.family != AF_UNSPEC)
-        return can_reach_gateway(rails, nic, subnets, route) && !is_anothers_in_main(rails, route);
-    return route->family == AF_INET6 && other == nic && !ibh_ip_is_link_local(&route->dst.ip) &&
-           route->dst.ip.bytes[0] != 0xff && /* multicast */
-           !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
-}
-
-/* More than these are a routing protocol's, whose routes nobody copies for each rail: of those only defaults are. */
-#define COPIES_MAX 512
-
-static void drop_all_but_defaults(GArray *copies)
-{
-    for (guint i = copies->len; i-- > 0;) {
-        if (!ibh_route_is_default(&g_array_index(copies, IbhRoute, i)))
-            g_array_remove_index(copies, i);
-    }
-}
-
-/* Main may lack the subnet of a default's gateway, or reach it by another NIC. IPv4 takes the gateway as told; IPv6
- * asks main nevertheless, unless D itself has a way to it. */
-static gboolean needs_way(const IbhRoute *copy)
-{
-    return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !is_router_address(&copy->gateway);
-}
-
-static void add_copy(const IbhNic *nic, const IbhRoute *copy, GArray *routes)
-{
-    if (needs_way(copy)) {
-        const IbhPrefix host = ibh_prefix(&copy->gateway, ibh_ip_bits(&copy->gateway));
-        IbhRoute way = own_route(nic, &host);
-
-        way.table = copy->table;
-        g_array_append_val(routes, way);
-    }
-    g_array_append_val(routes, *copy);
-}
-
-/* Main takes the route of lowest metric, of two the first. */
-static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies, GArray *metrics)
-{
-    IbhRoute copy = own_route(nic, &route->dst);
-
-    copy.gateway = route->gateway;
-    if (ibh_route_is_default(route)) {
-        copy.table = ibh_nic_defaults(nic);
-        copy.onlink = route->gateway.family != AF_UNSPEC && !needs_way(&copy);
-    }
-    for (guint i = 0; i < copies->len; i++) {
-        if (!ibh_prefix_equal(&g_array_index(copies, IbhRoute, i).dst, &route->dst))
-            continue;
-        if (route->metric < g_array_index(metrics, guint32, i)) {
-            g_array_index(copies, IbhRoute, i) = copy;
-            g_array_index(metrics, guint32, i) = route->metric;
-        }
-        return;
-    }
-    g_array_append_val(copies, copy);
-    g_array_append_val(metrics, route->metric);
-}
-
-static void add_configured_gateway(const IbhNic *nic, const GArray *subnets, GArray *copies, GArray *metrics)
-{
-    const IbhIp *gateway = &nic->settings.gateway_ip;
-    IbhIp any = {.family = gateway->family};
-    IbhRoute route = {.family = gateway->family, .dst = ibh_prefix(&any, 0), .type = RTN_UNICAST, .gateway = *gateway};
-
-    if (is_on_subnet(subnets, gateway) || (is_router_address(gateway) && ibh_serves_family(nic, AF_INET6)))
-        copy_route(nic, &route, copies, metrics);
-}
-
-/* `subnets` in, and out with what is reached by way of them. */
-static void want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subnets)
-{
-    g_autoptr(GArray) copies = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    g_autoptr(GArray) metrics = g_array_new(FALSE, TRUE, sizeof(guint32));
-    const GArray *routes = rails->snapshot->routes;
-
-    if (nic->settings.gateway == IBH_GATEWAY_ADDRESS)
-        add_configured_gateway(nic, subnets, copies, metrics);
-    IBH_EACH (const IbhRoute, route, routes) {
-        if ((copies->len <= COPIES_MAX || ibh_route_is_default(route)) && is_ours_to_copy(rails, nic, subnets, route) &&
-            !have_prefix(subnets, &route->dst))
-            copy_route(nic, route, copies, metrics);
-    }
-    if (copies->len > COPIES_MAX)
-        drop_all_but_defaults(copies);
-    IBH_EACH (const IbhRoute, copy, copies)
-        add_copy(nic, copy, subnets);
 }
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
@@ -215,7 +49,7 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
     if (!(nic->link->flags & IFF_UP))
         return routes;
     want_subnets(rails, nic, routes);
-    want_gateways(rails, nic, routes);
+    ibh_want_gateways(rails, nic, routes);
     return routes;
 }
 

@@ -68,7 +68,7 @@ ip -n B -6 route del unreachable default metric 4000
 for type in $types; do
     expect_hook 0 B --apply
     for i in 0 1; do ip -n B route del 172.16.0.0/16 dev ib$i; done
-    ip -n B route add $type 172.0.0.0/8
+    ip -n B route add "$type" 172.0.0.0/8
     expect_hook 1 B --check --json
     expect_equal "$type around the subnet: named" "ib0 main-error-route ib1 main-error-route" \
         "$(json '[.findings[] | select(.severity == "error") | .iface, .code] | join(" ")')"

@@ -14,8 +14,9 @@
 #define TABLE_ALLOWED "use auto, a number (1-252, 256-4294965295) or a name from rt_tables"
 #define NAME_ALLOWED                                                                                                   \
     "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of them with *, ? and [...]"
-#define NO_HOST "no host can have this address; use auto, none or an address"
-#define NO_GATEWAY "not allowed; use auto, none or an address"
+#define NO_HOST "no host can have this address; use auto, none, peer, first, last or an address"
+#define REMOTE "use prefixes with commas between them, or nothing"
+#define NO_GATEWAY "not allowed; use auto, none, peer, first, last or an address"
 #define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
 #define NO_TABLE "neither a table's number nor a known name; " TABLE_ALLOWED
 
@@ -179,6 +180,9 @@ static const Good GOOD[] = {
     {"gateway=none", GATEWAY, IBH_GATEWAY_NONE},
     {"gateway=172.16.0.1", GATEWAY, IBH_GATEWAY_ADDRESS},
     {"gateway=fe80::1", GATEWAY, IBH_GATEWAY_ADDRESS},
+    {"gateway=peer", GATEWAY, IBH_GATEWAY_PEER},
+    {"gateway=first", GATEWAY, IBH_GATEWAY_FIRST},
+    {"gateway=last", GATEWAY, IBH_GATEWAY_LAST},
     {"gateway=FD00:0:0::0001 # why", GATEWAY, IBH_GATEWAY_ADDRESS},
     {"ipv6=yes", IPV6, TRUE},
     {"ipv6=no", IPV6, FALSE},
@@ -282,7 +286,8 @@ typedef struct {
 } Bad;
 
 #define IFACE_KEYS                                                                                                     \
-    "manage, table, gateway, ipv6, arp, announce, rp_filter, arp_filter, arp_announce, arp_ignore, accept_local"
+    "manage, table, gateway, remote, ipv6, arp, announce, rp_filter, arp_filter, arp_announce, arp_ignore, "           \
+    "accept_local"
 #define SET_NAME(name)                                                                                                 \
     {                                                                                                                  \
         "\n[interface " name "]\nmanage=no", 2, "[interface " name "]: " NAME_ALLOWED                                  \
@@ -366,6 +371,14 @@ static const Bad BAD[] = {
     SET("gateway=Auto", NO_GATEWAY),
     SET("gateway=none,auto", NO_GATEWAY),
     SET("gateway=yes", NO_GATEWAY),
+    SET("remote=0.0.0.0/0", "a prefix of length 0 is everything: use gateway= for that; " REMOTE),
+    SET("remote=10.0.0.0/8,::/0", "a prefix of length 0 is everything: use gateway= for that; " REMOTE),
+    SET("remote=10.0.0.0/8,fe80::/10", "fe80::/10 is reached by no gateway; " REMOTE),
+    SET("remote=224.0.0.0/4", "224.0.0.0/4 is reached by no gateway; " REMOTE),
+    SET("remote=10.0.0.0/33", "not allowed; " REMOTE),
+    SET("remote=10.0.0.0/8,", "not allowed; " REMOTE),
+    SET("remote=10.0.0.0/8 10.1.0.0/16", "not allowed; " REMOTE),
+    SET("remote=peer", "not allowed; " REMOTE),
     SET("gateway=ib0", NO_GATEWAY),
     SET("gateway=", NO_GATEWAY),
     SET("ipv6=auto", "not allowed; use yes or no"),

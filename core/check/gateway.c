@@ -1,0 +1,92 @@
+/*
+ * gateway= and remote= that cannot be used, and rails that reach nothing without a gateway.
+ */
+#include "check/foreign.h"
+
+#include "plan/gateways.h"
+#include "plan/want.h"
+
+#include <sys/socket.h>
+
+static gboolean have_gateway(const GArray *routes, int family)
+{
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->gateway.family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean wants_remote(const IbhNic *nic, int family)
+{
+    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
+        if (g_array_index(nic->settings.remote, IbhPrefix, i).ip.family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Nobody but a gateway lives in such a subnet: /30, /31, /127. */
+static gboolean has_room_for_one(const IbhNic *nic, int family)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        guint left = ibh_ip_bits(&address->local) - address->subnet.length;
+
+        if (address->local.family == family && (left == 1 || (left == 2 && family == AF_INET)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What gateway= asks for in this family; NULL: nothing that it does not have. */
+static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
+{
+    const IbhSettings *settings = &nic->settings;
+    char text[IBH_IP_STRLEN];
+    IbhIp gateway;
+
+    if (ibh_find_gateway(nic, family, &gateway)) {
+        const IbhNic *holder = ibh_rails_holder(check->rails, &gateway);
+
+        return holder ? g_strdup_printf("the gateway %s is an address of %s itself", ibh_ip_format(&gateway, text),
+                                        holder->link->name)
+                      : NULL;
+    }
+    if (settings->gateway == IBH_GATEWAY_ADDRESS && settings->gateway_ip.family == family)
+        return g_strdup_printf("gateway=%s is in no subnet of this NIC", ibh_ip_format(&settings->gateway_ip, text));
+    if (settings->gateway == IBH_GATEWAY_PEER)
+        return g_strdup("gateway=peer names a gateway in a /30, /31 or /127 alone, which this NIC does not have");
+    return settings->gateway >= IBH_GATEWAY_FIRST && family == AF_INET
+               ? g_strdup("gateway=first and gateway=last name a gateway in a subnet, which this NIC does not have")
+               : NULL;
+}
+
+static void judge_family(IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
+{
+    g_autofree char *why = why_unusable(check, nic, family);
+    gboolean remote = wants_remote(nic, family), lacks = !have_gateway(wanted, family);
+
+    if (!why && lacks && remote)
+        why = g_strdup(nic->settings.gateway == IBH_GATEWAY_NONE ? "gateway=none"
+                                                                 : "main has no default route by this NIC");
+    if (!why && lacks && nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO &&
+        has_room_for_one(nic, family))
+        why = g_strdup("its subnet has room for one peer, and main has no default route by this NIC");
+    if (why)
+        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "gateway-missing",
+                        ibh_command_for("ip address show", nic->link->name),
+                        "%s: what it sends beyond its subnet%s goes as main says", why, remote ? ", remote= too," : "");
+}
+
+void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic)
+{
+    g_autoptr(GArray) wanted = NULL;
+
+    if (!(nic->link->flags & IFF_UP))
+        return;
+    wanted = ibh_want_routes(check->rails, nic);
+    if (ibh_serves_family(nic, AF_INET) && ibh_check_covers(check->rails, AF_INET))
+        judge_family(check, nic, wanted, AF_INET);
+    if (ibh_serves_family(nic, AF_INET6) && ibh_check_covers(check->rails, AF_INET6))
+        judge_family(check, nic, wanted, AF_INET6);
+}

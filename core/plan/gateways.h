@@ -1,0 +1,15 @@
+/*
+ * What a rail reaches by gateways. Pure.
+ */
+#pragma once
+
+#include "plan/rails.h"
+
+/* `routes`: the rail's subnets (IbhRoute); what it reaches by way of them is added. */
+void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes);
+
+/* The gateway that gateway= names (not auto); FALSE: none, or none that one of the rail's subnets has. */
+gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
+
+IbhRoute ibh_own_route(const IbhNic *nic, const IbhPrefix *dst); /* in T, by the device, with our mark */
+gboolean ibh_have_prefix(const GArray *routes, const IbhPrefix *prefix);
