@@ -55,15 +55,13 @@ IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface)
 
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
 {
-    const GArray *addresses = rails->snapshot->addresses;
-
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         IbhPortNic *own = ibh_fabric_nic(fabric, nic->link->name);
 
         if (!own)
             continue;
-        IBH_EACH (const IbhAddress, address, addresses) {
-            if (address->ifindex == nic->link->ifindex && ibh_address_counts(address))
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+            if (ibh_address_counts(address))
                 g_array_append_val(own->subnets, address->subnet);
         }
         own->rail = nic->status == IBH_NIC_RAIL;

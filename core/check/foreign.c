@@ -47,13 +47,11 @@ static gboolean answers_wrong(const IbhCheck *check, const IbhNic *nic)
 
 static gboolean can_match(const IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
 {
-    const GArray *addresses = check->rails->snapshot->addresses;
-
     if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority > check->rails->priority ||
         (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL))
         return FALSE;
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (ibh_nic_serves(nic, address) && rule->family == address->local.family &&
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (rule->family == address->local.family &&
             ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)))
             return TRUE;
     }
@@ -143,9 +141,7 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
     const GArray *routes = check->rails->snapshot->routes;
 
     IBH_EACH (const IbhRoute, route, routes) {
-        /* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
-        if (route->table != IBH_TABLE_MAIN || route->dst.length || route->metric == G_MAXUINT32 ||
-            (route->type != RTN_UNREACHABLE && route->type != RTN_BLACKHOLE && route->type != RTN_PROHIBIT))
+        if (route->table != IBH_TABLE_MAIN || route->dst.length || !ibh_route_is_error(route))
             continue;
         IBH_EACH (const IbhRoute, want, wanted) {
             if (want->family != route->family || !ibh_route_is_default(want))
@@ -200,7 +196,7 @@ void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
         g_autofree char *connection = ibh_shell_word(manager->connection);
 
         if ((six ? manager->prunes6 : manager->prunes4) && ibh_check_covers(check->rails, families[i]) &&
-            ibh_serves_family(check->rails, nic, families[i]))
+            ibh_serves_family(nic, families[i]))
             ibh_finding_add(
                 check->findings, nic->link->name, IBH_WARNING, "manager-removes-foreign",
                 g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
@@ -233,15 +229,10 @@ void ibh_judge_scripts(IbhCheck *check, const IbhNic *nic)
 
 void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic)
 {
-    const GArray *addresses = check->rails->snapshot->addresses;
     char ip[IBH_IP_STRLEN];
 
-    IBH_EACH (const IbhAddress, address, addresses) {
-        const IbhNic *owner = NULL;
-
-        if (!ibh_nic_serves(nic, address))
-            continue;
-        owner = ibh_rails_owner(check->rails, &address->local);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
         if (owner && owner != nic)
             ibh_finding_add(
                 check->findings, nic->link->name, IBH_ERROR, "duplicate-address",
@@ -257,13 +248,10 @@ void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic)
 
 /* Whether this NIC reaches the address in a subnet that is at least as large as the rail's. One that is smaller, as of
  * a docker bridge inside the rail's subnet, is another wire. */
-static gboolean reaches_like(const IbhCheck *check, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
+static gboolean reaches_like(const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
 {
-    const GArray *addresses = check->rails->snapshot->addresses;
-
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (address->ifindex == nic->link->ifindex && ibh_prefix_contains(&address->subnet, ip) &&
-            address->subnet.length > subnet->length)
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (ibh_prefix_contains(&address->subnet, ip) && address->subnet.length > subnet->length)
             return FALSE;
     }
     return ibh_prefix_contains(subnet, ip);
@@ -273,12 +261,12 @@ static gboolean has_anything_in(const IbhCheck *check, const IbhNic *nic, const 
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
 
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        if (address->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &address->local))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (reaches_like(nic, subnet, &address->local))
             return TRUE;
     }
     IBH_EACH (const IbhNeighbour, neighbour, snapshot->neighbours) {
-        if (neighbour->ifindex == nic->link->ifindex && reaches_like(check, nic, subnet, &neighbour->ip))
+        if (neighbour->ifindex == nic->link->ifindex && reaches_like(nic, subnet, &neighbour->ip))
             return TRUE;
     }
     return FALSE;
@@ -287,10 +275,8 @@ static gboolean has_anything_in(const IbhCheck *check, const IbhNic *nic, const 
 /* It has an address or a neighbour where the rail has its peers. */
 static gboolean is_on_wire_of(const IbhCheck *check, const IbhNic *nic, const IbhNic *rail)
 {
-    const GArray *addresses = check->rails->snapshot->addresses;
-
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (address->local.family == AF_INET && ibh_nic_serves(rail, address) && !ibh_address_is_host(address) &&
+    IBH_EACH_POINTER (const IbhAddress, address, &rail->served) {
+        if (address->local.family == AF_INET && !ibh_address_is_host(address) &&
             has_anything_in(check, nic, &address->subnet))
             return TRUE;
     }
@@ -321,7 +307,7 @@ static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
     const int *own = nic->link->sysctl, *all = snapshot->all;
 
     return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) && !has_no_ip(snapshot, nic->link) &&
-           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(snapshot, nic->link) &&
+           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(check->rails, nic) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
 }

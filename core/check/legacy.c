@@ -172,9 +172,8 @@ static gboolean is_variable(const char *word, gboolean has_traces)
     return has_traces && strchr(word, '$');
 }
 
-static gboolean is_address_of(const char *word, const IbhRails *rails, const IbhNic *nic)
+static gboolean is_address_of(const char *word, const IbhNic *nic)
 {
-    const GArray *addresses = rails->snapshot->addresses;
     gboolean host = !strchr(word, '/');
     IbhPrefix from = {0};
 
@@ -182,18 +181,18 @@ static gboolean is_address_of(const char *word, const IbhRails *rails, const Ibh
         return FALSE;
     if (host)
         from = ibh_prefix(&from.ip, ibh_ip_bits(&from.ip));
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (from.length && ibh_nic_serves(nic, address) && ibh_prefix_contains(&from, &address->local))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (from.length && ibh_prefix_contains(&from, &address->local))
             return TRUE;
     }
     return FALSE;
 }
 
-static gboolean is_rule_for(const GPtrArray *words, guint at, const IbhRails *rails, const IbhNic *nic, gboolean traces)
+static gboolean is_rule_for(const GPtrArray *words, guint at, const IbhNic *nic, gboolean traces)
 {
     const char *from = argument(words, at, "from");
 
-    return from && has_table(words, at) && (is_address_of(from, rails, nic) || is_variable(from, traces));
+    return from && has_table(words, at) && (is_address_of(from, nic) || is_variable(from, traces));
 }
 
 static gboolean is_route_for(const GPtrArray *words, guint at, const IbhNic *nic, gboolean traces)
@@ -211,8 +210,7 @@ static guint object_at(const GPtrArray *words, guint at)
     return at;
 }
 
-static gboolean is_command_for(const GPtrArray *words, guint at, const IbhRails *rails, const IbhNic *nic,
-                               gboolean traces)
+static gboolean is_command_for(const GPtrArray *words, guint at, const IbhNic *nic, gboolean traces)
 {
     static const char *const adds[] = {"add", "append", "change", "prepend", "replace"};
     gboolean adds_it = FALSE;
@@ -224,7 +222,7 @@ static gboolean is_command_for(const GPtrArray *words, guint at, const IbhRails 
         adds_it |= is_short_for(word_at(words, at + 1), adds[i], 1);
     if (!adds_it)
         return FALSE;
-    return (is_short_for(object, "rule", 2) && is_rule_for(words, at + 2, rails, nic, traces)) ||
+    return (is_short_for(object, "rule", 2) && is_rule_for(words, at + 2, nic, traces)) ||
            (is_short_for(object, "route", 1) && is_route_for(words, at + 2, nic, traces));
 }
 
@@ -238,34 +236,34 @@ static char *join_command(const GPtrArray *words, guint at)
     return g_string_free(text, FALSE);
 }
 
-static char *find_in_shell(const char *text, const IbhRails *rails, const IbhNic *nic, gboolean traces)
+static char *find_in_shell(const char *text, const IbhNic *nic, gboolean traces)
 {
     g_autoptr(GPtrArray) words = split_words(text);
 
     for (guint at = 0; at < words->len; at++) {
-        if (is_ip(word_at(words, at)) && is_command_for(words, at, rails, nic, traces))
+        if (is_ip(word_at(words, at)) && is_command_for(words, at, nic, traces))
             return join_command(words, at);
     }
     return NULL;
 }
 
 /* Of rule-ib0 and route-ib0 each line is the end of a command, which need not say the device. */
-static char *find_in_line(const IbhScript *script, const char *line, const IbhRails *rails, const IbhNic *nic)
+static char *find_in_line(const IbhScript *script, const char *line, const IbhNic *nic)
 {
     const char *start = script->kind == IBH_SCRIPT_RULES ? "ip rule add" : "ip route add";
     const char *dash = strchr(strrchr(script->path, '/'), '-');
     gboolean named = dash && g_str_equal(dash + 1, nic->link->name);
     g_autofree char *command = g_strjoin(" ", start, line, named ? "dev" : NULL, nic->link->name, NULL);
 
-    return find_in_shell(command, rails, nic, FALSE);
+    return find_in_shell(command, nic, FALSE);
 }
 
-static char *find_in_lines(const IbhScript *script, const IbhRails *rails, const IbhNic *nic)
+static char *find_in_lines(const IbhScript *script, const IbhNic *nic)
 {
     g_auto(GStrv) lines = g_strsplit(script->text, "\n", -1);
 
     for (char **line = lines; *line; line++) {
-        char *found = find_in_line(script, *line, rails, nic);
+        char *found = find_in_line(script, *line, nic);
 
         if (found)
             return found;
@@ -274,7 +272,7 @@ static char *find_in_lines(const IbhScript *script, const IbhRails *rails, const
 }
 
 /* YAML in as many forms as people write it: only the address after `from:` in a file with a routing-policy counts. */
-static char *find_in_netplan(const char *text, const IbhRails *rails, const IbhNic *nic)
+static char *find_in_netplan(const char *text, const IbhNic *nic)
 {
     g_autoptr(GPtrArray) words = g_ptr_array_new();
     g_auto(GStrv) parts = g_strsplit_set(text, " \t\n,{}[]\"'", -1);
@@ -286,7 +284,7 @@ static char *find_in_netplan(const char *text, const IbhRails *rails, const IbhN
     for (guint i = 0; strstr(text, "routing-policy:") && i + 1 < words->len; i++) {
         const char *address = word_at(words, i + 1);
 
-        if (g_str_equal(word_at(words, i), "from:") && is_address_of(address, rails, nic))
+        if (g_str_equal(word_at(words, i), "from:") && is_address_of(address, nic))
             return g_strdup_printf("routing-policy: from: %s", address);
     }
     return NULL;
@@ -299,12 +297,12 @@ char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const I
     switch (script->kind) {
     case IBH_SCRIPT_SHELL:
     case IBH_SCRIPT_STANZAS:
-        return find_in_shell(script->text, rails, nic, traces->len > 0);
+        return find_in_shell(script->text, nic, traces->len > 0);
     case IBH_SCRIPT_RULES:
     case IBH_SCRIPT_ROUTES:
-        return find_in_lines(script, rails, nic);
+        return find_in_lines(script, nic);
     case IBH_SCRIPT_NETPLAN:
-        return find_in_netplan(script->text, rails, nic);
+        return find_in_netplan(script->text, nic);
     }
     g_assert_not_reached();
 }
@@ -314,7 +312,7 @@ char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const I
 static gboolean is_line_for_rails(const IbhScript *script, const char *line, const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        g_autofree char *command = nic->status == IBH_NIC_RAIL ? find_in_line(script, line, rails, nic) : NULL;
+        g_autofree char *command = nic->status == IBH_NIC_RAIL ? find_in_line(script, line, nic) : NULL;
 
         if (command)
             return TRUE;

@@ -34,21 +34,15 @@ static void take_nics(IbhProbe *probe)
     }
 }
 
-static gboolean can_be_source(const IbhProbe *probe, const IbhNic *nic, const IbhAddress *address)
-{
-    const IbhNic *owner = ibh_rails_owner(probe->rails, &address->local);
-
-    return ibh_nic_serves(nic, address) && (!owner || owner == nic);
-}
-
 /* The NIC's address in the peer's subnet; with `any`, if there is none, its first in a subnet, or its first. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
-    const GArray *addresses = probe->rails->snapshot->addresses;
     const IbhAddress *fallback = NULL;
 
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (address->local.family != peer->family || !can_be_source(probe, nic, address))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        const IbhNic *owner = ibh_rails_owner(probe->rails, &address->local);
+
+        if (address->local.family != peer->family || (owner && owner != nic))
             continue;
         if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, peer))
             return &address->local;

@@ -93,10 +93,10 @@ static void ask(GArray *questions, IbhQuestionKind kind, const IbhNic *nic, cons
     g_array_append_val(questions, question);
 }
 
-static const IbhIp *first_address(const IbhRails *rails, const IbhNic *nic, int family)
+static const IbhIp *first_address(const IbhNic *nic, int family)
 {
-    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
-        if (address->local.family == family && ibh_nic_serves(nic, address))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == family)
             return &address->local;
     }
     return NULL;
@@ -105,14 +105,14 @@ static const IbhIp *first_address(const IbhRails *rails, const IbhNic *nic, int 
 /* From each rail to itself and to the next one: all of them are reached in a ring. */
 static void ask_local(const IbhRails *rails, const IbhNic *nic, int family, GArray *questions)
 {
-    const IbhIp *own = first_address(rails, nic, family), *next = NULL;
+    const IbhIp *own = first_address(nic, family), *next = NULL;
     gboolean passed = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other == nic)
             passed = TRUE;
         else if (other->status == IBH_NIC_RAIL && (passed || !next)) {
-            const IbhIp *first = first_address(rails, other, family);
+            const IbhIp *first = first_address(other, family);
 
             next = first ? first : next;
             if (passed && first)
@@ -146,14 +146,11 @@ static void ask_unbound(const IbhRails *rails, const IbhNic *nic, const IbhPrefi
 
 static void ask_about_rail(const IbhRails *rails, const IbhNic *nic, GArray *questions)
 {
-    const GArray *addresses = rails->snapshot->addresses;
-
-    IBH_EACH (const IbhAddress, address, addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         IbhIp neighbour;
 
-        if (!ibh_nic_serves(nic, address) || !ibh_check_covers(rails, address->local.family) ||
-            ibh_address_is_host(address) || ibh_rails_owner(rails, &address->local) != nic ||
-            !find_neighbour(rails, nic, &address->subnet, &neighbour))
+        if (!ibh_check_covers(rails, address->local.family) || ibh_address_is_host(address) ||
+            ibh_rails_owner(rails, &address->local) != nic || !find_neighbour(rails, nic, &address->subnet, &neighbour))
             continue;
         ask(questions, IBH_ASK_LEAVES, nic, &address->local, &neighbour);
         if (neighbour.family != AF_INET) /* IPv6 has no rp_filter, and main is never written to */

@@ -3,9 +3,9 @@
 
 #include <linux/if_arp.h>
 
-static void put_addresses(IbhJson *json, const IbhRails *rails, const IbhNic *nic)
+static void put_addresses(IbhJson *json, const IbhNic *nic)
 {
-    g_autoptr(GPtrArray) addresses = ibh_report_addresses(rails, nic);
+    g_autoptr(GPtrArray) addresses = ibh_report_addresses(nic);
 
     ibh_json_open(json, "addresses", '[');
     IBH_EACH_POINTER (const char, address, addresses)
@@ -22,7 +22,7 @@ static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
     ibh_json_int(json, "ifindex", nic->link->ifindex);
     ibh_json_string(json, "type", nic->link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
     ibh_json_string(json, "rdma", nic->link->rdma[0] ? nic->link->rdma : NULL);
-    put_addresses(json, report->rails, nic);
+    put_addresses(json, nic);
     if (nic->status == IBH_NIC_RAIL) {
         ibh_json_int(json, "table", nic->table);
         ibh_json_int(json, "priority", report->rails->priority);

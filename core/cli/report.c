@@ -28,14 +28,13 @@ gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean v
     return verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
 }
 
-GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic)
+GPtrArray *ibh_report_addresses(const IbhNic *nic)
 {
     GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
-    const GArray *addresses = rails->snapshot->addresses;
     char ip[IBH_IP_STRLEN];
 
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (address->ifindex == nic->link->ifindex && ibh_address_counts(address))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (ibh_address_counts(address))
             g_ptr_array_add(texts,
                             g_strdup_printf("%s/%u", ibh_ip_format(&address->local, ip), address->subnet.length));
     }

@@ -48,7 +48,7 @@ extern const IbhWriter ibh_log_writer;        /* a line per interface that chang
 char *ibh_report_error(int status, const char *message); /* for people, on standard error */
 /* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
-GPtrArray *ibh_report_addresses(const IbhRails *rails, const IbhNic *nic); /* char *, "172.16.34.1/16" */
+GPtrArray *ibh_report_addresses(const IbhNic *nic); /* char *, "172.16.34.1/16" */
 /* How many of the rules that it should have stand. */
 guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted);
 /* What was looked at and is right, or is not known: char *, a line each. */

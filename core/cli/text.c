@@ -38,9 +38,9 @@ static char *describe_manager(const IbhSnapshot *snapshot, const IbhNic *nic)
     return g_strdup_printf("%s (%s)", manager->name, connection);
 }
 
-static char *join_addresses(const IbhRails *rails, const IbhNic *nic)
+static char *join_addresses(const IbhNic *nic)
 {
-    g_autoptr(GPtrArray) addresses = ibh_report_addresses(rails, nic);
+    g_autoptr(GPtrArray) addresses = ibh_report_addresses(nic);
     GString *text = g_string_new(addresses->len ? NULL : "-");
 
     for (guint i = 0; i < addresses->len && i < 3; i++)
@@ -88,7 +88,7 @@ static void add_nic(IbhTable *table, const IbhReport *report, const IbhNic *nic)
     ibh_table_add(table, g_strdup(rail ? ibh_report_main(report->rails, nic) : "-"), NULL);
     ibh_table_add(table, describe_manager(report->rails->snapshot, nic), NULL);
     add_verdict(table, report, nic);
-    ibh_table_add(table, join_addresses(report->rails, nic), NULL);
+    ibh_table_add(table, join_addresses(nic), NULL);
 }
 
 static void put_nics(GString *out, const IbhReport *report, const IbhStyle *style)
@@ -157,7 +157,7 @@ static void put_ok_rails(GString *out, const IbhReport *report, const IbhStyle *
         if (nic->status != IBH_NIC_RAIL || !ibh_report_lists(report, nic, style->verbose) ||
             !ibh_findings_are_ok(report->findings, nic->link->name))
             continue;
-        addresses = join_addresses(report->rails, nic);
+        addresses = join_addresses(nic);
         ibh_putf(out, style, NULL, "%s: ", nic->link->name);
         ibh_put(out, style, IBH_GREEN, "ok");
         ibh_putf(out, style, NULL, ": %s leaves and arrives by it (table %u)", addresses, nic->table);

@@ -59,6 +59,21 @@ gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const
     return TRUE;
 }
 
+gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+
+    if (snapshot->has_errors)
+        return TRUE;
+    IBH_EACH_ROW (const guint8, type, types) {
+        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = *type};
+
+        if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
+            return FALSE;
+    }
+    return snapshot->has_errors = TRUE;
+}
+
 static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
 {
     IBH_EACH (const IbhRouteFilter, other, seen) {

@@ -321,6 +321,13 @@ gboolean ibh_route_is_default(const IbhRoute *route)
     return route->dst.length == 0 && route->type == RTN_UNICAST;
 }
 
+/* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
+gboolean ibh_route_is_error(const IbhRoute *route)
+{
+    return (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT) &&
+           route->metric != G_MAXUINT32;
+}
+
 IbhRouteKind ibh_route_kind(const IbhRoute *route)
 {
     if (route->type != RTN_UNICAST)

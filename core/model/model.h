@@ -170,6 +170,7 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);  /* those of ours that unbound traffic is led to */
 gboolean ibh_route_is_default(const IbhRoute *route); /* a throw is none */
+gboolean ibh_route_is_error(const IbhRoute *route); /* unreachable, blackhole, prohibit: an answer, never suppressed */
 /* In the order in which routes of one table can be taken away. */
 typedef enum {
     IBH_ROUTE_BY_GATEWAY,
@@ -266,6 +267,7 @@ typedef struct {
     GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
+    gboolean has_errors;    /* routes of main that are errors are among the routes */
     IbhState *state;
     /* What the RDMA ports say (fabric.h), somebody else's; NULL: nobody has asked them. */
     const struct IbhFabric *fabric;

@@ -59,8 +59,7 @@ IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel)
 
     outcome->done = g_ptr_array_new();
     outcome->errors = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < plan->ops->len; i++) {
-        IbhOp *op = g_ptr_array_index(plan->ops, i);
+    IBH_EACH_POINTER (IbhOp, op, plan->ops) {
         g_autoptr(GError) error = NULL;
 
         if (has_failed(failed, op->unit))

@@ -11,9 +11,7 @@ static gboolean is_builtin_table(guint32 table)
 /* main=remove took its connected route to this subnet out of main. */
 static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    for (guint i = 0; i < snapshot->state->routes->len; i++) {
-        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
-
+    IBH_EACH (const IbhSavedRoute, saved, snapshot->state->routes) {
         if (saved->ifindex == nic->link->ifindex && ibh_prefix_equal(&saved->dst, subnet))
             return TRUE;
     }
@@ -22,9 +20,7 @@ static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, cons
 
 static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, int ifindex, const IbhPrefix *subnet)
 {
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (!ibh_route_is_ours(route) && route->table == table && route->ifindex == ifindex &&
             route->type == RTN_UNICAST && route->dst.length <= subnet->length &&
             ibh_prefix_contains(&route->dst, &subnet->ip))
@@ -47,10 +43,8 @@ static gboolean routes_it(const IbhSnapshot *snapshot, const IbhNic *nic, const 
 
 gboolean ibh_is_routed_by(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhRule *rule)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-
-        if (ibh_nic_serves(nic, address) && !ibh_address_is_host(address) && routes_it(snapshot, nic, address, rule))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (!ibh_address_is_host(address) && routes_it(snapshot, nic, address, rule))
             return TRUE;
     }
     return FALSE;
@@ -66,9 +60,9 @@ static gboolean is_by_documents(const IbhRails *rails, const IbhNic *nic, guint3
 {
     const GArray *rules = rails->snapshot->rules;
 
-    for (guint i = 0; i < rules->len && ibh_is_documents_table(rails, table); i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-
+    if (!ibh_is_documents_table(rails, table))
+        return FALSE;
+    IBH_EACH (const IbhRule, rule, rules) {
         if (rule->table == table && ibh_is_routed_by(rails->snapshot, nic, rule))
             return TRUE;
     }
@@ -82,9 +76,7 @@ static char *why_routed_elsewhere(const IbhRails *rails, const IbhNic *nic, cons
     char subnet[IBH_PREFIX_STRLEN];
     guint32 elsewhere = 0;
 
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (ibh_route_is_ours(route) || route->type != RTN_UNICAST || route->protocol != RTPROT_KERNEL ||
             route->ifindex != nic->link->ifindex || !ibh_prefix_equal(&route->dst, &address->subnet))
             continue;
@@ -105,9 +97,7 @@ static char *why_ruled_elsewhere(const IbhRails *rails, const IbhNic *nic, const
     const IbhSnapshot *snapshot = rails->snapshot;
     char from[IBH_PREFIX_STRLEN];
 
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (rule->table != nic->table && !ibh_is_documents_table(rails, rule->table) &&
             routes_it(snapshot, nic, address, rule))
             return g_strdup_printf("the rule %u: from %s lookup %u routes it already", rule->priority,
@@ -118,13 +108,10 @@ static char *why_ruled_elsewhere(const IbhRails *rails, const IbhNic *nic, const
 
 char *ibh_why_deferred(const IbhRails *rails, const IbhNic *nic)
 {
-    const IbhSnapshot *snapshot = rails->snapshot;
-
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         char *why;
 
-        if (!ibh_nic_serves(nic, address) || ibh_address_is_host(address))
+        if (ibh_address_is_host(address))
             continue;
         if ((why = why_routed_elsewhere(rails, nic, address)) || (why = why_ruled_elsewhere(rails, nic, address)))
             return why;

@@ -40,9 +40,7 @@ static int unit_of(const IbhNic *nic, int family)
 
 static int find_unit(const IbhPlan *plan, const IbhNic *nic, int family)
 {
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
-
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
         if (op->ifindex == nic->link->ifindex && op->type != IBH_OP_ANNOUNCE && ibh_op_family(op) == family)
             return op->unit;
     }
@@ -114,20 +112,16 @@ void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, 
 }
 
 /* The source the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it. */
-static gboolean is_kernels_choice(const IbhSnapshot *snapshot, int ifindex, const IbhIp *ip)
+static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-
-        if (address->ifindex == ifindex && !address->secondary && address->scope <= RT_SCOPE_LINK &&
-            ibh_prefix_contains(&address->subnet, ip))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (!address->secondary && address->scope <= RT_SCOPE_LINK && ibh_prefix_contains(&address->subnet, ip))
             return ibh_ip_equal(&address->local, ip);
     }
     return FALSE;
 }
 
-void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, const IbhNic *from, const IbhIp *ip,
-                       char *why)
+void ibh_emit_announce(IbhPlan *plan, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why)
 {
     IbhOp *op;
 
@@ -138,7 +132,7 @@ void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, 
     op = ibh_emit(plan, IBH_OP_ANNOUNCE, from, why);
     op->unit = unit_of(nic, ip->family);
     op->ip = *ip;
-    op->by_kernel = ip->family == AF_INET && is_kernels_choice(rails->snapshot, from->link->ifindex, ip);
+    op->by_kernel = ip->family == AF_INET && is_kernels_choice(from, ip);
 }
 
 static gint descending(gconstpointer left, gconstpointer right)
@@ -152,9 +146,7 @@ GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot, gboolean spread)
 {
     GPtrArray *rules = g_ptr_array_new();
 
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
+    IBH_EACH (IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_rule_is_spread(rule) == spread)
             g_ptr_array_add(rules, rule);
     }
@@ -162,13 +154,11 @@ GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot, gboolean spread)
     return rules;
 }
 
-gboolean ibh_is_repeated(const GArray *addresses, guint at)
+gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address)
 {
-    const IbhAddress *address = &g_array_index(addresses, IbhAddress, at);
-
-    while (at-- > 0 && g_array_index(addresses, IbhAddress, at).ifindex == address->ifindex) {
-        if (ibh_ip_equal(&g_array_index(addresses, IbhAddress, at).local, &address->local))
-            return TRUE;
+    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
+        if (ibh_ip_equal(&other->local, &address->local))
+            return other == address;
     }
     return FALSE;
 }

@@ -27,15 +27,14 @@ void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const 
                     const IbhRoute *replaced, char *why);
 void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
 /* Announces `ip` from the NIC `from`, for the unit of `nic`. */
-void ibh_emit_announce(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, const IbhNic *from, const IbhIp *ip,
-                       char *why);
+void ibh_emit_announce(IbhPlan *plan, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
 
 /* IbhRule *: the rules of ours, of rails or of main=spread, in the order in which they can be deleted: descending, and
  * of one priority as they stand, for a delete hits the first that looks like it. */
 GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot, gboolean spread);
 
-/* The NIC has this address twice, with two prefix lengths, and this is the second. */
-gboolean ibh_is_repeated(const GArray *addresses, guint at);
+/* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
+gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
 
 /* ---- rp_filter: 1 drops what comes in on another NIC than the answer would leave by ---- */

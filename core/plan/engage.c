@@ -74,9 +74,7 @@ static void rank_candidates(IbhRails *rails)
     guint rank = 0;
 
     g_ptr_array_sort(rails->nics, compare_nics);
-    for (guint i = 0; i < rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_NO_CANDIDATE)
             break;
         nic->rank = ++rank;
@@ -105,27 +103,24 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper,
     return FALSE;
 }
 
+static gboolean are_stacked(const IbhSnapshot *snapshot, const IbhLink *a, const IbhLink *b)
+{
+    return is_stacked_on(snapshot, a, b) || is_stacked_on(snapshot, b, a);
+}
+
 /* The other candidate that has a subnet in common with this one, and which subnet of ours that is. */
 static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const IbhAddress **ret_address)
 {
-    const GArray *addresses = rails->snapshot->addresses;
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *mine = &g_array_index(addresses, IbhAddress, i);
-
-        if (!ibh_nic_serves(nic, mine) || !can_be_shared(mine))
-            continue;
-        for (guint j = 0; j < addresses->len; j++) {
-            const IbhAddress *theirs = &g_array_index(addresses, IbhAddress, j);
+    IBH_EACH_POINTER (const IbhAddress, mine, &nic->served) {
+        IBH_EACH (const IbhAddress, theirs, rails->snapshot->addresses) {
             const IbhNic *other;
 
-            if (theirs->ifindex == mine->ifindex || !can_be_shared(theirs) ||
+            if (theirs->ifindex == mine->ifindex || !can_be_shared(mine) || !can_be_shared(theirs) ||
                 !ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
                 continue;
             other = ibh_rails_nic(rails, theirs->ifindex);
             if (!other || !other->rank || !ibh_nic_serves(other, theirs) ||
-                is_stacked_on(rails->snapshot, nic->link, other->link) ||
-                is_stacked_on(rails->snapshot, other->link, nic->link))
+                are_stacked(rails->snapshot, nic->link, other->link))
                 continue;
             *ret_address = mine;
             return other;
@@ -148,12 +143,10 @@ static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
     return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
 }
 
-static gboolean serves_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip)
+static gboolean serves_address(const IbhNic *nic, const IbhIp *ip)
 {
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
-        if (ibh_ip_equal(&address->local, ip) && ibh_nic_serves(nic, address))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_ip_equal(&address->local, ip))
             return TRUE;
     }
     return FALSE;
@@ -165,13 +158,11 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
 {
     const GArray *rules = rails->snapshot->rules;
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, rules) {
         if (ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && /* a second tier does not say whose it is */
             ibh_rails_has_address(rails, nic, &rule->from.ip) && ibh_rule_owner(rails, rule) == nic &&
             (rule->family == AF_INET || nic->settings.ipv6) &&
-            (rule->table == nic->table || serves_address(rails, nic, &rule->from.ip)) &&
+            (rule->table == nic->table || serves_address(nic, &rule->from.ip)) &&
             !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
             return TRUE;
     }
@@ -181,21 +172,13 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
 /* Its addresses are its own: a rule for one of them makes no rail of another NIC that has it, too. */
 static void claim_addresses(const IbhRails *rails, const IbhNic *nic)
 {
-    const GArray *addresses = rails->snapshot->addresses;
-
-    for (guint i = 0; i < addresses->len; i++) {
-        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (ibh_nic_serves(nic, address))
-            g_hash_table_add(rails->by.engaged, &address->local);
-    }
+    IBH_EACH_POINTER (IbhAddress, address, &nic->served)
+        g_hash_table_add(rails->by.engaged, &address->local);
 }
 
 static void find_engaged(const IbhRails *rails)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank && nic->settings.manage != IBH_MANAGE_NO && (nic->why = why_engaged(rails, nic)))
             claim_addresses(rails, nic);
     }
@@ -207,9 +190,7 @@ static void find_engaged(const IbhRails *rails)
 static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
 {
     *ret_priority = G_MAXUINT32; /* there is none */
-    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (rule->family != family || rule->table != IBH_TABLE_LOCAL || rule->action != FR_ACT_TO_TBL ||
             rule->from.length || rule->selectors)
             continue;
@@ -218,12 +199,10 @@ static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *r
     return *ret_priority >= rails->priority - IBH_PRIORITY_SPAN;
 }
 
-gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family)
+gboolean ibh_serves_family(const IbhNic *nic, int family)
 {
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
-        if (address->local.family == family && ibh_nic_serves(nic, address))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == family)
             return TRUE;
     }
     return FALSE;
@@ -233,8 +212,8 @@ static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **
 {
     guint32 local = 0;
 
-    if ((ibh_serves_family(rails, nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
-        (ibh_serves_family(rails, nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
+    if ((ibh_serves_family(nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
+        (ibh_serves_family(nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
         *ret_code = "local-rule-late";
         return local == G_MAXUINT32
                    ? g_strdup("there is no rule that leads everything to the local table first")
@@ -258,13 +237,13 @@ static gboolean is_held(const IbhRails *rails, const IbhNic *nic, const Holds *h
            (holds->named && g_strv_contains(holds->named, nic->link->name));
 }
 
-static gboolean has_any_address(const IbhSnapshot *snapshot, const IbhNic *nic)
+static gboolean has_any_address(const IbhNic *nic)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        IbhAddress address = g_array_index(snapshot->addresses, IbhAddress, i);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        IbhAddress settled = *address;
 
-        address.tentative = FALSE;
-        if (ibh_nic_serves(nic, &address))
+        settled.tentative = FALSE;
+        if (ibh_nic_serves(nic, &settled))
             return TRUE;
     }
     return FALSE;
@@ -279,7 +258,7 @@ static void judge(const IbhRails *rails, IbhNic *nic)
     if (nic->settings.manage == IBH_MANAGE_NO) {
         nic->status = IBH_NIC_UNMANAGED;
         nic->why = g_strdup("manage=no");
-    } else if (!has_any_address(rails->snapshot, nic)) {
+    } else if (!has_any_address(nic)) {
         nic->status = IBH_NIC_NO_ADDRESS;
         nic->why = g_strdup(nic->settings.ipv6 ? "it has no address" : "it has no IPv4 address");
     } else if (!engaged) {
@@ -318,8 +297,7 @@ static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic)
 
 static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         const IbhNic *other = find_table_clash(rails, nic);
 
         if (!other)
@@ -359,13 +337,14 @@ static void index_addresses(const IbhRails *rails, GHashTable *table, gboolean o
 {
     const GArray *addresses = rails->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (IbhAddress, address, addresses) {
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
         const IbhNic *other = g_hash_table_lookup(table, &address->local);
 
         if (!nic || (only_rails && (nic->status != IBH_NIC_RAIL || !ibh_nic_serves(nic, address))))
             continue;
+        if (other && other != nic)
+            g_hash_table_add(rails->by.shared, &address->local);
         if (!other || nic->position < other->position)
             g_hash_table_replace(table, (gpointer)(guintptr)&address->local, nic);
     }
@@ -377,6 +356,7 @@ static void index_nics(IbhRails *rails)
 
     rails->by.nics = g_hash_table_new(NULL, NULL);
     rails->by.first = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    rails->by.shared = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     rails->by.owners = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     rails->by.engaged = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     rails->by.holders = g_hash_table_new(holder_hash, holder_equal);
@@ -387,9 +367,56 @@ static void index_nics(IbhRails *rails)
         nic->position = i;
         g_hash_table_insert(rails->by.nics, GINT_TO_POINTER(nic->link->ifindex), nic);
     }
-    for (guint i = 0; i < addresses->len; i++)
-        g_hash_table_add(rails->by.holders, &g_array_index(addresses, IbhAddress, i));
+    IBH_EACH (IbhAddress, address, addresses)
+        g_hash_table_add(rails->by.holders, address);
     index_addresses(rails, rails->by.first, FALSE);
+}
+
+/* What we gave a sysctl is not the administrator's, as long as it has that value. */
+static void find_base_values(const IbhRails *rails)
+{
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics)
+        memcpy(nic->base, nic->link->sysctl, sizeof nic->base);
+    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) { /* of two, the first counts */
+        IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
+
+        if (nic && nic->link->sysctl[saved->key] == saved->set)
+            nic->base[saved->key] = saved->old;
+    }
+}
+
+static void count_addresses(const IbhRails *rails)
+{
+    gpointer *next = rails->addresses;
+
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
+        IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
+
+        if (nic)
+            nic->addresses.len++;
+    }
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+        nic->addresses.pdata = nic->served.pdata = next;
+        next += nic->addresses.len;
+        nic->addresses.len = 0;
+    }
+}
+
+/* To each NIC its addresses, in the kernel's order, but those that it serves come first. */
+static void give_addresses(IbhRails *rails)
+{
+    rails->addresses = g_new(gpointer, rails->snapshot->addresses->len);
+    count_addresses(rails);
+    for (int served = TRUE; served >= FALSE; served--) {
+        IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
+            IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
+
+            if (!nic || ibh_nic_serves(nic, address) != served)
+                continue;
+            nic->addresses.pdata[nic->addresses.len++] = address;
+            nic->served.len += served ? 1 : 0;
+        }
+    }
 }
 
 /* ---- the whole ---- */
@@ -410,8 +437,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     rails->priority = ibh_config_priority(config);
     rails->main = ibh_config_main(config);
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
-    for (guint i = 0; i < snapshot->links->len; i++) {
-        const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+    IBH_EACH (const IbhLink, link, snapshot->links) {
         IbhNic *nic = g_new0(IbhNic, 1);
 
         nic->link = link;
@@ -423,13 +449,13 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     }
     rank_candidates(rails);
     index_nics(rails);
+    give_addresses(rails);
+    find_base_values(rails);
     if (!check_explicit_tables(rails, error))
         return NULL;
     ibh_assign_tables(rails);
     find_engaged(rails);
-    for (guint i = 0; i < rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
             judge(rails, nic);
         if (nic->status == IBH_NIC_RAIL)

@@ -52,9 +52,7 @@ static gboolean touches(const Concern *concern, const IbhAddress *address)
 
 static void add_prefix(Concern *concern, const IbhPrefix *prefix)
 {
-    for (guint i = 0; i < concern->prefixes->len; i++) {
-        const IbhPrefix *other = &g_array_index(concern->prefixes, IbhPrefix, i);
-
+    IBH_EACH (const IbhPrefix, other, concern->prefixes) {
         if (other->length <= prefix->length && ibh_prefix_contains(other, &prefix->ip))
             return;
     }
@@ -65,9 +63,7 @@ static void add_candidates(Concern *concern, const IbhConfig *config)
 {
     const GArray *links = concern->snapshot->links;
 
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, links) {
         if (ibh_is_candidate(concern->snapshot, link, ibh_config_settings(config, link->name).manage))
             add_nic(concern, link->ifindex);
     }
@@ -91,31 +87,25 @@ static void add_what_is_ours(Concern *concern)
 {
     const IbhSnapshot *snapshot = concern->snapshot;
 
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_ours(rule) && rule->from.length)
             add_prefix(concern, &rule->from);
     }
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (ibh_route_is_ours(route))
             add_route(concern, route);
     }
     for (guint i = 0; i < snapshot->state->sysctls->len; i++)
         add_nic(concern, g_array_index(snapshot->state->sysctls, IbhSavedSysctl, i).ifindex);
-    for (guint i = 0; i < snapshot->state->routes->len; i++)
-        add_nic(concern, g_array_index(snapshot->state->routes, IbhSavedRoute, i).ifindex);
+    IBH_EACH (const IbhSavedRoute, saved, snapshot->state->routes)
+        add_nic(concern, saved->ifindex);
 }
 
 static gboolean has_rule_of_ours(const Concern *concern, const IbhAddress *address)
 {
     const GArray *rules = concern->snapshot->rules;
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, rules) {
         if (ibh_rule_is_ours(rule) && ibh_ip_equal(&rule->from.ip, &address->local))
             return TRUE;
     }
@@ -128,9 +118,7 @@ static gboolean add_holders(Concern *concern)
     const GArray *addresses = concern->snapshot->addresses;
     gboolean more = FALSE;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (!touches(concern, address) || concerns(concern, address->ifindex) || !has_rule_of_ours(concern, address))
             continue;
         add_nic(concern, address->ifindex);
@@ -143,8 +131,7 @@ static void add_subnets(Concern *concern)
 {
     const GArray *addresses = concern->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, addresses) {
         const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
 
         if (!concerns(concern, address->ifindex) ||
@@ -163,9 +150,7 @@ static void narrow_addresses(Concern *concern)
     GArray *addresses = concern->snapshot->addresses;
     guint kept = 0;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if ((concern->ipv6 && address->local.family == AF_INET6) || concerns(concern, address->ifindex) ||
             touches(concern, address))
             g_array_index(addresses, IbhAddress, kept++) = *address;
@@ -179,9 +164,7 @@ static void narrow_rules(const Concern *concern)
     GArray *rules = concern->snapshot->rules;
     guint kept = 0;
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, rules) {
         if (!rule->from.length || overlaps(concern, &rule->from))
             g_array_index(rules, IbhRule, kept++) = *rule;
     }
@@ -194,11 +177,9 @@ static GHashTable *links_to_keep(const Concern *concern)
     const IbhSnapshot *snapshot = concern->snapshot;
     GHashTable *keep = g_hash_table_new(NULL, NULL);
 
-    for (guint i = 0; i < snapshot->addresses->len; i++)
-        g_hash_table_add(keep, GINT_TO_POINTER(g_array_index(snapshot->addresses, IbhAddress, i).ifindex));
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhAddress, address, snapshot->addresses)
+        g_hash_table_add(keep, GINT_TO_POINTER(address->ifindex));
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (route->ifindex && overlaps(concern, &route->dst))
             g_hash_table_add(keep, GINT_TO_POINTER(route->ifindex));
     }
@@ -222,17 +203,13 @@ static void narrow_links(Concern *concern)
     g_autoptr(GHashTable) keep = links_to_keep(concern);
     guint kept = 0;
 
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, links) {
         if (!concerns(concern, link->ifindex))
             continue;
         g_hash_table_add(keep, GINT_TO_POINTER(link->ifindex));
         keep_what_is_below(concern->snapshot, keep, link);
     }
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (const IbhLink, link, links) {
         if (g_hash_table_contains(keep, GINT_TO_POINTER(link->ifindex)))
             g_array_index(links, IbhLink, kept++) = *link;
     }

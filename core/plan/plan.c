@@ -24,10 +24,9 @@
 /* What is wanted of one rail and not there. */
 typedef struct {
     const IbhNic *nic;
-    GArray *rules;              /* IbhRule, of each address in ascending order */
-    GArray *routes;             /* IbhRoute, in the order they must be added */
-    GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
-    GHashTable *led_to_default; /* to D */
+    GArray *rules;        /* IbhRule, of each address in ascending order */
+    GArray *routes;       /* IbhRoute, in the order they must be added */
+    gboolean has_default; /* a rule of ours leads to D already */
     gboolean changed;
     gboolean done;
 } Todo;
@@ -43,9 +42,11 @@ typedef struct {
 typedef struct {
     const IbhRails *rails;
     const char *const *only;
-    GPtrArray *makes_room; /* const IbhNic *: rails not asked for, whose table a selected rail needs */
-    GArray *todos;         /* Todo, one per selected rail, by rank */
-    GArray *stales;        /* Stale, in an order in which they can go and, if that fails, come back */
+    GPtrArray *makes_room;      /* const IbhNic *: rails not asked for, whose table a selected rail needs */
+    GArray *todos;              /* Todo, one per selected rail, by rank */
+    GArray *stales;             /* Stale, in an order in which they can go and, if that fails, come back */
+    GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
+    GHashTable *led_to_default; /* to D */
     gboolean rules_change;
     IbhPlan *plan;
 } Work;
@@ -76,16 +77,13 @@ static gboolean take_route(GArray *routes, const IbhRoute *route)
 
 static void want_all(Work *work)
 {
-    for (guint i = 0; i < work->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(work->rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
         Todo todo = {.nic = nic};
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
         todo.routes = ibh_want_routes(work->rails, nic);
         todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
-        todo.led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-        todo.led_to_default = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
         g_array_append_val(work->todos, todo);
     }
 }
@@ -110,14 +108,10 @@ static Todo *find_todo(const Work *work, const IbhNic *nic)
 }
 
 /* An IPv6 address of this NIC that is being checked for duplicates: the address itself, or one of that prefix. */
-static gboolean is_tentative(const Work *work, const IbhNic *nic, const IbhPrefix *prefix)
+static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
 {
-    const GArray *addresses = work->rails->snapshot->addresses;
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (address->tentative && address->ifindex == nic->link->ifindex &&
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (address->tentative &&
             (!prefix || ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
             return TRUE;
     }
@@ -128,7 +122,7 @@ static gboolean is_tentative(const Work *work, const IbhNic *nic, const IbhPrefi
 static gboolean is_undecided_rule(const Work *work, const IbhNic *owner, const IbhRule *rule)
 {
     return rule->family == AF_INET6 && (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
-           is_tentative(work, owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
+           is_tentative(owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
 }
 
 static gboolean is_place_wanted(const Todo *todo, const IbhRoute *route)
@@ -142,21 +136,25 @@ static gboolean is_place_wanted(const Todo *todo, const IbhRoute *route)
 
 /* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
  */
-static gboolean is_undecided_route(const Work *work, const Todo *todo, const IbhRoute *route)
+static gboolean is_undecided_route(const Todo *todo, const IbhRoute *route)
 {
     const IbhNic *owner = todo->nic;
 
     if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) || is_place_wanted(todo, route))
         return FALSE;
     if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
-        return is_tentative(work, owner, &route->dst);
-    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(work, owner, NULL) &&
-           !ibh_serves_family(work->rails, owner, AF_INET6);
+        return is_tentative(owner, &route->dst);
+    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(owner, NULL) &&
+           !ibh_serves_family(owner, AF_INET6);
 }
 
-static void note_led(Todo *todo, IbhRule *rule)
+static void note_led(const Work *work, Todo *todo, IbhRule *rule)
 {
-    g_hash_table_add(rule->table == todo->nic->table ? todo->led : todo->led_to_default, &rule->from.ip);
+    gboolean to_default = rule->table != todo->nic->table;
+
+    if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+        g_hash_table_add(to_default ? work->led_to_default : work->led, &rule->from.ip);
+    todo->has_default |= to_default;
 }
 
 /* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
@@ -171,7 +169,7 @@ static void subtract_rules(Work *work)
         stale.owner = ibh_rule_owner(work->rails, stale.rule);
         todo = find_todo(work, stale.owner);
         if (todo && ibh_nic_has_table(todo->nic, stale.rule->table))
-            note_led(todo, g_ptr_array_index(rules, i));
+            note_led(work, todo, g_ptr_array_index(rules, i));
         if (!todo || (!take_rule(todo->rules, stale.rule) && !is_undecided_rule(work, stale.owner, stale.rule)))
             g_array_append_val(work->stales, stale);
     }
@@ -189,7 +187,7 @@ static void subtract_routes(Work *work, IbhRouteKind kind)
             continue;
         stale.owner = ibh_route_owner(work->rails, stale.route);
         todo = find_todo(work, stale.owner);
-        if (!todo || (!take_route(todo->routes, stale.route) && !is_undecided_route(work, todo, stale.route)))
+        if (!todo || (!take_route(todo->routes, stale.route) && !is_undecided_route(todo, stale.route)))
             g_array_append_val(work->stales, stale);
     }
 }
@@ -220,9 +218,7 @@ static gboolean may_touch(const Work *work, const IbhNic *nic)
 /* A rail that was asked for can only go where another one has left: that one moves along. */
 static gboolean make_room(Work *work)
 {
-    for (guint i = 0; i < work->todos->len; i++) {
-        const Todo *todo = &g_array_index(work->todos, Todo, i);
-
+    IBH_EACH (const Todo, todo, work->todos) {
         for (guint j = 0; may_touch(work, todo->nic) && j < work->stales->len; j++) {
             const Stale *stale = &g_array_index(work->stales, Stale, j);
 
@@ -240,11 +236,9 @@ static void select_work(Work *work)
 {
     while (work->only && make_room(work))
         ;
-    for (guint i = work->todos->len; i-- > 0;) {
-        Todo *todo = &g_array_index(work->todos, Todo, i);
-
+    IBH_EACH_BACK (Todo, todo, work->todos) {
         if (!may_touch(work, todo->nic)) {
-            g_array_remove_index(work->todos, i);
+            IBH_REMOVE(Todo, todo, work->todos);
             continue;
         }
         todo->changed = todo->rules->len || todo->routes->len;
@@ -257,8 +251,7 @@ static void select_work(Work *work)
 /* A rail waits for another one that has yet to leave its table. */
 static gboolean must_wait(const Work *work, const Todo *todo)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        const Stale *stale = &g_array_index(work->stales, Stale, i);
+    IBH_EACH (const Stale, stale, work->stales) {
         const Todo *other = is_in_the_way(stale, todo) ? find_todo(work, stale->owner) : NULL;
 
         if (other && !other->done)
@@ -273,9 +266,7 @@ static Todo *next_todo(const Work *work)
 {
     Todo *first = NULL;
 
-    for (guint i = 0; i < work->todos->len; i++) {
-        Todo *todo = &g_array_index(work->todos, Todo, i);
-
+    IBH_EACH (Todo, todo, work->todos) {
         if (todo->done)
             continue;
         if (!must_wait(work, todo))
@@ -298,8 +289,7 @@ static Todo *find_hindered(const Work *work, const Stale *stale)
 /* NICs that need each other's tables stand or fall together. */
 static void join_units(const Work *work)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        const Stale *stale = &g_array_index(work->stales, Stale, i);
+    IBH_EACH (const Stale, stale, work->stales) {
         const Todo *todo = stale->owner ? find_hindered(work, stale) : NULL;
 
         if (todo)
@@ -337,9 +327,7 @@ static void drop(Work *work, Stale *stale, char *why)
 
 static void clear_the_way(Work *work, const Todo *todo)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        Stale *stale = &g_array_index(work->stales, Stale, i);
-
+    IBH_EACH (Stale, stale, work->stales) {
         if (is_in_the_way(stale, todo) && may_touch(work, stale->owner))
             drop(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
@@ -347,9 +335,7 @@ static void clear_the_way(Work *work, const Todo *todo)
 
 static Stale *find_in_place(const Work *work, const IbhRoute *route)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        Stale *stale = &g_array_index(work->stales, Stale, i);
-
+    IBH_EACH (Stale, stale, work->stales) {
         if (!stale->done && stale->route && ibh_route_same_place(stale->route, route))
             return stale;
     }
@@ -382,9 +368,7 @@ static void add_routes(Work *work, const Todo *todo, guint32 table, gboolean onl
  * it is gone. */
 static gboolean is_led_too_soon(const Work *work, const Todo *todo)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        const Stale *stale = &g_array_index(work->stales, Stale, i);
-
+    IBH_EACH (const Stale, stale, work->stales) {
         if (!stale->done && stale->rule && stale->rule->table == todo->nic->table &&
             stale->rule->priority < work->rails->priority &&
             ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
@@ -397,12 +381,10 @@ static gboolean is_led_too_soon(const Work *work, const Todo *todo)
  * go after it. Throws, of earlier versions, do no harm, and keep bridges as long as rules of earlier versions stand. */
 static void drop_stale_routes(Work *work, const Todo *todo, IbhRouteKind kind)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        Stale *stale = &g_array_index(work->stales, Stale, i);
-
+    IBH_EACH (Stale, stale, work->stales) {
         if (!stale->done && stale->route && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
             ibh_route_kind(stale->route) == kind && !is_place_wanted(todo, stale->route) &&
-            ibh_serves_family(work->rails, todo->nic, stale->route->family))
+            ibh_serves_family(todo->nic, stale->route->family))
             drop(work, stale, why_stale(work, stale));
     }
 }
@@ -426,12 +408,12 @@ static char *why_rule(const Todo *todo, const IbhRule *rule)
  * default routes there. What is not led to T yet has its routes first. */
 typedef enum { FOR_DEFAULT, BEFORE_ROUTES, INSTEAD, AFTER_ROUTES } Phase;
 
-static Phase phase_of(const Todo *todo, const IbhRule *rule)
+static Phase phase_of(const Work *work, const Todo *todo, const IbhRule *rule)
 {
-    gboolean led = g_hash_table_contains(todo->led, &rule->from.ip);
+    gboolean led = g_hash_table_contains(work->led, &rule->from.ip);
 
     if (rule->priority >= IBH_PRIORITY_DEFAULTS - 1)
-        return led || g_hash_table_contains(todo->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
+        return led || g_hash_table_contains(work->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
     if (!led)
         return AFTER_ROUTES;
     return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
@@ -469,10 +451,8 @@ static void add_rule(Work *work, const Todo *todo, const IbhRule *rule)
 
 static void add_rules(Work *work, const Todo *todo, Phase phase)
 {
-    for (guint i = 0; i < todo->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
-
-        if (phase_of(todo, rule) == phase)
+    IBH_EACH (const IbhRule, rule, todo->rules) {
+        if (phase_of(work, todo, rule) == phase)
             add_rule(work, todo, rule);
     }
 }
@@ -480,12 +460,10 @@ static void add_rules(Work *work, const Todo *todo, Phase phase)
 /* Its address has the rail's new rules. Those of a default that is lost have nothing in their place: they go last. */
 static void drop_superseded(Work *work, const Todo *todo, gboolean only_led)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        Stale *stale = &g_array_index(work->stales, Stale, i);
-
+    IBH_EACH (Stale, stale, work->stales) {
         if (!stale->done && stale->rule && stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
             may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
-            (!only_led || g_hash_table_contains(todo->led, &stale->rule->from.ip)))
+            (!only_led || g_hash_table_contains(work->led, &stale->rule->from.ip)))
             drop(work, stale,
                  g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name, todo->nic->table,
                                  work->rails->priority));
@@ -495,8 +473,7 @@ static void drop_superseded(Work *work, const Todo *todo, gboolean only_led)
 /* What it left in a table that another rail waits for. */
 static void leave_tables(Work *work, const Todo *todo)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        Stale *stale = &g_array_index(work->stales, Stale, i);
+    IBH_EACH (Stale, stale, work->stales) {
         const Todo *other = !stale->done && stale->owner == todo->nic ? find_hindered(work, stale) : NULL;
 
         if (other && !other->done)
@@ -509,7 +486,7 @@ static void program(Work *work, Todo *todo)
     guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
     gboolean too_soon = is_led_too_soon(work, todo);
 
-    add_routes(work, todo, defaults, g_hash_table_size(todo->led_to_default) > 0);
+    add_routes(work, todo, defaults, todo->has_default);
     add_rules(work, todo, FOR_DEFAULT);
     add_routes(work, todo, defaults, FALSE);
     drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
@@ -554,9 +531,7 @@ static char *why_sysctl(const IbhNic *nic, IbhSysctl key)
 
 static void set_arp_sysctls(Work *work)
 {
-    for (guint i = 0; i < work->todos->len; i++) {
-        Todo *todo = &g_array_index(work->todos, Todo, i);
-
+    IBH_EACH (Todo, todo, work->todos) {
         for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS; key++) {
             int now = todo->nic->link->sysctl[key];
             int want = ibh_want_sysctl(work->rails, todo->nic, (IbhSysctl)key);
@@ -580,23 +555,23 @@ static void set_rp_filters(Work *work, gboolean first)
     }
 }
 
-static void announce(Work *work)
+static void announce(Work *work, const IbhNic *nic)
 {
-    const GArray *addresses = work->rails->snapshot->addresses;
     char ip[IBH_IP_STRLEN];
 
-    for (guint i = 0; i < work->todos->len; i++) {
-        const Todo *todo = &g_array_index(work->todos, Todo, i);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_rails_owner(work->rails, &address->local) == nic && ibh_is_first(nic, address))
+            ibh_emit_announce(work->plan, nic, nic, &address->local,
+                              g_strdup_printf("peers that learned another NIC for %s switch at once",
+                                              ibh_ip_format(&address->local, ip)));
+    }
+}
 
-        for (guint j = 0; todo->changed && todo->nic->settings.announce && j < addresses->len; j++) {
-            const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
-
-            if (ibh_nic_serves(todo->nic, address) && ibh_rails_owner(work->rails, &address->local) == todo->nic &&
-                !ibh_is_repeated(addresses, j))
-                ibh_emit_announce(work->plan, work->rails, todo->nic, todo->nic, &address->local,
-                                  g_strdup_printf("peers that learned another NIC for %s switch at once",
-                                                  ibh_ip_format(&address->local, ip)));
-        }
+static void announce_changed(Work *work)
+{
+    IBH_EACH (const Todo, todo, work->todos) {
+        if (todo->changed && todo->nic->settings.announce)
+            announce(work, todo->nic);
     }
 }
 
@@ -605,9 +580,7 @@ static void announce(Work *work)
 /* What is left of rails, and of NICs that are gone. NICs that are no rail any more are undone (undo.c). */
 static void collect_garbage(Work *work)
 {
-    for (guint i = 0; i < work->stales->len; i++) {
-        Stale *stale = &g_array_index(work->stales, Stale, i);
-
+    IBH_EACH (Stale, stale, work->stales) {
         if (!stale->done && may_touch(work, stale->owner) && (!stale->owner || stale->owner->status == IBH_NIC_RAIL))
             drop(work, stale, why_stale(work, stale));
     }
@@ -620,9 +593,7 @@ static void return_to_main(const Work *work)
 {
     const GArray *saved = work->rails->snapshot->state->routes;
 
-    for (guint i = 0; i < saved->len; i++) {
-        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
-
+    IBH_EACH (const IbhSavedRoute, one, saved) {
         if (may_touch(work, ibh_rails_nic(work->rails, one->ifindex)))
             ibh_emit_return(work->plan, work->rails, one, FALSE);
     }
@@ -642,8 +613,6 @@ static void todo_clear(gpointer data)
 
     g_array_unref(todo->rules);
     g_array_unref(todo->routes);
-    g_hash_table_unref(todo->led);
-    g_hash_table_unref(todo->led_to_default);
 }
 
 static void work_init(Work *work)
@@ -653,6 +622,8 @@ static void work_init(Work *work)
     work->todos = g_array_new(FALSE, TRUE, sizeof(Todo));
     g_array_set_clear_func(work->todos, todo_clear);
     work->stales = g_array_new(FALSE, TRUE, sizeof(Stale));
+    work->led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    work->led_to_default = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     want_all(work);
     subtract(work);
     select_work(work);
@@ -663,6 +634,8 @@ static void work_clear(Work *work)
     g_ptr_array_unref(work->makes_room);
     g_array_unref(work->todos);
     g_array_unref(work->stales);
+    g_hash_table_unref(work->led);
+    g_hash_table_unref(work->led_to_default);
 }
 
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
@@ -675,7 +648,7 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     program_rails(&work);
     return_to_main(&work);
     set_arp_sysctls(&work);
-    announce(&work);
+    announce_changed(&work);
     if (!only)
         ibh_emit_spread(work.plan, rails->snapshot, rails);
     set_rp_filters(&work, FALSE);

@@ -38,11 +38,13 @@ void ibh_rails_free(IbhRails *rails)
         return;
     g_clear_pointer(&rails->by.nics, g_hash_table_unref);
     g_clear_pointer(&rails->by.first, g_hash_table_unref);
+    g_clear_pointer(&rails->by.shared, g_hash_table_unref);
     g_clear_pointer(&rails->by.owners, g_hash_table_unref);
     g_clear_pointer(&rails->by.engaged, g_hash_table_unref);
     g_clear_pointer(&rails->by.holders, g_hash_table_unref);
     g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
+    g_free(rails->addresses);
     g_free(rails);
 }
 
@@ -95,9 +97,7 @@ static const IbhNic *owner_by_other_rule(const IbhRails *rails, const IbhRule *r
 {
     const GArray *rules = rails->snapshot->rules;
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *other = &g_array_index(rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, other, rules) {
         if (ibh_rule_is_ours(other) && other->table != rule->table && ibh_prefix_equal(&other->from, &rule->from))
             return ibh_rails_nic_by_table(rails, other->table);
     }

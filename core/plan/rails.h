@@ -20,10 +20,14 @@ typedef enum {
 typedef struct {
     const IbhLink *link; /* owned by the snapshot */
     IbhSettings settings;
-    guint position; /* among all NICs */
-    guint rank;     /* from 1 among the candidates, 0: no candidate */
-    guint32 table;  /* T; 0: no candidate */
-    gboolean held;  /* --undo left it alone, or does so now */
+    guint position;          /* among all NICs */
+    guint rank;              /* from 1 among the candidates, 0: no candidate */
+    guint32 table;           /* T; 0: no candidate */
+    gboolean held;           /* --undo left it alone, or does so now */
+    int base[IBH_N_SYSCTLS]; /* the administrator's values: those of now, but where they are still ours, those before */
+    /* Slices of rails->addresses (IbhAddress *): not to be changed or unreferenced. */
+    GPtrArray addresses; /* all that are on it */
+    GPtrArray served;    /* those that it serves as a rail, in the kernel's order */
     IbhNicStatus status;
     const char *code; /* the finding that BLOCKED stands for: "table-clash", "local-rule-late" */
     char *why;        /* one sentence for people */
@@ -33,6 +37,7 @@ typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
     guint candidates;
     const IbhSnapshot *snapshot;
+    gpointer *addresses; /* IbhAddress *, NIC by NIC */
     guint32 priority;
     IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
@@ -40,6 +45,7 @@ typedef struct {
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
         GHashTable *nics;    /* ifindex → IbhNic */
         GHashTable *first;   /* address → the NIC of lowest rank that has it */
+        GHashTable *shared;  /* address: on several NICs */
         GHashTable *owners;  /* address → the rail of lowest rank that has it */
         GHashTable *engaged; /* address: of a NIC that is engaged by what is now, not by a standing rule */
         GHashTable *holders; /* (ifindex, address): present */
@@ -69,7 +75,7 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* Whatever NIC has this address; NULL: nobody here. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* An address of this NIC that it serves as a rail. */
-gboolean ibh_serves_family(const IbhRails *rails, const IbhNic *nic, int family);
+gboolean ibh_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);
 

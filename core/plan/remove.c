@@ -13,25 +13,25 @@ static gboolean is_connected(const IbhRoute *route)
            route->src.family != AF_UNSPEC && !ibh_route_is_ours(route);
 }
 
-static gboolean has_subnet(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
+static gboolean has_subnet(const IbhNic *nic, const IbhPrefix *subnet)
 {
-    for (guint i = 0; i < rails->snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(rails->snapshot->addresses, IbhAddress, i);
-
-        if (ibh_nic_serves(nic, address) && ibh_prefix_equal(&address->subnet, subnet))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_prefix_equal(&address->subnet, subnet))
             return TRUE;
     }
     return FALSE;
 }
 
-/* A gateway of main must stay reachable by main, or the kernel would not take it again. */
-static gboolean has_gateway_in(const IbhRails *rails, const IbhPrefix *subnet)
+/* A gateway of main must stay reachable by main, or the kernel would not take it again. And a route of main that is an
+ * error would answer for all of the subnet: no rule suppresses it. */
+static gboolean is_needed_by_main(const IbhRails *rails, const IbhPrefix *subnet)
 {
-    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (route->table != IBH_TABLE_MAIN || route->family != AF_INET)
             continue;
+        if (ibh_route_is_error(route) && route->dst.length <= subnet->length &&
+            ibh_prefix_contains(&route->dst, &subnet->ip))
+            return TRUE;
         if (route->nexthops > 1 || /* one of them may be a gateway there */
             (route->gateway.family == AF_INET && ibh_prefix_contains(subnet, &route->gateway)))
             return TRUE;
@@ -41,8 +41,8 @@ static gboolean has_gateway_in(const IbhRails *rails, const IbhPrefix *subnet)
 
 static gboolean may_leave(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    return rails->main == IBH_MAIN_REMOVE && nic->status == IBH_NIC_RAIL && has_subnet(rails, nic, subnet) &&
-           !has_gateway_in(rails, subnet);
+    return rails->main == IBH_MAIN_REMOVE && nic->status == IBH_NIC_RAIL && has_subnet(nic, subnet) &&
+           !is_needed_by_main(rails, subnet);
 }
 
 /* What cannot come back stays: without its source the kernel would not take it. */
@@ -56,9 +56,9 @@ static gboolean leaves(const IbhRails *rails, const IbhRoute *route)
 
 void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic)
 {
-    for (guint i = 0; i < rails->snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(rails->snapshot->routes, IbhRoute, i);
-
+    if (rails->main != IBH_MAIN_REMOVE)
+        return;
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (route->ifindex == nic->link->ifindex && leaves(rails, route))
             ibh_emit_route(plan, rails, IBH_OP_ROUTE_DEL, nic, route, NULL,
                            g_strdup("main=remove: only what is bound to a rail uses it"));
@@ -69,9 +69,7 @@ void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic)
 
 static gboolean is_in_main(const IbhSnapshot *snapshot, const IbhSavedRoute *saved)
 {
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (is_connected(route) && route->ifindex == saved->ifindex && route->metric == saved->metric &&
             ibh_prefix_equal(&route->dst, &saved->dst) && (!saved->metric || ibh_ip_equal(&route->src, &saved->src)))
             return TRUE;
@@ -121,8 +119,7 @@ const IbhSavedRoute *ibh_find_returning(const IbhRails *rails, GHashTable *nics,
     const GArray *saved = rails->snapshot->state->routes;
     const IbhSavedRoute *best = NULL;
 
-    for (guint i = 0; i < saved->len; i++) {
-        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+    IBH_EACH (const IbhSavedRoute, one, saved) {
         const IbhNic *nic = ibh_rails_nic(rails, one->ifindex);
 
         if (nic && g_hash_table_contains(nics, nic) && ibh_can_return(rails, one) &&

@@ -11,14 +11,18 @@ static gboolean contains(const GArray *numbers, int number)
     return FALSE;
 }
 
-static gboolean has_address(const IbhRails *rails, int ifindex, int family)
+/* ARP settings are a NIC's, whatever family its addresses have. */
+static gboolean is_of_family(const IbhIp *ip, const IbhOp *op)
+{
+    return op->type == IBH_OP_SYSCTL_SET || ip->family == ibh_op_family(op);
+}
+
+static gboolean has_address(const IbhRails *rails, const IbhOp *op)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (address->ifindex == ifindex && address->local.family == family && !address->tentative &&
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (address->ifindex == op->ifindex && is_of_family(&address->local, op) && !address->tentative &&
             !ibh_ip_is_link_local(&address->local))
             return TRUE;
     }
@@ -28,9 +32,7 @@ static gboolean has_address(const IbhRails *rails, int ifindex, int family)
 /* Another NIC waits for what this one leaves: they move through each other's tables. */
 static gboolean is_shared(const IbhPlan *plan, const IbhOp *op)
 {
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *other = g_ptr_array_index(plan->ops, i);
-
+    IBH_EACH_POINTER (const IbhOp, other, plan->ops) {
         if (op->unit && other->unit == op->unit && other->ifindex != op->ifindex)
             return TRUE;
     }
@@ -41,7 +43,7 @@ static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhR
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
 
-    return nic && !has_address(rails, op->ifindex, ibh_op_family(op)) && nic->status != IBH_NIC_UNMANAGED &&
+    return nic && !has_address(rails, op) && nic->status != IBH_NIC_UNMANAGED &&
            g_strcmp0(nic->link->name, restraint->down) != 0 && !contains(restraint->given_up, op->ifindex) &&
            !is_shared(plan, op);
 }
@@ -63,9 +65,7 @@ GArray *ibh_restrain(IbhPlan *plan, const IbhRails *rails, const IbhRestraint *r
     GArray *spared = g_array_new(FALSE, FALSE, sizeof(int));
     g_autoptr(GPtrArray) left = g_ptr_array_new();
 
-    for (guint i = 0; i < plan->ops->len; i++) {
-        IbhOp *op = g_ptr_array_index(plan->ops, i);
-
+    IBH_EACH_POINTER (IbhOp, op, plan->ops) {
         if (is_left(plan, rails, restraint, op, spared))
             g_ptr_array_add(left, op);
     }

@@ -16,13 +16,10 @@
 
 /* The address that the kernel takes for unbound traffic by this NIC. One of another subnet would be a foreign source.
  */
-static const IbhAddress *first_primary(const IbhSnapshot *snapshot, const IbhLink *link)
+static const IbhAddress *first_primary(const IbhNic *nic)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-
-        if (address->ifindex == link->ifindex && address->local.family == AF_INET && !address->secondary &&
-            address->scope < RT_SCOPE_HOST)
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (address->local.family == AF_INET && !address->secondary && address->scope < RT_SCOPE_HOST)
             return address;
     }
     return NULL;
@@ -30,7 +27,7 @@ static const IbhAddress *first_primary(const IbhSnapshot *snapshot, const IbhLin
 
 static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    const IbhAddress *address = first_primary(rails->snapshot, nic->link);
+    const IbhAddress *address = first_primary(nic);
 
     return ibh_is_programmed(rails, nic) && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
            !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet);
@@ -41,8 +38,7 @@ static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, addresses) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
         if (nic && nic->status != IBH_NIC_RAIL && ibh_prefix_equal(&address->subnet, subnet))
@@ -80,7 +76,7 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
 
 static gboolean can_be_spread(const IbhRails *rails, const IbhNic *nic, IbhRoute *ret_route)
 {
-    const IbhAddress *address = nic->status == IBH_NIC_RAIL ? first_primary(rails->snapshot, nic->link) : NULL;
+    const IbhAddress *address = nic->status == IBH_NIC_RAIL ? first_primary(nic) : NULL;
 
     return address && make_route(rails, &address->subnet, ret_route);
 }
@@ -115,8 +111,8 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
 {
     g_autoptr(GArray) routes = ibh_want_spread(rails);
 
-    for (guint i = 0; i < routes->len; i++) {
-        if (can_carry(rails, nic, &g_array_index(routes, IbhRoute, i).dst))
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (can_carry(rails, nic, &route->dst))
             return TRUE;
     }
     return FALSE;
@@ -130,8 +126,8 @@ static GArray *want_rules(const IbhRails *rails, const GArray *routes)
     IbhIp none = {.family = AF_INET};
 
     for (int to_rails = FALSE; to_rails <= TRUE; to_rails++) {
-        for (guint i = 0; i < routes->len; i++) {
-            const IbhPrefix *subnet = &g_array_index(routes, IbhRoute, i).dst;
+        IBH_EACH (const IbhRoute, route, routes) {
+            const IbhPrefix *subnet = &route->dst;
             IbhRule rule = {.family = AF_INET,
                             .priority = rails->priority + IBH_PRIORITY_SPREAD - (to_rails ? 0 : 1),
                             .from = ibh_prefix(&none, 32),
@@ -192,9 +188,7 @@ static void emit_rule(IbhPlan *plan, IbhOpType type, const IbhRule *rule, char *
 
 static const IbhRoute *find_in_place(const IbhSnapshot *snapshot, const IbhRoute *wanted)
 {
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (ibh_route_is_spread(route) && ibh_route_same_place(route, wanted))
             return route;
     }
@@ -205,8 +199,7 @@ static void put_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray 
 {
     char dst[IBH_PREFIX_STRLEN];
 
-    for (guint i = 0; i < wanted->len; i++) {
-        const IbhRoute *route = &g_array_index(wanted, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, wanted) {
         const IbhRoute *there = find_in_place(snapshot, route);
 
         if (!there || ibh_route_compare(there, route) != 0)
@@ -217,8 +210,7 @@ static void put_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray 
 
 static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
 {
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         gboolean keep = !ibh_route_is_spread(route);
 
         for (guint j = 0; j < wanted->len; j++)
@@ -274,9 +266,7 @@ static void put_rule(IbhPlan *plan, const IbhRule *rule)
 
 static void put_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, gboolean to_main)
 {
-    for (guint i = 0; i < wanted->len; i++) {
-        const IbhRule *rule = &g_array_index(wanted, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, wanted) {
         if (ibh_rule_asks_main(rule) == to_main && !stands(snapshot, rule))
             put_rule(plan, rule);
     }
@@ -315,9 +305,7 @@ static void put_behind(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray 
 
 static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, const GPtrArray *stale)
 {
-    for (guint i = 0; i < stale->len; i++) {
-        const IbhRule *rule = g_ptr_array_index(stale, i);
-
+    IBH_EACH_POINTER (const IbhRule, rule, stale) {
         put_behind(plan, snapshot, wanted, rule);
         emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
     }

@@ -34,9 +34,7 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
 {
     const GArray *last = all->rails->snapshot->state->rails;
 
-    for (guint i = 0; i < last->len; i++) {
-        const IbhSavedRail *saved = &g_array_index(last, IbhSavedRail, i);
-
+    IBH_EACH (const IbhSavedRail, saved, last) {
         if (saved->is_explicit && saved->table == table)
             return TRUE;
     }
@@ -69,9 +67,9 @@ static const IbhNic *find_holder(const Assignment *all, const IbhRule *rule)
 {
     const IbhNic *found = NULL;
 
-    for (guint i = 0; i < all->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
-
+    if (!g_hash_table_contains(all->rails->by.shared, &rule->from.ip))
+        return ibh_rails_holder(all->rails, &rule->from.ip);
+    IBH_EACH_POINTER (const IbhNic, nic, all->rails->nics) {
         if (can_stick(all, nic, rule->table) && !nic->held && nic->settings.manage != IBH_MANAGE_NO &&
             ibh_rails_has_address(all->rails, nic, &rule->from.ip) &&
             (!found || rule->table == IBH_TABLE_BASE + nic->rank))
@@ -85,8 +83,7 @@ static void note_rules(Assignment *all)
 {
     const GArray *rules = all->rails->snapshot->rules;
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
+    IBH_EACH (const IbhRule, rule, rules) {
         const IbhNic *nic;
 
         if (!ibh_rule_is_ours(rule))
@@ -99,23 +96,30 @@ static void note_rules(Assignment *all)
     }
 }
 
+/* The way to a gateway lies in D, so a single host says nothing of T. */
+static gboolean may_be_of_d(const IbhRoute *route)
+{
+    return ibh_route_is_default(route) || (route->family == AF_INET6 && route->dst.length == 128);
+}
+
 /* A default alone lies in D. Of several tables, the one that a rule of its own address leads to. */
 static void note_routes(Assignment *all)
 {
     const GArray *routes = all->rails->snapshot->routes;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, routes) {
         const IbhNic *nic =
             ibh_route_is_ours(route) && route->ifindex ? ibh_rails_nic(all->rails, route->ifindex) : NULL;
+        gboolean is_ruled; /* its own rule leads there */
 
         g_hash_table_add(all->used, KEY(route->table));
         g_hash_table_add(all->needed, KEY(route->table));
         if (nic && ibh_route_is_default(route))
             note(all, all->by_d, nic, route->table - IBH_TABLE_DEFAULTS);
-        if (!nic || ibh_route_is_default(route) || !can_stick(all, nic, route->table))
+        if (!nic || !can_stick(all, nic, route->table))
             continue;
-        if (!g_hash_table_contains(all->by_route, nic) || g_hash_table_lookup(all->by_rule, nic) == KEY(route->table))
+        is_ruled = g_hash_table_lookup(all->by_rule, nic) == KEY(route->table);
+        if (is_ruled ? !ibh_route_is_default(route) : !may_be_of_d(route) && !g_hash_table_contains(all->by_route, nic))
             g_hash_table_insert(all->by_route, (gpointer)(guintptr)nic, KEY(route->table));
     }
 }
@@ -134,9 +138,7 @@ static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
 
 static void give_explicit(Assignment *all)
 {
-    for (guint i = 0; i < all->rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
-
+    IBH_EACH_POINTER (IbhNic, nic, all->rails->nics) {
         if (is_explicit(nic))
             give(all, nic, nic->table);
     }
@@ -144,9 +146,7 @@ static void give_explicit(Assignment *all)
 
 static void give_by_evidence(Assignment *all, GHashTable *evidence)
 {
-    for (guint i = 0; i < all->rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
-
+    IBH_EACH_POINTER (IbhNic, nic, all->rails->nics) {
         if (is_automatic(nic) && !nic->table)
             give(all, nic, GPOINTER_TO_UINT(g_hash_table_lookup(evidence, nic)));
     }
@@ -158,9 +158,7 @@ static void give_documents_tables(Assignment *all)
 {
     const GArray *rules = all->rails->snapshot->rules;
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, rules) {
         if (!ibh_is_documents_table(all->rails, rule->table) || is_given(all, rule->table))
             continue;
         for (guint j = 0; j < all->rails->candidates; j++) {
@@ -183,8 +181,7 @@ static void give_remembered(Assignment *all)
 {
     const GArray *last = all->rails->snapshot->state->rails;
 
-    for (guint i = 0; i < last->len; i++) {
-        const IbhSavedRail *saved = &g_array_index(last, IbhSavedRail, i);
+    IBH_EACH (const IbhSavedRail, saved, last) {
         IbhNic *nic = g_hash_table_lookup(all->rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
         if (nic && !nic->table && g_str_equal(nic->link->name, saved->iface) && can_stick(all, nic, saved->table) &&

@@ -29,10 +29,10 @@ static gboolean is_undone(const Undo *undo, const IbhNic *nic)
     return g_hash_table_contains(undo->undone, nic);
 }
 
-static gboolean has_our_sysctls(const IbhSnapshot *snapshot, const IbhNic *nic)
+static gboolean has_our_sysctls(const IbhNic *nic)
 {
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (ibh_sysctl_base(snapshot, nic->link, (IbhSysctl)key) != nic->link->sysctl[key])
+        if (nic->base[key] != nic->link->sysctl[key])
             return TRUE;
     }
     return FALSE;
@@ -44,27 +44,19 @@ static GHashTable *find_owners(const IbhRails *rails)
     const IbhSnapshot *snapshot = rails->snapshot;
     GHashTable *owners = g_hash_table_new(NULL, NULL);
 
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule))
             g_hash_table_add(owners, (gpointer)(guintptr)ibh_rule_owner(rails, rule));
     }
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (ibh_route_is_ours(route) && !ibh_route_is_spread(route))
             g_hash_table_add(owners, (gpointer)(guintptr)ibh_route_owner(rails, route));
     }
-    for (guint i = 0; i < rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (has_our_sysctls(snapshot, nic))
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+        if (has_our_sysctls(nic))
             g_hash_table_add(owners, nic);
     }
-    for (guint i = 0; i < snapshot->state->routes->len; i++) {
-        const IbhSavedRoute *saved = &g_array_index(snapshot->state->routes, IbhSavedRoute, i);
-
+    IBH_EACH (const IbhSavedRoute, saved, snapshot->state->routes) {
         if (ibh_can_return(rails, saved))
             g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, saved->ifindex));
     }
@@ -78,9 +70,7 @@ static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
     const IbhSavedRoute *back = ibh_find_returning(undo->rails, undo->undone, &address->local);
     const IbhRoute *best = NULL;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, routes) {
         if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length > 0 &&
             ibh_prefix_contains(&route->dst, &address->local) &&
             (!best || route->dst.length > best->dst.length ||
@@ -101,14 +91,11 @@ static gboolean is_mains_nic(const Undo *undo, const IbhNic *nic)
 /* The NICs by which main reaches what is undone. */
 static void find_mains_nics(Undo *undo)
 {
-    const GArray *addresses = undo->rails->snapshot->addresses;
-
-    for (guint i = 0; g_hash_table_size(undo->undone) && i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        const IbhNic *holder = ibh_rails_nic(undo->rails, address->ifindex);
-
-        if (holder && address->local.family == AF_INET && is_undone(undo, holder))
-            g_hash_table_add(undo->mains_nics, (gpointer)(guintptr)find_mains_nic(undo, address));
+    IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+            if (is_undone(undo, nic) && address->local.family == AF_INET)
+                g_hash_table_add(undo->mains_nics, (gpointer)(guintptr)find_mains_nic(undo, address));
+        }
     }
 }
 
@@ -116,7 +103,7 @@ static void find_mains_nics(Undo *undo)
 
 static void restore(const Undo *undo, const IbhNic *nic, IbhSysctl key)
 {
-    int now = nic->link->sysctl[key], old = ibh_sysctl_base(undo->rails->snapshot, nic->link, key);
+    int now = nic->link->sysctl[key], old = nic->base[key];
 
     if (now != old)
         ibh_emit_sysctl(undo->plan, nic, key, now, old, g_strdup("as it was before"));
@@ -124,9 +111,8 @@ static void restore(const Undo *undo, const IbhNic *nic, IbhSysctl key)
 
 static void restore_rp_filters(const Undo *undo, gboolean first)
 {
-    for (guint i = 0; i < undo->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
-        int old = ibh_sysctl_base(undo->rails->snapshot, nic->link, IBH_SYSCTL_RP_FILTER);
+    IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {
+        int old = nic->base[IBH_SYSCTL_RP_FILTER];
 
         if (!is_undone(undo, nic))
             continue;
@@ -136,9 +122,7 @@ static void restore_rp_filters(const Undo *undo, gboolean first)
 
 static void restore_announce(const Undo *undo)
 {
-    for (guint i = 0; i < undo->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {
         if (is_undone(undo, nic))
             restore(undo, nic, IBH_SYSCTL_ARP_ANNOUNCE);
     }
@@ -147,9 +131,7 @@ static void restore_announce(const Undo *undo)
 /* Whether a NIC answers ARP: first the NIC that main uses, and the others when no peer needs them any more. */
 static void restore_answers(const Undo *undo, gboolean mains_nic)
 {
-    for (guint i = 0; i < undo->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(undo->rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {
         if (!is_undone(undo, nic) || is_mains_nic(undo, nic) != mains_nic)
             continue;
         restore(undo, nic, IBH_SYSCTL_ARP_IGNORE);
@@ -177,9 +159,7 @@ static gboolean goes(const Undo *undo, const IbhNic *owner)
 /* A rail that needed its place has taken it already. */
 static gboolean is_taken(const Undo *undo, const IbhRule *rule, const IbhRoute *route)
 {
-    for (guint i = 0; i < undo->plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(undo->plan->ops, i);
-
+    IBH_EACH_POINTER (const IbhOp, op, undo->plan->ops) {
         if ((route && op->type == IBH_OP_ROUTE_REPLACE && ibh_route_compare(&op->replaced, route) == 0) ||
             (route && op->type == IBH_OP_ROUTE_DEL && ibh_route_compare(&op->route, route) == 0) ||
             (rule && op->type == IBH_OP_RULE_DEL && ibh_rule_compare(&op->rule, rule) == 0))
@@ -192,8 +172,7 @@ static void delete_rules(const Undo *undo)
 {
     g_autoptr(GPtrArray) rules = ibh_rules_to_delete(undo->rails->snapshot, FALSE);
 
-    for (guint i = 0; i < rules->len; i++) {
-        const IbhRule *rule = g_ptr_array_index(rules, i);
+    IBH_EACH_POINTER (const IbhRule, rule, rules) {
         const IbhNic *owner;
 
         if (goes(undo, owner = ibh_rule_owner(undo->rails, rule)) && !is_taken(undo, rule, NULL))
@@ -205,8 +184,7 @@ static void delete_routes(const Undo *undo, IbhRouteKind kind)
 {
     const GArray *routes = undo->rails->snapshot->routes;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, routes) {
         const IbhNic *owner;
 
         if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && ibh_route_kind(route) == kind &&
@@ -222,8 +200,7 @@ static void delete_neighbours(const Undo *undo)
 {
     const GArray *neighbours = undo->rails->snapshot->neighbours;
 
-    for (guint i = 0; i < neighbours->len; i++) {
-        const IbhNeighbour *neighbour = &g_array_index(neighbours, IbhNeighbour, i);
+    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         const IbhNic *nic = ibh_rails_nic(undo->rails, neighbour->ifindex);
 
         if (nic && is_undone(undo, nic) && !is_mains_nic(undo, nic))
@@ -235,7 +212,7 @@ static void delete_neighbours(const Undo *undo)
 /* A NIC that stays a rail answers for others' addresses only where these would be cut off without it. */
 static gboolean will_answer(const Undo *undo, const IbhNic *from, const IbhNic *nic)
 {
-    return is_undone(undo, from) || ibh_is_strict(undo->rails->snapshot, nic->link);
+    return is_undone(undo, from) || ibh_is_strict(undo->rails, nic);
 }
 
 /* It had a rule of ours, and no rail that stays has the same address. */
@@ -245,40 +222,38 @@ static gboolean needs_announcement(const Undo *undo, const IbhIp *ip)
 
     if (owner && !is_undone(undo, owner))
         return FALSE;
-    for (guint i = 0; i < undo->rails->snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(undo->rails->snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, undo->rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_ip_equal(&rule->from.ip, ip))
             return TRUE;
     }
     return FALSE;
 }
 
-static void announce(const Undo *undo)
+/* Neighbour discovery, other than ARP, is answered by the NIC that has the address: nothing moves in IPv6. */
+static void announce(const Undo *undo, const IbhNic *nic)
 {
-    const GArray *addresses = undo->rails->snapshot->addresses;
-
-    for (guint i = 0; g_hash_table_size(undo->undone) && i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-        const IbhNic *nic = ibh_rails_nic(undo->rails, address->ifindex);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *from;
 
-        /* Neighbour discovery, other than ARP, is answered by the NIC that has the address: nothing moves in IPv6. */
-        if (!nic || address->local.family != AF_INET || !is_undone(undo, nic) || !nic->settings.announce ||
-            !needs_announcement(undo, &address->local) || ibh_is_repeated(addresses, i) ||
-            !(from = find_mains_nic(undo, address)) || !will_answer(undo, from, nic))
-            continue;
-        ibh_emit_announce(undo->plan, undo->rails, nic, from, &address->local,
-                          g_strdup_printf("main uses %s for its subnet", from->link->name));
+        if (address->local.family == AF_INET && needs_announcement(undo, &address->local) &&
+            ibh_is_first(nic, address) && (from = find_mains_nic(undo, address)) && will_answer(undo, from, nic))
+            ibh_emit_announce(undo->plan, nic, from, &address->local,
+                              g_strdup_printf("main uses %s for its subnet", from->link->name));
+    }
+}
+
+static void announce_all(const Undo *undo)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {
+        if (is_undone(undo, nic) && nic->settings.announce)
+            announce(undo, nic);
     }
 }
 
 /* The rails that stay go on as if the others had never been any: they may have to answer for them again. */
 static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
 {
-    for (guint i = 0; i < after->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(after->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, after->nics) {
         for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS && ibh_is_programmed(after, nic); key++) {
             int now = nic->link->sysctl[key], want = ibh_want_sysctl(after, nic, (IbhSysctl)key);
 
@@ -294,8 +269,7 @@ static void return_to_main(const Undo *undo)
 {
     const GArray *saved = undo->rails->snapshot->state->routes;
 
-    for (guint i = 0; i < saved->len; i++) {
-        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
+    IBH_EACH (const IbhSavedRoute, one, saved) {
         const IbhNic *nic = ibh_rails_nic(undo->rails, one->ifindex);
 
         if (nic && is_undone(undo, nic))
@@ -313,9 +287,7 @@ static Undo undo_init(IbhPlan *plan, const IbhRails *rails, const char *const *o
                  .orphans = rails_too && !only,
                  .plan = plan};
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if ((rails_too || nic->status != IBH_NIC_RAIL) && ibh_is_selected(nic, only) &&
             g_hash_table_contains(owners, nic))
             g_hash_table_add(undo.undone, nic);
@@ -338,7 +310,7 @@ static void emit_undo(const Undo *undo)
         delete_routes(undo, (IbhRouteKind)kind);
     restore_answers(undo, TRUE);
     delete_neighbours(undo);
-    announce(undo);
+    announce_all(undo);
     restore_rp_filters(undo, FALSE);
     restore_answers(undo, FALSE);
 }

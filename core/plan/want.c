@@ -1,5 +1,7 @@
 #include "plan/want.h"
 
+#include "plan/emit.h"
+
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -8,8 +10,8 @@
 
 static gboolean have_prefix(const GArray *routes, const IbhPrefix *prefix)
 {
-    for (guint i = 0; i < routes->len; i++) {
-        if (ibh_prefix_equal(&g_array_index(routes, IbhRoute, i).dst, prefix))
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (ibh_prefix_equal(&route->dst, prefix))
             return TRUE;
     }
     return FALSE;
@@ -33,9 +35,7 @@ static gboolean is_on_link(const IbhRails *rails, const IbhRoute *subnet)
 {
     const GArray *routes = rails->snapshot->routes;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, routes) {
         if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex == subnet->ifindex &&
             route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, &subnet->dst))
             return TRUE;
@@ -46,13 +46,10 @@ static gboolean is_on_link(const IbhRails *rails, const IbhRoute *subnet)
 /* One route per distinct subnet, with the address the kernel itself would prefer as its source. */
 static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
-    const GArray *addresses = rails->snapshot->addresses;
-
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         IbhRoute route;
 
-        if (!ibh_nic_serves(nic, address) || ibh_address_is_host(address))
+        if (ibh_address_is_host(address))
             continue;
         route = own_route(nic, &address->subnet);
         if (route.family == AF_INET) { /* IPv6 has no scope of routes, and chooses a source that is not deprecated */
@@ -69,9 +66,7 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
 
 static gboolean is_on_subnet(const GArray *subnets, const IbhIp *gateway)
 {
-    for (guint i = 0; i < subnets->len; i++) {
-        const IbhRoute *subnet = &g_array_index(subnets, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, subnet, subnets) {
         if (subnet->gateway.family == AF_UNSPEC && ibh_prefix_contains(&subnet->dst, gateway))
             return TRUE;
     }
@@ -89,8 +84,7 @@ static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route
 {
     const GArray *routes = rails->snapshot->routes;
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, other, routes) {
         const IbhNic *nic = other->ifindex ? ibh_rails_nic(rails, other->ifindex) : NULL;
 
         if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && other->ifindex &&
@@ -116,11 +110,12 @@ static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const 
 {
     const IbhNic *other;
 
-    if (route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 || route->special ||
-        ibh_route_is_ours(route) || (route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex))
+    if ((route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex) ||
+        route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 || route->special ||
+        ibh_route_is_ours(route))
         return FALSE;
     other = ibh_rails_nic(rails, route->ifindex);
-    if (!other || other->status != IBH_NIC_RAIL || !ibh_serves_family(rails, nic, route->family))
+    if (!other || other->status != IBH_NIC_RAIL || !ibh_serves_family(nic, route->family))
         return FALSE;
     if (route->gateway.family != AF_UNSPEC)
         return can_reach_gateway(rails, nic, subnets, route) && !is_anothers_in_main(rails, route);
@@ -140,6 +135,25 @@ static void drop_all_but_defaults(GArray *copies)
     }
 }
 
+/* Main may lack the subnet of a default's gateway, or reach it by another NIC. IPv4 takes the gateway as told; IPv6
+ * asks main nevertheless, unless D itself has a way to it. */
+static gboolean needs_way(const IbhRoute *copy)
+{
+    return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !is_router_address(&copy->gateway);
+}
+
+static void add_copy(const IbhNic *nic, const IbhRoute *copy, GArray *routes)
+{
+    if (needs_way(copy)) {
+        const IbhPrefix host = ibh_prefix(&copy->gateway, ibh_ip_bits(&copy->gateway));
+        IbhRoute way = own_route(nic, &host);
+
+        way.table = copy->table;
+        g_array_append_val(routes, way);
+    }
+    g_array_append_val(routes, *copy);
+}
+
 /* Main takes the route of lowest metric, of two the first. */
 static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies, GArray *metrics)
 {
@@ -148,7 +162,7 @@ static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies,
     copy.gateway = route->gateway;
     if (ibh_route_is_default(route)) {
         copy.table = ibh_nic_defaults(nic);
-        copy.onlink = route->gateway.family != AF_UNSPEC; /* main may lack the subnet */
+        copy.onlink = route->gateway.family != AF_UNSPEC && !needs_way(&copy);
     }
     for (guint i = 0; i < copies->len; i++) {
         if (!ibh_prefix_equal(&g_array_index(copies, IbhRoute, i).dst, &route->dst))
@@ -163,14 +177,13 @@ static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies,
     g_array_append_val(metrics, route->metric);
 }
 
-static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, GArray *copies,
-                                   GArray *metrics)
+static void add_configured_gateway(const IbhNic *nic, const GArray *subnets, GArray *copies, GArray *metrics)
 {
     const IbhIp *gateway = &nic->settings.gateway_ip;
     IbhIp any = {.family = gateway->family};
     IbhRoute route = {.family = gateway->family, .dst = ibh_prefix(&any, 0), .type = RTN_UNICAST, .gateway = *gateway};
 
-    if (is_on_subnet(subnets, gateway) || (is_router_address(gateway) && ibh_serves_family(rails, nic, AF_INET6)))
+    if (is_on_subnet(subnets, gateway) || (is_router_address(gateway) && ibh_serves_family(nic, AF_INET6)))
         copy_route(nic, &route, copies, metrics);
 }
 
@@ -182,17 +195,16 @@ static void want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subn
     const GArray *routes = rails->snapshot->routes;
 
     if (nic->settings.gateway == IBH_GATEWAY_ADDRESS)
-        add_configured_gateway(rails, nic, subnets, copies, metrics);
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
+        add_configured_gateway(nic, subnets, copies, metrics);
+    IBH_EACH (const IbhRoute, route, routes) {
         if ((copies->len <= COPIES_MAX || ibh_route_is_default(route)) && is_ours_to_copy(rails, nic, subnets, route) &&
             !have_prefix(subnets, &route->dst))
             copy_route(nic, route, copies, metrics);
     }
     if (copies->len > COPIES_MAX)
         drop_all_but_defaults(copies);
-    g_array_append_vals(subnets, copies->data, copies->len);
+    IBH_EACH (const IbhRoute, copy, copies)
+        add_copy(nic, copy, subnets);
 }
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
@@ -254,8 +266,7 @@ static GArray *find_lengths(const GArray *routes, int family, guint32 table)
 {
     GArray *lengths = g_array_new(FALSE, FALSE, sizeof(guint));
 
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, routes) {
         gboolean seen = !is_in_table(route, family, table);
 
         for (guint j = 0; j < lengths->len && !seen; j++)
@@ -270,9 +281,7 @@ static GArray *find_lengths(const GArray *routes, int family, guint32 table)
 /* No other prefix of T contains this one. */
 static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
 {
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *other = &g_array_index(routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, other, routes) {
         if (is_in_table(other, route->family, route->table) && other->dst.length < route->dst.length &&
             ibh_prefix_contains(&other->dst, &route->dst.ip))
             return FALSE;
@@ -284,8 +293,7 @@ static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
 static void add_rules_for_main(const GArray *routes, int family, guint32 table, guint length, guint32 priority,
                                GArray *rules)
 {
-    for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+    IBH_EACH (const IbhRoute, route, routes) {
         IbhRule rule = rule_to(IBH_TABLE_MAIN, length, priority, &route->dst);
 
         if (is_in_table(route, family, table) && route->dst.length <= length && length < ibh_ip_bits(&route->dst.ip) &&
@@ -321,8 +329,8 @@ static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int f
     const IbhRule to_main = rule_to(IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
     const IbhRule to_defaults = rule_to(ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
 
-    for (guint i = 0; i < routes->len; i++) {
-        if (!is_in_table(&g_array_index(routes, IbhRoute, i), family, ibh_nic_defaults(nic)))
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (!is_in_table(route, family, ibh_nic_defaults(nic)))
             continue;
         add_rule(rules, &to_main);
         add_rule(rules, &to_defaults);
@@ -356,20 +364,16 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
     g_autoptr(GArray) routes = routes_when_up(rails, nic, wanted);
     g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET);
     g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
-    g_autoptr(GHashTable) seen = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    const GArray *addresses = rails->snapshot->addresses;
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
-    for (guint i = 0; i < addresses->len; i++) {
-        IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;
 
         /* Of one address on two rails, the rail of lower rank has the rules. */
-        if (!ibh_nic_serves(nic, address) || ibh_rails_owner(rails, &address->local) != nic ||
-            !g_hash_table_add(seen, &address->local))
+        if (ibh_rails_owner(rails, &address->local) != nic || !ibh_is_first(nic, address))
             continue;
-        for (guint j = 0; j < of_family->len; j++) {
-            IbhRule rule = g_array_index(of_family, IbhRule, j);
+        IBH_EACH (const IbhRule, one, of_family) {
+            IbhRule rule = *one;
 
             rule.family = address->local.family;
             rule.from = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
@@ -381,21 +385,10 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
 
 /* ---- sysctls ---- */
 
-int ibh_sysctl_base(const IbhSnapshot *snapshot, const IbhLink *link, IbhSysctl key)
+gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic)
 {
-    for (guint i = 0; i < snapshot->state->sysctls->len; i++) {
-        const IbhSavedSysctl *saved = &g_array_index(snapshot->state->sysctls, IbhSavedSysctl, i);
-
-        if (saved->key == key && saved->ifindex == link->ifindex && saved->set == link->sysctl[key])
-            return saved->old;
-    }
-    return link->sysctl[key];
-}
-
-gboolean ibh_is_strict(const IbhSnapshot *snapshot, const IbhLink *link)
-{
-    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, ibh_sysctl_base(snapshot, link, IBH_SYSCTL_RP_FILTER),
-                                snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
+    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->base[IBH_SYSCTL_RP_FILTER],
+                                rails->snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
 }
 
 /* A rail that has its rules, or gets them in this run. */
@@ -405,25 +398,18 @@ gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic)
         return FALSE;
     if (!rails->only || g_strv_contains(rails->only, nic->link->name))
         return TRUE;
-    for (guint i = 0; i < rails->snapshot->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(rails->snapshot->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_rails_owner(rails, &rule->from.ip) == nic)
             return TRUE;
     }
     return FALSE;
 }
 
-static gboolean shares_subnet(const IbhSnapshot *snapshot, const IbhNic *a, const IbhNic *b)
+static gboolean shares_subnet(const IbhNic *a, const IbhNic *b)
 {
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *mine = &g_array_index(snapshot->addresses, IbhAddress, i);
-
-        for (guint j = 0; mine->ifindex == a->link->ifindex && j < snapshot->addresses->len; j++) {
-            const IbhAddress *theirs = &g_array_index(snapshot->addresses, IbhAddress, j);
-
-            if (theirs->ifindex == b->link->ifindex && theirs->local.family == AF_INET &&
-                ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
+    IBH_EACH_POINTER (const IbhAddress, mine, &a->addresses) {
+        IBH_EACH_POINTER (const IbhAddress, theirs, &b->addresses) {
+            if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
                 return TRUE;
         }
     }
@@ -434,11 +420,9 @@ static gboolean shares_subnet(const IbhSnapshot *snapshot, const IbhNic *a, cons
  * its address only because the NIC that main uses answers for it. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *other = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other != nic && !(other->link->flags & IFF_LOOPBACK) && !ibh_is_programmed(rails, other) &&
-            ibh_is_strict(rails->snapshot, other->link) && shares_subnet(rails->snapshot, nic, other))
+            ibh_is_strict(rails, other) && shares_subnet(nic, other))
             return TRUE;
     }
     return FALSE;
@@ -481,7 +465,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
     /* It goes by the administrator's value, not by what an earlier run made of it: the same end, whatever the history
      */
-    int base = ibh_sysctl_base(rails->snapshot, nic->link, key);
+    int base = nic->base[key];
     int own = nic->settings.sysctl[key];
 
     if (nic->status != IBH_NIC_RAIL || own == IBH_SYSCTL_KEEP)

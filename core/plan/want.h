@@ -12,9 +12,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *r
 /* A rail that has its rules, or gets them in this run (IbhRails.only). */
 gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic);
 /* By the administrator's value, it drops what comes in by another NIC than the answer would leave by. */
-gboolean ibh_is_strict(const IbhSnapshot *snapshot, const IbhLink *link);
+gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic);
 
-/* The administrator's value of a sysctl: what it was before we changed it, if we did and it is still ours. */
-int ibh_sysctl_base(const IbhSnapshot *snapshot, const IbhLink *link, IbhSysctl key);
 /* The value it should have now: of a NIC that is no rail, the administrator's. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

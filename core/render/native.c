@@ -38,11 +38,10 @@ guint32 ibh_native_table(const IbhRails *rails, const IbhNic *nic)
 
 static GArray *find_addresses(const IbhRender *render, const IbhNic *nic)
 {
-    const GArray *all = render->rails->snapshot->addresses;
     GArray *addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
 
-    IBH_EACH (const IbhAddress, address, all) {
-        if (ibh_nic_serves(nic, address) && ibh_render_has_family(render, address->local.family))
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_render_has_family(render, address->local.family))
             g_array_append_val(addresses, *address);
     }
     return addresses;

@@ -23,20 +23,6 @@ int ibh_run_plan(IbhRun *run)
     return IBH_EXIT_OK;
 }
 
-/* A route that is an error is an answer: main's comes before T's default route. */
-static gboolean look_for_errors(IbhRun *run, GError **error)
-{
-    static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
-
-    for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
-        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = types[i]};
-
-        if (!ibh_netlink_read_routes(run->netlink, &filter, run->snapshot->routes, error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 /* Routes that others put into the rails' tables matter only to who judges them. */
 static gboolean look_into_tables(IbhRun *run, GError **error)
 {
@@ -90,7 +76,7 @@ int ibh_run_check(IbhRun *run)
     IbhReport report = {.rails = run->rails, .only = run->only};
     gboolean show = run->options->action == IBH_ACTION_SHOW;
 
-    if (!look_into_tables(run, &error) || !look_for_errors(run, &error) ||
+    if (!look_into_tables(run, &error) || !ibh_snapshot_add_errors(run->snapshot, run->netlink, &error) ||
         !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     look_at_fabric(run);

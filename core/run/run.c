@@ -149,7 +149,8 @@ static gboolean look_into_main(IbhRun *run, GError **error)
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_val(ifindexes, nic->link->ifindex);
     }
-    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
+    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error) &&
+           (run->rails->main != IBH_MAIN_REMOVE || ibh_snapshot_add_errors(run->snapshot, run->netlink, error));
 }
 
 /* ---- the pipeline ---- */

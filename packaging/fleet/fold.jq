@@ -5,7 +5,7 @@
 #
 #   --arg hosts 'n[01-12],login1'            who should have reported
 #   --rawfile names /etc/hosts               whose addresses are those of hosts that did not
-#   --argjson rails 8                        how many rails each host should have: a NIC that is gone says nothing itself
+#   --argjson rails 8                        how many rails each host should have: one that is gone is named until a reboot only
 #
 # (jq joins what a file ends with, where it has no end of line, to the next file: grep does not.)
 #

@@ -50,7 +50,10 @@ hook A --apply >/dev/null
 expect_equal "as many rails as there should be" "status 0" "$(nhc error 2)"
 on A ip link delete ib1
 hook A --apply >/dev/null
-expect_equal "a rail that is gone says nothing itself" "status 0" "$(nhc)"
+expect_equal "a rail that is gone is a warning itself" "status 0" "$(nhc)"
+expect_equal "which counts if told so" "slept 10
+die: check_ib_hook:  ib1 nic-gone: it was a rail (table 942), and this NIC is gone: what used it goes by other NICs, or nowhere
+status 1" "$(nhc warning)"
 expect_equal "but if it should be there" "slept 10
 die: check_ib_hook:  rail-gone: 1 of 2 left, ib-hook --show says of each NIC why it is none
 status 1" "$(nhc error 2)"

@@ -171,6 +171,9 @@ settings ACTION=report
 remove_nic B ib1
 at n2 ib-hook --apply >/dev/null
 expect_equal "nobody said how many there are" "" "$(health n2)"
+settings ACTION=report DRAIN_ON=warning
+expect_equal "warnings count if told so" "drain: ib-hook: ib1 nic-gone: it was a rail (table 942), and this NIC is gone: \
+what used it goes by other NICs, or nowhere (of 1 rails)" "$(health n2)"
 settings RAILS=2
 expect_gone "somebody said it"
 bring_rail_back
@@ -179,7 +182,7 @@ settings RAILS=two
 expect_equal "no number" "/etc/ib-hook/slurm-healthcheck: RAILS=two is no number: nothing is checked" "$(health n2)"
 settings
 
-# ---- nor do those that are held
+# ---- one that is held drains
 at n3 ib-hook --undo >/dev/null
 wait_until 20 drained_for "n3 drained ib-hook: ib0 held: left alone since --undo"
 ok "--undo drains"

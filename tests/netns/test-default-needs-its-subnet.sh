@@ -26,7 +26,8 @@ complete() { # WHAT NIC:TABLE:N…: both routes of both families, in one run
         expect_equal "$1: table $table in IPv6" "fd00:16::/64 dev $nic proto kernel metric $MARK pref medium" \
             "$(ip -n B -6 route show table "$table" | tidy)"
         expect_equal "$1: the default of $nic in IPv6" \
-            "default via fd00:16::1 dev $nic proto kernel metric $MARK onlink pref medium" \
+            "default via fd00:16::1 dev $nic proto kernel metric $MARK pref medium
+fd00:16::1 dev $nic proto kernel metric $MARK pref medium" \
             "$(ip -n B -6 route show table $((table + 2000)) | tidy)"
     done
     local checked=()
@@ -37,6 +38,19 @@ complete() { # WHAT NIC:TABLE:N…: both routes of both families, in one run
 }
 
 complete "at first boot" ib0:941:1 ib1:942:2 ib2:943:3
+
+# IPv6 asks main for a gateway: NetworkManager gives each NIC's subnet a metric of its own, and a bridge may have the gateway
+# in a longer prefix. The rails have a way of their own to it.
+ip -n B -6 route del fd00:16::/64 dev ib1
+ip -n B -6 route add fd00:16::/64 dev ib1 metric 300
+ip -n B link add br-in type bridge
+ip -n B link set br-in up
+ip -n B address add fd00:16::7/120 dev br-in nodad
+refusal=$(ip -n B -6 route add default via fd00:16::1 dev ib1 table 999 onlink 2>&1 || true)
+expect_contains "the kernel refuses a gateway that main reaches by another NIC" "device mismatch" "$refusal"
+expect_hook 0 B --undo
+complete "main reaches the gateway by a bridge" ib0:941:1 ib1:942:2 ib2:943:3
+ip -n B link del br-in
 
 # The kernel drops all routes of the link, whatever their table, and addresses of IPv6.
 ip -n B link set ib1 down

@@ -96,7 +96,7 @@ for run in first second; do
     expect_equal "ib0 is down, $run run: exit status" 1 $status
     expect_equal "ib1 has all its rules and routes, $run run" "$(of_ib1 <<<"$whole")" "$(state B | of_ib1)"
     expect_equal "ib0 is left at what failed, once for each family" \
-        "script: ib0/6: ip -6 route replace ::/0 via fd00:34::fe dev ib0 onlink
+        "script: ib0/6: ip -6 route replace fd00:34::fe/128 dev ib0
 script: ib0/4: ip -4 route replace 172.16.0.0/16 dev ib0
 script: not done: ib0/6 ib0/4 (see to that, then run it again); all else is" \
         "$(sed "s,^$work/,,; s/ table .*//" $work/said)"

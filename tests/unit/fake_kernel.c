@@ -238,6 +238,30 @@ static gboolean is_link_local6(const IbhIp *ip)
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
+/* IPv6 asks main for the gateway: by the best route, or one of equal metric, it must be on this device (6.18). */
+gboolean fake_refuses_onlink6(const FakeKernel *kernel, const IbhRoute *route)
+{
+    guint first, end, length = 0;
+    guint32 metric = G_MAXUINT32;
+    gboolean same = TRUE;
+
+    if (route->family != AF_INET6 || !route->onlink || is_link_local6(&route->gateway))
+        return FALSE;
+    fib_table(kernel->now, IBH_TABLE_MAIN, &first, &end);
+    for (; first < end; first++) {
+        const IbhRoute *other = &g_array_index(kernel->now->routes, IbhRoute, first);
+
+        if (!other->dst.length || !ibh_prefix_contains(&other->dst, &route->gateway) || other->dst.length < length ||
+            (other->dst.length == length && other->metric > metric))
+            continue;
+        same = (other->dst.length == length && other->metric == metric && same) || !other->ifindex ||
+               other->ifindex == route->ifindex;
+        length = other->dst.length;
+        metric = other->metric;
+    }
+    return !same;
+}
+
 /* Other words than IPv4's; a router may have an address of the link alone; nobody is his own gateway; a tentative
  * address is not there yet. */
 static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
@@ -252,6 +276,8 @@ static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route,
         return refuse(error, EINVAL, "Invalid source address");
     if (route->gateway.family == AF_UNSPEC || is_link_local6(&route->gateway))
         return TRUE;
+    if (fake_refuses_onlink6(kernel, route))
+        return refuse(error, EINVAL, "Nexthop has invalid gateway or device mismatch");
     if (route->onlink && !is_local(kernel, &route->gateway))
         return TRUE;
     if (is_local(kernel, &route->gateway))
@@ -1010,6 +1036,19 @@ void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int
         const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, first);
 
         if (route->ifindex == ifindex && route->type == RTN_UNICAST && route->protocol != RTPROT_KERNEL)
+            g_array_append_val(snapshot->routes, *route);
+    }
+}
+
+void fake_snapshot_add_errors(const FakeKernel *kernel, IbhSnapshot *snapshot)
+{
+    guint first, end;
+
+    fib_table(kernel->now, IBH_TABLE_MAIN, &first, &end);
+    for (; first < end; first++) {
+        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, first);
+
+        if (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT)
             g_array_append_val(snapshot->routes, *route);
     }
 }

@@ -764,6 +764,8 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
         if (nic->status == IBH_NIC_RAIL)
             fake_snapshot_add_main(kernel, planned->seen, nic->link->ifindex);
     }
+    if (planned->rails->main == IBH_MAIN_REMOVE)
+        fake_snapshot_add_errors(kernel, planned->seen);
     planned->rails->only = only;
     planned->undo = action == WORLD_UNDO;
     if (action == WORLD_UNDO && only)

@@ -2182,8 +2182,9 @@ static gboolean has_route(const IbhSnapshot *world, const IbhRoute *like)
     return FALSE;
 }
 
-/* Main has a gateway on this subnet that the program sees: by a rail, or with protocol kernel. */
-static gboolean has_gateway(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
+/* Main has a gateway on this subnet that the program sees (by a rail, or with protocol kernel), or refuses all of it.
+ */
+static gboolean is_needed(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
 {
     guint first, end;
 
@@ -2191,6 +2192,9 @@ static gboolean has_gateway(const IbhRails *rails, const IbhSnapshot *world, con
     for (; first < end; first++) {
         const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
 
+        if (route->type != RTN_UNICAST && route->type != RTN_THROW && route->dst.length <= subnet->length &&
+            ibh_prefix_contains(&route->dst, &subnet->ip)) /* it would answer instead */
+            return TRUE;
         if (route->gateway.family == AF_INET && ibh_prefix_contains(subnet, &route->gateway) &&
             (route->protocol == RTPROT_KERNEL || !is_of_no_rail(rails, route->ifindex)))
             return TRUE;
@@ -2201,7 +2205,7 @@ static gboolean has_gateway(const IbhRails *rails, const IbhSnapshot *world, con
 /* main=remove takes this route out of main. */
 static gboolean must_leave(const IbhRails *rails, const IbhSnapshot *world, const IbhRoute *route)
 {
-    if (rails->main != IBH_MAIN_REMOVE || !is_removable(rails, route) || has_gateway(rails, world, &route->dst))
+    if (rails->main != IBH_MAIN_REMOVE || !is_removable(rails, route) || is_needed(rails, world, &route->dst))
         return FALSE;
     for (guint i = 0; i < world->addresses->len; i++) {
         const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);

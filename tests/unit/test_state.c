@@ -372,12 +372,16 @@ static int base_of(const IbhState *memory, int now)
 {
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autofree char *text = ibh_state_format(memory);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhRails) rails = NULL;
     IbhLink link = {.name = "ib0", .ifindex = 2};
 
     ibh_state_free(snapshot->state);
     snapshot->state = parse(text);
     link.sysctl[IBH_SYSCTL_RP_FILTER] = now;
-    return ibh_sysctl_base(snapshot, &link, IBH_SYSCTL_RP_FILTER);
+    g_array_append_val(snapshot->links, link);
+    rails = ibh_rails_find(config, snapshot, TRUE, NULL);
+    return ibh_rails_nic(rails, 2)->base[IBH_SYSCTL_RP_FILTER];
 }
 
 static void test_ahead_of_giving_back(void **state)
