@@ -35,7 +35,6 @@ typedef enum {
     ADD_BIT,    /* likewise */
     ADD_BIT_OF, /* and something follows that does not matter here */
     SKIP,
-    SKIP_OF,
     NEXTHOP, /* [via IP] dev L [weight N] */
     NUMBER,  /* and all below: what follows the word */
     EQUALS,  /* written word=number */
@@ -81,19 +80,13 @@ static const Attribute link_words[] = {{"", NAME, AT(IbhLink, name), NULL},
                                        {"type", NAME, AT(IbhLink, kind), NULL},
                                        {0}};
 
-typedef struct {
-    IbhAddress it;
-    guint32 metric;
-} AddressLine;
-
-static const Attribute address_words[] = {{"", LOCAL, AT(AddressLine, it), NULL},
-                                          {"peer", PREFIX, AT(AddressLine, it.subnet), NULL},
-                                          {"dev", DEVICE, AT(AddressLine, it.ifindex), NULL},
-                                          {"scope", NUMBER, AT(AddressLine, it.scope), scopes},
-                                          {"metric", NUMBER, AT(AddressLine, metric), NULL},
-                                          {"noprefixroute", SET, TO(AddressLine, it.noprefixroute, TRUE), NULL},
-                                          {"tentative", SET, TO(AddressLine, it.tentative, TRUE), NULL},
-                                          {"secondary", SET, TO(AddressLine, it.secondary, TRUE), NULL},
+static const Attribute address_words[] = {{"", LOCAL, AT(IbhAddress, local), NULL},
+                                          {"peer", PREFIX, AT(IbhAddress, subnet), NULL},
+                                          {"dev", DEVICE, AT(IbhAddress, ifindex), NULL},
+                                          {"scope", NUMBER, AT(IbhAddress, scope), scopes},
+                                          {"noprefixroute", SET, TO(IbhAddress, noprefixroute, TRUE), NULL},
+                                          {"tentative", SET, TO(IbhAddress, tentative, TRUE), NULL},
+                                          {"secondary", SET, TO(IbhAddress, secondary, TRUE), NULL},
                                           {"deprecated", SKIP, 0, 0, 0, NULL}, /* routed like any other */
                                           {0}};
 
@@ -142,12 +135,8 @@ static const Attribute route_words[] = {{"local", SET, TO(IbhRoute, type, RTN_LO
 static const Attribute neighbour_words[] = {
     {"", ADDRESS, AT(IbhNeighbour, ip), NULL}, {"dev", DEVICE, AT(IbhNeighbour, ifindex), NULL}, {0}};
 
-/* Of arping and ndptool, into the same record. */
-static const Attribute announce_words[] = {{"-I", DEVICE, AT(IbhNeighbour, ifindex), NULL},
-                                           {"-i", DEVICE, AT(IbhNeighbour, ifindex), NULL},
-                                           {"-c", SKIP_OF, 0, 0, 0, NULL},
-                                           {"-t", SKIP_OF, 0, 0, 0, NULL},
-                                           {"-U", SKIP, 0, 0, 0, NULL},
+/* Of what arping and ndptool announce, into the same record. */
+static const Attribute announce_words[] = {{"", DEVICE, AT(IbhNeighbour, ifindex), NULL},
                                            {"-T", SKIP, 0, 0, 0, NULL},
                                            {"send", SKIP, 0, 0, 0, NULL},
                                            {"", ADDRESS, AT(IbhNeighbour, ip), NULL},
@@ -339,7 +328,6 @@ static void read_value(Line *line, const Attribute *attribute, const char *text,
         put(field, attribute->size, get(field, attribute->size) | attribute->value);
         break;
     case SKIP:
-    case SKIP_OF:
         break;
     case NEXTHOP:
         read_nexthop(line, record);
@@ -355,7 +343,7 @@ static void read_value(Line *line, const Attribute *attribute, const char *text,
         *(IbhIp *)field = ip(line, text);
         break;
     case LOCAL:
-        read_local(line, text, field);
+        read_local(line, text, record);
         break;
     case PREFIX:
         *(IbhPrefix *)field = prefix_of(line, text);
@@ -385,8 +373,7 @@ static const Attribute *find_attribute(const Attribute *attributes, const char *
 
 static gboolean has_argument(const Attribute *attribute)
 {
-    return *attribute->word &&
-           (attribute->kind >= NUMBER || attribute->kind == ADD_BIT_OF || attribute->kind == SKIP_OF);
+    return *attribute->word && (attribute->kind >= NUMBER || attribute->kind == ADD_BIT_OF);
 }
 
 /* Reads the line to its end; FALSE where something is wrong with it. */
@@ -426,24 +413,18 @@ static void default_hardware(IbhLink *link)
     link->lladdr[link->lladdr_len - 1] = (guint8)link->ifindex;
 }
 
-static guint16 default_type(const IbhSnapshot *world, const IbhLink *link)
-{
-    const IbhLink *parent = ibh_snapshot_link(world, link->parent);
-
-    return parent ? parent->type : ARPHRD_ETHER;
-}
-
 static void complete_link(FakeKernel *kernel, IbhLink *link)
 {
+    const IbhLink *parent = ibh_snapshot_link(kernel->now, link->parent);
+
     if (!link->ifindex)
         link->ifindex = fake_next_ifindex(kernel);
     if (!link->type)
-        link->type = default_type(kernel->now, link);
+        link->type = parent ? parent->type : ARPHRD_ETHER;
     if (!link->lladdr_len)
         default_hardware(link);
     link->carrier = link->carrier && link->flags & IFF_UP;
-    link->flags |= IFF_MULTICAST | (link->type == ARPHRD_LOOPBACK ? IFF_LOOPBACK : IFF_BROADCAST) |
-                   (link->carrier ? IFF_RUNNING : 0u);
+    link->flags |= link->type == ARPHRD_LOOPBACK ? IFF_LOOPBACK : 0u;
 }
 
 /* Hardware is up; what is made has to be told. */
@@ -485,20 +466,20 @@ static void change_link(Line *line, Verb verb)
 
 static void read_address(Line *line, Verb verb)
 {
-    AddressLine words = {.metric = 0};
+    IbhAddress address = {.scope = RT_SCOPE_UNIVERSE};
 
-    if (!read_words(line, address_words, &words))
+    if (!read_words(line, address_words, &address))
         return;
-    if (!words.it.ifindex)
+    if (!address.ifindex)
         fail(line, "dev is missing");
     else if (verb == DEL)
-        fake_address_del(line->kernel, &words.it, &line->error);
+        fake_address_del(line->kernel, &address, &line->error);
     else if (verb == READY)
-        fake_address_ready(line->kernel, &words.it, &line->error);
+        fake_address_ready(line->kernel, &address, &line->error);
     else if (verb == WAS)
-        fake_address_was(line->kernel, &words.it, words.metric);
+        fake_address_was(line->kernel, &address);
     else
-        fake_address_add(line->kernel, &words.it, words.metric, &line->error);
+        fake_address_add(line->kernel, &address, &line->error);
 }
 
 static IbhRule usual_rule(int family)
@@ -784,8 +765,8 @@ static const struct {
     {"ip route flush table", flush, ADD},
     {"ip neigh add", read_neighbour, ADD},
     {"ip neigh del", read_neighbour, DEL},
-    {"arping", read_neighbour, ANNOUNCE},
-    {"ndptool", read_neighbour, ANNOUNCE},
+    {"arping -U -c 1 -I", read_neighbour, ANNOUNCE},
+    {"ndptool -t na -U -i", read_neighbour, ANNOUNCE},
     {"sysctl", read_sysctl, ADD},
     {"saved", read_saved, ADD},
     {"away", read_away, ADD},
@@ -963,16 +944,6 @@ static void write_hardware(GString *text, const guint8 *bytes, guint length)
         g_string_append_printf(text, "%s%02x", i ? ":" : "", bytes[i]);
 }
 
-static void write_local(GString *text, const IbhAddress *address)
-{
-    IbhPrefix own = ibh_prefix(&address->local, address->subnet.length);
-    char buffer[IBH_IP_STRLEN];
-
-    g_string_append(text, ibh_ip_format(&address->local, buffer));
-    if (ibh_prefix_equal(&own, &address->subnet))
-        g_string_append_printf(text, "/%u", own.length);
-}
-
 static void write_value(GString *text, const IbhSnapshot *world, const Attribute *attribute, gconstpointer field,
                         gconstpointer record)
 {
@@ -984,10 +955,8 @@ static void write_value(GString *text, const IbhSnapshot *world, const Attribute
         write_number(text, get(field, attribute->size), attribute->names);
     else if (attribute->kind == NAME)
         g_string_append(text, field);
-    else if (attribute->kind == ADDRESS)
+    else if (attribute->kind == ADDRESS || attribute->kind == LOCAL)
         g_string_append(text, ibh_ip_format(field, buffer));
-    else if (attribute->kind == LOCAL)
-        write_local(text, field);
     else if (attribute->kind == PREFIX)
         g_string_append(text, ibh_prefix_format(field, buffer));
     else if (attribute->kind == DEVICE)
@@ -1052,91 +1021,54 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     return g_string_free(text, FALSE);
 }
 
-/* Those before it have lower indexes. */
-static void write_link(GString *text, const IbhSnapshot *world, const IbhLink *link, int next_index)
+/* A line for each of these. */
+static void write_each(GString *text, const IbhSnapshot *world, const char *start, GArray *records,
+                       const Attribute *attributes, gconstpointer usual)
 {
-    IbhLink usual = *link, shown = *link;
-
-    memset(&usual, 0, offsetof(IbhLink, lladdr));
-    memset(usual.sysctl, 0, sizeof usual.sysctl);
-    usual.type = link->type;
-    usual.ifindex = link->ifindex;
-    default_hardware(&usual);
-    usual.type = default_type(world, link);
-    usual.ifindex = next_index;
-    usual.flags = *link->kind ? 0 : IFF_UP;
-    shown.flags &= IFF_UP;
-    usual.carrier = shown.flags != 0;
-    g_string_append(text, *link->kind ? "ip link add" : "nic");
-    write_words(text, world, link_words, &shown, &usual);
-    g_string_append_c(text, '\n');
+    for (guint i = 0; i < records->len; i++) {
+        g_string_append(text, start);
+        write_words(text, world, attributes, records->data + i * g_array_get_element_size(records), usual);
+        g_string_append_c(text, '\n');
+    }
 }
 
-static void write_address(GString *text, const IbhSnapshot *world, const IbhAddress *address)
+static void write_all(GString *text, const IbhSnapshot *world)
 {
-    AddressLine shown = {.it = *address}, usual = {.it.subnet = ibh_prefix(&address->local, address->subnet.length)};
-
-    g_string_append(text, "once ip address add");
-    write_words(text, world, address_words, &shown, &usual);
-    g_string_append_c(text, '\n');
-}
-
-static void write_state(GString *text, const IbhSnapshot *world)
-{
-    static const IbhNeighbour no_neighbour;
-    static const IbhSavedSysctl not_saved = {.old = -1, .set = -1};
-    static const IbhSavedRoute not_away;
-    const IbhState *state = world->state;
-
-    for (guint i = 0; i < world->neighbours->len; i++) {
-        g_string_append(text, "\nip neigh add");
-        write_words(text, world, neighbour_words, &g_array_index(world->neighbours, IbhNeighbour, i), &no_neighbour);
-    }
-    for (guint i = 0; i < state->sysctls->len; i++) {
-        g_string_append(text, "\nsaved");
-        write_words(text, world, saved_words, &g_array_index(state->sysctls, IbhSavedSysctl, i), &not_saved);
-    }
-    for (guint i = 0; i < state->routes->len; i++) {
-        g_string_append(text, "\naway");
-        write_words(text, world, away_words, &g_array_index(state->routes, IbhSavedRoute, i), &not_away);
-    }
-    for (guint i = 0; i < state->holds->len; i++)
-        g_string_append_printf(text, "\nhold %s", (const char *)g_ptr_array_index(state->holds, i));
     for (int key = 0; key < IBH_N_SYSCTLS; key++)
-        g_string_append_printf(text, "\nsysctl -w net/ipv4/conf/all/%s=%d", ibh_sysctl_name((IbhSysctl)key),
+        g_string_append_printf(text, "sysctl -w net/ipv4/conf/all/%s=%d\n", ibh_sysctl_name((IbhSysctl)key),
                                world->all[key]);
-    g_string_append_c(text, '\n');
 }
 
 char *fake_print(const FakeKernel *kernel)
 {
+    static const IbhLink up = {.flags = IFF_UP, .carrier = TRUE};
+    static const IbhSavedSysctl unknown = {.old = -1, .set = -1};
+    static const guint8 nothing[sizeof(IbhSavedRoute) + sizeof(IbhAddress)];
     const IbhSnapshot *world = kernel->now;
-    GString *text = g_string_new(NULL);
-    int next_index = 2; /* every world has lo */
+    GString *text = g_string_new("ip link del lo\n");
 
-    for (guint i = 1; i < world->links->len; i++) {
-        const IbhLink *link = &g_array_index(world->links, IbhLink, i);
-
-        write_link(text, world, link, next_index);
-        next_index = MAX(next_index, link->ifindex + 1);
-    }
-    for (guint i = 1; i < world->addresses->len; i++)
-        write_address(text, world, &g_array_index(world->addresses, IbhAddress, i));
+    write_each(text, world, "nic", world->links, link_words, &up);
+    write_each(text, world, "once ip address add", world->addresses, address_words, nothing);
+    write_each(text, world, "ip neigh add", world->neighbours, neighbour_words, nothing);
+    write_each(text, world, "saved", world->state->sysctls, saved_words, &unknown);
+    write_each(text, world, "away", world->state->routes, away_words, nothing);
+    for (guint i = 0; i < world->state->holds->len; i++)
+        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(world->state->holds, i));
+    write_all(text, world);
     /* What is there by itself, and what addresses brought with them: it follows in full. */
     g_string_append(text, "ip rule flush\nip rule del lookup local priority 0 protocol kernel\n"
                           "ip -6 rule flush\nip -6 rule del lookup local priority 0 protocol kernel\n"
-                          "ip route flush table all");
+                          "ip route flush table all\n");
     for (guint i = 0; i < world->rules->len; i++) {
         g_autofree char *line = fake_print_rule(&g_array_index(world->rules, IbhRule, i));
 
-        g_string_append_printf(text, "\nonce %s", line);
+        g_string_append_printf(text, "once %s\n", line);
     }
     for (guint i = 0; i < world->routes->len; i++) {
         g_autofree char *line = fake_print_route(world, &g_array_index(world->routes, IbhRoute, i));
 
-        g_string_append_printf(text, "\n%s", line);
+        g_string_append_printf(text, "%s\n", line);
     }
-    write_state(text, world);
     return g_string_free(text, FALSE);
 }
 

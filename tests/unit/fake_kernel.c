@@ -543,10 +543,10 @@ static IbhRoute own_route6(const IbhAddress *address, guint8 type, const IbhPref
 }
 
 /* The connected route is there at once, also of a /128; the local one when nobody else has the address. */
-static void add_routes_of6(FakeKernel *kernel, const IbhAddress *address, guint32 metric)
+static void add_routes_of6(FakeKernel *kernel, const IbhAddress *address)
 {
     IbhPrefix host = ibh_prefix(&address->local, 128);
-    IbhRoute connected = own_route6(address, RTN_UNICAST, &address->subnet, metric ? metric : METRIC6_CONNECTED),
+    IbhRoute connected = own_route6(address, RTN_UNICAST, &address->subnet, METRIC6_CONNECTED),
              local = own_route6(address, RTN_LOCAL, &host, 0);
 
     if (!fake_is_up(kernel, address->ifindex))
@@ -603,7 +603,7 @@ gboolean fake_address_ready(FakeKernel *kernel, const IbhAddress *like, GError *
         if (address->ifindex != like->ifindex || !ibh_ip_equal(&address->local, &like->local))
             continue;
         address->tentative = !fake_is_up(kernel, address->ifindex);
-        add_routes_of6(kernel, address, 0);
+        add_routes_of6(kernel, address);
         return TRUE;
     }
     return refuse(error, EADDRNOTAVAIL, NULL);
@@ -657,22 +657,20 @@ static void add_local_route(FakeKernel *kernel, const IbhAddress *address)
     fake_route_was(kernel, &route);
 }
 
-static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address, guint32 metric)
+static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address)
 {
     gboolean loopback = (fake_link(kernel, address->ifindex)->flags & IFF_LOOPBACK) != 0;
     IbhRoute route = own_route(address, loopback ? RTN_LOCAL : RTN_UNICAST, &address->subnet);
     IbhPrefix last = address->subnet;
 
     if (address->local.family == AF_INET6) {
-        add_routes_of6(kernel, address, metric);
+        add_routes_of6(kernel, address);
         return;
     }
     if (!fake_is_up(kernel, address->ifindex) || address->secondary || ibh_address_is_host(address))
         return;
-    if (!address->noprefixroute) {
-        route.metric = metric;
+    if (!address->noprefixroute)
         fake_route_was(kernel, &route);
-    }
     if (address->subnet.length >= 31)
         return;
     for (guint bit = last.length; bit < 32; bit++)
@@ -683,17 +681,17 @@ static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address, 
 }
 
 /* It has the flags that it was given when it came. */
-void fake_address_was(FakeKernel *kernel, const IbhAddress *address, guint32 metric)
+void fake_address_was(FakeKernel *kernel, const IbhAddress *address)
 {
     g_array_append_val(kernel->now->addresses, *address);
     if (address->local.family == AF_INET)
         add_local_route(kernel, address);
-    add_connected_routes(kernel, address, metric);
+    add_connected_routes(kernel, address);
     if (address->local.family == AF_INET && fake_is_up(kernel, address->ifindex))
         mark_hops(kernel, address->ifindex, FALSE);
 }
 
-gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, guint32 metric, GError **error)
+gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, GError **error)
 {
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
@@ -706,7 +704,7 @@ gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, guint32 metri
         address->secondary = find_primary(kernel, address) != NULL;
     else
         address->tentative |= !fake_is_up(kernel, address->ifindex);
-    fake_address_was(kernel, address, metric);
+    fake_address_was(kernel, address);
     return TRUE;
 }
 
@@ -765,7 +763,7 @@ static void promote(FakeKernel *kernel, const IbhAddress *gone)
         if (!same_subnet(address, gone))
             continue;
         address->secondary = FALSE;
-        add_connected_routes(kernel, address, 0);
+        add_connected_routes(kernel, address);
         return;
     }
 }
@@ -813,7 +811,7 @@ void fake_link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
         const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
 
         if (address->ifindex == link->ifindex)
-            add_connected_routes(kernel, address, 0);
+            add_connected_routes(kernel, address);
     }
 }
 

@@ -42,8 +42,8 @@ gboolean fake_is_up(const FakeKernel *kernel, int ifindex);
 gboolean fake_link_add(FakeKernel *kernel, const IbhLink *link, GError **error);
 void fake_link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up);
 void fake_link_del(FakeKernel *kernel, int ifindex);
-gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, guint32 metric, GError **error);
-void fake_address_was(FakeKernel *kernel, const IbhAddress *address, guint32 metric);
+gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, GError **error);
+void fake_address_was(FakeKernel *kernel, const IbhAddress *address);
 gboolean fake_address_del(FakeKernel *kernel, const IbhAddress *like, GError **error);
 gboolean fake_address_ready(FakeKernel *kernel, const IbhAddress *like, GError **error); /* nobody else has it */
 gboolean fake_rule_add(FakeKernel *kernel, const IbhRule *rule, GError **error);

@@ -151,10 +151,11 @@ static void test_a_nic_that_is_gone(void **state)
 static void test_another_takes_its_table(void **state)
 {
     const IbhRestraint restraint = {.down = NULL};
-    World world = restrain("nic ib00 infiniband rdma mlx5_2/1\nip address add 172.16.34.3/16 dev ib00\n"
-                           "once ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel\n"
-                           "config [interface ib00] table=942\n",
-                           &restraint);
+    World world =
+        restrain("nic ib00 infiniband rdma mlx5_2/1\nip address add 172.16.34.3/16 dev ib00\n"
+                 "once ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel\n"
+                 "config [interface ib00] table=942\n",
+                 &restraint);
 
     (void)state;
     assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib00"), 1);
