@@ -103,9 +103,8 @@ static World look(const char *text, Answer answer)
 #define RAIL0 ROUTE0 RULE0
 #define RAIL1 ROUTE1 RULE1
 #define RAILS HOST RAIL0 RAIL1
-#define RAILS_ALONE                                                                                                    \
-    IB0 IB1 ADDRESSES "ip route flush table main\n" RAIL0 RAIL1 /* main has lost its connected routes                  \
-                                                                 */
+/* main has lost its connected routes */
+#define RAILS_ALONE HOST "ip route flush table main\n" RAIL0 RAIL1
 #define ADDRESSES6 "ip address add fd00:16::34:1/64 dev ib0\nip address add fd00:16::34:2/64 dev ib1\n"
 #define HOST6 IB0 IB1 ADDRESSES6
 #define RAIL60 "ip route add fd00:16::/64 dev ib0 table 941 metric mark protocol kernel\n" RULE6("fd00:16::34:1", "941")
