@@ -176,8 +176,8 @@ static void judge_answer(IbhCheck *check, const IbhQuestion *question)
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    if (ibh_question_is_well_answered(check->rails, question))
-        return;
+    if (ibh_question_is_well_answered(check->rails, question) || ibh_question_foreign_rule(check->rails, question))
+        return; /* a rule's wrong answers are its finding's */
     ibh_ip_format(&answer->from, from);
     ibh_ip_format(&answer->to, to);
     switch (question->kind) {
@@ -190,6 +190,12 @@ static void judge_answer(IbhCheck *check, const IbhQuestion *question)
             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: RDMA by this rail fails, or uses "
             "the other one",
             from, to, answer->error ? g_strerror(answer->error) : ibh_check_link_name(check, answer->oif), iface);
+        break;
+    case IBH_ASK_ELSEWHERE:
+        ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
+                        g_strdup_printf("ip route get %s from %s", to, from),
+                        "the kernel answers that what goes from %s to %s, a network of another NIC, leaves by %s", from,
+                        to, ibh_check_link_name(check, answer->oif));
         break;
     case IBH_ASK_ARRIVES:
         ibh_finding_add(
@@ -318,6 +324,13 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
         judge_op(&check, op);
     IBH_EACH (const IbhQuestion, question, questions)
         judge_answer(&check, question);
+    if (questions->len == IBH_QUESTIONS_MAX)
+        ibh_finding_add(
+            check.findings, "", IBH_WARNING, "not-all-asked",
+            g_strdup("ib-hook --check --iface NAME # of one NIC at a time"),
+            "the kernel was asked %u questions; of further addresses, routes and rules it is not known where "
+            "their traffic goes",
+            questions->len);
     judge_gone_nics(&check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (!ibh_is_selected(nic, only))

@@ -36,49 +36,6 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
 
 /* ---- rules and routes ---- */
 
-static gboolean answers_wrong(const IbhCheck *check, const IbhNic *nic)
-{
-    IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->nic == nic && ibh_question_leaves_wrong(question))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean can_match(const IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
-{
-    if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority > check->rails->priority ||
-        (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL))
-        return FALSE;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (rule->family == address->local.family &&
-            ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
-{
-    const GArray *rules = check->rails->snapshot->rules;
-    gboolean wrong = answers_wrong(check, nic);
-
-    IBH_EACH (const IbhRule, rule, rules) {
-        char from[IBH_PREFIX_STRLEN];
-
-        if (can_match(check, rule, nic))
-            ibh_finding_add(
-                check->findings, nic->link->name, wrong ? IBH_ERROR : IBH_INFO, "foreign-rule",
-                g_strdup_printf(
-                    "ip -%c rule show priority %u # whose is it? A priority after %u leaves the rails alone",
-                    ibh_ip_option(rule->family), rule->priority, check->rails->priority),
-                "the rule %u: from %s%s (table %u) is asked before ours and can match the rail's traffic%s",
-                rule->priority, rule->from.length ? ibh_prefix_format(&rule->from, from) : "all",
-                rule->selectors ? " …" : "", rule->table,
-                wrong ? ", which leaves by another NIC" : "; it leads it right, as it is now");
-    }
-}
-
 static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
 {
     return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route);

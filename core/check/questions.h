@@ -1,29 +1,40 @@
 /*
  * What --check asks the kernel about its own routing, and which answers are right. Pure: run/look.c asks in between.
+ *
+ * One address stands for all of its NIC that have the same subnet and that the same rules of others can match. Its
+ * subnet is cut into pieces by those rules and by main's longer prefixes: a neighbour in each piece is asked about.
  */
 #pragma once
 
 #include "plan/rails.h"
 
 typedef enum {
-    IBH_ASK_LEAVES,  /* what the rail's address sends to a neighbour leaves by the rail */
-    IBH_ASK_ARRIVES, /* what a neighbour sends to it by the rail is accepted */
-    IBH_ASK_LOCAL,   /* what it sends to ourselves stays here */
-    IBH_ASK_UNBOUND  /* what is bound to no address has a way, though main lacks the connected route */
+    IBH_ASK_LEAVES,    /* what the rail's address sends to a neighbour leaves by the rail, or as main says */
+    IBH_ASK_ELSEWHERE, /* what it sends to a network of another NIC leaves by no rail */
+    IBH_ASK_ARRIVES,   /* what a neighbour sends to it by the rail is accepted */
+    IBH_ASK_LOCAL,     /* what it sends to ourselves stays here */
+    IBH_ASK_UNBOUND    /* what is bound to no address has a way, though main lacks the connected route */
 } IbhQuestionKind;
 
 typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
+    guint length;          /* of the rail's subnet: what main has by a longer prefix is right, too */
+    gboolean as_main_says; /* main has this neighbour more exactly than by the rail's subnet */
     IbhLookup lookup;
 } IbhQuestion;
+
+#define IBH_QUESTIONS_MAX 4096 /* one can cost 0.1 ms, behind thousands of rules */
 
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question);
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
 
-/* Of a question of where something leaves: its answer names another NIC, or none. */
-gboolean ibh_question_leaves_wrong(const IbhQuestion *question);
+/* The rule of somebody else by which this is answered so; NULL: none. */
+const IbhRule *ibh_question_foreign_rule(const IbhRails *rails, const IbhQuestion *question);
+/* A rule of somebody else that is asked before the rails' and can match what a host itself sends from `from`. */
+gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule);
+gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from);
 
 /* ---- what questions and judgement share ---- */
 

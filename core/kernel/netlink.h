@@ -37,6 +37,9 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GErr
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
 /* What main reaches by these devices (int). */
+/* None, if there are more than `limit`. */
+gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, guint limit, GArray *routes,
+                                      GError **error);
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
 /* Entries that ARP or ND found; the second function also reads permanent ones and those of a control plane. */
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);

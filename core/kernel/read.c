@@ -6,10 +6,59 @@
 #include <linux/fib_rules.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 
 #define MAIN_MAX 256 /* routes of main that are read to find those by a rail */
 
 /* ---- rules ---- */
+
+static void get_range(struct nlattr *attribute, void *range, gsize size)
+{
+    if ((gsize)nla_len(attribute) >= size)
+        memcpy(range, nla_data(attribute), size);
+}
+
+static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
+{
+    IbhSelection *by = &rule->by;
+
+    switch (nla_type(attribute)) {
+    case FRA_IIFNAME:
+        rule->selectors |= IBH_SELECT_IIF;
+        get_string(attribute, by->iif, sizeof by->iif);
+        break;
+    case FRA_OIFNAME:
+        rule->selectors |= IBH_SELECT_OIF;
+        get_string(attribute, by->oif, sizeof by->oif);
+        break;
+    case FRA_FWMARK:
+        rule->selectors |= IBH_SELECT_FWMARK;
+        by->mark = get_u32(attribute, 0);
+        break;
+    case FRA_FWMASK:
+        rule->selectors |= IBH_SELECT_FWMARK;
+        by->mask = get_u32(attribute, 0);
+        break;
+    case FRA_UID_RANGE:
+        rule->selectors |= IBH_SELECT_UID;
+        get_range(attribute, by->uid, sizeof by->uid);
+        break;
+    case FRA_IP_PROTO:
+        rule->selectors |= IBH_SELECT_PORT;
+        by->ip_protocol = get_u8(attribute);
+        break;
+    case FRA_SPORT_RANGE:
+        rule->selectors |= IBH_SELECT_PORT;
+        get_range(attribute, by->sport, sizeof by->sport);
+        break;
+    case FRA_DPORT_RANGE:
+        rule->selectors |= IBH_SELECT_PORT;
+        get_range(attribute, by->dport, sizeof by->dport);
+        break;
+    default: /* also what newer kernels bring: such a rule is never taken for ours */
+        rule->selectors |= IBH_SELECT_OTHER;
+    }
+}
 
 /* libnl's own rule objects drop the suppressors, which are what marks a rule as ours. */
 static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
@@ -43,26 +92,8 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
         break;
     case FRA_PAD:
         break;
-    case FRA_IIFNAME:
-        rule->selectors |= IBH_SELECT_IIF;
-        break;
-    case FRA_OIFNAME:
-        rule->selectors |= IBH_SELECT_OIF;
-        break;
-    case FRA_FWMARK:
-    case FRA_FWMASK:
-        rule->selectors |= IBH_SELECT_FWMARK;
-        break;
-    case FRA_UID_RANGE:
-        rule->selectors |= IBH_SELECT_UID;
-        break;
-    case FRA_IP_PROTO:
-    case FRA_SPORT_RANGE:
-    case FRA_DPORT_RANGE:
-        rule->selectors |= IBH_SELECT_PORT;
-        break;
-    default: /* also what newer kernels bring: such a rule is never taken for ours */
-        rule->selectors |= IBH_SELECT_OTHER;
+    default:
+        get_rule_selection(attribute, rule);
     }
 }
 
@@ -87,6 +118,7 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
             .suppress_ifgroup = -1,
             .selectors = (info->dst_len ? IBH_SELECT_TO : 0u) | (info->tos ? IBH_SELECT_TOS : 0u) |
                          (info->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u),
+            .by = {.tos = info->tos},
         };
 
         for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
@@ -246,6 +278,21 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
     return ibh_dump(netlink, route_request(filter), on_route, &result, routes, "the routes", error);
 }
 
+gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, guint limit, GArray *routes,
+                                      GError **error)
+{
+    RouteDump result = {.filter = filter, .limit = limit, .routes = routes};
+    g_autoptr(GError) local = NULL;
+
+    if (ibh_dump(netlink, route_request(filter), on_route, &result, routes, "the routes", &local))
+        return TRUE;
+    g_array_set_size(routes, 0);
+    if (result.count > limit)
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&local));
+    return FALSE;
+}
+
 /* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
 {
@@ -331,28 +378,63 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
         return FALSE;
     lookup->type = route.type;
     lookup->oif = route.ifindex;
+    lookup->table = route.table;
+    lookup->length = route.dst.length;
     return TRUE;
 }
 
-gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
+#define NOBODY 65534 /* whom a rule by user would hardly name, as it may name root */
+
+static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
+{
+    const IbhSelection *by = &lookup->by;
+
+    if (lookup->selectors & IBH_SELECT_FWMARK)
+        nla_put_u32(message, RTA_MARK, by->mark);
+    if (!lookup->iif)
+        nla_put_u32(message, RTA_UID, lookup->selectors & IBH_SELECT_UID ? by->uid[0] : NOBODY);
+    if (!(lookup->selectors & IBH_SELECT_PORT))
+        return;
+    nla_put_u8(message, RTA_IP_PROTO, by->ip_protocol ? by->ip_protocol : IPPROTO_TCP);
+    nla_put_u16(message, RTA_SPORT, g_htons(by->sport[0]));
+    nla_put_u16(message, RTA_DPORT, g_htons(by->dport[0]));
+}
+
+static struct nl_msg *lookup_request(const IbhLookup *lookup)
 {
     guint bits = ibh_ip_bits(&lookup->to);
-    struct rtmsg fixed = {
-        .rtm_family = (guint8)lookup->to.family, .rtm_dst_len = (guint8)bits, .rtm_src_len = (guint8)bits};
+    struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family,
+                          .rtm_dst_len = (guint8)bits,
+                          .rtm_src_len = (guint8)bits,
+                          .rtm_tos = lookup->selectors & IBH_SELECT_TOS ? lookup->by.tos : 0,
+                          .rtm_flags = lookup->match ? RTM_F_FIB_MATCH : 0};
     struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
-    g_autoptr(GError) local = NULL;
-    gboolean answered;
 
-    lookup->error = lookup->oif = lookup->type = 0;
+    if (lookup->match && fixed.rtm_family == AF_INET) /* IPv4 says main, whatever the table, unless asked for it */
+        fixed.rtm_flags |= RTM_F_LOOKUP_TABLE;
     if (!message || nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) < 0) {
         nlmsg_free(message);
-        g_set_error_literal(error, IBH_NETLINK_ERROR, ENOMEM, "out of memory");
-        return FALSE;
+        return NULL;
     }
     nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
     nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
     if (lookup->iif)
         nla_put_u32(message, RTA_IIF, (guint32)lookup->iif);
+    put_selection(message, lookup);
+    return message;
+}
+
+gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
+{
+    struct nl_msg *message = lookup_request(lookup);
+    g_autoptr(GError) local = NULL;
+    gboolean answered;
+
+    lookup->error = lookup->oif = lookup->type = 0;
+    if (!message) {
+        g_set_error_literal(error, IBH_NETLINK_ERROR, ENOMEM, "out of memory");
+        return FALSE;
+    }
     answered = ibh_netlink_talk(netlink, message, on_answer, lookup, &local);
     nlmsg_free(message);
     if (answered)

@@ -127,6 +127,15 @@ typedef enum {
     IBH_SELECT_OTHER = 1 << 8 /* tunnel id, flow label, anything newer: never match it by guess */
 } IbhSelector;
 
+/* What a rule matches by, where `selectors` says so; what a question about routing is asked with. */
+typedef struct {
+    guint32 mark, mask;
+    guint32 uid[2]; /* from, to */
+    guint16 sport[2], dport[2];
+    guint8 tos, ip_protocol;
+    char iif[IFNAMSIZ], oif[IFNAMSIZ];
+} IbhSelection;
+
 typedef struct {
     int family;
     guint32 priority;
@@ -138,6 +147,7 @@ typedef struct {
     gint64 suppress_prefixlength; /* -1: absent */
     gint64 suppress_ifgroup;      /* -1: absent */
     guint selectors;              /* IbhSelector */
+    IbhSelection by;
     gboolean l3mdev;
 } IbhRule;
 
@@ -262,6 +272,7 @@ typedef struct {
     GArray *rules;          /* IbhRule, in the kernel's order: all of the family */
     GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
+    GArray *main;           /* IbhRoute: what else main has; read only for --check */
     GArray *neighbours;     /* IbhNeighbour: dynamic entries; read only for --undo */
     GArray *managers;       /* IbhManager; read only for --show and --check */
     GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
@@ -276,10 +287,15 @@ typedef struct {
 /* A question to the kernel's own routing, and its answer. */
 typedef struct {
     IbhIp from, to;
-    int iif;     /* as if it came in there; 0: as if sent from here */
-    int error;   /* the answer: errno of a refusal, 0: it has a route */
-    guint8 type; /* RTN_* */
+    int iif;         /* as if it came in there; 0: as if sent from here */
+    guint selectors; /* IbhSelector: with these values of `by` */
+    IbhSelection by;
+    gboolean match; /* ask for the route that was found, in which table */
+    int error;      /* the answer: errno of a refusal, 0: it has a route */
+    guint8 type;    /* RTN_* */
     int oif;
+    guint32 table; /* with `match`: where the route was found, and how long its prefix is */
+    guint length;
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);

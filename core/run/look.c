@@ -23,6 +23,15 @@ int ibh_run_plan(IbhRun *run)
     return IBH_EXIT_OK;
 }
 
+#define MAIN_MAX 10000 /* more than that is a routing protocol's, and is taken as right where it answers */
+
+static gboolean look_into_main(IbhRun *run, GError **error)
+{
+    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN};
+
+    return ibh_netlink_read_some_routes(run->netlink, &filter, MAIN_MAX, run->snapshot->main, error);
+}
+
 /* Routes that others put into the rails' tables matter only to who judges them. */
 static gboolean look_into_tables(IbhRun *run, GError **error)
 {
@@ -69,7 +78,7 @@ static void look_at_fabric(IbhRun *run)
 int ibh_run_check(IbhRun *run)
 {
     g_autoptr(IbhPlan) plan = ibh_run_make_plan(run);
-    g_autoptr(GArray) questions = ibh_check_questions(run->rails, run->only);
+    g_autoptr(GArray) questions = NULL;
     g_autoptr(GPtrArray) findings = NULL;
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
@@ -77,7 +86,10 @@ int ibh_run_check(IbhRun *run)
     gboolean show = run->options->action == IBH_ACTION_SHOW;
 
     if (!look_into_tables(run, &error) || !ibh_snapshot_add_errors(run->snapshot, run->netlink, &error) ||
-        !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error) || !ask_kernel(run, questions, &error))
+        !look_into_main(run, &error) || !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    questions = ibh_check_questions(run->rails, run->only);
+    if (!ask_kernel(run, questions, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     look_at_fabric(run);
     report.questions = questions;

@@ -45,10 +45,13 @@ static const IbhQuestion *question_at(const World *world, guint i)
 /* What a kernel says where all is well. */
 static void answer_well(IbhQuestion *question)
 {
-    gboolean leaves = question->kind == IBH_ASK_LEAVES || question->kind == IBH_ASK_UNBOUND;
+    static const int others_nic = 8;
+    gboolean is_ours = question->kind == IBH_ASK_ARRIVES || question->kind == IBH_ASK_LOCAL;
+    gboolean by_main = question->as_main_says || question->kind == IBH_ASK_ELSEWHERE;
 
-    question->lookup.type = leaves ? RTN_UNICAST : RTN_LOCAL;
-    question->lookup.oif = leaves ? question->nic->link->ifindex : 1;
+    question->lookup.type = is_ours ? RTN_LOCAL : RTN_UNICAST;
+    question->lookup.oif = is_ours ? 1 : by_main ? others_nic : question->nic->link->ifindex;
+    question->lookup.table = is_ours ? IBH_TABLE_LOCAL : by_main ? IBH_TABLE_MAIN : question->nic->table;
 }
 
 typedef void (*Answer)(IbhQuestion *question);
@@ -131,6 +134,12 @@ static void leaves_by_ib0(IbhQuestion *question)
 {
     if (question->kind == IBH_ASK_LEAVES)
         question->lookup.oif = 2;
+}
+
+static void leaves_by_ib0_in_52(IbhQuestion *question)
+{
+    leaves_by_ib0(question);
+    question->lookup.table = 52;
 }
 
 static void no_way_from_ib1(IbhQuestion *question)
@@ -286,8 +295,10 @@ static const Case CASES[] = {
     {"an earlier rule for a mark", RAILS "ip rule add priority 1500 from 172.16.0.0/16 fwmark 1 lookup 52\n", NULL,
      "info foreign-rule ib0\ninfo foreign-rule ib1"},
     {"at the same priority", RAILS "ip rule add priority 1941 from 172.16.34.2 dport 22 lookup 52\n", NULL, "info foreign-rule ib1"},
-    {"an earlier rule, and the kernel goes by it", RAILS "ip rule add priority 1500 lookup 52\n", leaves_by_ib0,
-     "error foreign-rule ib1\nerror routed-other-nic ib1\ninfo foreign-rule ib0"},
+    {"an earlier rule, and the kernel goes by it", RAILS "ip rule add priority 1500 lookup 52\n", leaves_by_ib0_in_52,
+     "error foreign-rule ib1\ninfo foreign-rule ib0"},
+    {"an earlier rule, and the kernel goes by another one", RAILS "ip rule add priority 1500 lookup 52\n", leaves_by_ib0,
+     "error routed-other-nic ib1\ninfo foreign-rule ib0\ninfo foreign-rule ib1"},
     {"an earlier rule that bears our mark and more", RAILS
      "ip rule add priority 1500 from 172.16.34.2 fwmark 1 lookup 942 suppress_prefixlength 0 suppress_ifgroup mark protocol kernel\n", NULL,
      "info foreign-rule ib1"},
@@ -547,7 +558,7 @@ static void test_severities(void **state)
 /* "ib0 leaves 172.16.34.1 172.16.0.1", one per line. */
 static char *write_questions(const World *world)
 {
-    static const char *const KINDS[] = {"leaves", "arrives", "local", "unbound"};
+    static const char *const KINDS[] = {"leaves", "elsewhere", "arrives", "local", "unbound"};
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < world->questions->len; i++) {
@@ -681,7 +692,7 @@ static void test_ipv6_addresses(void **state)
                             "address add fe80::1/64 dev ib0 scope link\n"
                             "ip address add fd01::1/128 dev ib0\nip address add fd00::aaaa/64 dev ib0 secondary\nip "
                             "address add fd00::2/64 dev ib1\n" ENGAGED "do apply only ib0\n",
-                    "ib0 leaves fd00::1 fd00::3\nib0 leaves fd00::aaaa fd00::3\nib0 local fd00::1 fd00::1\n"
+                    "ib0 leaves fd00::1 fd00::3\nib0 local fd00::1 fd00::1\n"
                     "ib0 local fd00::1 fd00::2");
     check_questions(IB0 "ip address add fd00::/127 dev ib0\n" ENGAGED,
                     "ib0 leaves fd00:: fd00::1\nib0 local fd00:: fd00::");
@@ -697,9 +708,9 @@ static void test_ipv6_bridge_inside(void **state)
     (void)state;
     check_questions(IB0 "ip link add docker0 up type bridge\nip address add fd00::9/120 dev ib0\n"
                         "ip address add fd00::1/125 dev docker0\n" ENGAGED,
-                    "ib0 leaves fd00::9 fd00::8\nib0 local fd00::9 fd00::9");
-    check_questions(IB0 IB1 "ip address add fd00::1/126 dev ib0\nip address add fd00::2/126 dev ib1\n" ENGAGED
-                            "do apply only ib0\n",
+                    "ib0 leaves fd00::9 fd00::8\nib0 leaves fd00::9 fd00::2\nib0 local fd00::9 fd00::9");
+    check_questions(IB0 IB1 "ip address add fd00::1/126 dev ib0\nip address add fd00::2/126 dev ib1\nip address add "
+                            "fd00::3/126 dev ib1\n" ENGAGED "do apply only ib0\n",
                     "ib0 local fd00::1 fd00::1\nib0 local fd00::1 fd00::2");
 }
 
@@ -752,14 +763,27 @@ static void check_neighbour(const World *world, const char *text, const IbhAddre
     fail();
 }
 
+/* One address stands for all of its NIC in its subnet. */
+static gboolean is_in_subnet_as(const World *world, const IbhIp *from, const IbhPrefix *subnet)
+{
+    const GArray *addresses = world->cas->snapshot->addresses;
+
+    for (guint i = 0; i < addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+
+        if (ibh_ip_equal(&address->local, from) && ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static const IbhQuestion *find_leaves(const World *world, const IbhAddress *mine)
 {
     for (guint i = 0; i < world->questions->len; i++) {
         const IbhQuestion *question = question_at(world, i);
 
         if (question->kind == IBH_ASK_LEAVES && question->nic->link->ifindex == mine->ifindex &&
-            ibh_ip_equal(&question->lookup.from, &mine->local) &&
-            ibh_prefix_contains(&mine->subnet, &question->lookup.to))
+            is_in_subnet_as(world, &question->lookup.from, &mine->subnet) && !question->as_main_says)
             return question;
     }
     return NULL;
@@ -857,7 +881,8 @@ static void test_bridge_inside(void **state)
     g_autofree char *questions = write_questions(&world);
 
     (void)state;
-    assert_int_equal(world.questions->len, 3);
+    assert_int_equal(world.questions->len, 4);
+    assert_non_null(strstr(questions, "\nib0 leaves 172.16.34.1 172.16.0.2"));   /* as main says */
     assert_true(g_str_has_prefix(questions, "ib0 leaves 172.16.34.1 172.16.1")); /* 128 and on */
     check_world(TEXT);
 }

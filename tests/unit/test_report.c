@@ -497,8 +497,8 @@ static void test_verdicts(void **state)
 
 static void test_blocked(void **state)
 {
-    g_auto(World) world = look(LINKS "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\nip "
-                                     "rule add priority 32000 lookup local\n"
+    g_auto(World) world = look(LINKS "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
+                                     "ip rule add priority 32000 lookup local\n"
                                      "ip rule del priority 0 lookup local protocol kernel\n");
     g_autofree char *text = ibh_text_writer.show(&world.report, &PLAIN);
     g_autofree char *ib0 = find_line(text, "ib0 ");

@@ -1,0 +1,158 @@
+/*
+ * Rules of somebody else that are asked before the rails': an error where the kernel's answers are wrong by them.
+ */
+#include "check/foreign.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+
+/* ---- the rule in the words of ip ---- */
+
+static void put_range(GString *text, const char *word, guint32 first, guint32 last)
+{
+    if (last == first)
+        g_string_append_printf(text, " %s %u", word, first);
+    else
+        g_string_append_printf(text, " %s %u-%u", word, first, last);
+}
+
+static void put_selection(GString *text, const IbhRule *rule)
+{
+    const IbhSelection *by = &rule->by;
+
+    if (rule->selectors & IBH_SELECT_TOS)
+        g_string_append_printf(text, " tos 0x%x", by->tos);
+    if (rule->selectors & IBH_SELECT_FWMARK)
+        g_string_append_printf(text, by->mask == G_MAXUINT32 ? " fwmark 0x%x" : " fwmark 0x%x/0x%x", by->mark,
+                               by->mask);
+    if (rule->selectors & IBH_SELECT_IIF)
+        g_string_append_printf(text, " iif %s", by->iif);
+    if (rule->selectors & IBH_SELECT_UID)
+        g_string_append_printf(text, " uidrange %u-%u", by->uid[0], by->uid[1]);
+    if (by->ip_protocol)
+        g_string_append_printf(text, " ipproto %u", by->ip_protocol);
+    if (by->sport[1])
+        put_range(text, "sport", by->sport[0], by->sport[1]);
+    if (by->dport[1])
+        put_range(text, "dport", by->dport[0], by->dport[1]);
+}
+
+static void put_action(GString *text, const IbhRule *rule)
+{
+    if (rule->action != FR_ACT_TO_TBL) {
+        g_string_append(text, rule->action == FR_ACT_BLACKHOLE     ? " blackhole"
+                              : rule->action == FR_ACT_UNREACHABLE ? " unreachable"
+                              : rule->action == FR_ACT_PROHIBIT    ? " prohibit"
+                                                                   : "");
+        return;
+    }
+    g_string_append_printf(text, " lookup %u", rule->table);
+    if (rule->suppress_prefixlength >= 0)
+        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
+    if (rule->suppress_ifgroup >= 0)
+        g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
+}
+
+static char *describe(const IbhRule *rule)
+{
+    GString *text = g_string_new(rule->selectors & IBH_SELECT_NOT ? "not from " : "from ");
+    char prefix[IBH_PREFIX_STRLEN];
+
+    g_string_append(text, rule->from.length ? ibh_prefix_format(&rule->from, prefix) : "all");
+    if (rule->to.length)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
+    put_selection(text, rule);
+    put_action(text, rule);
+    return g_string_free(text, FALSE);
+}
+
+static gboolean can_be_told_apart(const IbhRule *rule)
+{
+    return !(rule->selectors & IBH_SELECT_OTHER) &&
+           (rule->action == FR_ACT_TO_TBL || rule->action == FR_ACT_BLACKHOLE || rule->action == FR_ACT_UNREACHABLE ||
+            rule->action == FR_ACT_PROHIBIT);
+}
+
+static char *deletion(const IbhRule *rule)
+{
+    g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
+
+    return text ? g_strdup_printf("ip -%c rule del priority %u %s", ibh_ip_option(rule->family), rule->priority, text)
+                : g_strdup_printf("ip -%c rule show priority %u # whose is it? A priority after the rails' leaves them "
+                                  "alone",
+                                  ibh_ip_option(rule->family), rule->priority);
+}
+
+/* ---- judgement ---- */
+
+static char *say_where(const IbhCheck *check, const IbhLookup *answer)
+{
+    if (answer->error)
+        return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
+    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, answer->oif));
+}
+
+static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
+{
+    g_autofree char *text = describe(rule), *where = say_where(check, &question->lookup);
+    const char *iface = question->nic->link->name;
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", deletion(rule),
+                    "the rule %u: %s is asked before ours: what goes from %s to %s %s, not %s%s", rule->priority, text,
+                    ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), where,
+                    question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by " : "as the table main says",
+                    question->kind == IBH_ASK_LEAVES && !question->as_main_says ? iface : "");
+}
+
+/* The first wrong answer of this rail that is by this rule. */
+static const IbhQuestion *find_wrong(const IbhCheck *check, const IbhNic *nic, const IbhRule *rule)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->nic == nic && !ibh_question_is_well_answered(check->rails, question) &&
+            ibh_question_foreign_rule(check->rails, question) == rule)
+            return question;
+    }
+    return NULL;
+}
+
+static gboolean can_match(const IbhNic *nic, const IbhRule *rule)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_rule_matches_source(rule, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean has_subnet_overlapping(const IbhNic *nic, const IbhPrefix *to)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_prefix_overlaps(&address->subnet, to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        const IbhQuestion *wrong;
+        g_autofree char *text = NULL;
+
+        if (!ibh_rule_is_foreign(check->rails, rule) || !can_match(nic, rule) ||
+            (rule->to.length && !has_subnet_overlapping(nic, &rule->to)))
+            continue;
+        if ((wrong = find_wrong(check, nic, rule))) {
+            judge_wrong(check, rule, wrong);
+            continue;
+        }
+        text = describe(rule);
+        ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "foreign-rule",
+                        g_strdup_printf("ip -%c rule show priority %u # whose is it? A priority after %u leaves the "
+                                        "rails alone",
+                                        ibh_ip_option(rule->family), rule->priority, check->rails->priority),
+                        "the rule %u: %s is asked before ours; what was asked of it is answered right", rule->priority,
+                        text);
+    }
+}
