@@ -1,28 +1,31 @@
 /*
- * A host as text, a statement on each line: in the words of `ip` where it has them, else in words of its own. What is
- * planned for it (plan/, render/) and what has to hold for it (random/) are written in it, and most of the other tests.
+ * A host as text, a statement on each line: in the words of `ip` where it has them, else in words of its own. The cases of
+ * plan/ and render/ and the worlds of random/ are written in it, and so are most of the hosts of the other tests.
  *
  *   # …                                                   a comment; the first one is the title
- *   nic ib0 infiniband rdma mlx5_0/1 [down] [no-carrier] [vf] [representor] [address XX:…] [master L] [index N]
- *       [rp_filter=1 …]                                   hardware: Ethernet if it does not say infiniband
- *   ip link add ib0.8002 [link ib0] [up] [the same] type ipoib
- *   ip link set ib0 up|down|carrier on|carrier off        ip link del ib0
- *   ip address add|del 172.16.34.1/16 dev ib0 [scope S] [noprefixroute] [metric N] [tentative] [temporary] [deprecated]
- *       [nodad]                                           or: IP peer PREFIX dev L
- *   ready IP dev ib0                                      it is tentative no more: nobody else has it
+ *   nic ib0 [infiniband] [rdma mlx5_0/1] [down] [no-carrier] [vf] [representor] [address XX:…] [master L] [index N]
+ *       [rp_filter=1 …]                                   a piece of hardware; it is up
+ *   ip link add ib0.8002 [link ib0] [up] […] type ipoib   the same words; it is down, as with ip
+ *   ip link set ib0 up|down|carrier on|carrier off
+ *   ip link del ib0
+ *   ip address add|del 172.16.34.1/16 dev ib0 [scope S] [noprefixroute] [tentative] [deprecated] [secondary]
+ *       IP peer PREFIX dev ib0                            secondary: in IPv6 a temporary one; in IPv4 the kernel says
+ *   ready IP dev ib0                                      nobody else has it: tentative no more
  *   ip [-6] rule add|del priority N [not] [from P] [to P] [iif L] [oif L] [fwmark N] [tos N] [uidrange N-N] [dport N]
- *       [tun_id N] [lookup T|goto N|nop|blackhole|unreachable|prohibit|l3mdev] [suppress_prefixlength N]
- *       [suppress_ifgroup N] [protocol P]                 ip rule flush: all but the first
+ *       [tun_id N] lookup T|l3mdev|nop|blackhole|unreachable|prohibit [suppress_prefixlength N] [suppress_ifgroup N]
+ *       [protocol P]
+ *   ip [-6] rule flush                                    all but those of priority 0
  *   ip [-6] route add|append|replace|del [throw|…] P [via IP] [dev L] [onlink] [src IP] [table T] [metric N]
- *       [protocol P] [scope S] [nexthop [via IP] dev L …] ip route flush table T|all
- *   once ip route add …                                   left over from a time when it could be added
+ *       [protocol P] [scope S] [nexthop [via IP] dev L …]
+ *   ip route flush table T|all
  *   ip neigh add|del IP dev ib0
+ *   once ip address|rule|route add …                      from a time when the kernel let it be, whatever there is now
  *   sysctl -w net/ipv4/conf/ib0/rp_filter=1               or of all
  *   arping -U -c 1 -I ib0 172.16.34.1                     peers learn this address at this NIC (IPv6: ndptool)
  *
  *   saved ib0 rp_filter old=0 set=2 [ifindex=N]           a sysctl's value before ib-hook changed it
  *   away P dev ib0 src IP [metric N]                      a route that main=remove took out of main
- *   hold ib0
+ *   hold ib0                                              --undo has left it alone
  *   config [interface ib0] table=941                      one setting
  *   do apply|undo [only IFACE…] [respect-holds]           in a world: what an earlier run made of it so far
  *   seed N                                                of a world: that of the dice
@@ -32,8 +35,8 @@
  *   expect nic IFACE VERDICT [why="part of the reason"]   VERDICT: alone, rail 941, blocked table-clash, …
  *   expect error PART                                     the configuration is refused
  *
- * lo and the rules that every namespace starts with are there; the kernel adds and takes away what it does by itself.
- * "mark" stands for the number of IBH_MARK. A plan's commands are lines, too.
+ * lo is there, and the rules that every namespace starts with; routes that the kernel makes for addresses come and go with
+ * them. "mark" is the number of IBH_MARK. The commands of a plan are lines, too.
  */
 #pragma once
 

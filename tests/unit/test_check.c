@@ -89,17 +89,14 @@ static World look(const char *text, Answer answer)
 #define ADDRESSES "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
 #define ROUTE0 "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"
 #define ROUTE1 "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel\n"
-#define STALE(ip, table)                                                                                               \
-    "ip rule add priority 1941 from " ip " lookup " table " suppress_ifgroup mark protocol kernel\n"
-#define RULE(ip, table)                                                                                                \
-    "ip rule add priority 1940 from " ip                                                                               \
-    " to 172.16.0.0/16 lookup main suppress_prefixlength 16 suppress_ifgroup mark protocol kernel\n" STALE(ip, table)
-#define RULE6(ip, table)                                                                                               \
-    "ip rule add priority 1940 from " ip                                                                               \
-    " to fd00:16::/64 lookup main suppress_prefixlength 64 suppress_ifgroup mark protocol kernel\n" STALE(ip, table)
-#define RULE48(ip, table)                                                                                              \
-    "ip rule add priority 1940 from " ip                                                                               \
-    " to fd00:16::/48 lookup main suppress_prefixlength 48 suppress_ifgroup mark protocol kernel\n" STALE(ip, table)
+#define OURS " suppress_ifgroup mark protocol kernel\n"
+#define STALE(ip, table) "ip rule add priority 1941 from " ip " lookup " table OURS
+#define RULE_IN(subnet, length, ip, table)                                                                             \
+    "ip rule add priority 1940 from " ip " to " subnet "/" length " lookup main suppress_prefixlength " length OURS    \
+    STALE(ip, table)
+#define RULE(ip, table) RULE_IN("172.16.0.0", "16", ip, table)
+#define RULE6(ip, table) RULE_IN("fd00:16::", "64", ip, table)
+#define RULE48(ip, table) RULE_IN("fd00:16::", "48", ip, table)
 #define RULE0 RULE("172.16.34.1", "941")
 #define RULE1 RULE("172.16.34.2", "942")
 #define HOST IB0 IB1 ADDRESSES
@@ -117,9 +114,8 @@ static World look(const char *text, Answer answer)
 #define RAILS6 HOST6 RAIL60 RAIL61
 #define BOTH IB0 IB1 ADDRESSES ADDRESSES6 RAIL0 RAIL1 RAIL60 RAIL61
 #define TIERS(ip, table)                                                                                               \
-    "ip rule add priority 32764 from " ip                                                                              \
-    " lookup main suppress_prefixlength 0 suppress_ifgroup mark protocol kernel\nip rule add priority 32765 from " ip  \
-    " lookup 2" table " suppress_ifgroup mark protocol kernel\n"
+    "ip rule add priority 32764 from " ip " lookup main suppress_prefixlength 0" OURS                                  \
+    "ip rule add priority 32765 from " ip " lookup 2" table OURS
 #define VRF_NIC "ip link add blue up type vrf\nnic ib4 infiniband master blue\nip address add 172.16.34.5/16 dev ib4\n"
 #define ETH0 "nic eth0\nip address add 192.168.1.5/24 dev eth0\n"
 
@@ -283,7 +279,8 @@ static const Case CASES[] = {
     {"what is for ourselves leaves", RAILS, local_leaves, "error local-rule-late ib0"},
     {"what is for ourselves fails", RAILS, local_fails,
      "error local-rule-late ib1\nerror local-rule-late ib1"},
-    {"the local table's rule comes late", IB0 IB1 ADDRESSES "ip rule add priority 32000 lookup local\nip rule del priority 0 lookup local protocol kernel\n", NULL,
+    {"the local table's rule comes late", IB0 IB1 ADDRESSES "ip rule add priority 32000 lookup local\n"
+"ip rule del priority 0 lookup local protocol kernel\n", NULL,
      "error local-rule-late ib0\nerror local-rule-late ib1"},
 
     {"an earlier rule for all", RAILS "ip rule add priority 1500 lookup 52\n", NULL,
@@ -307,7 +304,8 @@ static const Case CASES[] = {
      "warning foreign-table ib1"},
     {"somebody's route by the other NIC", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib0 table 942 protocol static\n", NULL,
      "error foreign-table ib1"},
-    {"the worst of somebody's routes", RAILS "ip route add 10.0.0.0/8 dev ib1 table 942\nip route add 11.0.0.0/8 dev ib0 table 942\n"
+    {"the worst of somebody's routes", RAILS "ip route add 10.0.0.0/8 dev ib1 table 942\n"
+"ip route add 11.0.0.0/8 dev ib0 table 942\n"
      "ip route add 12.0.0.0/8 dev ib1 table 942\n", NULL, "error foreign-table ib1"},
     {"somebody's default route", RAILS "ip route add default via 172.16.0.1 dev ib0 table 942\n", NULL, "warning foreign-table ib1"},
     {"the same without our mark", RAILS
@@ -323,7 +321,8 @@ static const Case CASES[] = {
      "error carrier-down ib1"},
 
     {"held", HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
-    {"deferred", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\nip route add 172.16.0.0/16 dev ib1 table 52\n", NULL,
+    {"deferred", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+"ip route add 172.16.0.0/16 dev ib1 table 52\n", NULL,
      "info deferred ib1"},
     {"an explicit table that is another's automatic one", HOST RULE("172.16.34.2", "941")
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 941 metric mark protocol kernel\n"
@@ -368,10 +367,13 @@ static const Case CASES[] = {
      "error rule-missing ib1"},
     {"IPv6: a tentative address", RAILS6 "ip address add fd00:16::34:9/64 dev ib1 tentative\n", NULL, ""},
     {"IPv6: a lease without its rule", RAILS6 "ip address add fd00:99::9/128 dev ib1\n", NULL, "error rule-missing ib1"},
-    {"IPv6: link-local addresses", RAILS6 "ip address add fe80::1/64 dev ib0 scope link\nip address add fe80::2/64 dev ib1 scope link\n", NULL, ""},
+    {"IPv6: link-local addresses", RAILS6 "ip address add fe80::1/64 dev ib0 scope link\n"
+"ip address add fe80::2/64 dev ib1 scope link\n", NULL, ""},
     {"IPv6: a rule for an address that is gone", RAILS6 STALE("fd00:16::34:7", "942"), NULL, "warning rule-stale ib1"},
     {"IPv6: a bridge inside the subnet", IB0 IB1
-     "ip link add docker0 up type bridge\nip address add fd00:16:0:5::1/64 dev docker0\nip address add fd00:16::34:1/48 dev ib0\n"
+     "ip link add docker0 up type bridge\n"
+"ip address add fd00:16:0:5::1/64 dev docker0\n"
+"ip address add fd00:16::34:1/48 dev ib0\n"
      "ip address add fd00:16::34:2/48 dev ib1\n" "ip route add fd00:16::/48 dev ib0 table 941 metric mark protocol kernel\n"
      "ip route add fd00:16::/48 dev ib1 table 942 metric mark protocol kernel\n" RULE48("fd00:16::34:1", "941")
      RULE48("fd00:16::34:2", "942"), NULL, ""},
@@ -688,10 +690,12 @@ static void test_ipv6(void **state)
 static void test_ipv6_addresses(void **state)
 {
     (void)state;
-    check_questions(IB0 IB1 "ip address add fd00::1/64 dev ib0\nip address add fd00::9/64 dev ib0 tentative\nip "
-                            "address add fe80::1/64 dev ib0 scope link\n"
-                            "ip address add fd01::1/128 dev ib0\nip address add fd00::aaaa/64 dev ib0 secondary\nip "
-                            "address add fd00::2/64 dev ib1\n" ENGAGED "do apply only ib0\n",
+    check_questions(IB0 IB1 "ip address add fd00::1/64 dev ib0\n"
+                            "ip address add fd00::9/64 dev ib0 tentative\n"
+                            "ip address add fe80::1/64 dev ib0 scope link\n"
+                            "ip address add fd01::1/128 dev ib0\n"
+                            "ip address add fd00::aaaa/64 dev ib0 secondary\n"
+                            "ip address add fd00::2/64 dev ib1\n" ENGAGED "do apply only ib0\n",
                     "ib0 leaves fd00::1 fd00::3\nib0 local fd00::1 fd00::1\n"
                     "ib0 local fd00::1 fd00::2");
     check_questions(IB0 "ip address add fd00::/127 dev ib0\n" ENGAGED,
@@ -709,8 +713,8 @@ static void test_ipv6_bridge_inside(void **state)
     check_questions(IB0 "ip link add docker0 up type bridge\nip address add fd00::9/120 dev ib0\n"
                         "ip address add fd00::1/125 dev docker0\n" ENGAGED,
                     "ib0 leaves fd00::9 fd00::8\nib0 leaves fd00::9 fd00::2\nib0 local fd00::9 fd00::9");
-    check_questions(IB0 IB1 "ip address add fd00::1/126 dev ib0\nip address add fd00::2/126 dev ib1\nip address add "
-                            "fd00::3/126 dev ib1\n" ENGAGED "do apply only ib0\n",
+    check_questions(IB0 IB1 "ip address add fd00::1/126 dev ib0\nip address add fd00::2/126 dev ib1\n"
+                            "ip address add fd00::3/126 dev ib1\n" ENGAGED "do apply only ib0\n",
                     "ib0 local fd00::1 fd00::1\nib0 local fd00::1 fd00::2");
 }
 

@@ -11,12 +11,12 @@
 
 #define HOST                                                                                                           \
     "nic ib0 infiniband rdma mlx5_0/1\nnic ib1 infiniband rdma mlx5_1/1\n"                                             \
-    "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\nip address add fd00::1/64 dev "     \
-    "ib0\n"
+    "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"                                   \
+    "ip address add fd00::1/64 dev ib0\n"
 /* Somebody's rule for an address of ib0. */
 #define TRACE                                                                                                          \
-    "ip rule add priority 500 from 172.16.34.1 lookup 941\nip route add 172.16.0.0/16 dev ib0 table 941 protocol "     \
-    "boot\n"
+    "ip rule add priority 500 from 172.16.34.1 lookup 941\n"                                                           \
+    "ip route add 172.16.0.0/16 dev ib0 table 941\n"
 
 typedef struct {
     const char *text;

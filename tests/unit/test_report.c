@@ -344,18 +344,16 @@ static World look(const char *text)
     "nic eth0\n"                                                                                                       \
     "nic ib2 infiniband down\n"
 #define ADDRESSES                                                                                                      \
-    "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\nip address add 10.0.0.1/32 dev "    \
-    "ib1\n"                                                                                                            \
-    "ip address add 192.168.1.5/24 dev eth0\n"
+    "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"                                   \
+    "ip address add 10.0.0.1/32 dev ib1\nip address add 192.168.1.5/24 dev eth0\n"
+#define OURS " suppress_ifgroup mark protocol kernel\n"
 #define HALF                                                                                                           \
     "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"                       \
-    "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16 "                \
-    "suppress_ifgroup mark protocol kernel\n"                                                                          \
-    "ip rule add priority 1941 from 172.16.34.1 lookup 941 suppress_ifgroup mark protocol kernel\n"                    \
-    "ip rule add priority 1940 from 172.16.34.2 to 172.16.0.0/16 lookup main suppress_prefixlength 16 "                \
-    "suppress_ifgroup mark protocol kernel\n"                                                                          \
-    "ip rule add priority 1941 from 172.16.34.2 lookup 942 suppress_ifgroup mark protocol kernel\n"
-#define ORPHAN "ip rule add priority 1941 from 172.16.99.9 lookup 999 suppress_ifgroup mark protocol kernel\n"
+    "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16" OURS            \
+    "ip rule add priority 1941 from 172.16.34.1 lookup 941" OURS                                                       \
+    "ip rule add priority 1940 from 172.16.34.2 to 172.16.0.0/16 lookup main suppress_prefixlength 16" OURS            \
+    "ip rule add priority 1941 from 172.16.34.2 lookup 942" OURS
+#define ORPHAN "ip rule add priority 1941 from 172.16.99.9 lookup 999" OURS
 #define HOST LINKS ADDRESSES HALF ORPHAN
 #define NO_RAILS "nic ib0 infiniband\nip address add 172.16.34.1/16 dev ib0\n"
 
