@@ -1,6 +1,6 @@
 /*
- * A host as text, a statement on each line: in the words of `ip` where it has them, else in words of its own. The cases of
- * plan/ and render/ and the worlds of random/ are written in it, and so are most of the hosts of the other tests.
+ * A host as text, a statement on each line: in the words of `ip` where it has them, else in words of its own. The cases
+ * of plan/ and render/ and the worlds of random/ are written in it, and so are most of the hosts of the other tests.
  *
  *   # …                                                   a comment; the first one is the title
  *   nic ib0 [infiniband] [rdma mlx5_0/1] [down] [no-carrier] [vf] [representor] [address XX:…] [master L] [index N]
@@ -35,8 +35,8 @@
  *   expect nic IFACE VERDICT [why="part of the reason"]   VERDICT: alone, rail 941, blocked table-clash, …
  *   expect error PART                                     the configuration is refused
  *
- * lo is there, and the rules that every namespace starts with; routes that the kernel makes for addresses come and go with
- * them. "mark" is the number of IBH_MARK. The commands of a plan are lines, too.
+ * lo is there, and the rules that every namespace starts with; routes that the kernel makes for addresses come and go
+ * with them. "mark" is the number of IBH_MARK. The commands of a plan are lines, too.
  */
 #pragma once
 
