@@ -989,7 +989,8 @@ static void write_words(GString *text, const IbhSnapshot *world, const Attribute
 
         if (!has_to_be_said(attributes, field, (const guint8 *)usual + attributes->offset))
             continue;
-        g_string_append_printf(text, " %s", attributes->word);
+        g_string_append_c(text, ' ');
+        g_string_append(text, attributes->word);
         if (has_argument(attributes))
             g_string_append_c(text, attributes->kind == EQUALS ? '=' : ' ');
         write_value(text, world, attributes, field, record);
