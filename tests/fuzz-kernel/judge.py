@@ -399,6 +399,9 @@ class Judge:
         length = facts.in_main(question.to)
         if within(question.to, facts.our_prefixes.get(one.table, ())) > 0 and self.rule_to_our_table(facts):
             return True  # somebody's rule leads to a rail's table
+        if question.iif and one.kind in ERRORS and self.rule_to_our_table(facts) and \
+                any(within(question.source, nets) > 0 for nets in facts.our_prefixes.values()):
+            return True  # the same, of what would be sent back
         if self.config.main == "spread" and question.family == 4 and not question.source:
             subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
             if within(question.to, facts.others_prefixes.get(SPREAD, ())) >= 0 and one.table == SPREAD:
@@ -434,7 +437,8 @@ class Judge:
         """Where a rail's own address sends."""
         device = facts.rail_of[question.source]
         if self.by_a_table_of_two(facts, question, mine):
-            self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+            if mine.dev != other.dev:
+                self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
             return
         right, why, key = self.expected(facts, question, device, mine, other, decided, main)
         inside = within(question.to, facts.subnets[device])

@@ -31,8 +31,8 @@ pretend_booted
 dpkg_says -i /ib-hook.deb >$work/said || true
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 expect_contains "it says so" "applied: 12 changes" "$(<$work/said)"
-expect_contains "then ib-hook-watch.service starts" "--system start ib-hook-watch.service: 2 rules" "$(calls watch)"
-expect_contains "and networkd-dispatcher, which had no hook" "--system start networkd-dispatcher.service: 2 rules" "$(calls networkd-dispatcher)"
+expect_contains "then ib-hook-watch.service starts" "--system start ib-hook-watch.service: 4 rules" "$(calls watch)"
+expect_contains "and networkd-dispatcher, which had no hook" "--system start networkd-dispatcher.service: 4 rules" "$(calls networkd-dispatcher)"
 expect_equal "ib-hook.service does not: it would not ask about the carrier" "" "$(calls 'start ib-hook.service')"
 
 # --undo lasts.
@@ -45,7 +45,7 @@ expect_equal "and not networkd-dispatcher" "" "$(calls networkd-dispatcher)"
 inside ib-hook --apply >$work/log
 dpkg_says -r ib-hook >$work/said || true
 expect_equal "removed, all is as it was before" "$pure" "$(state B)"
-expect_equal "ib-hook-watch.service stopped before anything was undone" "systemctl stop ib-hook-watch.service: 2 rules" "$(calls stop)"
+expect_equal "ib-hook-watch.service stopped before anything was undone" "systemctl stop ib-hook-watch.service: 4 rules" "$(calls stop)"
 
 dpkg_says -i /ib-hook.deb >$work/said || true
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2

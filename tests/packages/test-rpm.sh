@@ -49,7 +49,7 @@ expect_contains "on a system that runs, NICs are routed" "applied: 12 changes" "
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 expect_equal "ifup-local and ifdown-local are links" "ifdown-local -> /usr/libexec/ib-hook/ifdown-local
 ifup-local -> /usr/libexec/ib-hook/ifup-local" "$(links | sed -n 's,^/usr/sbin/,,p')"
-expect_contains "ib-hook-watch.service starts then" "systemctl start ib-hook-watch.service: 2 rules" "$(calls start)"
+expect_contains "ib-hook-watch.service starts then" "systemctl start ib-hook-watch.service: 4 rules" "$(calls start)"
 expect_contains "both start at the next boot" "systemctl enable ib-hook.service ib-hook-watch.service" "$(calls enable)"
 expect_contains "networkd-dispatcher has its first hook" "systemctl start networkd-dispatcher.service" "$(calls start)"
 
@@ -62,5 +62,5 @@ inside ib-hook --apply >$work/log
 run_rpm -e ib-hook >$work/log
 expect_equal "erased, all is as it was before" "$pure" "$(state B)"
 expect_contains "ib-hook-watch.service stopped before anything was undone" \
-    "systemctl disable --now ib-hook-watch.service ib-hook.service: 2 rules" "$(calls disable)"
+    "systemctl disable --now ib-hook-watch.service ib-hook.service: 4 rules" "$(calls disable)"
 expect_equal "nothing is left" "" "$(links; ls $root/run/ib-hook 2>/dev/null || true)"
