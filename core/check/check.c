@@ -170,8 +170,44 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question, const ch
         question->lookup.error ? g_strerror(question->lookup.error) : ibh_check_link_name(check, question->lookup.oif));
 }
 
+/* The best route of main to this neighbour, if that is an error: no rule suppresses it. */
+static const IbhRoute *find_error_in_main(const IbhCheck *check, const IbhIp *to)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const GArray *lists[] = {snapshot->routes, snapshot->main};
+    const IbhRoute *best = NULL;
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->metric != G_MAXUINT32 &&
+                ibh_prefix_contains(&route->dst, to) &&
+                (!best || route->dst.length > best->dst.length ||
+                 (route->dst.length == best->dst.length && route->metric < best->metric)))
+                best = route;
+        }
+    }
+    return best && ibh_route_is_error(best) ? best : NULL;
+}
+
+static void judge_error_in_main(IbhCheck *check, const char *iface, const IbhRoute *error)
+{
+    const char *type = error->type == RTN_BLACKHOLE  ? "blackhole"
+                       : error->type == RTN_PROHIBIT ? "prohibit"
+                                                     : "unreachable";
+    char dst[IBH_PREFIX_STRLEN];
+
+    ibh_prefix_format(&error->dst, dst);
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "main-error-route",
+                    g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family), type,
+                                    dst, error->metric),
+                    "main has %s as %s, and nothing better for the rail's subnet: a rule asks main first, and that "
+                    "answer is an error: the rail reaches nobody",
+                    dst, type);
+}
+
 static void judge_answer(IbhCheck *check, const IbhQuestion *question)
 {
+    const IbhRoute *error = NULL;
     const IbhLookup *answer = &question->lookup;
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
@@ -182,6 +218,10 @@ static void judge_answer(IbhCheck *check, const IbhQuestion *question)
     ibh_ip_format(&answer->to, to);
     switch (question->kind) {
     case IBH_ASK_LEAVES:
+        if (answer->error && (error = find_error_in_main(check, &answer->to))) {
+            judge_error_in_main(check, iface, error);
+            break;
+        }
         ibh_finding_add(
             check->findings, iface, IBH_ERROR, "routed-other-nic",
             g_strdup_printf(

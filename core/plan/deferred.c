@@ -31,13 +31,29 @@ static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, 
 
 #define MAIN_PRIORITY 32766 /* a rule behind main's is never asked about a subnet that main reaches */
 
-/* A rule that is not ours leads this address to a table that routes the subnet by this NIC. */
+/* A rule that is not ours leads some source to a table of its own. */
+static gboolean may_route(const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->selectors &&
+           rule->from.length && rule->priority < MAIN_PRIORITY && !is_builtin_table(rule->table);
+}
+
+GPtrArray *ibh_find_routing_rules(const IbhSnapshot *snapshot)
+{
+    GPtrArray *rules = g_ptr_array_new();
+
+    IBH_EACH (IbhRule, rule, snapshot->rules) {
+        if (may_route(rule))
+            g_ptr_array_add(rules, rule);
+    }
+    return rules;
+}
+
+/* It leads this address to a table that routes the subnet by this NIC. */
 static gboolean routes_it(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address,
                           const IbhRule *rule)
 {
-    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->selectors &&
-           rule->from.length && rule->priority < MAIN_PRIORITY && !is_builtin_table(rule->table) &&
-           ibh_prefix_contains(&rule->from, &address->local) &&
+    return ibh_prefix_contains(&rule->from, &address->local) &&
            table_routes_subnet(snapshot, rule->table, nic->link->ifindex, &address->subnet);
 }
 
@@ -58,11 +74,9 @@ gboolean ibh_is_documents_table(const IbhRails *rails, guint32 table)
 /* The documents' script has this NIC's connected route there. */
 static gboolean is_by_documents(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
-    const GArray *rules = rails->snapshot->rules;
-
     if (!ibh_is_documents_table(rails, table))
         return FALSE;
-    IBH_EACH (const IbhRule, rule, rules) {
+    IBH_EACH_POINTER (const IbhRule, rule, rails->routing) {
         if (rule->table == table && ibh_is_routed_by(rails->snapshot, nic, rule))
             return TRUE;
     }
@@ -97,7 +111,7 @@ static char *why_ruled_elsewhere(const IbhRails *rails, const IbhNic *nic, const
     const IbhSnapshot *snapshot = rails->snapshot;
     char from[IBH_PREFIX_STRLEN];
 
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+    IBH_EACH_POINTER (const IbhRule, rule, rails->routing) {
         if (rule->table != nic->table && !ibh_is_documents_table(rails, rule->table) &&
             routes_it(snapshot, nic, address, rule))
             return g_strdup_printf("the rule %u: from %s lookup %u routes it already", rule->priority,

@@ -8,7 +8,9 @@
 /* NULL: it is not. The caller frees the reason. */
 char *ibh_why_deferred(const IbhRails *rails, const IbhNic *nic);
 
-/* This rule is not ours, and leads an address of this NIC to a table that routes its subnet by this NIC. */
+/* IbhRule *: those of others that lead a source to a table of its own. */
+GPtrArray *ibh_find_routing_rules(const IbhSnapshot *snapshot);
+/* One of these leads an address of this NIC to a table that routes its subnet by this NIC. */
 gboolean ibh_is_routed_by(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhRule *rule);
 
 /* One of the numbers that the documents' script uses: it is no reason to leave a NIC alone. */

@@ -434,6 +434,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
 
     rails->snapshot = snapshot;
+    rails->no_rails = g_ptr_array_new();
+    rails->routing = ibh_find_routing_rules(snapshot);
     rails->priority = ibh_config_priority(config);
     rails->main = ibh_config_main(config);
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
@@ -460,6 +462,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
             judge(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
             claim_addresses(rails, nic); /* before those of higher rank are judged */
+        else
+            g_ptr_array_add(rails->no_rails, nic);
     }
     index_addresses(rails, rails->by.owners, TRUE);
     return g_steal_pointer(&rails);

@@ -44,6 +44,8 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->by.holders, g_hash_table_unref);
     g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
+    g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
+    g_clear_pointer(&rails->routing, g_ptr_array_unref);
     g_free(rails->addresses);
     g_free(rails);
 }

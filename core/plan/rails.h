@@ -36,7 +36,9 @@ typedef struct {
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
     guint candidates;
+    GPtrArray *no_rails; /* IbhNic *: those of them that are none */
     const IbhSnapshot *snapshot;
+    GPtrArray *routing;  /* IbhRule *: of others, by which somebody may route a NIC already */
     gpointer *addresses; /* IbhAddress *, NIC by NIC */
     guint32 priority;
     IbhMain main;

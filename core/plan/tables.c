@@ -156,9 +156,7 @@ static void give_by_evidence(Assignment *all, GHashTable *evidence)
  * that has a route to its subnet by that NIC. */
 static void give_documents_tables(Assignment *all)
 {
-    const GArray *rules = all->rails->snapshot->rules;
-
-    IBH_EACH (const IbhRule, rule, rules) {
+    IBH_EACH_POINTER (const IbhRule, rule, all->rails->routing) {
         if (!ibh_is_documents_table(all->rails, rule->table) || is_given(all, rule->table))
             continue;
         for (guint j = 0; j < all->rails->candidates; j++) {

@@ -420,7 +420,9 @@ static gboolean shares_subnet(const IbhNic *a, const IbhNic *b)
  * its address only because the NIC that main uses answers for it. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+    const GPtrArray *others = rails->only ? rails->nics : rails->no_rails;
+
+    IBH_EACH_POINTER (const IbhNic, other, others) {
         if (other != nic && !(other->link->flags & IFF_LOOPBACK) && !ibh_is_programmed(rails, other) &&
             ibh_is_strict(rails, other) && shares_subnet(nic, other))
             return TRUE;

@@ -61,3 +61,21 @@ expect_none "IPv6: cured"
 # Asked for IPv4 alone, it does not say what is wrong with IPv6.
 ip -n B -6 route add unreachable default metric 4000
 expect_hook 0 B --check --family 4
+
+# Main lacks the rails' subnet, and refuses what it lacks: the rule that asks it first gets that answer. The fix cures.
+expect_hook 0 B --undo
+ip -n B -6 route del unreachable default metric 4000
+for type in $types; do
+    expect_hook 0 B --apply
+    for i in 0 1; do ip -n B route del 172.16.0.0/16 dev ib$i; done
+    ip -n B route add $type 172.0.0.0/8
+    expect_hook 1 B --check --json
+    expect_equal "$type around the subnet: named" "ib0 main-error-route ib1 main-error-route" \
+        "$(json '[.findings[] | select(.severity == "error") | .iface, .code] | join(" ")')"
+    fix=$(json 'first(.findings[] | select(.code == "main-error-route") | .fix)')
+    on B bash -c "$fix" || fail "$type: its fix" "$fix"
+    expect_equal "$type: the fix cures" "ib1" \
+        "$(ip -n B route get 172.16.0.1 from 172.16.34.2 | sed -nE 's/.* dev ([^ ]+) .*/\1/p')"
+    expect_hook 0 B --undo
+    for i in 0 1; do ip -n B route append 172.16.0.0/16 dev ib$i src 172.16.34.$((i + 1)) proto kernel scope link; done
+done

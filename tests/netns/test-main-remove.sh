@@ -65,3 +65,20 @@ expect_hook 0 B --config "$file" --apply
 expect_contains "it says so" "main=remove is not done" "$err"
 expect_equal "main keeps them" "$both" "$(connected)"
 chmod 0755 /run/ib-hook
+
+# A route of main that refuses all that main has not better: without the connected routes, a rail's rule would ask main and
+# be refused.
+for type in unreachable blackhole prohibit; do
+    ip -n B route add $type default metric 4000
+    expect_hook 0 B --config "$file" --apply
+    expect_equal "$type default: main keeps the connected routes" "$both" "$(connected)"
+    on B ping -q -c 1 -W 2 -I 172.16.34.2 172.16.16.1 >/dev/null || fail "$type default: what is bound to a rail gets through"
+    ip -n B route del $type default metric 4000
+    expect_hook 0 B --config "$file" --apply
+    expect_equal "$type default, gone: they leave" "" "$(connected)"
+    ip -n B route add $type default metric 4000
+    expect_hook 0 B --config "$file" --apply
+    expect_equal "$type default, later: they return" "$both" "$(connected)"
+    ip -n B route del $type default metric 4000
+done
+expect_hook 0 B --config "$file" --undo
