@@ -47,6 +47,11 @@ def rdma_device(number_of_device, nic):
     write(f"{device}/ports/1/gids/0", f"fe80:0000:0000:0000:0000:00ff:fe00:22{number_of_device:02x}\n")
 
 
+def settings(lines):
+    """(section, setting) of each line `config [section] key=value`."""
+    return [re.fullmatch(r"config (\[.*?\]) (\S+=.*)", line).groups() for line in lines if line.startswith("config ")]
+
+
 def run(command, namespace=None, text=None, env=None):
     """Its status and what it said."""
     try:
@@ -153,9 +158,9 @@ class Host:
         if said:
             raise RuntimeError(f"the world cannot be made: {said}")
 
-    def configure(self, lines):
-        if lines:
-            write(CONFIG, "\n".join(lines) + "\n")
+    def configure(self, pairs):
+        if pairs:
+            write(CONFIG, "".join(f"{section}\n{setting}\n" for section, setting in pairs))
             os.chmod(CONFIG, 0o644)
 
     def sysctl(self, line):

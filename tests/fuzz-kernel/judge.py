@@ -4,7 +4,7 @@ import ipaddress
 import re
 import time
 
-from hosts import Trouble, run
+from hosts import Trouble, run, settings
 from kernel import FRA_TABLE, MAIN, WALL, Question, State, family_of, number, unpack, walled
 
 UP, LOWER_UP = 1, 0x10000
@@ -166,20 +166,17 @@ class Config:
     """What the world's configuration says, as far as the promises depend on it."""
 
     def __init__(self, lines, rdma):
-        text = [line.split(None, 1)[1] for line in lines if line.startswith("config ")]
-        keys = dict(line.split("=", 1) for line in text if "=" in line)
+        pairs = settings(lines)
+        keys = dict(setting.split("=", 1) for _, setting in pairs)
         self.main = keys.get("main", "keep")
         priority = keys.get("priority", "auto")
         self.priority = 1941 if priority == "auto" else int(priority)
-        self.gateways = [line.split("=", 1)[1] for line in text if line.startswith("gateway=")]
+        self.gateways = [setting.split("=", 1)[1] for _, setting in pairs if setting.startswith("gateway=")]
         self.candidates = set(rdma)
-        self.plain = not text
-        section = ""
-        for line in text:
-            if line.startswith("[interface "):
-                section = line[11:-1]
-            elif line == "manage=yes" and section:
-                self.candidates.add(section)
+        self.plain = not pairs
+        for section, setting in pairs:
+            if setting == "manage=yes" and section.startswith("[interface "):
+                self.candidates.add(section[11:-1])
 
 
 class Judge:

@@ -330,26 +330,24 @@ class Maker:
     def configuration(self):
         if self.chance(0.5):
             return
-        self.add("config [defaults]")
         if self.chance(0.6):
-            self.add(f"config main={self.rng.choice(('keep', 'spread', 'spread', 'remove', 'remove'))}")
+            self.add(f"config [defaults] main={self.rng.choice(('keep', 'spread', 'spread', 'remove', 'remove'))}")
         if self.chance(0.4):
-            self.add(f"config arp={self.rng.choice(('auto', 'strict', 'keep'))}")
+            self.add(f"config [defaults] arp={self.rng.choice(('auto', 'strict', 'keep'))}")
         if self.chance(0.2):
-            self.add(f"config priority={self.rng.choice((100, 1500, 5000, 20000))}")
+            self.add(f"config [defaults] priority={self.rng.choice((100, 1500, 5000, 20000))}")
         if self.chance(0.12):
-            self.add("config ipv6=no")
+            self.add("config [defaults] ipv6=no")
         nic = self.rng.choice(self.rails)
-        self.add(f"config [interface {nic}]")
         if self.chance(0.2):
-            self.add(f"config table={self.rng.choice((941, 942, 945, 100, 5000))}")
+            self.add(f"config [interface {nic}] table={self.rng.choice((941, 942, 945, 100, 5000))}")
         if self.chance(0.25):
-            self.add(f"config manage={self.rng.choice(('yes', 'yes', 'no'))}")
+            self.add(f"config [interface {nic}] manage={self.rng.choice(('yes', 'yes', 'no'))}")
         if self.chance(0.25) and nic in self.subnet:
-            self.add(f"config gateway={self.rng.choice((self.subnet[nic].gateway(), self.subnet[nic].gateway(), 'none'))}")
+            gateway = self.subnet[nic].gateway()
+            self.add(f"config [interface {nic}] gateway={self.rng.choice((gateway, gateway, 'none'))}")
         if self.mgmt and self.chance(0.06):
-            self.add(f"config [interface {self.mgmt}]")
-            self.add("config manage=yes")
+            self.add(f"config [interface {self.mgmt}] manage=yes")
 
     def leftovers(self):
         if not self.chance(0.12) or not self.addresses:

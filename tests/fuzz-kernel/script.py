@@ -1,6 +1,6 @@
 """A world as a shell script of its own, that needs nothing of the fuzzer: namespaces, a host and its twin."""
 
-from hosts import mac
+from hosts import mac, settings
 
 HEAD = """#!/bin/bash
 # Run as root (it makes private namespaces), with IB_HOOK=…/ib-hook, and the hooks beside it in hooks/.
@@ -97,9 +97,9 @@ def as_script(lines, text):
             devices += 1
         if "no-carrier" not in words:
             found.append(f"for space in host twin; do ip -n wire link set ${{space}}{n} up; done")
-    config = [line.split(None, 1)[1] for line in lines if line.startswith("config ")]
+    config = "".join(f"{section}\n{setting}\n" for section, setting in settings(lines))
     if config:
-        found.append("cat >/etc/ib-hook/ib-hook.conf <<'END'\n" + "\n".join(config) + "\nEND")
+        found.append(f"cat >/etc/ib-hook/ib-hook.conf <<'END'\n{config}END")
     for line in lines:
         words = line.split()
         if line.startswith("ip "):

@@ -1,14 +1,14 @@
 """A world: lines of text, each a command; and how it is run, line by line.
 
     nic NAME [rdma] [no-carrier]    a veth, made in this order; rdma: a port under /sys/class/infiniband belongs to it
-    config LINE                     of /etc/ib-hook/ib-hook.conf
+    config [SECTION] KEY=VALUE      of /etc/ib-hook/ib-hook.conf
     ip …, ip -6 …                   in the host and in its twin
     sysctl PATH=VALUE               likewise
     ours ip …                       in the host only: what an earlier version of ib-hook has left
     do ACTION                       what is done with ib-hook, and judged: the names of Judge.do_*
 """
 
-from hosts import Host, Trouble
+from hosts import Host, Trouble, settings
 from judge import Judge
 
 
@@ -34,7 +34,7 @@ class World:
     def run_in(self, host, judge):
         parted = [line.split() for line in self.lines]
         host.plug([words[1:] for words in parted if words[0] == "nic"])
-        host.configure([line.split(None, 1)[1] for line in self.lines if line.startswith("config ")])
+        host.configure(settings(self.lines))
         waiting = []
         for line, words in zip(self.lines, parted):
             if words[0] == "ip":

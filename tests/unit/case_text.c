@@ -1,74 +1,171 @@
 #include "case_text.h"
 
+#include "fib.h"
+
+#include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
-/* ---- words for numbers ---------------------------------------------------------------------- */
+/* ---- words ---- */
 
 typedef struct {
     const char *name;
     guint32 value;
-} Word;
+} Name; /* of a number */
 
-static const Word link_types[] = {
-    {"infiniband", ARPHRD_INFINIBAND}, {"ether", ARPHRD_ETHER}, {"loopback", ARPHRD_LOOPBACK}, {0}};
-static const Word tables[] = {{"main", RT_TABLE_MAIN}, {"local", RT_TABLE_LOCAL}, {"default", RT_TABLE_DEFAULT}, {0}};
-static const Word scopes[] = {
+static const Name tables[] = {{"main", RT_TABLE_MAIN}, {"local", RT_TABLE_LOCAL}, {"default", RT_TABLE_DEFAULT}, {0}};
+static const Name scopes[] = {
     {"global", RT_SCOPE_UNIVERSE}, {"site", RT_SCOPE_SITE}, {"link", RT_SCOPE_LINK}, {"host", RT_SCOPE_HOST}, {0}};
-static const Word protocols[] = {{"redirect", RTPROT_REDIRECT},
+static const Name protocols[] = {{"redirect", RTPROT_REDIRECT},
                                  {"kernel", RTPROT_KERNEL},
                                  {"boot", RTPROT_BOOT},
                                  {"static", RTPROT_STATIC},
                                  {"ra", RTPROT_RA},
                                  {"dhcp", RTPROT_DHCP},
                                  {0}};
-static const Word route_types[] = {{"unicast", RTN_UNICAST},
-                                   {"local", RTN_LOCAL},
-                                   {"broadcast", RTN_BROADCAST},
-                                   {"blackhole", RTN_BLACKHOLE},
-                                   {"unreachable", RTN_UNREACHABLE},
-                                   {"prohibit", RTN_PROHIBIT},
-                                   {"throw", RTN_THROW},
-                                   {0}};
-static const Word actions[] = {{"goto", FR_ACT_GOTO},           {"nop", FR_ACT_NOP},
-                               {"blackhole", FR_ACT_BLACKHOLE}, {"unreachable", FR_ACT_UNREACHABLE},
-                               {"prohibit", FR_ACT_PROHIBIT},   {0}};
-static const Word selectors[] = {{"not", IBH_SELECT_NOT},       {"iif", IBH_SELECT_IIF},     {"oif", IBH_SELECT_OIF},
-                                 {"fwmark", IBH_SELECT_FWMARK}, {"tos", IBH_SELECT_TOS},     {"uid", IBH_SELECT_UID},
-                                 {"port", IBH_SELECT_PORT},     {"other", IBH_SELECT_OTHER}, {0}};
-static const Word marks[] = {{"mark", IBH_MARK}, {0}};
+static const Name marks[] = {{"mark", IBH_MARK}, {0}};
 
-static const Word *find_word(const Word *words, const char *name)
-{
-    for (; words->name; words++) {
-        if (g_str_equal(words->name, name))
-            return words;
-    }
-    return NULL;
-}
-
-static void append_word(GString *text, const char *before, const Word *words, guint32 value)
-{
-    for (; words && words->name; words++) {
-        if (words->value == value) {
-            g_string_append_printf(text, " %s%s", before, words->name);
-            return;
-        }
-    }
-    g_string_append_printf(text, " %s%u", before, value);
-}
-
-/* ---- a line that is being read ----------------------------------------------------------------- */
+/* What a word does to the record that a line is read into, and how it is written again. */
+typedef enum {
+    SET,        /* to the value in the table */
+    ADD_BIT,    /* likewise */
+    ADD_BIT_OF, /* and something follows that does not matter here */
+    SKIP,
+    NEXTHOP, /* [via IP] dev L [weight N] */
+    NUMBER,  /* and all below: what follows the word */
+    EQUALS,  /* written word=number */
+    NAME,
+    ADDRESS,
+    LOCAL, /* an address with its prefix length */
+    PREFIX,
+    DEVICE,
+    HARDWARE, /* the hardware address of a link */
+    SYSCTL
+} Kind;
 
 typedef struct {
-    IbhCase *cas;
-    char *rest;  /* what is left of it */
-    char *error; /* the first thing that was wrong with it */
+    const char *word; /* "": none, it is known by its place */
+    Kind kind;
+    gsize offset, size;
+    guint32 value;
+    const Name *names;
+} Attribute;
+
+#define AT(record, member) offsetof(record, member), sizeof(((record *)0)->member), 0
+#define TO(record, member, value) offsetof(record, member), sizeof(((record *)0)->member), value
+
+static const Attribute link_words[] = {{"", NAME, AT(IbhLink, name), NULL},
+                                       {"link", DEVICE, AT(IbhLink, parent), NULL},
+                                       {"index", NUMBER, AT(IbhLink, ifindex), NULL},
+                                       {"infiniband", SET, TO(IbhLink, type, ARPHRD_INFINIBAND), NULL},
+                                       {"ether", SET, TO(IbhLink, type, ARPHRD_ETHER), NULL},
+                                       {"loopback", SET, TO(IbhLink, type, ARPHRD_LOOPBACK), NULL},
+                                       {"rdma", NAME, AT(IbhLink, rdma), NULL},
+                                       {"up", SET, TO(IbhLink, flags, IFF_UP), NULL},
+                                       {"down", SET, TO(IbhLink, flags, 0), NULL},
+                                       {"no-carrier", SET, TO(IbhLink, carrier, FALSE), NULL},
+                                       {"vf", SET, TO(IbhLink, vf, TRUE), NULL},
+                                       {"representor", SET, TO(IbhLink, representor, TRUE), NULL},
+                                       {"address", HARDWARE, AT(IbhLink, lladdr), NULL},
+                                       {"master", DEVICE, AT(IbhLink, master), NULL},
+                                       {"rp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_RP_FILTER]), NULL},
+                                       {"arp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_FILTER]), NULL},
+                                       {"arp_announce", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_ANNOUNCE]), NULL},
+                                       {"arp_ignore", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_IGNORE]), NULL},
+                                       {"accept_local", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ACCEPT_LOCAL]), NULL},
+                                       {"type", NAME, AT(IbhLink, kind), NULL},
+                                       {0}};
+
+static const Attribute address_words[] = {{"", LOCAL, AT(IbhAddress, local), NULL},
+                                          {"peer", PREFIX, AT(IbhAddress, subnet), NULL},
+                                          {"dev", DEVICE, AT(IbhAddress, ifindex), NULL},
+                                          {"scope", NUMBER, AT(IbhAddress, scope), scopes},
+                                          {"noprefixroute", SET, TO(IbhAddress, noprefixroute, TRUE), NULL},
+                                          {"tentative", SET, TO(IbhAddress, tentative, TRUE), NULL},
+                                          {"secondary", SET, TO(IbhAddress, secondary, TRUE), NULL},
+                                          {"deprecated", SKIP, 0, 0, 0, NULL}, /* routed like any other */
+                                          {0}};
+
+#define NO_PRIORITY G_MAXUINT32
+
+static const Attribute rule_words[] = {{"not", ADD_BIT, TO(IbhRule, selectors, IBH_SELECT_NOT), NULL},
+                                       {"from", PREFIX, AT(IbhRule, from), NULL},
+                                       {"to", PREFIX, AT(IbhRule, to), NULL},
+                                       {"iif", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_IIF), NULL},
+                                       {"oif", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_OIF), NULL},
+                                       {"fwmark", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_FWMARK), NULL},
+                                       {"tos", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_TOS), NULL},
+                                       {"uidrange", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_UID), NULL},
+                                       {"dport", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_PORT), NULL},
+                                       {"tun_id", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_OTHER), NULL},
+                                       {"nop", SET, TO(IbhRule, action, FR_ACT_NOP), NULL},
+                                       {"blackhole", SET, TO(IbhRule, action, FR_ACT_BLACKHOLE), NULL},
+                                       {"unreachable", SET, TO(IbhRule, action, FR_ACT_UNREACHABLE), NULL},
+                                       {"prohibit", SET, TO(IbhRule, action, FR_ACT_PROHIBIT), NULL},
+                                       {"l3mdev", SET, TO(IbhRule, l3mdev, TRUE), NULL},
+                                       {"lookup", NUMBER, AT(IbhRule, table), tables},
+                                       {"priority", NUMBER, AT(IbhRule, priority), NULL},
+                                       {"suppress_prefixlength", NUMBER, AT(IbhRule, suppress_prefixlength), NULL},
+                                       {"suppress_ifgroup", NUMBER, AT(IbhRule, suppress_ifgroup), marks},
+                                       {"protocol", NUMBER, AT(IbhRule, protocol), protocols},
+                                       {0}};
+
+static const Attribute route_words[] = {{"local", SET, TO(IbhRoute, type, RTN_LOCAL), NULL},
+                                        {"broadcast", SET, TO(IbhRoute, type, RTN_BROADCAST), NULL},
+                                        {"throw", SET, TO(IbhRoute, type, RTN_THROW), NULL},
+                                        {"blackhole", SET, TO(IbhRoute, type, RTN_BLACKHOLE), NULL},
+                                        {"unreachable", SET, TO(IbhRoute, type, RTN_UNREACHABLE), NULL},
+                                        {"prohibit", SET, TO(IbhRoute, type, RTN_PROHIBIT), NULL},
+                                        {"", PREFIX, AT(IbhRoute, dst), NULL},
+                                        {"via", ADDRESS, AT(IbhRoute, gateway), NULL},
+                                        {"dev", DEVICE, AT(IbhRoute, ifindex), NULL},
+                                        {"onlink", SET, TO(IbhRoute, onlink, TRUE), NULL},
+                                        {"src", ADDRESS, AT(IbhRoute, src), NULL},
+                                        {"table", NUMBER, AT(IbhRoute, table), tables},
+                                        {"metric", NUMBER, AT(IbhRoute, metric), marks},
+                                        {"protocol", NUMBER, AT(IbhRoute, protocol), protocols},
+                                        {"scope", NUMBER, AT(IbhRoute, scope), scopes},
+                                        {"nexthop", NEXTHOP, 0, 0, 0, NULL},
+                                        {0}};
+
+static const Attribute neighbour_words[] = {
+    {"", ADDRESS, AT(IbhNeighbour, ip), NULL}, {"dev", DEVICE, AT(IbhNeighbour, ifindex), NULL}, {0}};
+
+/* Of what arping and ndptool announce, into the same record. */
+static const Attribute announce_words[] = {{"", DEVICE, AT(IbhNeighbour, ifindex), NULL},
+                                           {"-T", SKIP, 0, 0, 0, NULL},
+                                           {"send", SKIP, 0, 0, 0, NULL},
+                                           {"", ADDRESS, AT(IbhNeighbour, ip), NULL},
+                                           {0}};
+
+static const Attribute saved_words[] = {{"", NAME, AT(IbhSavedSysctl, iface), NULL},
+                                        {"", SYSCTL, AT(IbhSavedSysctl, key), NULL},
+                                        {"old", EQUALS, AT(IbhSavedSysctl, old), NULL},
+                                        {"set", EQUALS, AT(IbhSavedSysctl, set), NULL},
+                                        {"ifindex", EQUALS, AT(IbhSavedSysctl, ifindex), NULL},
+                                        {0}};
+
+static const Attribute away_words[] = {{"", PREFIX, AT(IbhSavedRoute, dst), NULL},
+                                       {"dev", DEVICE, AT(IbhSavedRoute, ifindex), NULL},
+                                       {"src", ADDRESS, AT(IbhSavedRoute, src), NULL},
+                                       {"metric", NUMBER, AT(IbhSavedRoute, metric), NULL},
+                                       {0}};
+
+/* ---- a line that is being read ---- */
+
+typedef struct {
+    IbhCase *cas; /* NULL: a line for the kernel alone */
+    FakeKernel *kernel;
+    char *rest;    /* what is left of it */
+    int family;    /* of what does not say it */
+    GError *error; /* the first thing that was wrong with it */
 } Line;
+
+typedef enum { ADD, APPEND, REPLACE, DEL, WAS, NIC, READY, RULES, ANNOUNCE, CASE /* nothing of the kernel's */ } Verb;
 
 static void G_GNUC_PRINTF(2, 3) fail(Line *line, const char *format, ...)
 {
@@ -76,96 +173,237 @@ static void G_GNUC_PRINTF(2, 3) fail(Line *line, const char *format, ...)
 
     va_start(args, format);
     if (!line->error)
-        line->error = g_strdup_vprintf(format, args);
+        line->error = g_error_new_valist(IBH_CASE_ERROR, 0, format, args);
     va_end(args);
 }
 
-static const char *peek(Line *line)
+static gboolean is_at_end(Line *line)
 {
-    line->rest += strspn(line->rest, " \t");
-    return *line->rest ? line->rest : NULL;
+    line->rest += strspn(line->rest, " \t=");
+    return !*line->rest;
 }
 
 /* The next word, cut off; "" at the end of the line. */
 static const char *next(Line *line)
 {
-    char *word = line->rest + strspn(line->rest, " \t");
-    gsize length = strcspn(word, " \t");
+    char *word = line->rest + strspn(line->rest, " \t=");
+    gsize length = strcspn(word, " \t=");
 
     line->rest = word + length + (word[length] ? 1 : 0);
     word[length] = '\0';
     return word;
 }
 
-static gboolean is(const char *a, const char *b)
+/* Passes over these words, if they are the next ones. */
+static gboolean take(Line *line, const char *words)
 {
-    return g_str_equal(a, b);
+    gsize length = strlen(words);
+
+    if (strncmp(line->rest, words, length) != 0 || (line->rest[length] && line->rest[length] != ' '))
+        return FALSE;
+    line->rest += length + strspn(line->rest + length, " ");
+    return TRUE;
 }
 
-static guint32 number(Line *line, const char *text, const Word *words)
+static guint64 number(Line *line, const char *text, gsize size, const Name *names)
 {
-    const Word *word = words ? find_word(words, text) : NULL;
-    guint64 value = 0;
+    guint64 highest = size >= 4 ? G_MAXUINT32 : (G_GUINT64_CONSTANT(1) << 8 * size) - 1, value;
+    char *end;
 
-    if (word)
-        return word->value;
-    if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32, &value, NULL))
-        fail(line, "“%s” is no number", text);
-    return (guint32)value;
+    for (; names && names->name; names++) {
+        if (g_str_equal(names->name, text))
+            return names->value;
+    }
+    value = g_ascii_strtoull(text, &end, 0);
+    if (!g_ascii_isdigit(*text) || *end || value > highest)
+        fail(line, "“%.60s” is no number here", text);
+    return value;
 }
 
-static IbhIp ip(Line *line)
+static IbhIp ip(Line *line, const char *text)
 {
-    const char *text = next(line);
     IbhIp value = {0};
 
     if (!ibh_ip_parse(text, &value))
-        fail(line, "“%s” is no address", text);
+        fail(line, "“%.60s” is no address", text);
     return value;
 }
 
 static IbhPrefix prefix_of(Line *line, const char *text)
 {
-    IbhPrefix value = {.ip.family = AF_INET};
+    IbhPrefix value = {.ip.family = line->family};
 
-    if (!is(text, "all") && !is(text, "default") && !ibh_prefix_parse(text, &value))
-        fail(line, "“%s” is no prefix", text);
+    if (!g_str_equal(text, "all") && !g_str_equal(text, "default") && !ibh_prefix_parse(text, &value))
+        fail(line, "“%.60s” is no prefix", text);
     return value;
 }
 
-static int ifindex(Line *line, const char *name)
+/* A NIC that is not there: the kernel says so. */
+static int device(Line *line, const char *name)
 {
-    const IbhLink *link = ibh_snapshot_link_by_name(line->cas->snapshot, name);
+    const IbhLink *link = ibh_snapshot_link_by_name(line->kernel->now, name);
 
-    if (!link)
-        fail(line, "no link “%s” so far", name);
+    if (!link && !line->error)
+        line->error = g_error_new_literal(FAKE_ERROR, ENODEV, "Cannot find device");
     return link ? link->ifindex : 0;
 }
 
-/* The value of KEY=VALUE, NULL if the word is not that. */
-static const char *value_of(const char *word, const char *key)
+static void copy_name(Line *line, const char *text, char *to, gsize size)
 {
-    gsize length = strlen(key);
-
-    return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
+    if (!*text || g_strlcpy(to, text, size) >= size)
+        fail(line, "“%.60s” is no name", text);
 }
 
-static gboolean read_sysctl(Line *line, const char *word, int values[IBH_N_SYSCTLS])
+static void read_local(Line *line, const char *text, IbhAddress *address)
 {
-    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        const char *value = value_of(word, ibh_sysctl_name((IbhSysctl)key));
+    gsize length = strcspn(text, "/");
+    g_autofree char *local = g_strndup(text, length);
 
-        if (value) {
-            values[key] = (int)number(line, value, NULL);
-            return TRUE;
+    address->local = ip(line, local);
+    address->subnet = text[length] ? prefix_of(line, text) : ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+}
+
+static void read_hardware(Line *line, const char *text, IbhLink *link)
+{
+    g_auto(GStrv) bytes = g_strsplit(text, ":", -1);
+
+    link->lladdr_len = 0;
+    for (char **byte = bytes; *byte; byte++) {
+        guint64 value;
+
+        if (link->lladdr_len == IBH_LLADDR_MAX || !g_ascii_string_to_unsigned(*byte, 16, 0, 255, &value, NULL)) {
+            fail(line, "“%.60s” is no hardware address", text);
+            return;
         }
+        link->lladdr[link->lladdr_len++] = (guint8)value;
     }
-    return FALSE;
 }
 
-/* ---- links --------------------------------------------------------------------------------------- */
+static void read_nexthop(Line *line, IbhRoute *route)
+{
+    int ifindex;
 
-static void default_lladdr(IbhLink *link)
+    route->family = route->dst.ip.family;
+    if (take(line, "via"))
+        ip(line, next(line)); /* a route over several gateways counts by its devices */
+    if (!take(line, "dev"))
+        fail(line, "dev is missing after nexthop");
+    ifindex = device(line, next(line));
+    if (take(line, "weight"))
+        number(line, next(line), 1, NULL);
+    if (!line->error)
+        fake_add_hop(line->kernel, route, ifindex);
+}
+
+static void put(gpointer field, gsize size, guint64 value)
+{
+    if (size == 1)
+        *(guint8 *)field = (guint8)value;
+    else if (size == 2)
+        *(guint16 *)field = (guint16)value;
+    else if (size == 4)
+        *(guint32 *)field = (guint32)value;
+    else
+        *(guint64 *)field = value;
+}
+
+static guint64 get(gconstpointer field, gsize size)
+{
+    return size == 1   ? *(const guint8 *)field
+           : size == 2 ? *(const guint16 *)field
+           : size == 4 ? *(const guint32 *)field
+                       : *(const guint64 *)field;
+}
+
+static void read_value(Line *line, const Attribute *attribute, const char *text, gpointer record)
+{
+    gpointer field = (guint8 *)record + attribute->offset;
+
+    switch (attribute->kind) {
+    case SET:
+        put(field, attribute->size, attribute->value);
+        break;
+    case ADD_BIT:
+    case ADD_BIT_OF:
+        put(field, attribute->size, get(field, attribute->size) | attribute->value);
+        break;
+    case SKIP:
+        break;
+    case NEXTHOP:
+        read_nexthop(line, record);
+        break;
+    case NUMBER:
+    case EQUALS:
+        put(field, attribute->size, number(line, text, attribute->size, attribute->names));
+        break;
+    case NAME:
+        copy_name(line, text, field, attribute->size);
+        break;
+    case ADDRESS:
+        *(IbhIp *)field = ip(line, text);
+        break;
+    case LOCAL:
+        read_local(line, text, record);
+        break;
+    case PREFIX:
+        *(IbhPrefix *)field = prefix_of(line, text);
+        break;
+    case DEVICE:
+        *(int *)field = device(line, text);
+        break;
+    case HARDWARE:
+        read_hardware(line, text, record);
+        break;
+    case SYSCTL:
+        if (!ibh_sysctl_parse(text, field))
+            fail(line, "“%.60s” is no sysctl", text);
+        break;
+    }
+}
+
+/* The first in the table that it can be: by its word, or by its place if that is free; `places` are taken. */
+static const Attribute *find_attribute(const Attribute *attributes, const char *word, guint places)
+{
+    for (; attributes->word; attributes++) {
+        if (*attributes->word ? g_str_equal(attributes->word, word) : places-- == 0)
+            return attributes;
+    }
+    return NULL;
+}
+
+static gboolean has_argument(const Attribute *attribute)
+{
+    return *attribute->word && (attribute->kind >= NUMBER || attribute->kind == ADD_BIT_OF);
+}
+
+/* Reads the line to its end; FALSE where something is wrong with it. */
+static gboolean read_words(Line *line, const Attribute *attributes, gpointer record)
+{
+    guint places = 0;
+
+    while (!line->error && !is_at_end(line)) {
+        const char *word = next(line);
+        const Attribute *attribute = find_attribute(attributes, word, places);
+
+        if (!attribute) {
+            fail(line, "“%.60s” means nothing here", word);
+            break;
+        }
+        places += !*attribute->word;
+        if (has_argument(attribute) && is_at_end(line))
+            fail(line, "something is missing after “%s”", word);
+        read_value(line, attribute, has_argument(attribute) ? next(line) : word, record);
+    }
+    for (; attributes->word && !line->error; attributes++) {
+        if (!*attributes->word && places-- == 0)
+            fail(line, "the line ends too early");
+    }
+    return !line->error;
+}
+
+/* ---- links ---- */
+
+static void default_hardware(IbhLink *link)
 {
     link->lladdr_len = link->type == ARPHRD_INFINIBAND ? 20 : 6;
     memset(link->lladdr, 0, sizeof link->lladdr);
@@ -175,600 +413,285 @@ static void default_lladdr(IbhLink *link)
     link->lladdr[link->lladdr_len - 1] = (guint8)link->ifindex;
 }
 
-static void read_lladdr(Line *line, const char *text, IbhLink *link)
+static void complete_link(FakeKernel *kernel, IbhLink *link)
 {
-    g_auto(GStrv) bytes = g_strsplit(text, ":", -1);
+    const IbhLink *parent = ibh_snapshot_link(kernel->now, link->parent);
 
-    link->lladdr_len = 0;
-    for (char **byte = bytes; *byte; byte++) {
-        guint64 value;
-
-        if (link->lladdr_len == IBH_LLADDR_MAX || !g_ascii_string_to_unsigned(*byte, 16, 0, 255, &value, NULL)) {
-            fail(line, "“%s” is no hardware address", text);
-            return;
-        }
-        link->lladdr[link->lladdr_len++] = (guint8)value;
-    }
+    if (!link->ifindex)
+        link->ifindex = fake_next_ifindex(kernel);
+    if (!link->type)
+        link->type = parent ? parent->type : ARPHRD_ETHER;
+    if (!link->lladdr_len)
+        default_hardware(link);
+    link->carrier = link->carrier && link->flags & IFF_UP;
+    link->flags |= link->type == ARPHRD_LOOPBACK ? IFF_LOOPBACK : 0u;
 }
 
-static void read_link_word(Line *line, const char *word, IbhLink *link)
+/* Hardware is up; what is made has to be told. */
+static void read_link(Line *line, Verb verb)
 {
-    const char *value;
+    IbhLink link = {.carrier = TRUE, .flags = verb == NIC ? IFF_UP : 0};
 
-    if (is(word, "up"))
-        link->flags |= IFF_UP;
-    else if (is(word, "carrier"))
-        link->carrier = TRUE;
-    else if (is(word, "vf"))
-        link->vf = TRUE;
-    else if (is(word, "representor"))
-        link->representor = TRUE;
-    else if ((value = value_of(word, "rdma")))
-        g_strlcpy(link->rdma, value, sizeof link->rdma);
-    else if ((value = value_of(word, "kind")))
-        g_strlcpy(link->kind, value, sizeof link->kind);
-    else if ((value = value_of(word, "master")))
-        link->master = ifindex(line, value);
-    else if ((value = value_of(word, "parent")))
-        link->parent = ifindex(line, value);
-    else if ((value = value_of(word, "lladdr")))
-        read_lladdr(line, value, link);
-    else if (!read_sysctl(line, word, link->sysctl))
-        fail(line, "“%s” says nothing about a link", word);
-}
-
-static guint flags_of(const IbhLink *link)
-{
-    guint flags = link->flags | IFF_MULTICAST | (link->type == ARPHRD_LOOPBACK ? IFF_LOOPBACK : IFF_BROADCAST);
-
-    return flags | (flags & IFF_UP && link->carrier ? IFF_RUNNING : 0);
-}
-
-static void read_link(Line *line)
-{
-    IbhLink link = {.ifindex = (int)number(line, next(line), NULL)};
-    const char *name = next(line);
-
-    if (!*name || strlen(name) >= sizeof link.name || ibh_snapshot_link_by_name(line->cas->snapshot, name) ||
-        ibh_snapshot_link(line->cas->snapshot, link.ifindex))
-        fail(line, "the name “%s” or its index is wrong or used already", name);
-    g_strlcpy(link.name, name, sizeof link.name);
-    link.type = (guint16)number(line, next(line), link_types);
-    default_lladdr(&link);
-    while (peek(line))
-        read_link_word(line, next(line), &link);
-    link.flags = flags_of(&link);
-    g_array_append_val(line->cas->snapshot->links, link);
-}
-
-static void write_sysctls(GString *text, const int values[IBH_N_SYSCTLS])
-{
-    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (values[key])
-            g_string_append_printf(text, " %s=%d", ibh_sysctl_name((IbhSysctl)key), values[key]);
-    }
-}
-
-static void write_lladdr(GString *text, const IbhLink *link)
-{
-    IbhLink usual = *link;
-
-    default_lladdr(&usual);
-    if (usual.lladdr_len == link->lladdr_len && memcmp(usual.lladdr, link->lladdr, link->lladdr_len) == 0)
+    if (!read_words(line, link_words, &link))
         return;
-    for (guint i = 0; i < link->lladdr_len; i++)
-        g_string_append_printf(text, "%s%02x", i ? ":" : " lladdr=", link->lladdr[i]);
+    if (verb == ADD && !*link.kind)
+        fail(line, "type is missing");
+    complete_link(line->kernel, &link);
+    if (!line->error)
+        fake_link_add(line->kernel, &link, &line->error);
 }
 
-static void write_link(GString *text, const IbhSnapshot *snapshot, const IbhLink *link)
+/* Without carrier, routes stay. */
+static void change_link(Line *line, Verb verb)
 {
-    const IbhLink *master = ibh_snapshot_link(snapshot, link->master);
-    const IbhLink *parent = ibh_snapshot_link(snapshot, link->parent);
+    IbhLink *link = fake_link(line->kernel, device(line, next(line)));
 
-    g_string_append_printf(text, "link %d %s", link->ifindex, link->name);
-    append_word(text, "", link_types, link->type);
-    g_string_append_printf(text, "%s%s%s%s", link->flags & IFF_UP ? " up" : "", link->carrier ? " carrier" : "",
-                           link->vf ? " vf" : "", link->representor ? " representor" : "");
-    if (*link->rdma)
-        g_string_append_printf(text, " rdma=%s", link->rdma);
-    if (*link->kind)
-        g_string_append_printf(text, " kind=%s", link->kind);
-    if (master)
-        g_string_append_printf(text, " master=%s", master->name);
-    if (parent)
-        g_string_append_printf(text, " parent=%s", parent->name);
-    write_lladdr(text, link);
-    write_sysctls(text, link->sysctl);
-    g_string_append_c(text, '\n');
-}
-
-static void read_all(Line *line)
-{
-    while (peek(line)) {
-        const char *word = next(line);
-
-        if (!read_sysctl(line, word, line->cas->snapshot->all))
-            fail(line, "“%s” is no sysctl", word);
-    }
-}
-
-static void write_all(GString *text, const IbhSnapshot *snapshot)
-{
-    g_string_append(text, "all");
-    write_sysctls(text, snapshot->all);
-    g_string_append_c(text, '\n');
-}
-
-/* ---- addresses and neighbours ---------------------------------------------------------------------- */
-
-static void read_local(Line *line, IbhAddress *address)
-{
-    const char *text = next(line);
-    gsize length = strcspn(text, "/");
-    g_autofree char *local = g_strndup(text, length);
-
-    if (!ibh_ip_parse(local, &address->local))
-        fail(line, "“%s” is no address", local);
-    if (text[length])
-        address->subnet = prefix_of(line, text);
+    if (line->error)
+        return;
+    if (verb == DEL)
+        fake_link_del(line->kernel, link->ifindex);
+    else if (take(line, "up"))
+        fake_link_set_up(line->kernel, link, TRUE);
+    else if (take(line, "down"))
+        fake_link_set_up(line->kernel, link, FALSE);
+    else if (take(line, "carrier on"))
+        link->carrier = (link->flags & IFF_UP) != 0;
+    else if (take(line, "carrier off"))
+        link->carrier = FALSE;
     else
-        address->subnet = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+        fail(line, "up, down, carrier on or carrier off is missing");
 }
 
-static void read_address(Line *line)
+/* ---- addresses, rules, routes ---- */
+
+static void read_address(Line *line, Verb verb)
 {
-    IbhAddress address = {.ifindex = ifindex(line, next(line))};
+    IbhAddress address = {.scope = RT_SCOPE_UNIVERSE};
 
-    read_local(line, &address);
-    while (peek(line)) {
-        const char *word = next(line);
-
-        if (is(word, "peer"))
-            address.subnet = prefix_of(line, next(line));
-        else if (is(word, "scope"))
-            address.scope = (guint8)number(line, next(line), scopes);
-        else if (is(word, "secondary"))
-            address.secondary = TRUE;
-        else if (is(word, "noprefixroute"))
-            address.noprefixroute = TRUE;
-        else if (is(word, "tentative"))
-            address.tentative = TRUE;
-        else
-            fail(line, "“%s” says nothing about an address", word);
-    }
-    g_array_append_val(line->cas->snapshot->addresses, address);
-}
-
-static const char *name_of(const IbhSnapshot *snapshot, int index)
-{
-    const IbhLink *link = ibh_snapshot_link(snapshot, index);
-
-    return link ? link->name : "-";
-}
-
-static void write_address(GString *text, const IbhSnapshot *snapshot, const IbhAddress *address)
-{
-    char local[IBH_IP_STRLEN], peer[IBH_PREFIX_STRLEN];
-    IbhPrefix usual = ibh_prefix(&address->local, address->subnet.length);
-
-    g_string_append_printf(text, "addr %s %s", name_of(snapshot, address->ifindex),
-                           ibh_ip_format(&address->local, local));
-    if (ibh_prefix_equal(&usual, &address->subnet))
-        g_string_append_printf(text, "/%u", address->subnet.length);
+    if (!read_words(line, address_words, &address))
+        return;
+    if (!address.ifindex)
+        fail(line, "dev is missing");
+    else if (verb == DEL)
+        fake_address_del(line->kernel, &address, &line->error);
+    else if (verb == READY)
+        fake_address_ready(line->kernel, &address, &line->error);
+    else if (verb == WAS)
+        fake_address_was(line->kernel, &address);
     else
-        g_string_append_printf(text, " peer %s", ibh_prefix_format(&address->subnet, peer));
-    if (address->scope)
-        append_word(text, "scope ", scopes, address->scope);
-    g_string_append_printf(text, "%s%s%s\n", address->secondary ? " secondary" : "",
-                           address->noprefixroute ? " noprefixroute" : "", address->tentative ? " tentative" : "");
+        fake_address_add(line->kernel, &address, &line->error);
 }
 
-static void read_neighbour(Line *line)
+static IbhRule usual_rule(int family)
 {
-    IbhNeighbour neighbour = {.ifindex = ifindex(line, next(line))};
-
-    neighbour.ip = ip(line);
-    g_array_append_val(line->cas->snapshot->neighbours, neighbour);
+    return (IbhRule){.family = family,
+                     .action = FR_ACT_TO_TBL,
+                     .protocol = RTPROT_BOOT,
+                     .from.ip.family = family,
+                     .priority = NO_PRIORITY,
+                     .suppress_prefixlength = -1,
+                     .suppress_ifgroup = -1};
 }
 
-static void write_neighbour(GString *text, const IbhSnapshot *snapshot, const IbhNeighbour *neighbour)
+static void read_rule(Line *line, Verb verb)
 {
-    char buffer[IBH_IP_STRLEN];
+    IbhRule rule = usual_rule(line->family);
 
-    g_string_append_printf(text, "neigh %s %s\n", name_of(snapshot, neighbour->ifindex),
-                           ibh_ip_format(&neighbour->ip, buffer));
-}
-
-/* ---- routes ------------------------------------------------------------------------------------------ */
-
-/* "ib0,ib1!": dead ones with ! */
-static void read_hops(Line *line, const char *text, IbhRoute *route)
-{
-    g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    g_autoptr(GString) hops = g_string_new(NULL);
-
-    route->nexthops = 0;
-    for (char **word = words; *word; word++) {
-        gboolean dead = g_str_has_suffix(*word, "!");
-        int index;
-
-        if (dead)
-            (*word)[strlen(*word) - 1] = '\0';
-        index = ifindex(line, *word);
-        if (!route->nexthops++)
-            route->ifindex = index;
-        g_string_append_printf(hops, "%s%d%s", hops->len ? " " : "", index, dead ? "!" : "");
-    }
-    route->hops = g_intern_string(hops->str);
-}
-
-static void write_hops(GString *text, const IbhSnapshot *snapshot, const char *hops)
-{
-    g_auto(GStrv) words = g_strsplit(hops, " ", -1);
-
-    for (char **word = words; *word; word++)
-        g_string_append_printf(text, "%s%s%s", word == words ? " hops " : ",", name_of(snapshot, atoi(*word)),
-                               g_str_has_suffix(*word, "!") ? "!" : "");
-}
-
-static void read_route_word(Line *line, const char *word, IbhRoute *route)
-{
-    if (is(word, "via"))
-        route->gateway = ip(line);
-    else if (is(word, "dev"))
-        route->ifindex = ifindex(line, next(line));
-    else if (is(word, "onlink"))
-        route->onlink = TRUE;
-    else if (is(word, "proto"))
-        route->protocol = (guint8)number(line, next(line), protocols);
-    else if (is(word, "scope"))
-        route->scope = (guint8)number(line, next(line), scopes);
-    else if (is(word, "src"))
-        route->src = ip(line);
-    else if (is(word, "metric"))
-        route->metric = number(line, next(line), marks);
-    else if (is(word, "hops"))
-        read_hops(line, next(line), route);
-    else if (is(word, "nexthops"))
-        route->nexthops = number(line, next(line), NULL);
+    if (!read_words(line, rule_words, &rule))
+        return;
+    rule.selectors |= rule.to.length ? IBH_SELECT_TO : 0u;
+    rule.family = rule.to.length && !rule.from.length ? rule.to.ip.family : rule.from.ip.family;
+    rule.from.ip.family = rule.family;
+    if (rule.priority == NO_PRIORITY)
+        fail(line, "priority is missing");
+    else if (verb == DEL)
+        fake_rule_del(line->kernel, &rule, &line->error);
+    else if (verb == WAS)
+        fake_rule_was(line->kernel, &rule);
     else
-        fail(line, "“%s” says nothing about a route", word);
+        fake_rule_add(line->kernel, &rule, &line->error);
 }
 
-static void read_route(Line *line)
+/* What ip fills in where it is left out. */
+static guint8 usual_scope(const IbhRoute *route)
 {
-    IbhRoute route = {.type = RTN_UNICAST, .protocol = RTPROT_BOOT, .nexthops = G_MAXUINT};
-    const char *word;
-
-    route.table = number(line, next(line), tables);
-    word = next(line);
-    if (find_word(route_types, word)) {
-        route.type = (guint8)number(line, word, route_types);
-        word = next(line);
-    }
-    route.dst = prefix_of(line, word);
-    route.family = route.dst.ip.family;
-    while (peek(line))
-        read_route_word(line, next(line), &route);
-    if (route.nexthops == G_MAXUINT)
-        route.nexthops = route.ifindex ? 1 : 0;
-    g_array_append_val(line->cas->snapshot->routes, route);
+    if (route->family == AF_INET6)
+        return RT_SCOPE_UNIVERSE;
+    if (route->type == RTN_LOCAL)
+        return RT_SCOPE_HOST;
+    if (route->type == RTN_BROADCAST ||
+        (route->type == RTN_UNICAST && route->gateway.family == AF_UNSPEC && !route->hops))
+        return RT_SCOPE_LINK;
+    return RT_SCOPE_UNIVERSE;
 }
 
-static void write_route_target(GString *text, const IbhSnapshot *snapshot, const IbhRoute *route)
-{
-    char buffer[IBH_PREFIX_STRLEN];
+static const IbhRoute usual_route = {
+    .type = RTN_UNICAST, .table = RT_TABLE_MAIN, .protocol = RTPROT_BOOT, .scope = RT_SCOPE_NOWHERE};
 
-    if (route->type != RTN_UNICAST)
-        append_word(text, "", route_types, route->type);
-    g_string_append_printf(text, " %s", ibh_prefix_format(&route->dst, buffer));
-    if (route->gateway.family != AF_UNSPEC)
-        g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
-    if (route->hops)
-        write_hops(text, snapshot, route->hops);
-    else if (route->ifindex)
-        g_string_append_printf(text, " dev %s%s", name_of(snapshot, route->ifindex), route->onlink ? " onlink" : "");
+static void complete_route(Line *line, IbhRoute *route, Verb verb)
+{
+    route->family = route->dst.ip.family;
+    if (!route->hops)
+        route->nexthops = route->ifindex ? 1 : 0;
+    if (route->scope == RT_SCOPE_NOWHERE || route->family == AF_INET6)
+        route->scope = usual_scope(route);
+    if (route->family == AF_INET6 && !route->metric && verb != DEL && verb != WAS)
+        route->metric = FAKE_METRIC6;
+    if ((route->src.family && route->src.family != route->family) ||
+        (route->gateway.family && route->gateway.family != route->family))
+        line->error = g_error_new_literal(FAKE_ERROR, EINVAL, g_strerror(EINVAL));
 }
 
-static void write_route(GString *text, const IbhSnapshot *snapshot, const IbhRoute *route)
+static void read_route(Line *line, Verb verb)
 {
-    char buffer[IBH_IP_STRLEN];
+    IbhRoute route = usual_route;
 
-    g_string_append(text, "route");
-    append_word(text, "", tables, route->table);
-    write_route_target(text, snapshot, route);
-    append_word(text, "proto ", protocols, route->protocol);
-    if (route->scope)
-        append_word(text, "scope ", scopes, route->scope);
-    if (route->src.family != AF_UNSPEC)
-        g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
-    if (route->metric)
-        append_word(text, "metric ", marks, route->metric);
-    if (!route->hops && route->nexthops != (route->ifindex ? 1 : 0))
-        g_string_append_printf(text, " nexthops %u", route->nexthops);
-    g_string_append_c(text, '\n');
-}
-
-/* ---- rules --------------------------------------------------------------------------------------------- */
-
-static void read_rule_word(Line *line, const char *word, IbhRule *rule)
-{
-    if (find_word(selectors, word))
-        rule->selectors |= number(line, word, selectors);
-    else if (find_word(actions, word))
-        rule->action = (guint8)number(line, word, actions);
-    else if (is(word, "from"))
-        rule->from = prefix_of(line, next(line));
-    else if (is(word, "to"))
-        rule->to = prefix_of(line, next(line));
-    else if (is(word, "lookup"))
-        rule->table = number(line, next(line), tables);
-    else if (is(word, "l3mdev"))
-        rule->l3mdev = TRUE;
-    else if (is(word, "suppress_prefixlength"))
-        rule->suppress_prefixlength = number(line, next(line), NULL);
-    else if (is(word, "suppress_ifgroup"))
-        rule->suppress_ifgroup = number(line, next(line), marks);
-    else if (is(word, "mark"))
-        rule->suppress_ifgroup = IBH_MARK;
-    else if (is(word, "proto"))
-        rule->protocol = (guint8)number(line, next(line), protocols);
+    if (read_words(line, route_words, &route))
+        complete_route(line, &route, verb);
+    if (line->error)
+        return;
+    if (verb == DEL)
+        fake_route_del(line->kernel, &route, &line->error);
+    else if (verb == WAS && line->cas && line->cas->by_chance && !fake_could_be_left(line->kernel, &route))
+        line->error = g_error_new_literal(FAKE_ERROR, ESTALE, g_strerror(ESTALE));
+    else if (verb == WAS)
+        fake_route_was(line->kernel, &route);
+    else if (verb == APPEND)
+        fake_route_append(line->kernel, &route, &line->error);
+    else if (verb == REPLACE)
+        fake_route_replace(line->kernel, &route, NULL, &line->error);
     else
-        fail(line, "“%s” says nothing about a rule", word);
+        fake_route_add(line->kernel, &route, &line->error);
 }
 
-static void read_rule(Line *line)
+/* A table of routes, or all rules of the family but the first. */
+static void flush(Line *line, Verb verb)
 {
-    IbhRule rule = {
-        .action = FR_ACT_TO_TBL, .protocol = RTPROT_BOOT, .suppress_prefixlength = -1, .suppress_ifgroup = -1};
-
-    rule.from.ip.family = AF_INET;
-    rule.priority = number(line, next(line), NULL);
-    while (peek(line))
-        read_rule_word(line, next(line), &rule);
-    if (rule.to.length)
-        rule.selectors |= IBH_SELECT_TO;
-    rule.family = rule.from.ip.family;
-    g_array_append_val(line->cas->snapshot->rules, rule);
-}
-
-static void write_rule(GString *text, const IbhRule *rule)
-{
-    char prefix[IBH_PREFIX_STRLEN];
-
-    g_string_append_printf(text, "rule %u from %s", rule->priority, ibh_prefix_format(&rule->from, prefix));
-    if (rule->selectors & IBH_SELECT_TO)
-        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
-    for (const Word *word = selectors; word->name; word++) {
-        if (rule->selectors & word->value)
-            g_string_append_printf(text, " %s", word->name);
-    }
-    if (rule->l3mdev)
-        g_string_append(text, " l3mdev");
-    if (rule->action != FR_ACT_TO_TBL)
-        append_word(text, "", actions, rule->action);
-    if (rule->table)
-        append_word(text, "lookup ", tables, rule->table);
-    if (rule->suppress_prefixlength >= 0)
-        g_string_append_printf(text, " suppress_prefixlength %u", (guint)rule->suppress_prefixlength);
-    if (rule->suppress_ifgroup >= 0)
-        append_word(text, "suppress_ifgroup ", marks, (guint32)rule->suppress_ifgroup);
-    append_word(text, "proto ", protocols, rule->protocol);
-    g_string_append_c(text, '\n');
-}
-
-/* ---- what the kernel makes by itself ----------------------------------------------------------------------- */
-
-static void add_kernel_rules(IbhSnapshot *snapshot)
-{
-    static const struct {
-        int family;
-        guint32 priority, table;
-    } standard[] = {{AF_INET, 0, RT_TABLE_LOCAL},
-                    {AF_INET, 32766, RT_TABLE_MAIN},
-                    {AF_INET, 32767, RT_TABLE_DEFAULT},
-                    {AF_INET6, 0, RT_TABLE_LOCAL},
-                    {AF_INET6, 32766, RT_TABLE_MAIN}};
-
-    for (guint i = 0; i < G_N_ELEMENTS(standard); i++) {
-        IbhRule rule = {.family = standard[i].family,
-                        .priority = standard[i].priority,
-                        .from.ip.family = standard[i].family,
-                        .action = FR_ACT_TO_TBL,
-                        .table = standard[i].table,
-                        .protocol = RTPROT_KERNEL,
-                        .suppress_prefixlength = -1,
-                        .suppress_ifgroup = -1};
-
-        g_array_append_val(snapshot->rules, rule);
-    }
-}
-
-static void add_kernel_route(IbhSnapshot *snapshot, const IbhAddress *address, guint8 type, IbhPrefix dst)
-{
-    IbhRoute route = {.family = AF_INET,
-                      .table = type == RTN_UNICAST ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
-                      .dst = dst,
-                      .type = type,
-                      .protocol = RTPROT_KERNEL,
-                      .scope = type == RTN_LOCAL ? RT_SCOPE_HOST : RT_SCOPE_LINK,
-                      .ifindex = address->ifindex,
-                      .src = address->local,
-                      .nexthops = 1};
-
-    g_array_append_val(snapshot->routes, route);
-}
-
-static IbhPrefix broadcast_of(const IbhPrefix *subnet)
-{
-    IbhPrefix last = {.ip = subnet->ip, .length = 32};
-
-    for (guint bit = subnet->length; bit < 32; bit++)
-        last.ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
-    return last;
-}
-
-/* Neither scope nor source, and the same once: several addresses in one prefix share its route. */
-static void add_kernel_route6(IbhSnapshot *snapshot, const IbhAddress *address, guint8 type, IbhPrefix dst)
-{
-    IbhRoute route = {.family = AF_INET6,
-                      .table = type == RTN_UNICAST ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
-                      .dst = dst,
-                      .type = type,
-                      .protocol = RTPROT_KERNEL,
-                      .metric = type == RTN_UNICAST ? 256 : 0,
-                      .ifindex = address->ifindex,
-                      .nexthops = 1};
-
-    for (guint i = 0; i < snapshot->routes->len; i++) {
-        if (ibh_route_compare(&g_array_index(snapshot->routes, IbhRoute, i), &route) == 0)
-            return;
-    }
-    g_array_append_val(snapshot->routes, route);
-}
-
-static void add_kernel_routes6(IbhSnapshot *snapshot, const IbhAddress *address)
-{
-    if (!address->tentative)
-        add_kernel_route6(snapshot, address, RTN_LOCAL, ibh_prefix(&address->local, 128));
-    if (address->scope != RT_SCOPE_HOST && !address->noprefixroute)
-        add_kernel_route6(snapshot, address, RTN_UNICAST, address->subnet);
-}
-
-static void add_kernel_routes(IbhSnapshot *snapshot)
-{
-    for (guint i = 0; i < snapshot->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(snapshot->addresses, IbhAddress, i);
-        const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
-
-        if (!(link->flags & IFF_UP))
-            continue;
-        if (address->local.family == AF_INET6) {
-            add_kernel_routes6(snapshot, address);
-            continue;
-        }
-        add_kernel_route(snapshot, address, RTN_LOCAL, ibh_prefix(&address->local, 32));
-        if (ibh_address_is_host(address) || address->secondary)
-            continue;
-        if (address->subnet.length < 31)
-            add_kernel_route(snapshot, address, RTN_BROADCAST, broadcast_of(&address->subnet));
-        if (address->scope == RT_SCOPE_HOST)
-            add_kernel_route(snapshot, address, RTN_LOCAL, address->subnet);
-        else if (!address->noprefixroute)
-            add_kernel_route(snapshot, address, RTN_UNICAST, address->subnet);
-    }
-}
-
-static void read_kernel(Line *line)
-{
-    const char *what = next(line);
-
-    if (is(what, "rules"))
-        add_kernel_rules(line->cas->snapshot);
-    else if (is(what, "routes"))
-        add_kernel_routes(line->cas->snapshot);
+    if (verb == RULES)
+        fake_rule_flush(line->kernel, line->family);
+    else if (take(line, "all"))
+        fake_route_flush(line->kernel, 0);
     else
-        fail(line, "the kernel makes rules and routes, not “%s”", what);
+        fake_route_flush(line->kernel, (guint32)number(line, next(line), 4, tables));
 }
 
-/* ---- state and configuration --------------------------------------------------------------------------------- */
+/* ---- neighbours, sysctls, announcements ---- */
 
-static void read_saved(Line *line)
+static void read_neighbour(Line *line, Verb verb)
 {
-    const char *name = next(line);
-    const char *key = next(line);
-    const IbhLink *link = ibh_snapshot_link_by_name(line->cas->snapshot, name);
-    IbhSavedSysctl saved = {.ifindex = link ? link->ifindex : 0, .old = -1, .set = -1};
-    const char *value;
+    IbhNeighbour it = {0};
 
-    g_strlcpy(saved.iface, name, sizeof saved.iface);
-    if (!ibh_sysctl_parse(key, &saved.key))
-        fail(line, "“%s” is no sysctl", key);
-    while (peek(line)) {
-        const char *word = next(line);
+    if (!read_words(line, verb == ANNOUNCE ? announce_words : neighbour_words, &it))
+        return;
+    if (!it.ifindex)
+        fail(line, "the device is missing");
+    else if (verb == ANNOUNCE)
+        fake_announce(line->kernel, it.ifindex, &it.ip, &line->error);
+    else if (verb == DEL)
+        fake_neigh_del(line->kernel, it.ifindex, &it.ip, &line->error);
+    else
+        g_array_append_val(line->kernel->now->neighbours, it);
+}
 
-        if ((value = value_of(word, "old")))
-            saved.old = (int)number(line, value, NULL);
-        else if ((value = value_of(word, "set")))
-            saved.set = (int)number(line, value, NULL);
-        else if ((value = value_of(word, "ifindex")))
-            saved.ifindex = (int)number(line, value, NULL);
-        else
-            fail(line, "“%s” says nothing about a saved value", word);
-    }
+static void read_sysctl(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    g_auto(GStrv) parts = NULL;
+    IbhSysctl key;
+    int value, ifindex = 0;
+
+    take(line, "-w");
+    parts = g_strsplit(next(line), "/", -1);
+    value = (int)number(line, next(line), 4, NULL);
+    if (g_strv_length(parts) != 5 || !g_str_equal(parts[1], "ipv4") || !ibh_sysctl_parse(parts[4], &key))
+        fail(line, "not net/ipv4/conf/NAME/SYSCTL=NUMBER");
+    if (!line->error && !g_str_equal(parts[3], "all"))
+        ifindex = device(line, parts[3]);
+    if (line->error)
+        return;
+    if (ifindex)
+        fake_sysctl_set(line->kernel, ifindex, key, value, &line->error);
+    else
+        line->kernel->now->all[key] = value;
+}
+
+/* ---- state and configuration ---- */
+
+static void read_saved(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    IbhSavedSysctl saved = {.old = -1, .set = -1};
+
+    if (!read_words(line, saved_words, &saved))
+        return;
     if (saved.old < 0 || saved.set < 0)
         fail(line, "old= or set= is missing");
-    g_array_append_val(line->cas->snapshot->state->sysctls, saved);
+    else if (!saved.ifindex)
+        saved.ifindex = device(line, saved.iface);
+    if (!line->error)
+        g_array_append_val(line->kernel->now->state->sysctls, saved);
 }
 
-static void read_away(Line *line)
+static void read_away(Line *line, Verb verb G_GNUC_UNUSED)
 {
-    IbhSavedRoute away = {0};
-    const char *name = next(line);
+    IbhSavedRoute away = {.ifindex = 0};
 
-    away.ifindex = ifindex(line, name);
-    g_strlcpy(away.iface, name, sizeof away.iface);
-    away.dst = prefix_of(line, next(line));
-    while (peek(line)) {
-        const char *word = next(line);
-
-        if (is(word, "src"))
-            away.src = ip(line);
-        else if (is(word, "metric"))
-            away.metric = number(line, next(line), NULL);
-        else
-            fail(line, "“%s” says nothing about a route that is away", word);
-    }
-    g_array_append_val(line->cas->snapshot->state->routes, away);
+    if (!read_words(line, away_words, &away))
+        return;
+    if (!away.ifindex)
+        fail(line, "dev is missing");
+    else
+        g_strlcpy(away.iface, fake_link(line->kernel, away.ifindex)->name, sizeof away.iface);
+    g_array_append_val(line->kernel->now->state->routes, away);
 }
 
-static void write_away(GString *text, const IbhSavedRoute *away)
+static void read_hold(Line *line, Verb verb G_GNUC_UNUSED)
 {
-    char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
-
-    g_string_append_printf(text, "away %s %s src %s metric %u\n", away->iface, ibh_prefix_format(&away->dst, dst),
-                           ibh_ip_format(&away->src, src), away->metric);
+    g_ptr_array_add(line->kernel->now->state->holds, g_strdup(next(line)));
 }
 
-static void write_saved(GString *text, const IbhSavedSysctl *saved)
+static void read_seed(Line *line, Verb verb G_GNUC_UNUSED)
 {
-    g_string_append_printf(text, "saved %s %s old=%d set=%d ifindex=%d\n", saved->iface, ibh_sysctl_name(saved->key),
-                           saved->old, saved->set, saved->ifindex);
+    char *end;
+
+    line->cas->seed = g_ascii_strtoull(line->rest, &end, 10);
+    line->rest = end;
 }
 
-static void read_hold(Line *line)
+static char *all_the_rest(Line *line)
 {
-    g_ptr_array_add(line->cas->snapshot->state->holds, g_strdup(next(line)));
+    char *rest = line->rest;
+
+    line->rest = strchr(rest, '\0');
+    return rest;
 }
 
-static void read_config(Line *line)
+static void read_config(Line *line, Verb verb G_GNUC_UNUSED)
 {
-    g_string_append_printf(line->cas->config, "%s\n", line->rest);
-    line->rest = strchr(line->rest, '\0');
+    const char *text = all_the_rest(line), *end = strstr(text, "] ");
+
+    if (*text == '[' && end)
+        g_string_append_printf(line->cas->config, "%.*s\n%s\n", (int)(end + 1 - text), text, end + 2);
+    else
+        fail(line, "not [section] key=value");
 }
 
-/* ---- what is done and expected --------------------------------------------------------------------------------- */
+/* ---- what is done and expected ---- */
 
-static void read_do(Line *line)
+static void read_do(Line *line, Verb verb G_GNUC_UNUSED)
 {
-    const char *action = next(line);
-    gboolean names = FALSE;
+    IbhCase *cas = line->cas;
 
-    if (!is(action, "apply") && !is(action, "undo"))
-        fail(line, "apply or undo, not “%s”", action);
-    line->cas->undo = is(action, "undo");
-    while (peek(line)) {
-        const char *word = next(line);
-
-        if (is(word, "respect-holds"))
-            line->cas->respect_holds = TRUE;
-        else if (is(word, "only"))
-            names = TRUE;
-        else if (names)
-            g_ptr_array_add(line->cas->only, g_strdup(word));
-        else
-            fail(line, "“%s” says nothing about an action", word);
-    }
+    cas->asked = TRUE;
+    cas->respect_holds = FALSE;
+    g_ptr_array_set_size(cas->only, 0);
+    cas->undo = take(line, "undo");
+    if (!cas->undo && !take(line, "apply"))
+        fail(line, "apply or undo is missing");
+    cas->respect_holds = take(line, "respect-holds");
+    if (!take(line, "only"))
+        return;
+    while (!is_at_end(line) && !take(line, "respect-holds"))
+        g_ptr_array_add(cas->only, g_strdup(next(line)));
+    g_ptr_array_add(cas->only, NULL);
 }
 
 static void free_nic(gpointer data)
@@ -781,7 +704,7 @@ static void free_nic(gpointer data)
     g_free(nic);
 }
 
-static void read_expected_nic(Line *line)
+static void read_expected_nic(Line *line, Verb verb G_GNUC_UNUSED)
 {
     IbhCaseNic *nic = g_new0(IbhCaseNic, 1);
     char *why;
@@ -797,162 +720,166 @@ static void read_expected_nic(Line *line)
         else
             nic->why[strlen(nic->why) - 1] = '\0';
     }
-    nic->verdict = g_strdup(g_strstrip(line->rest));
+    nic->verdict = g_strdup(g_strstrip(all_the_rest(line)));
     if (!*nic->verdict)
         fail(line, "what is %s expected to be?", nic->name);
-    line->rest = strchr(line->rest, '\0');
 }
 
-static void read_expect(Line *line)
+static void read_expected_op(Line *line, Verb verb G_GNUC_UNUSED)
 {
-    const char *what = next(line);
+    g_ptr_array_add(line->cas->ops, g_strdup(all_the_rest(line)));
+}
 
-    if (is(what, "nic")) {
-        read_expected_nic(line);
-        return;
-    }
-    if (is(what, "op"))
-        g_ptr_array_add(line->cas->ops, g_strdup(line->rest));
-    else if (is(what, "error") && !line->cas->error)
-        line->cas->error = g_strdup(line->rest);
+static void read_expected_error(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    if (line->cas->error)
+        fail(line, "a second error is expected");
     else
-        fail(line, "one error, any number of op and nic, but not “%s”", what);
-    line->rest = strchr(line->rest, '\0');
+        line->cas->error = g_strdup(all_the_rest(line));
 }
 
-static void write_expected(GString *text, const IbhCase *cas)
-{
-    for (guint i = 0; i < cas->nics->len; i++) {
-        const IbhCaseNic *nic = g_ptr_array_index(cas->nics, i);
-
-        g_string_append_printf(text, "expect nic %s %s", nic->name, nic->verdict);
-        if (nic->why)
-            g_string_append_printf(text, " why=\"%s\"", nic->why);
-        g_string_append_c(text, '\n');
-    }
-    for (guint i = 0; i < cas->ops->len; i++)
-        g_string_append_printf(text, "expect op %s\n", (const char *)g_ptr_array_index(cas->ops, i));
-    if (cas->error)
-        g_string_append_printf(text, "expect error %s\n", cas->error);
-}
-
-/* ---- the whole ----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole ---- */
 
 static const struct {
-    const char *word;
-    void (*read)(Line *line);
+    const char *start;
+    void (*read)(Line *line, Verb verb);
+    Verb verb;
 } statements[] = {
-    {"link", read_link},     {"all", read_all},   {"addr", read_address},  {"neigh", read_neighbour},
-    {"route", read_route},   {"rule", read_rule}, {"kernel", read_kernel}, {"saved", read_saved},
-    {"away", read_away},     {"hold", read_hold}, {"config", read_config}, {"do", read_do},
-    {"expect", read_expect},
+    {"nic", read_link, NIC},
+    {"ip link add", read_link, ADD},
+    {"ip link set", change_link, ADD},
+    {"ip link del", change_link, DEL},
+    {"ip address add", read_address, ADD},
+    {"once ip address add", read_address, WAS},
+    {"ip address del", read_address, DEL},
+    {"ready", read_address, READY},
+    {"ip rule add", read_rule, ADD},
+    {"once ip rule add", read_rule, WAS},
+    {"ip rule del", read_rule, DEL},
+    {"ip rule flush", flush, RULES},
+    {"ip route add", read_route, ADD},
+    {"once ip route add", read_route, WAS},
+    {"ip route append", read_route, APPEND},
+    {"ip route replace", read_route, REPLACE},
+    {"ip route del", read_route, DEL},
+    {"ip route flush table", flush, ADD},
+    {"ip neigh add", read_neighbour, ADD},
+    {"ip neigh del", read_neighbour, DEL},
+    {"arping -U -c 1 -I", read_neighbour, ANNOUNCE},
+    {"ndptool -t na -U -i", read_neighbour, ANNOUNCE},
+    {"sysctl", read_sysctl, ADD},
+    {"saved", read_saved, ADD},
+    {"away", read_away, ADD},
+    {"hold", read_hold, ADD},
+    {"seed", read_seed, CASE},
+    {"config", read_config, CASE},
+    {"do", read_do, CASE},
+    {"expect nic", read_expected_nic, CASE},
+    {"expect op", read_expected_op, CASE},
+    {"expect error", read_expected_error, CASE},
 };
 
-static void read_line(Line *line)
+/* `ip -6 route` is `ip route` of that family. */
+static char *take_family(const char *text, int *ret_family)
 {
-    const char *word = next(line);
+    const char *at = strstr(text, "ip -");
+    gboolean given = at && (at == text || at == text + strlen("once ")) && strchr("46", at[4]) && at[5] == ' ';
 
-    for (guint i = 0; i < G_N_ELEMENTS(statements); i++) {
-        if (is(word, statements[i].word)) {
-            statements[i].read(line);
-            if (peek(line))
-                fail(line, "“%s” is too much", line->rest);
-            return;
-        }
-    }
-    fail(line, "“%s” starts no statement", word);
+    *ret_family = given && at[4] == '6' ? AF_INET6 : AF_INET;
+    return given ? g_strdup_printf("%.*s%s", (int)(at + 3 - text), text, at + strlen("ip -6 ")) : g_strdup(text);
 }
 
-static IbhCase *new_case(void)
+static gboolean read_line(IbhCase *cas, FakeKernel *kernel, const char *text, GError **error)
+{
+    Line line = {.cas = cas, .kernel = kernel};
+    g_autofree char *copy = take_family(text, &line.family);
+    guint i = 0;
+
+    line.rest = copy;
+    while (i < G_N_ELEMENTS(statements) && !((cas || statements[i].verb != CASE) && take(&line, statements[i].start)))
+        i++;
+    if (i == G_N_ELEMENTS(statements))
+        fail(&line, "no statement begins like this");
+    else
+        statements[i].read(&line, statements[i].verb);
+    if (!line.error && !is_at_end(&line))
+        fail(&line, "“%.60s” is too much", line.rest);
+    if (!line.error && statements[i].verb == CASE)
+        g_string_append_printf(cas->written, "%s\n", text);
+    if (line.error)
+        g_propagate_error(error, line.error);
+    return !line.error;
+}
+
+IbhCase *ibh_case_new(void)
 {
     IbhCase *cas = g_new0(IbhCase, 1);
 
-    cas->snapshot = ibh_snapshot_new();
+    cas->kernel = fake_kernel_new();
+    cas->snapshot = cas->kernel->now;
     cas->config = g_string_new(NULL);
+    cas->written = g_string_new(NULL);
     cas->only = g_ptr_array_new_with_free_func(g_free);
     cas->ops = g_ptr_array_new_with_free_func(g_free);
     cas->nics = g_ptr_array_new_with_free_func(free_nic);
     return cas;
 }
 
-IbhCase *ibh_case_parse(const char *name, const char *text, GError **error)
+gboolean ibh_case_read(IbhCase *cas, const char *line, GError **error)
 {
-    g_autoptr(IbhCase) cas = new_case();
+    return read_line(cas, cas->kernel, line, error);
+}
+
+/* What a kernel lists first: IPv4, then as it finds them in its tree. */
+static gint in_kernel_order(gconstpointer left, gconstpointer right)
+{
+    const IbhRoute *a = left, *b = right;
+
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    if (a->table != b->table)
+        return a->table < b->table ? -1 : 1;
+    return ibh_ip_compare(&a->dst.ip, &b->dst.ip);
+}
+
+static IbhCase *parse(const char *name, const char *text, gboolean by_chance, GError **error)
+{
+    g_autoptr(IbhCase) cas = ibh_case_new();
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
+    cas->by_chance = by_chance;
     for (guint i = 0; lines[i]; i++) {
-        Line line = {.cas = cas, .rest = g_strchomp(lines[i])};
+        const char *line = g_strstrip(lines[i]);
+        g_autoptr(GError) wrong = NULL;
 
-        if (!peek(&line))
-            continue;
-        if (*line.rest != '#')
-            read_line(&line);
-        else if (!cas->title)
-            cas->title = g_strdup(g_strchug(line.rest + 1));
-        if (line.error) {
-            g_set_error(error, IBH_CASE_ERROR, 0, "%s:%u: %s", name, i + 1, line.error);
-            g_free(line.error);
+        if (*line == '#' && !cas->title)
+            cas->title = g_strchug(g_strdup(line + 1));
+        if (*line && *line != '#' && !ibh_case_read(cas, line, &wrong) && !(by_chance && wrong->domain == FAKE_ERROR)) {
+            g_set_error(error, IBH_CASE_ERROR, 0, "%s:%u: %s, in: %.200s", name, i + 1, wrong->message, line);
             return NULL;
         }
     }
-    g_ptr_array_add(cas->only, NULL);
+    g_array_sort(cas->snapshot->routes, in_kernel_order);
     return g_steal_pointer(&cas);
 }
 
-static void write_state(GString *text, const IbhCase *cas)
+IbhCase *ibh_case_parse(const char *name, const char *text, GError **error)
 {
-    const IbhState *state = cas->snapshot->state;
-    g_auto(GStrv) lines = g_strsplit(cas->config->str, "\n", -1);
-
-    for (guint i = 0; i < state->sysctls->len; i++)
-        write_saved(text, &g_array_index(state->sysctls, IbhSavedSysctl, i));
-    for (guint i = 0; i < state->routes->len; i++)
-        write_away(text, &g_array_index(state->routes, IbhSavedRoute, i));
-    for (guint i = 0; i < state->holds->len; i++)
-        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
-    for (guint i = 0; lines[i] && lines[i + 1]; i++)
-        g_string_append_printf(text, "config %s\n", lines[i]);
+    return parse(name, text, FALSE, error);
 }
 
-static void write_do(GString *text, const IbhCase *cas)
+IbhCase *ibh_case_parse_world(const char *name, const char *text, GError **error)
 {
-    g_string_append_printf(text, "do %s%s", cas->undo ? "undo" : "apply", cas->respect_holds ? " respect-holds" : "");
-    for (guint i = 0; i + 1 < cas->only->len; i++)
-        g_string_append_printf(text, "%s %s", i ? "" : " only", (const char *)g_ptr_array_index(cas->only, i));
-    g_string_append_c(text, '\n');
-}
-
-char *ibh_case_write(const IbhCase *cas)
-{
-    const IbhSnapshot *snapshot = cas->snapshot;
-    GString *text = g_string_new(NULL);
-
-    if (cas->title)
-        g_string_append_printf(text, "# %s\n", cas->title);
-    for (guint i = 0; i < snapshot->links->len; i++)
-        write_link(text, snapshot, &g_array_index(snapshot->links, IbhLink, i));
-    write_all(text, snapshot);
-    for (guint i = 0; i < snapshot->addresses->len; i++)
-        write_address(text, snapshot, &g_array_index(snapshot->addresses, IbhAddress, i));
-    for (guint i = 0; i < snapshot->routes->len; i++)
-        write_route(text, snapshot, &g_array_index(snapshot->routes, IbhRoute, i));
-    for (guint i = 0; i < snapshot->rules->len; i++)
-        write_rule(text, &g_array_index(snapshot->rules, IbhRule, i));
-    for (guint i = 0; i < snapshot->neighbours->len; i++)
-        write_neighbour(text, snapshot, &g_array_index(snapshot->neighbours, IbhNeighbour, i));
-    write_state(text, cas);
-    write_do(text, cas);
-    write_expected(text, cas);
-    return g_string_free(text, FALSE);
+    return parse(name, text, TRUE, error);
 }
 
 void ibh_case_free(IbhCase *cas)
 {
     if (!cas)
         return;
-    ibh_snapshot_free(cas->snapshot);
+    fake_kernel_free(cas->kernel);
     g_string_free(cas->config, TRUE);
+    g_string_free(cas->written, TRUE);
     g_ptr_array_unref(cas->only);
     g_ptr_array_unref(cas->ops);
     g_ptr_array_unref(cas->nics);
@@ -963,7 +890,194 @@ void ibh_case_free(IbhCase *cas)
 
 const char *const *ibh_case_only(const IbhCase *cas)
 {
-    return cas->only->len > 1 ? (const char *const *)cas->only->pdata : NULL;
+    return cas->only->len ? (const char *const *)cas->only->pdata : NULL;
+}
+
+gboolean fake_try(FakeKernel *kernel, const char *line, GError **error)
+{
+    g_autoptr(GError) wrong = NULL;
+
+    if (read_line(NULL, kernel, line, &wrong))
+        return TRUE;
+    if (wrong->domain == IBH_CASE_ERROR)
+        g_error("%s, in: %s", wrong->message, line);
+    g_propagate_error(error, g_steal_pointer(&wrong));
+    return FALSE;
+}
+
+void fake_do(FakeKernel *kernel, const char *line, ...)
+{
+    va_list more;
+
+    va_start(more, line);
+    for (; line; line = va_arg(more, const char *)) {
+        g_autoptr(GError) error = NULL;
+
+        if (!fake_try(kernel, line, &error))
+            g_error("%s: %s", line, error->message);
+    }
+    va_end(more);
+}
+
+/* ---- writing ---- */
+
+static const char *name_of(const IbhSnapshot *world, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(world, ifindex);
+
+    return link ? link->name : "?";
+}
+
+static void write_number(GString *text, guint64 value, const Name *names)
+{
+    while (names && names->name && names->value != value)
+        names++;
+    if (names && names->name)
+        g_string_append(text, names->name);
+    else
+        g_string_append_printf(text, "%" G_GUINT64_FORMAT, value);
+}
+
+static void write_hardware(GString *text, const guint8 *bytes, guint length)
+{
+    for (guint i = 0; i < length; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", bytes[i]);
+}
+
+static void write_value(GString *text, const IbhSnapshot *world, const Attribute *attribute, gconstpointer field,
+                        gconstpointer record)
+{
+    char buffer[IBH_PREFIX_STRLEN];
+
+    if (attribute->kind == ADD_BIT_OF)
+        g_string_append(text, "1");
+    else if (attribute->kind == NUMBER || attribute->kind == EQUALS)
+        write_number(text, get(field, attribute->size), attribute->names);
+    else if (attribute->kind == NAME)
+        g_string_append(text, field);
+    else if (attribute->kind == ADDRESS || attribute->kind == LOCAL)
+        g_string_append(text, ibh_ip_format(field, buffer));
+    else if (attribute->kind == PREFIX)
+        g_string_append(text, ibh_prefix_format(field, buffer));
+    else if (attribute->kind == DEVICE)
+        g_string_append(text, name_of(world, *(const int *)field));
+    else if (attribute->kind == HARDWARE)
+        write_hardware(text, field, ((const IbhLink *)record)->lladdr_len);
+    else if (attribute->kind == SYSCTL)
+        g_string_append(text, ibh_sysctl_name(*(const IbhSysctl *)field));
+}
+
+/* What is not as usual; what is known by its place always. */
+static gboolean has_to_be_said(const Attribute *attribute, gconstpointer field, gconstpointer usual)
+{
+    if (!*attribute->word)
+        return TRUE;
+    if (!attribute->size || memcmp(field, usual, attribute->size) == 0)
+        return FALSE;
+    if (attribute->kind == ADDRESS)
+        return ((const IbhIp *)field)->family != AF_UNSPEC;
+    if (attribute->kind == SET)
+        return get(field, attribute->size) == attribute->value;
+    return attribute->kind >= NUMBER || get(field, attribute->size) & attribute->value;
+}
+
+static void write_words(GString *text, const IbhSnapshot *world, const Attribute *attributes, gconstpointer record,
+                        gconstpointer usual)
+{
+    for (; attributes->word; attributes++) {
+        gconstpointer field = (const guint8 *)record + attributes->offset;
+
+        if (!has_to_be_said(attributes, field, (const guint8 *)usual + attributes->offset))
+            continue;
+        g_string_append_c(text, ' ');
+        g_string_append(text, attributes->word);
+        if (has_argument(attributes))
+            g_string_append_c(text, attributes->kind == EQUALS ? '=' : ' ');
+        write_value(text, world, attributes, field, record);
+    }
+}
+
+char *fake_print_rule(const IbhRule *rule)
+{
+    GString *text = g_string_new(rule->family == AF_INET6 ? "ip -6 rule add" : "ip rule add");
+    IbhRule usual = usual_rule(rule->family);
+
+    write_words(text, NULL, rule_words, rule, &usual);
+    return g_string_free(text, FALSE);
+}
+
+char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
+{
+    GString *text = g_string_new("once ip route add");
+    IbhRoute usual = usual_route, shown = *route;
+    FibHop hops[FIB_HOPS_MAX];
+    guint n = route->hops ? fib_hops(route, hops) : 0;
+
+    usual.scope = usual_scope(route);
+    if (n)
+        shown.ifindex = 0;
+    write_words(text, world, route_words, &shown, &usual);
+    for (guint i = 0; i < n; i++)
+        g_string_append_printf(text, " nexthop dev %s", name_of(world, hops[i].ifindex));
+    return g_string_free(text, FALSE);
+}
+
+/* A line for each of these. */
+static void write_each(GString *text, const IbhSnapshot *world, const char *start, GArray *records,
+                       const Attribute *attributes, gconstpointer usual)
+{
+    for (guint i = 0; i < records->len; i++) {
+        g_string_append(text, start);
+        write_words(text, world, attributes, records->data + i * g_array_get_element_size(records), usual);
+        g_string_append_c(text, '\n');
+    }
+}
+
+static void write_all(GString *text, const IbhSnapshot *world)
+{
+    for (int key = 0; key < IBH_N_SYSCTLS; key++)
+        g_string_append_printf(text, "sysctl -w net/ipv4/conf/all/%s=%d\n", ibh_sysctl_name((IbhSysctl)key),
+                               world->all[key]);
+}
+
+char *fake_print(const FakeKernel *kernel)
+{
+    static const IbhLink up = {.flags = IFF_UP, .carrier = TRUE};
+    static const IbhSavedSysctl unknown = {.old = -1, .set = -1};
+    static const guint8 nothing[sizeof(IbhSavedRoute) + sizeof(IbhAddress)];
+    const IbhSnapshot *world = kernel->now;
+    GString *text = g_string_new("ip link del lo\n");
+
+    write_each(text, world, "nic", world->links, link_words, &up);
+    write_each(text, world, "once ip address add", world->addresses, address_words, nothing);
+    write_each(text, world, "ip neigh add", world->neighbours, neighbour_words, nothing);
+    write_each(text, world, "saved", world->state->sysctls, saved_words, &unknown);
+    write_each(text, world, "away", world->state->routes, away_words, nothing);
+    for (guint i = 0; i < world->state->holds->len; i++)
+        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(world->state->holds, i));
+    write_all(text, world);
+    /* What is there by itself, and what addresses brought with them: it follows in full. */
+    g_string_append(text, "ip rule flush\nip rule del lookup local priority 0 protocol kernel\n"
+                          "ip -6 rule flush\nip -6 rule del lookup local priority 0 protocol kernel\n"
+                          "ip route flush table all\n");
+    for (guint i = 0; i < world->rules->len; i++) {
+        g_autofree char *line = fake_print_rule(&g_array_index(world->rules, IbhRule, i));
+
+        g_string_append_printf(text, "once %s\n", line);
+    }
+    for (guint i = 0; i < world->routes->len; i++) {
+        g_autofree char *line = fake_print_route(world, &g_array_index(world->routes, IbhRoute, i));
+
+        g_string_append_printf(text, "%s\n", line);
+    }
+    return g_string_free(text, FALSE);
+}
+
+char *ibh_case_write(const IbhCase *cas)
+{
+    g_autofree char *world = fake_print(cas->kernel);
+
+    return g_strdup_printf("# %s\n%s%s", cas->title ? cas->title : "", world, cas->written->str);
 }
 
 char *ibh_case_op(const IbhOp *op)

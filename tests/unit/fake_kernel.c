@@ -1,5 +1,6 @@
 #include "fake_kernel.h"
 
+#include "case_text.h"
 #include "fib.h"
 
 #include <errno.h>
@@ -43,7 +44,18 @@ gboolean fake_is_our_route(const IbhRoute *route)
 
 /* ---- links ---- */
 
-static IbhLink *find_link(const FakeKernel *kernel, int ifindex)
+static gboolean has_any_address4(const FakeKernel *kernel, int ifindex)
+{
+    for (guint i = 0; i < kernel->now->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && address->local.family == AF_INET)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+IbhLink *fake_link(const FakeKernel *kernel, int ifindex)
 {
     for (guint i = 0; i < kernel->now->links->len; i++) {
         IbhLink *link = &g_array_index(kernel->now->links, IbhLink, i);
@@ -63,29 +75,35 @@ int fake_ifindex(const FakeKernel *kernel, const char *name)
     return link->ifindex;
 }
 
-static gboolean is_up(const FakeKernel *kernel, int ifindex)
+gboolean fake_is_up(const FakeKernel *kernel, int ifindex)
 {
-    const IbhLink *link = find_link(kernel, ifindex);
+    const IbhLink *link = fake_link(kernel, ifindex);
 
     return link && (link->flags & IFF_UP);
 }
 
 /* Indexes are never used twice, as in the kernel. */
-static gboolean link_add(FakeKernel *kernel, IbhLink *link, GError **error)
+int fake_next_ifindex(const FakeKernel *kernel)
 {
-    if (ibh_snapshot_link_by_name(kernel->now, link->name))
-        return refuse(error, EEXIST, NULL);
-    link->ifindex = 1;
+    int next = 1;
+
     for (guint i = 0; i < kernel->now->links->len; i++)
-        link->ifindex = MAX(link->ifindex, g_array_index(kernel->now->links, IbhLink, i).ifindex + 1);
+        next = MAX(next, g_array_index(kernel->now->links, IbhLink, i).ifindex + 1);
+    return next;
+}
+
+gboolean fake_link_add(FakeKernel *kernel, const IbhLink *link, GError **error)
+{
+    if (ibh_snapshot_link_by_name(kernel->now, link->name) || ibh_snapshot_link(kernel->now, link->ifindex))
+        return refuse(error, EEXIST, NULL);
     g_array_append_val(kernel->now->links, *link);
     return TRUE;
 }
 
 /* ---- rules ---- */
 
-/* A new rule goes behind those of its own priority. */
-static void rule_insert(FakeKernel *kernel, const IbhRule *rule)
+/* Behind those of its own priority. */
+void fake_rule_was(FakeKernel *kernel, const IbhRule *rule)
 {
     guint at = 0;
 
@@ -95,13 +113,13 @@ static void rule_insert(FakeKernel *kernel, const IbhRule *rule)
 }
 
 /* With NLM_F_EXCL: refused only where the complete key is there already. */
-static gboolean rule_add(FakeKernel *kernel, const IbhRule *rule, GError **error)
+gboolean fake_rule_add(FakeKernel *kernel, const IbhRule *rule, GError **error)
 {
     for (guint i = 0; i < kernel->now->rules->len; i++) {
         if (ibh_rule_compare(&g_array_index(kernel->now->rules, IbhRule, i), rule) == 0)
             return refuse(error, EEXIST, NULL);
     }
-    rule_insert(kernel, rule);
+    fake_rule_was(kernel, rule);
     return TRUE;
 }
 
@@ -118,7 +136,7 @@ static gboolean rule_delete_matches(const IbhRule *wanted, const IbhRule *rule)
            (!wanted->selectors || rule->selectors == wanted->selectors);
 }
 
-static gboolean rule_del(FakeKernel *kernel, const IbhRule *wanted, GError **error)
+gboolean fake_rule_del(FakeKernel *kernel, const IbhRule *wanted, GError **error)
 {
     for (guint i = 0; i < kernel->now->rules->len; i++) {
         const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
@@ -170,7 +188,7 @@ static guint upper_bound(const GArray *routes, const IbhRoute *route)
     return low;
 }
 
-static void route_append(FakeKernel *kernel, const IbhRoute *route)
+void fake_route_was(FakeKernel *kernel, const IbhRoute *route)
 {
     g_array_insert_vals(kernel->now->routes, upper_bound(kernel->now->routes, route), route, 1);
 }
@@ -250,9 +268,9 @@ static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route,
 {
     if (route->type != RTN_UNICAST)
         return TRUE;
-    if (!find_link(kernel, route->ifindex))
+    if (!fake_link(kernel, route->ifindex))
         return refuse(error, ENODEV, NULL);
-    if (!is_up(kernel, route->ifindex))
+    if (!fake_is_up(kernel, route->ifindex))
         return refuse(error, ENETDOWN, "Nexthop device is not up");
     if (route->src.family != AF_UNSPEC && !is_local(kernel, &route->src))
         return refuse(error, EINVAL, "Invalid source address");
@@ -274,12 +292,12 @@ static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, 
     if (route->family == AF_INET6)
         return route6_is_valid(kernel, route, error);
     for (guint i = fib_hops(route, hops); route->hops && i > 0; i--) {
-        if (!is_up(kernel, hops[i - 1].ifindex))
+        if (!fake_is_up(kernel, hops[i - 1].ifindex))
             return refuse(error, ENETDOWN, "Device for nexthop is not up");
     }
-    if (route->ifindex && !find_link(kernel, route->ifindex))
+    if (route->ifindex && !fake_link(kernel, route->ifindex))
         return refuse(error, ENODEV, NULL);
-    if (route->ifindex && route->type == RTN_UNICAST && !is_up(kernel, route->ifindex))
+    if (route->ifindex && route->type == RTN_UNICAST && !fake_is_up(kernel, route->ifindex))
         return refuse(error, ENETDOWN, "Device for nexthop is not up");
     if (route->type == RTN_UNICAST && !route->ifindex)
         return refuse(error, ENODEV, NULL);
@@ -290,13 +308,13 @@ static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, 
     return TRUE;
 }
 
-static gboolean route_add(FakeKernel *kernel, const IbhRoute *route, GError **error)
+gboolean fake_route_add(FakeKernel *kernel, const IbhRoute *route, GError **error)
 {
     if (!route_is_valid(kernel, route, error))
         return FALSE;
     if (find_place(kernel, route) >= 0)
         return refuse(error, EEXIST, NULL);
-    route_append(kernel, route);
+    fake_route_was(kernel, route);
     return TRUE;
 }
 
@@ -309,6 +327,16 @@ static gboolean has_route(const FakeKernel *kernel, const IbhRoute *route)
     return FALSE;
 }
 
+gboolean fake_route_append(FakeKernel *kernel, const IbhRoute *route, GError **error)
+{
+    if (!route_is_valid(kernel, route, error))
+        return FALSE;
+    if (has_route(kernel, route))
+        return refuse(error, EEXIST, NULL);
+    fake_route_was(kernel, route);
+    return TRUE;
+}
+
 /* What comes back to main stands behind other NICs' routes to the same subnet; if the very same is there already, that
  * is no error to the program. */
 static gboolean route_add_behind(FakeKernel *kernel, const IbhRoute *route, GError **error)
@@ -316,12 +344,12 @@ static gboolean route_add_behind(FakeKernel *kernel, const IbhRoute *route, GErr
     if (!route_is_valid(kernel, route, error))
         return FALSE;
     if (!has_route(kernel, route))
-        route_append(kernel, route);
+        fake_route_was(kernel, route);
     return TRUE;
 }
 
 /* Takes the place of the first that is there, whatever it is; adds where there is none. */
-static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const IbhRoute *replaced, GError **error)
+gboolean fake_route_replace(FakeKernel *kernel, const IbhRoute *route, const IbhRoute *replaced, GError **error)
 {
     int at = find_place(kernel, route);
     IbhRoute *there = at < 0 ? NULL : &g_array_index(kernel->now->routes, IbhRoute, (guint)at);
@@ -333,7 +361,7 @@ static gboolean route_replace(FakeKernel *kernel, const IbhRoute *route, const I
     if (there)
         *there = *route;
     else
-        route_append(kernel, route);
+        fake_route_was(kernel, route);
     return TRUE;
 }
 
@@ -368,7 +396,7 @@ static gboolean route_delete_matches(const IbhRoute *wanted, const IbhRoute *rou
            (!whole || wanted->src.family == AF_UNSPEC || ibh_ip_equal(&route->src, &wanted->src));
 }
 
-static gboolean route_del(FakeKernel *kernel, const IbhRoute *wanted, GError **error)
+gboolean fake_route_del(FakeKernel *kernel, const IbhRoute *wanted, GError **error)
 {
     for (guint i = 0; i < kernel->now->routes->len; i++) {
         const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
@@ -441,6 +469,48 @@ static void mark_hops(FakeKernel *kernel, int ifindex, gboolean dead)
     routes_remove(kernel, has_no_hop_alive, NULL);
 }
 
+/* Dead where the link is down, or has lost its last address. */
+void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex)
+{
+    gboolean alive = fake_is_up(kernel, ifindex) && (route->family == AF_INET6 || has_any_address4(kernel, ifindex));
+    g_autofree char *hops =
+        g_strdup_printf("%s%s%d%s", route->hops ? route->hops : "", route->hops ? " " : "", ifindex, alive ? "" : "!");
+
+    route->hops = g_intern_string(hops);
+    if (!route->nexthops++)
+        route->ifindex = ifindex;
+}
+
+/* Its source and its gateway may have gone since, but with the link or its last address it would have gone, too. */
+gboolean fake_could_be_left(const FakeKernel *kernel, const IbhRoute *route)
+{
+    if (route->hops ? has_no_hop_alive(kernel, route, NULL)
+                    : route->ifindex && route->type != RTN_LOCAL && !fake_is_up(kernel, route->ifindex))
+        return FALSE;
+    if (route->family == AF_INET && route->ifindex && !route->hops && !has_any_address4(kernel, route->ifindex))
+        return FALSE;
+    return !fake_is_our_route(route) || find_place(kernel, route) < 0; /* ours are never appended */
+}
+
+/* All of a family but the first, as ip does it. */
+void fake_rule_flush(FakeKernel *kernel, int family)
+{
+    for (guint i = kernel->now->rules->len; i > 0; i--) {
+        const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i - 1);
+
+        if (rule->priority && rule->family == family)
+            g_array_remove_index(kernel->now->rules, i - 1);
+    }
+}
+
+void fake_route_flush(FakeKernel *kernel, guint32 table)
+{
+    for (guint i = kernel->now->routes->len; i > 0; i--) {
+        if (!table || g_array_index(kernel->now->routes, IbhRoute, i - 1).table == table)
+            g_array_remove_index(kernel->now->routes, i - 1);
+    }
+}
+
 /* ---- addresses: what the kernel does by itself when they come and go ---- */
 
 static IbhRoute own_route(const IbhAddress *address, guint8 type, const IbhPrefix *dst)
@@ -461,7 +531,6 @@ static IbhRoute own_route(const IbhAddress *address, guint8 type, const IbhPrefi
 /* ---- the same in IPv6: no source in routes, no primary address; the link going down takes all with it ---- */
 
 #define METRIC6_CONNECTED 256
-#define METRIC6_DEFAULT 1024 /* of a route that names none */
 
 static IbhRoute own_route6(const IbhAddress *address, guint8 type, const IbhPrefix *dst, guint32 metric)
 {
@@ -474,32 +543,18 @@ static IbhRoute own_route6(const IbhAddress *address, guint8 type, const IbhPref
 }
 
 /* The connected route is there at once, also of a /128; the local one when nobody else has the address. */
-static void add_routes_of6(FakeKernel *kernel, const IbhAddress *address, guint32 metric)
+static void add_routes_of6(FakeKernel *kernel, const IbhAddress *address)
 {
     IbhPrefix host = ibh_prefix(&address->local, 128);
-    IbhRoute connected = own_route6(address, RTN_UNICAST, &address->subnet, metric ? metric : METRIC6_CONNECTED),
+    IbhRoute connected = own_route6(address, RTN_UNICAST, &address->subnet, METRIC6_CONNECTED),
              local = own_route6(address, RTN_LOCAL, &host, 0);
 
-    if (!is_up(kernel, address->ifindex))
+    if (!fake_is_up(kernel, address->ifindex))
         return;
     if (!address->noprefixroute && !has_route(kernel, &connected))
-        route_append(kernel, &connected);
+        fake_route_was(kernel, &connected);
     if (!address->tentative && !has_route(kernel, &local))
-        route_append(kernel, &local);
-}
-
-static gboolean address6_add(FakeKernel *kernel, IbhAddress *address, guint32 metric, GError **error)
-{
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
-        if (address->ifindex == other->ifindex && ibh_ip_equal(&address->local, &other->local))
-            return refuse(error, EEXIST, NULL);
-    }
-    address->tentative |= !is_up(kernel, address->ifindex);
-    g_array_append_val(kernel->now->addresses, *address);
-    add_routes_of6(kernel, address, metric);
-    return TRUE;
+        fake_route_was(kernel, &local);
 }
 
 static gboolean is_connected_of6(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
@@ -540,15 +595,15 @@ static void address6_has_gone(FakeKernel *kernel, const IbhAddress *gone)
 }
 
 /* The check for duplicates came to its end. */
-static gboolean address6_ready(FakeKernel *kernel, const IbhAddress *like, GError **error)
+gboolean fake_address_ready(FakeKernel *kernel, const IbhAddress *like, GError **error)
 {
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
 
         if (address->ifindex != like->ifindex || !ibh_ip_equal(&address->local, &like->local))
             continue;
-        address->tentative = !is_up(kernel, address->ifindex);
-        add_routes_of6(kernel, address, 0);
+        address->tentative = !fake_is_up(kernel, address->ifindex);
+        add_routes_of6(kernel, address);
         return TRUE;
     }
     return refuse(error, EADDRNOTAVAIL, NULL);
@@ -599,49 +654,57 @@ static void add_local_route(FakeKernel *kernel, const IbhAddress *address)
         if (other->type == RTN_LOCAL && other->ifindex == route.ifindex && ibh_prefix_equal(&other->dst, &route.dst))
             return;
     }
-    route_append(kernel, &route);
+    fake_route_was(kernel, &route);
 }
 
-static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address, guint32 metric)
+static void add_connected_routes(FakeKernel *kernel, const IbhAddress *address)
 {
-    IbhRoute route = own_route(address, RTN_UNICAST, &address->subnet);
+    gboolean loopback = (fake_link(kernel, address->ifindex)->flags & IFF_LOOPBACK) != 0;
+    IbhRoute route = own_route(address, loopback ? RTN_LOCAL : RTN_UNICAST, &address->subnet);
     IbhPrefix last = address->subnet;
 
     if (address->local.family == AF_INET6) {
-        add_routes_of6(kernel, address, metric);
+        add_routes_of6(kernel, address);
         return;
     }
-    if (!is_up(kernel, address->ifindex) || address->secondary || ibh_address_is_host(address))
+    if (!fake_is_up(kernel, address->ifindex) || address->secondary || ibh_address_is_host(address))
         return;
-    if (!address->noprefixroute) {
-        route.metric = metric;
-        route_append(kernel, &route);
-    }
+    if (!address->noprefixroute)
+        fake_route_was(kernel, &route);
     if (address->subnet.length >= 31)
         return;
     for (guint bit = last.length; bit < 32; bit++)
         last.ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
     last.length = 32;
     route = own_route(address, RTN_BROADCAST, &last);
-    route_append(kernel, &route);
+    fake_route_was(kernel, &route);
 }
 
-static gboolean address_add(FakeKernel *kernel, IbhAddress *address, guint32 metric, GError **error)
+/* It has the flags that it was given when it came. */
+void fake_address_was(FakeKernel *kernel, const IbhAddress *address)
 {
-    if (address->local.family == AF_INET6)
-        return address6_add(kernel, address, metric, error);
+    g_array_append_val(kernel->now->addresses, *address);
+    if (address->local.family == AF_INET)
+        add_local_route(kernel, address);
+    add_connected_routes(kernel, address);
+    if (address->local.family == AF_INET && fake_is_up(kernel, address->ifindex))
+        mark_hops(kernel, address->ifindex, FALSE);
+}
+
+gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, GError **error)
+{
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
 
-        if (same_subnet(address, other) && ibh_ip_equal(&address->local, &other->local))
+        if (address->ifindex == other->ifindex && ibh_ip_equal(&address->local, &other->local) &&
+            (address->local.family == AF_INET6 || same_subnet(address, other)))
             return refuse(error, EEXIST, NULL);
     }
-    address->secondary = find_primary(kernel, address) != NULL;
-    g_array_append_val(kernel->now->addresses, *address);
-    add_local_route(kernel, address);
-    add_connected_routes(kernel, address, metric);
-    if (is_up(kernel, address->ifindex))
-        mark_hops(kernel, address->ifindex, FALSE);
+    if (address->local.family == AF_INET)
+        address->secondary = find_primary(kernel, address) != NULL;
+    else
+        address->tentative |= !fake_is_up(kernel, address->ifindex);
+    fake_address_was(kernel, address);
     return TRUE;
 }
 
@@ -691,17 +754,6 @@ static gboolean is_of_address(const FakeKernel *kernel, const IbhRoute *route, g
            (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_LOCAL);
 }
 
-static gboolean has_any_address4(const FakeKernel *kernel, int ifindex)
-{
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
-        if (address->ifindex == ifindex && address->local.family == AF_INET)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* As with promote_secondaries, which systemd sets: the next one of the subnet moves up. */
 static void promote(FakeKernel *kernel, const IbhAddress *gone)
 {
@@ -711,12 +763,12 @@ static void promote(FakeKernel *kernel, const IbhAddress *gone)
         if (!same_subnet(address, gone))
             continue;
         address->secondary = FALSE;
-        add_connected_routes(kernel, address, 0);
+        add_connected_routes(kernel, address);
         return;
     }
 }
 
-static gboolean address_del(FakeKernel *kernel, const IbhAddress *like, GError **error)
+gboolean fake_address_del(FakeKernel *kernel, const IbhAddress *like, GError **error)
 {
     for (guint i = 0; i < kernel->now->addresses->len; i++) {
         IbhAddress address = g_array_index(kernel->now->addresses, IbhAddress, i);
@@ -739,7 +791,7 @@ static gboolean address_del(FakeKernel *kernel, const IbhAddress *like, GError *
     return refuse(error, EADDRNOTAVAIL, NULL);
 }
 
-static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
+void fake_link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
 {
     if (up == !!(link->flags & IFF_UP))
         return;
@@ -759,11 +811,11 @@ static void link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
         const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
 
         if (address->ifindex == link->ifindex)
-            add_connected_routes(kernel, address, 0);
+            add_connected_routes(kernel, address);
     }
 }
 
-static void link_del(FakeKernel *kernel, int ifindex)
+void fake_link_del(FakeKernel *kernel, int ifindex)
 {
     routes_remove(kernel, uses_device, &ifindex);
     routes_remove(kernel, has_hop, &ifindex);
@@ -783,9 +835,9 @@ static void link_del(FakeKernel *kernel, int ifindex)
 
 /* ---- sysctls, announcements, neighbours ---- */
 
-static gboolean sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int value, GError **error)
+gboolean fake_sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int value, GError **error)
 {
-    IbhLink *link = find_link(kernel, ifindex);
+    IbhLink *link = fake_link(kernel, ifindex);
 
     if (!link)
         return refuse(error, ENOENT, NULL);
@@ -804,11 +856,11 @@ const FakeLearned *fake_learned(const FakeKernel *kernel, const IbhIp *ip)
     return NULL;
 }
 
-static gboolean announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error)
+gboolean fake_announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error)
 {
     FakeLearned learned = {.ip = *ip, .ifindex = ifindex};
 
-    if (!is_up(kernel, ifindex))
+    if (!fake_is_up(kernel, ifindex))
         return refuse(error, ENETDOWN, NULL);
     if (!is_local(kernel, ip))
         return refuse(error, EADDRNOTAVAIL, NULL);
@@ -822,7 +874,7 @@ static gboolean announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GErro
     return TRUE;
 }
 
-static gboolean neigh_del(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error)
+gboolean fake_neigh_del(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error)
 {
     for (guint i = 0; i < kernel->now->neighbours->len; i++) {
         const IbhNeighbour *neighbour = &g_array_index(kernel->now->neighbours, IbhNeighbour, i);
@@ -856,21 +908,21 @@ gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
         return refuse(error, kernel->fail_errno, NULL);
     switch (op->type) {
     case IBH_OP_RULE_ADD:
-        return rule_add(kernel, &op->rule, error);
+        return fake_rule_add(kernel, &op->rule, error);
     case IBH_OP_RULE_DEL:
-        return rule_del(kernel, &op->rule, error);
+        return fake_rule_del(kernel, &op->rule, error);
     case IBH_OP_ROUTE_ADD:
-        return (op->route.table == IBH_TABLE_MAIN ? route_add_behind : route_add)(kernel, &op->route, error);
+        return (op->route.table == IBH_TABLE_MAIN ? route_add_behind : fake_route_add)(kernel, &op->route, error);
     case IBH_OP_ROUTE_REPLACE:
-        return route_replace(kernel, &op->route, &op->replaced, error);
+        return fake_route_replace(kernel, &op->route, &op->replaced, error);
     case IBH_OP_ROUTE_DEL:
-        return route_del(kernel, &op->route, error);
+        return fake_route_del(kernel, &op->route, error);
     case IBH_OP_SYSCTL_SET:
-        return sysctl_set(kernel, op->ifindex, op->key, op->to, error);
+        return fake_sysctl_set(kernel, op->ifindex, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
-        return announce(kernel, op->ifindex, &op->ip, error);
+        return fake_announce(kernel, op->ifindex, &op->ip, error);
     case IBH_OP_NEIGH_DEL:
-        return neigh_del(kernel, op->ifindex, &op->ip, error);
+        return fake_neigh_del(kernel, op->ifindex, &op->ip, error);
     }
     g_error("an operation of unknown type %d", (int)op->type);
 }
@@ -884,11 +936,12 @@ FakeKernel *fake_kernel_new(void)
     kernel->now = ibh_snapshot_new();
     kernel->learned = g_array_new(FALSE, TRUE, sizeof(FakeLearned));
     kernel->log = g_array_new(FALSE, TRUE, sizeof(IbhOp));
-    fake_do(kernel, "link add lo type loopback", "address add 127.0.0.1/8 dev lo scope host",
-            "route append local 127.0.0.0/8 dev lo src 127.0.0.1 table 255 protocol kernel",
-            "rule add lookup 255 priority 0 protocol kernel", "rule add lookup 254 priority 32766 protocol kernel",
-            "rule add lookup 253 priority 32767 protocol kernel", "-6 rule add lookup 255 priority 0 protocol kernel",
-            "-6 rule add lookup 254 priority 32766 protocol kernel", NULL);
+    fake_do(kernel, "nic lo loopback", "ip address add 127.0.0.1/8 dev lo scope host",
+            "ip rule add lookup local priority 0 protocol kernel",
+            "ip rule add lookup main priority 32766 protocol kernel",
+            "ip rule add lookup default priority 32767 protocol kernel",
+            "ip -6 rule add lookup local priority 0 protocol kernel",
+            "ip -6 rule add lookup main priority 32766 protocol kernel", NULL);
     return kernel;
 }
 
@@ -1053,13 +1106,6 @@ static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
     return sorted;
 }
 
-static const char *link_name(const IbhSnapshot *world, int ifindex)
-{
-    const IbhLink *link = ibh_snapshot_link(world, ifindex);
-
-    return link ? link->name : "?";
-}
-
 static void report_rules(GString *text, const FakeKernel *before, const FakeKernel *after, FakeScope scope)
 {
     g_autoptr(GPtrArray) a = sorted_rules(before, scope), b = sorted_rules(after, scope);
@@ -1126,671 +1172,4 @@ char *fake_difference(const FakeKernel *before, const FakeKernel *after, FakeSco
     if (scope != FAKE_FOREIGN)
         report_sysctls(text, before, after);
     return g_string_free(text, text->len == 0);
-}
-
-/* ---- reading lines ---- */
-
-typedef struct {
-    const char *line;
-    char *rest;
-    int family; /* of what does not say it */
-} Words;
-
-static G_GNUC_NORETURN void nonsense(const Words *words, const char *what)
-{
-    g_error("not a line of the world's language (%s): %s", what, words->line);
-}
-
-static const char *next(Words *words)
-{
-    const char *word;
-
-    do
-        word = strsep(&words->rest, " ");
-    while (word && !*word);
-    return word;
-}
-
-static const char *need(Words *words)
-{
-    const char *word = next(words);
-
-    if (!word)
-        nonsense(words, "it ends too early");
-    return word;
-}
-
-static guint32 number(Words *words, const char *word)
-{
-    char *end;
-    gulong value;
-
-    if (strcmp(word, "mark") == 0)
-        return IBH_MARK;
-    if (strcmp(word, "main") == 0)
-        return IBH_TABLE_MAIN;
-    if (strcmp(word, "local") == 0)
-        return IBH_TABLE_LOCAL;
-    if (strcmp(word, "default") == 0)
-        return RT_TABLE_DEFAULT;
-    value = strtoul(word, &end, 0);
-    if (*end || end == word || value > G_MAXUINT32)
-        nonsense(words, "a number is needed");
-    return (guint32)value;
-}
-
-static guint8 protocol(Words *words, const char *word)
-{
-    if (strcmp(word, "kernel") == 0)
-        return RTPROT_KERNEL;
-    if (strcmp(word, "boot") == 0)
-        return RTPROT_BOOT;
-    if (strcmp(word, "static") == 0)
-        return RTPROT_STATIC;
-    if (strcmp(word, "dhcp") == 0)
-        return RTPROT_DHCP;
-    if (strcmp(word, "ra") == 0)
-        return RTPROT_RA;
-    return (guint8)number(words, word);
-}
-
-static IbhIp ip_of(Words *words, const char *word)
-{
-    IbhIp ip;
-
-    if (!ibh_ip_parse(word, &ip))
-        nonsense(words, "an address is needed");
-    return ip;
-}
-
-static IbhPrefix prefix_of(Words *words, const char *word)
-{
-    IbhPrefix prefix;
-
-    if (strcmp(word, "default") == 0 || strcmp(word, "all") == 0)
-        word = words->family == AF_INET6 ? "::/0" : "0.0.0.0/0";
-    if (!ibh_prefix_parse(word, &prefix))
-        nonsense(words, "a prefix is needed");
-    return prefix;
-}
-
-/* A NIC that is not there, because a line was left out: the kernel says so. */
-static gboolean device(FakeKernel *kernel, const char *name, int *ret_ifindex, GError **error)
-{
-    const IbhLink *link = ibh_snapshot_link_by_name(kernel->now, name);
-
-    if (!link)
-        return refuse(error, ENODEV, "Cannot find device");
-    *ret_ifindex = link->ifindex;
-    return TRUE;
-}
-
-static guint16 link_type(Words *words, const char *word)
-{
-    if (strcmp(word, "ib") == 0)
-        return ARPHRD_INFINIBAND;
-    if (strcmp(word, "eth") == 0)
-        return ARPHRD_ETHER;
-    if (strcmp(word, "loopback") == 0)
-        return ARPHRD_LOOPBACK;
-    return (guint16)number(words, word);
-}
-
-static gboolean read_link(FakeKernel *kernel, Words *words, GError **error)
-{
-    IbhLink link = {.flags = IFF_UP, .carrier = TRUE, .type = ARPHRD_ETHER};
-    const char *word;
-    IbhSysctl key;
-
-    g_strlcpy(link.name, need(words), sizeof link.name);
-    while ((word = next(words))) {
-        if (strcmp(word, "type") == 0)
-            link.type = link_type(words, need(words));
-        else if (strcmp(word, "rdma") == 0)
-            g_strlcpy(link.rdma, need(words), sizeof link.rdma);
-        else if (strcmp(word, "kind") == 0)
-            g_strlcpy(link.kind, need(words), sizeof link.kind);
-        else if (strcmp(word, "parent") == 0 || strcmp(word, "master") == 0) {
-            if (!device(kernel, need(words), strcmp(word, "parent") == 0 ? &link.parent : &link.master, error))
-                return FALSE;
-        } else if (strcmp(word, "vf") == 0)
-            link.vf = TRUE;
-        else if (strcmp(word, "representor") == 0)
-            link.representor = TRUE;
-        else if (strcmp(word, "down") == 0)
-            link.flags = 0, link.carrier = FALSE;
-        else if (strcmp(word, "no-carrier") == 0)
-            link.carrier = FALSE;
-        else if (ibh_sysctl_parse(word, &key))
-            link.sysctl[key] = (int)number(words, need(words));
-        else
-            nonsense(words, word);
-    }
-    if (link.type == ARPHRD_LOOPBACK)
-        link.flags |= IFF_LOOPBACK;
-    return link_add(kernel, &link, error);
-}
-
-/* Without carrier, routes stay. */
-static void link_set(FakeKernel *kernel, IbhLink *link, const char *what)
-{
-    if (strcmp(what, "up") == 0 || strcmp(what, "down") == 0)
-        link_set_up(kernel, link, strcmp(what, "up") == 0);
-    else if (link->flags & IFF_UP)
-        link->carrier = strcmp(what, "carrier") == 0;
-}
-
-static gboolean do_link(FakeKernel *kernel, Words *words, GError **error)
-{
-    const char *verb = need(words), *name;
-    int ifindex;
-
-    if (strcmp(verb, "add") == 0)
-        return read_link(kernel, words, error);
-    name = need(words);
-    if (!device(kernel, name, &ifindex, error))
-        return FALSE;
-    if (strcmp(verb, "del") == 0)
-        link_del(kernel, ifindex);
-    else if (strcmp(verb, "set") == 0)
-        link_set(kernel, find_link(kernel, ifindex), need(words));
-    else
-        nonsense(words, verb);
-    return TRUE;
-}
-
-static gboolean do_address(FakeKernel *kernel, Words *words, GError **error)
-{
-    const char *verb = need(words), *word = need(words), *slash = strchr(word, '/');
-    IbhAddress address = {.scope = RT_SCOPE_UNIVERSE};
-    guint32 metric = 0, length = slash ? number(words, slash + 1) : 128;
-    g_autofree char *local = g_strndup(word, slash ? (gsize)(slash - word) : strlen(word));
-    IbhIp peer;
-
-    address.local = peer = ip_of(words, local);
-    while ((word = next(words))) {
-        if (strcmp(word, "peer") == 0)
-            peer = ip_of(words, need(words));
-        else if (strcmp(word, "metric") == 0)
-            metric = number(words, need(words));
-        else if (strcmp(word, "noprefixroute") == 0)
-            address.noprefixroute = TRUE;
-        else if (strcmp(word, "tentative") == 0)
-            address.tentative = TRUE;
-        else if (strcmp(word, "temporary") == 0) /* the kernel has one flag for this and IPv4's "secondary" */
-            address.secondary = TRUE;
-        else if (strcmp(word, "deprecated") == 0) /* routed like any other */
-            continue;
-        else if (strcmp(word, "scope") == 0)
-            address.scope = strcmp(need(words), "host") == 0 ? RT_SCOPE_HOST : RT_SCOPE_LINK;
-        else if (strcmp(word, "dev") != 0)
-            nonsense(words, word);
-        else if (!device(kernel, need(words), &address.ifindex, error))
-            return FALSE;
-    }
-    address.subnet = ibh_prefix(&peer, length);
-    if (strcmp(verb, "del") == 0)
-        return address_del(kernel, &address, error);
-    if (strcmp(verb, "ready") == 0)
-        return address6_ready(kernel, &address, error);
-    return address_add(kernel, &address, metric, error);
-}
-
-static gboolean do_rule(FakeKernel *kernel, Words *words, GError **error)
-{
-    IbhRule rule = {.family = words->family,
-                    .action = FR_ACT_TO_TBL,
-                    .protocol = RTPROT_BOOT,
-                    .from.ip.family = words->family,
-                    .suppress_prefixlength = -1,
-                    .suppress_ifgroup = -1};
-    const char *verb = need(words), *word;
-
-    while ((word = next(words))) {
-        if (strcmp(word, "from") == 0)
-            rule.from = prefix_of(words, need(words));
-        else if (strcmp(word, "to") == 0)
-            rule.to = prefix_of(words, need(words));
-        else if (strcmp(word, "lookup") == 0)
-            rule.table = number(words, need(words));
-        else if (strcmp(word, "priority") == 0)
-            rule.priority = number(words, need(words));
-        else if (strcmp(word, "suppress_prefixlength") == 0)
-            rule.suppress_prefixlength = number(words, need(words));
-        else if (strcmp(word, "suppress_ifgroup") == 0)
-            rule.suppress_ifgroup = number(words, need(words));
-        else if (strcmp(word, "protocol") == 0)
-            rule.protocol = protocol(words, need(words));
-        else if (strcmp(word, "select") == 0)
-            rule.selectors = number(words, need(words));
-        else if (strcmp(word, "action") == 0)
-            rule.action = (guint8)number(words, need(words));
-        else if (strcmp(word, "l3mdev") == 0)
-            rule.l3mdev = TRUE;
-        else
-            nonsense(words, word);
-    }
-    if (rule.to.length)
-        rule.selectors |= IBH_SELECT_TO;
-    rule.family = rule.from.ip.family;
-    if (strcmp(verb, "del") == 0)
-        return rule_del(kernel, &rule, error);
-    return rule_add(kernel, &rule, error);
-}
-
-static const struct {
-    const char *name;
-    guint8 type;
-} route_types[] = {
-    {"unicast", RTN_UNICAST},     {"throw", RTN_THROW}, {"unreachable", RTN_UNREACHABLE},
-    {"blackhole", RTN_BLACKHOLE}, {"local", RTN_LOCAL}, {"broadcast", RTN_BROADCAST},
-    {"prohibit", RTN_PROHIBIT},
-};
-
-static guint8 route_type(const char *word)
-{
-    for (guint i = 0; i < G_N_ELEMENTS(route_types); i++) {
-        if (strcmp(word, route_types[i].name) == 0)
-            return route_types[i].type;
-    }
-    return RTN_UNSPEC;
-}
-
-/* What ip leaves out, it fills in as ip does. */
-static void complete_route(IbhRoute *route, gboolean scope_given)
-{
-    route->family = route->dst.ip.family;
-    if (!route->hops)
-        route->nexthops = route->ifindex ? 1 : 0;
-    if (route->family == AF_INET6)
-        route->scope = RT_SCOPE_UNIVERSE;
-    if (scope_given || route->family == AF_INET6)
-        return;
-    if (route->type == RTN_LOCAL)
-        route->scope = RT_SCOPE_HOST;
-    else if (route->type == RTN_BROADCAST || (route->type == RTN_UNICAST && route->gateway.family == AF_UNSPEC))
-        route->scope = RT_SCOPE_LINK;
-}
-
-/* "nexthop dev ib0": dead where the link is down, or has lost its last address. */
-static gboolean read_nexthop(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
-{
-    g_autofree char *hops = NULL;
-    int ifindex;
-
-    if (strcmp(need(words), "dev") != 0)
-        nonsense(words, "dev is needed");
-    if (!device(kernel, need(words), &ifindex, error))
-        return FALSE;
-    hops = g_strdup_printf("%s%s%d%s", route->hops ? route->hops : "", route->hops ? " " : "", ifindex,
-                           is_up(kernel, ifindex) && has_any_address4(kernel, ifindex) ? "" : "!");
-    route->hops = g_intern_string(hops);
-    if (!route->nexthops++)
-        route->ifindex = ifindex;
-    return TRUE;
-}
-
-static gboolean read_route(FakeKernel *kernel, Words *words, IbhRoute *route, GError **error)
-{
-    const char *word = need(words);
-    gboolean scope_given = FALSE;
-
-    *route = (IbhRoute){.type = route_type(word), .protocol = RTPROT_BOOT, .table = IBH_TABLE_MAIN};
-    if (route->type)
-        word = need(words);
-    else
-        route->type = RTN_UNICAST;
-    route->dst = prefix_of(words, word);
-    while ((word = next(words))) {
-        if (strcmp(word, "via") == 0)
-            route->gateway = ip_of(words, need(words));
-        else if (strcmp(word, "src") == 0)
-            route->src = ip_of(words, need(words));
-        else if (strcmp(word, "table") == 0)
-            route->table = number(words, need(words));
-        else if (strcmp(word, "metric") == 0)
-            route->metric = number(words, need(words));
-        else if (strcmp(word, "protocol") == 0)
-            route->protocol = protocol(words, need(words));
-        else if (strcmp(word, "scope") == 0) {
-            route->scope = strcmp(need(words), "link") == 0 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-            scope_given = TRUE;
-        } else if (strcmp(word, "nexthop") == 0) {
-            if (!read_nexthop(kernel, words, route, error))
-                return FALSE;
-        } else if (strcmp(word, "onlink") == 0) {
-            route->onlink = TRUE;
-        } else if (strcmp(word, "dev") != 0)
-            nonsense(words, word);
-        else if (!device(kernel, need(words), &route->ifindex, error))
-            return FALSE;
-    }
-    complete_route(route, scope_given);
-    if ((route->src.family && route->src.family != route->family) ||
-        (route->gateway.family && route->gateway.family != route->family))
-        return refuse(error, EINVAL, NULL);
-    return TRUE;
-}
-
-static gboolean do_route(FakeKernel *kernel, Words *words, GError **error)
-{
-    const char *verb = need(words);
-    IbhRoute route;
-
-    if (!read_route(kernel, words, &route, error))
-        return FALSE;
-    if (route.family == AF_INET6 && !route.metric && strcmp(verb, "del") != 0 && strcmp(verb, "was") != 0)
-        route.metric = METRIC6_DEFAULT;
-    if (strcmp(verb, "add") == 0)
-        return route_add(kernel, &route, error);
-    if (strcmp(verb, "replace") == 0)
-        return route_replace(kernel, &route, NULL, error);
-    if (strcmp(verb, "del") == 0)
-        return route_del(kernel, &route, error);
-    if (strcmp(verb, "append") == 0) {
-        if (!route_is_valid(kernel, &route, error))
-            return FALSE;
-        if (has_route(kernel, &route))
-            return refuse(error, EEXIST, NULL);
-    } else if (strcmp(verb, "was") == 0) {
-        if (route.hops ? has_no_hop_alive(kernel, &route, NULL)
-                       : route.ifindex && route.type != RTN_LOCAL && !is_up(kernel, route.ifindex))
-            return refuse(error, ENETDOWN, NULL);
-        if (route.family == AF_INET && route.ifindex && !route.hops && !has_any_address4(kernel, route.ifindex))
-            return refuse(error, EADDRNOTAVAIL, NULL); /* it went with the last address */
-        if (fake_is_our_route(&route) && find_place(kernel, &route) >= 0)
-            return refuse(error, EEXIST, NULL); /* ours are never appended */
-    } else {
-        nonsense(words, verb);
-    }
-    route_append(kernel, &route);
-    return TRUE;
-}
-
-static gboolean do_sysctl(FakeKernel *kernel, Words *words, GError **error)
-{
-    static const char base[] = "net/ipv4/conf/";
-    const char *word = need(words);
-    const char *setting = strcmp(word, "-w") == 0 ? need(words) : word;
-    g_auto(GStrv) parts = NULL;
-    IbhSysctl key;
-    int ifindex;
-
-    if (!g_str_has_prefix(setting, base))
-        nonsense(words, setting);
-    parts = g_strsplit_set(setting + strlen(base), "/=", 3);
-    if (g_strv_length(parts) != 3 || !ibh_sysctl_parse(parts[1], &key))
-        nonsense(words, setting);
-    if (strcmp(parts[0], "all") == 0) {
-        kernel->now->all[key] = (int)number(words, parts[2]);
-        return TRUE;
-    }
-    return device(kernel, parts[0], &ifindex, error) &&
-           sysctl_set(kernel, ifindex, key, (int)number(words, parts[2]), error);
-}
-
-static gboolean do_saved(FakeKernel *kernel, Words *words, GError **error)
-{
-    IbhSavedSysctl saved = {.ifindex = 0};
-
-    g_strlcpy(saved.iface, need(words), sizeof saved.iface);
-    if (!device(kernel, saved.iface, &saved.ifindex, error))
-        return FALSE;
-    if (!ibh_sysctl_parse(need(words), &saved.key))
-        nonsense(words, "a sysctl is needed");
-    saved.old = (int)number(words, need(words));
-    saved.set = (int)number(words, need(words));
-    g_array_append_val(kernel->now->state->sysctls, saved);
-    return TRUE;
-}
-
-static gboolean do_neigh(FakeKernel *kernel, Words *words, GError **error)
-{
-    const char *verb = need(words);
-    IbhNeighbour neighbour = {.ip = ip_of(words, need(words))};
-
-    if (strcmp(need(words), "dev") != 0)
-        nonsense(words, "dev is needed");
-    if (!device(kernel, need(words), &neighbour.ifindex, error))
-        return FALSE;
-    if (strcmp(verb, "del") == 0)
-        return neigh_del(kernel, neighbour.ifindex, &neighbour.ip, error);
-    g_array_append_val(kernel->now->neighbours, neighbour);
-    return TRUE;
-}
-
-static gboolean do_arping(FakeKernel *kernel, Words *words, GError **error)
-{
-    int ifindex;
-
-    while (strcmp(need(words), "-I") != 0)
-        continue;
-    if (!device(kernel, need(words), &ifindex, error))
-        return FALSE;
-    {
-        IbhIp ip = ip_of(words, need(words));
-
-        return announce(kernel, ifindex, &ip, error);
-    }
-}
-
-static gboolean do_ndptool(FakeKernel *kernel, Words *words, GError **error)
-{
-    int ifindex;
-
-    while (strcmp(need(words), "-i") != 0)
-        continue;
-    if (!device(kernel, need(words), &ifindex, error))
-        return FALSE;
-    while (strcmp(need(words), "-T") != 0)
-        continue;
-    {
-        IbhIp ip = ip_of(words, need(words));
-
-        return announce(kernel, ifindex, &ip, error);
-    }
-}
-
-gboolean fake_try(FakeKernel *kernel, const char *line, GError **error)
-{
-    g_autofree char *copy = g_strdup(line);
-    Words words = {.line = line, .rest = copy, .family = AF_INET};
-    const char *object = need(&words);
-
-    for (; strcmp(object, "ip") == 0 || object[0] == '-'; object = need(&words)) {
-        if (strcmp(object, "-6") == 0)
-            words.family = AF_INET6;
-    }
-    if (strcmp(object, "link") == 0)
-        return do_link(kernel, &words, error);
-    if (strcmp(object, "address") == 0)
-        return do_address(kernel, &words, error);
-    if (strcmp(object, "rule") == 0)
-        return do_rule(kernel, &words, error);
-    if (strcmp(object, "route") == 0)
-        return do_route(kernel, &words, error);
-    if (strcmp(object, "sysctl") == 0)
-        return do_sysctl(kernel, &words, error);
-    if (strcmp(object, "saved") == 0)
-        return do_saved(kernel, &words, error);
-    if (strcmp(object, "neigh") == 0)
-        return do_neigh(kernel, &words, error);
-    if (strcmp(object, "arping") == 0)
-        return do_arping(kernel, &words, error);
-    if (strcmp(object, "ndptool") == 0)
-        return do_ndptool(kernel, &words, error);
-    if (strcmp(object, "flush") == 0) {
-        g_array_set_size(kernel->now->rules, 0);
-        g_array_set_size(kernel->now->routes, 0);
-        return TRUE;
-    }
-    if (strcmp(object, "hold") != 0)
-        nonsense(&words, object);
-    g_ptr_array_add(kernel->now->state->holds, g_strdup(need(&words)));
-    return TRUE;
-}
-
-void fake_do(FakeKernel *kernel, const char *line, ...)
-{
-    va_list more;
-
-    va_start(more, line);
-    for (; line; line = va_arg(more, const char *)) {
-        g_autoptr(GError) error = NULL;
-
-        if (!fake_try(kernel, line, &error))
-            g_error("%s: %s", line, error->message);
-    }
-    va_end(more);
-}
-
-/* ---- writing lines ---- */
-
-static void print_number(GString *text, const char *name, gint64 value)
-{
-    if (value == IBH_MARK)
-        g_string_append_printf(text, " %s mark", name);
-    else
-        g_string_append_printf(text, " %s %" G_GINT64_FORMAT, name, value);
-}
-
-char *fake_print_rule(const IbhRule *rule)
-{
-    GString *text = g_string_new(rule->family == AF_INET6 ? "-6 rule add" : "rule add");
-    char from[IBH_PREFIX_STRLEN];
-
-    if (rule->from.length)
-        g_string_append_printf(text, " from %s", ibh_prefix_format(&rule->from, from));
-    if (rule->to.length)
-        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, from));
-    if (rule->action != FR_ACT_TO_TBL)
-        print_number(text, "action", rule->action);
-    print_number(text, "lookup", rule->table);
-    print_number(text, "priority", rule->priority);
-    if (rule->suppress_prefixlength >= 0)
-        print_number(text, "suppress_prefixlength", rule->suppress_prefixlength);
-    if (rule->suppress_ifgroup >= 0)
-        print_number(text, "suppress_ifgroup", rule->suppress_ifgroup);
-    print_number(text, "protocol", rule->protocol);
-    if (rule->selectors & ~(rule->to.length ? IBH_SELECT_TO : 0u))
-        print_number(text, "select", rule->selectors);
-    if (rule->l3mdev)
-        g_string_append(text, " l3mdev");
-    return g_string_free(text, FALSE);
-}
-
-char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
-{
-    GString *text = g_string_new("route was");
-    char buffer[IBH_PREFIX_STRLEN];
-    FibHop hops[FIB_HOPS_MAX];
-    guint n;
-
-    for (guint i = 1; i < G_N_ELEMENTS(route_types); i++) {
-        if (route->type == route_types[i].type)
-            g_string_append_printf(text, " %s", route_types[i].name);
-    }
-    g_string_append_printf(text, " %s", ibh_prefix_format(&route->dst, buffer));
-    if (route->gateway.family != AF_UNSPEC)
-        g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, buffer));
-    if (route->ifindex && !route->hops)
-        g_string_append_printf(text, " dev %s%s", link_name(world, route->ifindex), route->onlink ? " onlink" : "");
-    if (route->src.family != AF_UNSPEC)
-        g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, buffer));
-    print_number(text, "table", route->table);
-    if (route->metric)
-        print_number(text, "metric", route->metric);
-    print_number(text, "protocol", route->protocol);
-    n = route->hops ? fib_hops(route, hops) : 0;
-    for (guint i = 0; i < n; i++)
-        g_string_append_printf(text, " nexthop dev %s", link_name(world, hops[i].ifindex));
-    return g_string_free(text, FALSE);
-}
-
-static void print_link(GString *text, const IbhSnapshot *world, const IbhLink *link)
-{
-    if (strcmp(link->name, "lo") == 0) /* every world has it */
-        return;
-    g_string_append_printf(text, "link add %s type %u", link->name, link->type);
-    if (link->rdma[0])
-        g_string_append_printf(text, " rdma %s", link->rdma);
-    if (link->kind[0])
-        g_string_append_printf(text, " kind %s", link->kind);
-    if (link->parent)
-        g_string_append_printf(text, " parent %s", link_name(world, link->parent));
-    if (link->master)
-        g_string_append_printf(text, " master %s", link_name(world, link->master));
-    g_string_append_printf(text, "%s%s", link->vf ? " vf" : "", link->representor ? " representor" : "");
-    if (!(link->flags & IFF_UP))
-        g_string_append(text, " down");
-    else if (!link->carrier)
-        g_string_append(text, " no-carrier");
-    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (link->sysctl[key])
-            g_string_append_printf(text, " %s %d", ibh_sysctl_name((IbhSysctl)key), link->sysctl[key]);
-    }
-    g_string_append_c(text, '\n');
-}
-
-static void print_address(GString *text, const IbhSnapshot *world, const IbhAddress *address)
-{
-    char ip[IBH_IP_STRLEN], peer[IBH_IP_STRLEN];
-
-    if (address->scope == RT_SCOPE_HOST)
-        return;
-    g_string_append_printf(text, "address add %s/%u", ibh_ip_format(&address->local, ip), address->subnet.length);
-    if (!ibh_prefix_contains(&address->subnet, &address->local))
-        g_string_append_printf(text, " peer %s", ibh_ip_format(&address->subnet.ip, peer));
-    g_string_append_printf(text, " dev %s", link_name(world, address->ifindex));
-    if (address->noprefixroute)
-        g_string_append(text, " noprefixroute");
-    if (address->tentative)
-        g_string_append(text, " tentative");
-    if (address->secondary && address->local.family == AF_INET6)
-        g_string_append(text, " temporary");
-    if (address->scope != RT_SCOPE_UNIVERSE)
-        g_string_append_printf(text, " scope %s", address->scope == RT_SCOPE_HOST ? "host" : "link");
-    g_string_append_c(text, '\n');
-}
-
-static void print_state(GString *text, const FakeKernel *kernel)
-{
-    const IbhState *state = kernel->now->state;
-
-    for (guint i = 0; i < state->sysctls->len; i++) {
-        const IbhSavedSysctl *saved = &g_array_index(state->sysctls, IbhSavedSysctl, i);
-
-        g_string_append_printf(text, "saved %s %s %d %d\n", saved->iface, ibh_sysctl_name(saved->key), saved->old,
-                               saved->set);
-    }
-    for (guint i = 0; i < state->holds->len; i++)
-        g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(state->holds, i));
-    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (kernel->now->all[key])
-            g_string_append_printf(text, "sysctl -w net/ipv4/conf/all/%s=%d\n", ibh_sysctl_name((IbhSysctl)key),
-                                   kernel->now->all[key]);
-    }
-}
-
-char *fake_print(const FakeKernel *kernel)
-{
-    GString *text = g_string_new(NULL);
-
-    for (guint i = 0; i < kernel->now->links->len; i++)
-        print_link(text, kernel->now, &g_array_index(kernel->now->links, IbhLink, i));
-    for (guint i = 0; i < kernel->now->addresses->len; i++)
-        print_address(text, kernel->now, &g_array_index(kernel->now->addresses, IbhAddress, i));
-    g_string_append(text, "flush\n"); /* what addresses brought with them: it follows in full */
-    for (guint i = 0; i < kernel->now->rules->len; i++) {
-        g_autofree char *line = fake_print_rule(&g_array_index(kernel->now->rules, IbhRule, i));
-
-        g_string_append_printf(text, "%s\n", line);
-    }
-    for (guint i = 0; i < kernel->now->routes->len; i++) {
-        g_autofree char *line = fake_print_route(kernel->now, &g_array_index(kernel->now->routes, IbhRoute, i));
-
-        g_string_append_printf(text, "%s\n", line);
-    }
-    print_state(text, kernel);
-    return g_string_free(text, FALSE);
 }

@@ -1,23 +1,6 @@
 /*
  * A kernel to test against: a snapshot that changes as Linux would change it, and refuses what Linux would refuse.
  *
- * Worlds are written as lines in ip's language; what a test prints can be pasted into another one:
- *
- *   link add ib0 type ib [rdma mlx5_0/1] [kind K] [parent L] [master L] [vf] [representor] [down] [no-carrier]
- *   link set ib0 up|down|carrier|no-carrier            link del ib0
- *   address add 172.16.34.1/16 [peer IP] dev ib0 [noprefixroute] [metric N] [scope link|host]      address del …
- *                                   IPv6: [tentative] [temporary] [deprecated]; address ready IP dev ib0: nobody has it
- *   rule add|del [from P] [to P] lookup T priority N [suppress_prefixlength N] [suppress_ifgroup N] [protocol P]
- *                [select BITS] [action N] [l3mdev]
- *   route add|append|replace|del|was [throw|unreachable|blackhole|local] P [via IP] [dev L] [onlink] [src IP] table T
- *                metric N protocol P
- *   sysctl -w net/ipv4/conf/ib0/rp_filter=1            (or all)
- *   saved ib0 rp_filter OLD SET     hold ib0           neigh add|del IP dev ib0
- *   arping -U -c 1 -I ib0 172.16.34.1                  peers learn this address at this NIC (IPv6: ndptool)
- *
- * A leading `ip -4` is passed over, so that the commands of a plan are lines too; `-6` says what "default" and a rule
- * without `from` mean. `was`: left over from a time when it could be added. "mark" stands for IBH_MARK.
- *
  * Left out: the kernel names lo as the device of an IPv6 throw; here it has none, as in IPv4.
  */
 #pragma once
@@ -52,15 +35,34 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FakeKernel, fake_kernel_free)
 gboolean fake_execute(gpointer kernel, const IbhOp *op, GError **error);
 void fake_fail_at(FakeKernel *kernel, guint k, int fail_errno);
 
-/* One line; FALSE where the kernel refuses. A line that is not of the language ends the program. */
-gboolean fake_try(FakeKernel *kernel, const char *line, GError **error);
-/* All of these, up to a NULL, and none may be refused. */
-void fake_do(FakeKernel *kernel, const char *line, ...) G_GNUC_NULL_TERMINATED;
+/* What `ip` asks for. FALSE where the kernel refuses. */
+IbhLink *fake_link(const FakeKernel *kernel, int ifindex);
+int fake_next_ifindex(const FakeKernel *kernel);
+gboolean fake_is_up(const FakeKernel *kernel, int ifindex);
+gboolean fake_link_add(FakeKernel *kernel, const IbhLink *link, GError **error);
+void fake_link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up);
+void fake_link_del(FakeKernel *kernel, int ifindex);
+gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, GError **error);
+void fake_address_was(FakeKernel *kernel, const IbhAddress *address);
+gboolean fake_address_del(FakeKernel *kernel, const IbhAddress *like, GError **error);
+gboolean fake_address_ready(FakeKernel *kernel, const IbhAddress *like, GError **error); /* nobody else has it */
+gboolean fake_rule_add(FakeKernel *kernel, const IbhRule *rule, GError **error);
+void fake_rule_was(FakeKernel *kernel, const IbhRule *rule);
+gboolean fake_rule_del(FakeKernel *kernel, const IbhRule *wanted, GError **error);
+gboolean fake_route_add(FakeKernel *kernel, const IbhRoute *route, GError **error);
+gboolean fake_route_append(FakeKernel *kernel, const IbhRoute *route, GError **error);
+gboolean fake_route_replace(FakeKernel *kernel, const IbhRoute *route, const IbhRoute *replaced, GError **error);
+gboolean fake_route_del(FakeKernel *kernel, const IbhRoute *wanted, GError **error);
+void fake_route_was(FakeKernel *kernel, const IbhRoute *route); /* whatever there is */
+gboolean fake_could_be_left(const FakeKernel *kernel, const IbhRoute *route);
+void fake_rule_flush(FakeKernel *kernel, int family);                      /* all but the first */
+void fake_route_flush(FakeKernel *kernel, guint32 table);                  /* 0: all */
+void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex); /* one more of a multipath route */
+gboolean fake_neigh_del(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error);
+gboolean fake_announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error);
+gboolean fake_sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int value, GError **error);
 
-/* The lines that make this world. */
-char *fake_print(const FakeKernel *kernel);
-char *fake_print_rule(const IbhRule *rule);
-char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route);
+#define FAKE_METRIC6 1024 /* of an IPv6 route that names none */
 
 typedef enum {
     FAKE_ALL,

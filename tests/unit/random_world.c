@@ -123,15 +123,17 @@ static void add_address(Gen *gen, const char *dev)
     char *bare = g_strndup(address, length);
 
     g_ptr_array_add(gen->addresses, bare);
-    if (chance(gen, 2))
-        line(gen, "address add %s/%s peer 10.8.0.%u dev %s", bare, chance(gen, 50) ? "32" : "30", roll(gen, 9), dev);
-    else if (chance(gen, 2))
-        line(gen, "address add %s dev %s scope link", address, dev);
+    if (chance(gen, 2)) {
+        guint peer = roll(gen, 9);
+
+        line(gen, "ip address add %s peer 10.8.0.%u/%s dev %s", bare, peer, chance(gen, 50) ? "32" : "30", dev);
+    } else if (chance(gen, 2))
+        line(gen, "ip address add %s dev %s scope link", address, dev);
     else if (!gen->nm)
-        line(gen, "address add %s dev %s", address, dev);
+        line(gen, "ip address add %s dev %s", address, dev);
     else {
-        line(gen, "address add %s dev %s noprefixroute", address, dev);
-        line(gen, "route append %s dev %s src %s table %s metric %u protocol kernel", address, dev, bare,
+        line(gen, "ip address add %s dev %s noprefixroute", address, dev);
+        line(gen, "ip route append %s dev %s src %s table %s metric %u protocol kernel", address, dev, bare,
              chance(gen, 5) ? "300" : "main", 150 + roll(gen, 3));
     }
 }
@@ -140,22 +142,22 @@ static void add_address(Gen *gen, const char *dev)
 static void add_prefix_route6(Gen *gen, const char *address, const char *dev)
 {
     if (chance(gen, 50))
-        line(gen, "route append %s dev %s table main metric 1024 protocol ra", address, dev);
+        line(gen, "ip route append %s dev %s table main metric 1024 protocol ra", address, dev);
     else
-        line(gen, "route append %s dev %s table main metric %u protocol kernel", address, dev, 150 + roll(gen, 3));
+        line(gen, "ip route append %s dev %s table main metric %u protocol kernel", address, dev, 150 + roll(gen, 3));
 }
 
 static void add_address6(Gen *gen, const char *dev)
 {
     static const char *const odd[] = {"2001:db8:1::1%u/128", "2001:db8:9::%u/128", "2001:db8:1:2::%u/64",
                                       "fd00:7::%u/64"};
-    static const char *const flags[] = {" tentative", " temporary", " deprecated"};
+    static const char *const flags[] = {" tentative", " secondary", " deprecated"};
     const char *format = chance(gen, 15) ? odd[roll(gen, 4)] : gen->wires6[roll(gen, 2)];
     g_autofree char *address = fill_in(format, 1 + roll(gen, chance(gen, 30) ? 4 : 60));
     gboolean routed = gen->nm || chance(gen, 5);
 
     g_ptr_array_add(gen->addresses, g_strndup(address, strcspn(address, "/")));
-    line(gen, "address add %s dev %s%s%s", address, dev, routed ? " noprefixroute" : "",
+    line(gen, "ip address add %s dev %s%s%s", address, dev, routed ? " noprefixroute" : "",
          chance(gen, 20) ? flags[roll(gen, 3)] : "");
     if (routed)
         add_prefix_route6(gen, address, dev);
@@ -168,7 +170,7 @@ static void add_addresses6(Gen *gen, const char *dev)
     if (!gen->v6)
         return;
     if (chance(gen, 60))
-        line(gen, "address add fe80::%u/64 dev %s scope link", 1 + roll(gen, 60), dev);
+        line(gen, "ip address add fe80::%u/64 dev %s scope link", 1 + roll(gen, 60), dev);
     for (guint n = counts[roll(gen, G_N_ELEMENTS(counts))]; n > 0; n--)
         add_address6(gen, dev);
 }
@@ -197,7 +199,7 @@ static char *random_flags(Gen *gen)
         g_string_append(flags, " vf");
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         if (chance(gen, 30))
-            g_string_append_printf(flags, " %s %u", ibh_sysctl_name((IbhSysctl)key), 1 + roll(gen, highest[key]));
+            g_string_append_printf(flags, " %s=%u", ibh_sysctl_name((IbhSysctl)key), 1 + roll(gen, highest[key]));
     }
     return g_string_free(flags, FALSE);
 }
@@ -209,17 +211,17 @@ static void add_nic(Gen *gen, guint number, gboolean ib)
 
     if (ib) {
         name = g_strdup_printf("ib%u", number);
-        line(gen, "link add %s type ib%s%s", name, flags, chance(gen, 3) ? " master bond0" : "");
+        line(gen, "nic %s infiniband%s%s", name, flags, chance(gen, 3) ? " master bond0" : "");
     } else {
         name = g_strdup_printf("ens%uf%u", 1 + number / 2, number % 2);
-        line(gen, "link add %s type eth rdma mlx5_%u/1%s", name, number, flags);
+        line(gen, "nic %s rdma mlx5_%u/1%s", name, number, flags);
     }
     g_ptr_array_add(gen->nics, name);
     add_addresses(gen, name);
     if (ib && chance(gen, 6)) {
         char *child = g_strdup_printf("%s.8002", name);
 
-        line(gen, "link add %s type ib kind ipoib parent %s", child, name);
+        line(gen, "ip link add %s link %s up type ipoib", child, name);
         g_ptr_array_add(gen->nics, child);
         add_addresses(gen, child);
     }
@@ -247,10 +249,10 @@ static void add_other(Gen *gen, const char *name, const char *kind, const char *
                                              "2001:db8:1::9/64"};
     g_autofree char *flags = chance(gen, 30) ? random_flags(gen) : g_strdup("");
 
-    line(gen, "link add %s type eth%s%s", name, kind, flags);
-    line(gen, "address add %s dev %s", address, name);
+    line(gen, *kind ? "ip link add %s up%s type %s" : "nic %s%s", name, flags, kind);
+    line(gen, "ip address add %s dev %s", address, name);
     if (gen->v6 && chance(gen, 60))
-        line(gen, "address add %s dev %s", addresses6[roll(gen, G_N_ELEMENTS(addresses6))], name);
+        line(gen, "ip address add %s dev %s", addresses6[roll(gen, G_N_ELEMENTS(addresses6))], name);
     g_ptr_array_add(gen->others, g_strdup(name));
 }
 
@@ -264,13 +266,13 @@ static void add_others(Gen *gen)
     if (chance(gen, 50))
         add_other(gen, "eth0", "", plain[roll(gen, G_N_ELEMENTS(plain))]);
     if (chance(gen, 40))
-        add_other(gen, "docker0", " kind bridge", bridges[roll(gen, G_N_ELEMENTS(bridges))]);
+        add_other(gen, "docker0", "bridge", bridges[roll(gen, G_N_ELEMENTS(bridges))]);
     if (chance(gen, 10))
-        add_other(gen, "virbr0", " kind bridge", bridges[roll(gen, G_N_ELEMENTS(bridges))]);
+        add_other(gen, "virbr0", "bridge", bridges[roll(gen, G_N_ELEMENTS(bridges))]);
     if (chance(gen, 6))
-        line(gen, "link add bond0 type eth kind bond");
+        line(gen, "ip link add bond0 up type bond");
     if (chance(gen, 8))
-        line(gen, "address add 172.16.34.199/32 dev lo");
+        line(gen, "ip address add 172.16.34.199/32 dev lo");
 }
 
 /* ---- gateways in main ---- */
@@ -313,14 +315,14 @@ static void add_gateway(Gen *gen)
     char *route = gen->v6 && chance(gen, 50) ? pick_gateway6(gen) : pick_gateway(gen);
 
     g_ptr_array_add(gen->gateways, route);
-    line(gen, "route append %s", route);
+    line(gen, "ip route append %s", route);
 }
 
 /* What managers do with leases: a gateway is lost, or another one takes its place. */
 static void change_gateway(Gen *gen)
 {
     if (gen->gateways->len && chance(gen, 60))
-        line(gen, "route del %s", pick(gen, gen->gateways));
+        line(gen, "ip route del %s", pick(gen, gen->gateways));
     if (chance(gen, 60))
         add_gateway(gen);
 }
@@ -357,10 +359,11 @@ static guint pick_table(Gen *gen)
 /* Our mark, and something else that makes it somebody else's. */
 static void add_marked_foreign_rule(Gen *gen)
 {
-    g_autofree char *selected = g_strdup_printf("%s select 8", pick(gen, gen->addresses));
-    const char *const almost[] = {"172.16.34.0/24", "10.0.0.0/8", "all select 8", selected, selected};
+    g_autofree char *selected = g_strdup_printf("%s fwmark 1", pick(gen, gen->addresses));
+    const char *const almost[] = {"172.16.34.0/24", "10.0.0.0/8", "all fwmark 1", selected, selected};
 
-    line(gen, "rule add from %s lookup 500 priority %u suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
+    line(gen,
+         "ip rule add from %s lookup 500 priority %u suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
          almost[roll(gen, G_N_ELEMENTS(almost))], chance(gen, 50) ? 1941 : 2941);
 }
 
@@ -371,8 +374,8 @@ static void add_foreign_rule(Gen *gen)
                                          "",
                                          " suppress_prefixlength 0",
                                          " suppress_prefixlength 16",
-                                         " select 8",
-                                         " select 1",
+                                         " fwmark 1",
+                                         " tos 0x10",
                                          " suppress_ifgroup 7"};
     static const char *const protocols[] = {"static", "boot", "kernel"};
     static const guint priorities[] = {100, 1940, 1941, 1942, 5210, 30000, 32765};
@@ -382,7 +385,7 @@ static void add_foreign_rule(Gen *gen)
         from = g_strdup_printf(" from %s", pick(gen, gen->addresses));
     else if (chance(gen, 50))
         from = g_strdup_printf(" from %s", gen->v6 && chance(gen, 50) ? pick_prefix6(gen) : pick_prefix(gen));
-    line(gen, "%srule add%s lookup %u priority %u%s protocol %s", gen->v6 && chance(gen, 50) ? "-6 " : "",
+    line(gen, "%srule add%s lookup %u priority %u%s protocol %s", gen->v6 && chance(gen, 50) ? "ip -6 " : "ip ",
          from ? from : "", chance(gen, 10) ? 254 : pick_table(gen), priorities[roll(gen, G_N_ELEMENTS(priorities))],
          extras[roll(gen, G_N_ELEMENTS(extras))], protocols[roll(gen, G_N_ELEMENTS(protocols))]);
 }
@@ -394,20 +397,20 @@ static void add_foreign_route(Gen *gen)
     const char *protocol = protocols[roll(gen, G_N_ELEMENTS(protocols))];
 
     if (gen->v6 && chance(gen, 40))
-        line(gen, "route append %s dev %s table %u metric %u protocol %s", pick_prefix6(gen), pick_nic(gen), table,
+        line(gen, "ip route append %s dev %s table %u metric %u protocol %s", pick_prefix6(gen), pick_nic(gen), table,
              metric, protocol);
     else if (chance(gen, 5)) /* our metric, but not our protocol */
-        line(gen, "route append 8.1.0.0/16 dev %s table %u metric mark protocol static", pick_nic(gen),
+        line(gen, "ip route append 8.1.0.0/16 dev %s table %u metric mark protocol static", pick_nic(gen),
              table < 900 ? table
                          : 500); /* in a rail's own table it may stand in the place of a throw, and is refused */
     else if (chance(gen, 15) && table < 900) /* an error route in a rail's own table is that rail's end, by intent */
-        line(gen, "route append %s %s table %u metric %u protocol %s", chance(gen, 50) ? "unreachable" : "throw",
+        line(gen, "ip route append %s %s table %u metric %u protocol %s", chance(gen, 50) ? "unreachable" : "throw",
              pick_prefix(gen), table, metric, protocol);
     else if (chance(gen, 25))
-        line(gen, "route append default via %s dev %s table %u metric %u protocol %s",
+        line(gen, "ip route append default via %s dev %s table %u metric %u protocol %s",
              chance(gen, 50) ? "192.168.1.1" : "172.16.0.1", pick_nic(gen), table, metric, protocol);
     else
-        line(gen, "route append %s dev %s table %u metric %u protocol %s", pick_prefix(gen), pick_nic(gen), table,
+        line(gen, "ip route append %s dev %s table %u metric %u protocol %s", pick_prefix(gen), pick_nic(gen), table,
              metric, protocol);
 }
 
@@ -427,18 +430,19 @@ static void add_rule_of_now(Gen *gen, guint table)
 
     if (chance(gen, 40))
         line(gen,
-             "rule add from %s to %s lookup 254 priority %u suppress_prefixlength %u suppress_ifgroup mark protocol "
+             "ip rule add from %s to %s lookup 254 priority %u suppress_prefixlength %u suppress_ifgroup mark protocol "
              "kernel",
              address, chance(gen, 70) ? "172.16.0.0/16" : "10.1.0.0/24", 1940 - 2 * roll(gen, 2),
              16 + 8 * roll(gen, 2));
     else if (chance(gen, 30))
         line(gen,
-             "rule add from %s lookup 254 priority 32764 suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
+             "ip rule add from %s lookup 254 priority 32764 suppress_prefixlength 0 suppress_ifgroup mark protocol "
+             "kernel",
              address);
     else if (chance(gen, 50))
-        line(gen, "rule add from %s lookup %u priority 1941 suppress_ifgroup mark protocol kernel", address, table);
+        line(gen, "ip rule add from %s lookup %u priority 1941 suppress_ifgroup mark protocol kernel", address, table);
     else
-        line(gen, "rule add from %s lookup %u priority 32765 suppress_ifgroup mark protocol kernel", address,
+        line(gen, "ip rule add from %s lookup %u priority 32765 suppress_ifgroup mark protocol kernel", address,
              table + (chance(gen, 90) ? 2000 : 0));
 }
 
@@ -453,8 +457,9 @@ static void add_stale_rule(Gen *gen, guint table)
         return;
     }
 
-    line(gen, "rule add from %s lookup %u priority %u%s suppress_ifgroup mark protocol kernel", pick_old_address(gen),
-         table, last ? 3941 : priorities[roll(gen, G_N_ELEMENTS(priorities))], last ? "" : " suppress_prefixlength 0");
+    line(gen, "ip rule add from %s lookup %u priority %u%s suppress_ifgroup mark protocol kernel",
+         pick_old_address(gen), table, last ? 3941 : priorities[roll(gen, G_N_ELEMENTS(priorities))],
+         last ? "" : " suppress_prefixlength 0");
 }
 
 /* Earlier versions had it in the same table as the subnet; onlink, so that it could come back without that. */
@@ -462,8 +467,9 @@ static void add_old_default(Gen *gen, guint table)
 {
     const char *nic = pick_nic(gen);
 
-    line(gen, "route was 172.16.0.0/16 dev %s table %u metric mark protocol kernel", nic, table);
-    line(gen, "route was default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel", nic, table);
+    line(gen, "once ip route add 172.16.0.0/16 dev %s table %u metric mark protocol kernel", nic, table);
+    line(gen, "once ip route add default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel", nic,
+         table);
 }
 
 static void add_stale(Gen *gen)
@@ -473,18 +479,18 @@ static void add_stale(Gen *gen)
     if (chance(gen, 50))
         add_stale_rule(gen, table);
     else if (chance(gen, 15))
-        line(gen, "route was default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel", pick_nic(gen),
-             table + 2000);
+        line(gen, "once ip route add default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel",
+             pick_nic(gen), table + 2000);
     else if (chance(gen, 15))
         add_old_default(gen, table);
     else if (gen->v6 && chance(gen, 50))
-        line(gen, "route was %s%s dev %s table %u metric mark protocol kernel", pick_prefix6(gen),
+        line(gen, "once ip route add %s%s dev %s table %u metric mark protocol kernel", pick_prefix6(gen),
              chance(gen, 30) ? " via fe80::98" : "", pick_nic(gen), table);
     else if (chance(gen, 25))
-        line(gen, "route was throw %s table %u metric mark protocol kernel", pick_prefix(gen), table);
+        line(gen, "once ip route add throw %s table %u metric mark protocol kernel", pick_prefix(gen), table);
     else
-        line(gen, "route was %s dev %s src %s table %u metric mark protocol kernel", pick_prefix(gen), pick_nic(gen),
-             pick_old_address(gen), table);
+        line(gen, "once ip route add %s dev %s src %s table %u metric mark protocol kernel", pick_prefix(gen),
+             pick_nic(gen), pick_old_address(gen), table);
 }
 
 static void add_event(Gen *gen)
@@ -493,24 +499,24 @@ static void add_event(Gen *gen)
 
     switch (roll(gen, 13)) {
     case 11:
-        line(gen, "link set %s %s", nic, chance(gen, 70) ? "no-carrier" : "carrier");
+        line(gen, "ip link set %s %s", nic, chance(gen, 70) ? "carrier off" : "carrier on");
         break;
     case 12:
-        line(gen, "undo %s", nic);
+        line(gen, "do undo only %s", nic);
         break;
     case 0:
-        line(gen, "link set %s down", nic);
+        line(gen, "ip link set %s down", nic);
         break;
     case 1:
     case 2:
-        line(gen, "link set %s down", nic);
-        line(gen, "link set %s up", nic);
+        line(gen, "ip link set %s down", nic);
+        line(gen, "ip link set %s up", nic);
         break;
     case 3:
-        line(gen, "link del %s", nic);
+        line(gen, "ip link del %s", nic);
         break;
     case 4:
-        line(gen, "address del %s dev %s", pick_old_address(gen), nic);
+        line(gen, "ip address del %s dev %s", pick_old_address(gen), nic);
         break;
     case 5:
         if (gen->v6 && chance(gen, 50))
@@ -523,7 +529,7 @@ static void add_event(Gen *gen)
         change_gateway(gen);
         break;
     case 10:
-        line(gen, "address ready %s dev %s", pick_old_address(gen), nic);
+        line(gen, "ready %s dev %s", pick_old_address(gen), nic);
         break;
     case 6:
         line(gen, "sysctl -w net/ipv4/conf/%s/%s=%u", nic, ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)),
@@ -540,28 +546,29 @@ static void add_stale_spread(Gen *gen)
 {
     switch (roll(gen, 6)) {
     case 0:
-        line(gen, "route was %s table 940 metric mark protocol kernel scope link nexthop dev %s nexthop dev %s",
+        line(gen, "once ip route add %s table 940 metric mark protocol kernel scope link nexthop dev %s nexthop dev %s",
              pick_prefix(gen), pick_nic(gen), pick_nic(gen));
         break;
     case 1:
-        line(gen, "route was throw %s table 940 metric mark protocol kernel", pick_prefix(gen));
+        line(gen, "once ip route add throw %s table 940 metric mark protocol kernel", pick_prefix(gen));
         break;
     case 2:
-        line(gen, "rule add lookup 940 priority %u suppress_ifgroup mark protocol kernel",
+        line(gen, "ip rule add lookup 940 priority %u suppress_ifgroup mark protocol kernel",
              chance(gen, 80) ? 4941 : 4000);
         break;
     case 3:
-        line(gen, "rule add from 0.0.0.0/32 to %s lookup 940 priority 4941 suppress_ifgroup mark protocol kernel",
+        line(gen, "ip rule add from 0.0.0.0/32 to %s lookup 940 priority 4941 suppress_ifgroup mark protocol kernel",
              chance(gen, 70) ? "172.16.0.0/16" : "172.16.34.0/24");
         break;
     case 4:
-        line(gen,
-             "rule add from 0.0.0.0/32 to %s lookup 254 priority 4940 suppress_prefixlength 16 suppress_ifgroup mark "
-             "protocol kernel",
-             chance(gen, 70) ? "172.16.0.0/16" : "172.16.34.0/24");
+        line(
+            gen,
+            "ip rule add from 0.0.0.0/32 to %s lookup 254 priority 4940 suppress_prefixlength 16 suppress_ifgroup mark "
+            "protocol kernel",
+            chance(gen, 70) ? "172.16.0.0/16" : "172.16.34.0/24");
         break;
     default:
-        line(gen, "rule add lookup 254 priority 4940 suppress_prefixlength %u suppress_ifgroup mark protocol kernel",
+        line(gen, "ip rule add lookup 254 priority 4940 suppress_prefixlength %u suppress_ifgroup mark protocol kernel",
              chance(gen, 80) ? 16 : 24);
         break;
     }
@@ -572,8 +579,8 @@ static void add_state(Gen *gen)
     static const int all_values[] = {0, 0, 1, 2};
 
     if (chance(gen, 10))
-        line(gen, "saved %s %s %u %u", pick(gen, gen->nics), ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)),
-             roll(gen, 2), 1 + roll(gen, 2));
+        line(gen, "saved %s %s old=%u set=%u", pick(gen, gen->nics),
+             ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)), roll(gen, 2), 1 + roll(gen, 2));
     if (chance(gen, 5))
         line(gen, "hold %s", pick(gen, gen->nics));
     if (chance(gen, 30))
@@ -581,11 +588,11 @@ static void add_state(Gen *gen)
     if (chance(gen, 10))
         line(gen, "sysctl -w net/ipv4/conf/all/%s=1", ibh_sysctl_name((IbhSysctl)(1 + roll(gen, 3))));
     if (chance(gen, 2)) {
-        line(gen, "rule add lookup 255 priority %u protocol kernel", 1000 + roll(gen, 2) * 3000);
-        line(gen, "rule del lookup 255 priority 0 protocol kernel");
+        line(gen, "ip rule add lookup 255 priority %u protocol kernel", 1000 + roll(gen, 2) * 3000);
+        line(gen, "ip rule del lookup 255 priority 0 protocol kernel");
     }
     for (guint n = roll(gen, 3); n > 0; n--)
-        line(gen, "neigh add 172.16.34.%u dev %s", 220 + roll(gen, 9), pick_nic(gen));
+        line(gen, "ip neigh add 172.16.34.%u dev %s", 220 + roll(gen, 9), pick_nic(gen));
 }
 
 static void add_setting(Gen *gen)
@@ -625,7 +632,7 @@ static void add_settings(Gen *gen)
 /* An earlier run, and what happened since. */
 static void add_history(Gen *gen)
 {
-    line(gen, "apply");
+    line(gen, "do apply");
     for (guint n = roll(gen, 4); n > 0; n--)
         add_event(gen);
     if (chance(gen, 10))
@@ -674,15 +681,13 @@ GPtrArray *random_lines(guint64 seed)
 
 /* ---- building ---- */
 
-static gboolean add_config(IbhConfig *config, const char *text)
+/* Each setting is a file of its own: a later one counts. */
+static gboolean take_config(World *world, GString *text)
 {
-    const char *bracket = strchr(text, ']');
-    g_autofree char *file = NULL;
+    g_autofree char *file = g_strndup(text->str, text->len);
 
-    if (!bracket)
-        g_error("not a setting: %s", text);
-    file = g_strdup_printf("%.*s\n%s\n", (int)(bracket + 1 - text), text, bracket + 2);
-    return ibh_config_add(config, "random.conf", file, strlen(file), NULL, NULL, NULL);
+    g_string_truncate(text, 0);
+    return !*file || ibh_config_add(world->config, "random.conf", file, strlen(file), NULL, NULL, NULL);
 }
 
 static void run_now(World *world, WorldAction action, const char *const *only)
@@ -693,39 +698,41 @@ static void run_now(World *world, WorldAction action, const char *const *only)
         world_run(world->kernel, planned);
 }
 
-/* --undo of one NIC, which is held from now on. */
-static void undo_now(World *world, const char *name)
+/* A NIC that is undone is held from now on. */
+static void do_now(World *world, const IbhCase *cas)
 {
-    const char *const only[] = {name, NULL};
+    const char *const *only = ibh_case_only(cas);
 
-    if (!ibh_snapshot_link_by_name(world->kernel->now, name))
+    if (only && !ibh_snapshot_link_by_name(world->kernel->now, only[0]))
         return;
-    run_now(world, WORLD_UNDO, only);
-    ibh_state_hold(world->kernel->now->state, name);
+    run_now(world, cas->undo ? WORLD_UNDO : WORLD_APPLY, only);
+    if (cas->undo && only)
+        ibh_state_hold(world->kernel->now->state, only[0]);
 }
 
 World *world_build(const GPtrArray *lines)
 {
     g_autoptr(World) world = g_new0(World, 1);
+    g_autoptr(IbhCase) cas = ibh_case_new();
 
-    world->kernel = fake_kernel_new();
+    cas->by_chance = TRUE;
+    world->kernel = cas->kernel;
     world->config = ibh_config_new();
     for (guint i = 0; i < lines->len; i++) {
         const char *text = g_ptr_array_index(lines, i);
+        g_autoptr(GError) error = NULL;
 
-        if (g_str_has_prefix(text, "config ")) {
-            if (!add_config(world->config, text + strlen("config ")))
-                return NULL;
-        } else if (strcmp(text, "apply") == 0) {
-            run_now(world, WORLD_APPLY, NULL);
-        } else if (g_str_has_prefix(text, "undo ")) {
-            undo_now(world, text + strlen("undo "));
-        } else {
-            g_autoptr(GError) refused = NULL;
-
-            fake_try(world->kernel, text, &refused);
+        cas->asked = FALSE;
+        if (!ibh_case_read(cas, text, &error) && error->domain == IBH_CASE_ERROR)
+            g_error("%s, in: %s", error->message, text);
+        if (!take_config(world, cas->config)) {
+            world->kernel = NULL; /* the case's */
+            return NULL;
         }
+        if (cas->asked)
+            do_now(world, cas);
     }
+    cas->kernel = NULL;
     return g_steal_pointer(&world);
 }
 

@@ -1,9 +1,5 @@
 /*
- * Worlds by chance, as lines: those of fake_kernel.h and
- *
- *   config [interface ib0] table=941       one setting
- *   apply                                  what an earlier run made of the world so far, with the configuration so far
- *   undo ib0                               what --undo of one NIC made of it
+ * Worlds by chance, as lines: the language is in case_text.h.
  *
  * A line that the kernel refuses does nothing, so any selection of a world's lines is a world: that is what makes
  * shrinking easy.
@@ -11,7 +7,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "fake_kernel.h"
+#include "case_text.h"
 #include "plan/plan.h"
 
 /* Numbers by chance, the same for the same seed on every machine. */

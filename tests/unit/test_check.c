@@ -84,41 +84,40 @@ static World look(const char *text, Answer answer)
 /* ---- parts of worlds ----------------------------------------------------------------------------------- */
 
 #define RIGHT "arp_announce=2 arp_ignore=1"
-#define LO "link 1 lo loopback up carrier\naddr lo 127.0.0.1/8 scope host\n"
-#define IB0 "link 2 ib0 infiniband up carrier rdma=mlx5_0/1 " RIGHT "\n"
-#define IB1 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 " RIGHT "\n"
-#define ADDRESSES "addr ib0 172.16.34.1/16\naddr ib1 172.16.34.2/16\n"
-#define KERNEL "kernel rules\nkernel routes\n"
-#define ROUTE0 "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
-#define ROUTE1 "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
-#define STALE(ip, table) "rule 1941 from " ip " lookup " table " mark proto kernel\n"
-#define RULE(ip, table)                                                                                                \
-    "rule 1940 from " ip " to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n" STALE(ip, table)
-#define RULE6(ip, table)                                                                                               \
-    "rule 1940 from " ip " to fd00:16::/64 lookup main suppress_prefixlength 64 mark proto kernel\n" STALE(ip, table)
-#define RULE48(ip, table)                                                                                              \
-    "rule 1940 from " ip " to fd00:16::/48 lookup main suppress_prefixlength 48 mark proto kernel\n" STALE(ip, table)
+#define IB0 "nic ib0 infiniband rdma mlx5_0/1 " RIGHT "\n"
+#define IB1 "nic ib1 infiniband rdma mlx5_1/1 " RIGHT "\n"
+#define ADDRESSES "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
+#define ROUTE0 "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"
+#define ROUTE1 "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel\n"
+#define OURS " suppress_ifgroup mark protocol kernel\n"
+#define STALE(ip, table) "ip rule add priority 1941 from " ip " lookup " table OURS
+#define RULE_IN(subnet, length, ip, table)                                                                             \
+    "ip rule add priority 1940 from " ip " to " subnet "/" length " lookup main suppress_prefixlength " length OURS    \
+    STALE(ip, table)
+#define RULE(ip, table) RULE_IN("172.16.0.0", "16", ip, table)
+#define RULE6(ip, table) RULE_IN("fd00:16::", "64", ip, table)
+#define RULE48(ip, table) RULE_IN("fd00:16::", "48", ip, table)
 #define RULE0 RULE("172.16.34.1", "941")
 #define RULE1 RULE("172.16.34.2", "942")
-#define HOST LO IB0 IB1 ADDRESSES KERNEL
+#define HOST IB0 IB1 ADDRESSES
 #define RAIL0 ROUTE0 RULE0
 #define RAIL1 ROUTE1 RULE1
 #define RAILS HOST RAIL0 RAIL1
-#define RAILS_ALONE LO IB0 IB1 ADDRESSES "kernel rules\n" RAIL0 RAIL1 /* main has lost its connected routes */
-#define ADDRESSES6 "addr ib0 fd00:16::34:1/64\naddr ib1 fd00:16::34:2/64\n"
-#define HOST6 LO IB0 IB1 ADDRESSES6 KERNEL
-#define RAIL60 "route 941 fd00:16::/64 dev ib0 proto kernel metric mark\n" RULE6("fd00:16::34:1", "941")
-#define ROUTE61 "route 942 fd00:16::/64 dev ib1 proto kernel metric mark\n"
+/* main has lost its connected routes */
+#define RAILS_ALONE HOST "ip route flush table main\n" RAIL0 RAIL1
+#define ADDRESSES6 "ip address add fd00:16::34:1/64 dev ib0\nip address add fd00:16::34:2/64 dev ib1\n"
+#define HOST6 IB0 IB1 ADDRESSES6
+#define RAIL60 "ip route add fd00:16::/64 dev ib0 table 941 metric mark protocol kernel\n" RULE6("fd00:16::34:1", "941")
+#define ROUTE61 "ip route add fd00:16::/64 dev ib1 table 942 metric mark protocol kernel\n"
 #define RULE61 RULE6("fd00:16::34:2", "942")
 #define RAIL61 ROUTE61 RULE61
 #define RAILS6 HOST6 RAIL60 RAIL61
-#define BOTH LO IB0 IB1 ADDRESSES ADDRESSES6 KERNEL RAIL0 RAIL1 RAIL60 RAIL61
+#define BOTH IB0 IB1 ADDRESSES ADDRESSES6 RAIL0 RAIL1 RAIL60 RAIL61
 #define TIERS(ip, table)                                                                                               \
-    "rule 32764 from " ip " lookup main suppress_prefixlength 0 mark proto kernel\nrule 32765 from " ip                \
-    " lookup 2" table " mark proto kernel\n"
-#define VRF_NIC                                                                                                        \
-    "link 7 blue ether up carrier kind=vrf\nlink 8 ib4 infiniband up carrier master=blue\naddr ib4 172.16.34.5/16\n"
-#define ETH0 "link 9 eth0 ether up carrier\naddr eth0 192.168.1.5/24\n"
+    "ip rule add priority 32764 from " ip " lookup main suppress_prefixlength 0" OURS                                  \
+    "ip rule add priority 32765 from " ip " lookup 2" table OURS
+#define VRF_NIC "ip link add blue up type vrf\nnic ib4 infiniband master blue\nip address add 172.16.34.5/16 dev ib4\n"
+#define ETH0 "nic eth0\nip address add 192.168.1.5/24 dev eth0\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
 
@@ -216,17 +215,17 @@ static const Case CASES[] = {
     /* clang-format off */
     {"a right host", RAILS, NULL, ""},
     {"a right host, one rail", RAILS "do apply only ib1\n", NULL, ""},
-    {"a host of one NIC", LO IB0 "addr ib0 172.16.34.1/16\n" KERNEL, NULL, ""},
-    {"other subnets", LO IB0 IB1 "addr ib0 10.0.0.1/24\naddr ib1 10.0.1.1/24\n" KERNEL, NULL, ""},
+    {"a host of one NIC", IB0 "ip address add 172.16.34.1/16 dev ib0\n", NULL, ""},
+    {"other subnets", IB0 IB1 "ip address add 10.0.0.1/24 dev ib0\nip address add 10.0.1.1/24 dev ib1\n", NULL, ""},
     {"a management NIC beside the rails", RAILS ETH0, NULL, ""},
-    {"no RDMA at all", LO ETH0 KERNEL, NULL, ""},
-    {"a tunnel's rule after ours", RAILS "rule 5210 from all lookup 52\n", NULL, ""},
-    {"the rule of VRFs", RAILS "rule 1000 from all l3mdev\n", NULL, ""},
-    {"the local table's rule twice", RAILS "rule 100 from all lookup local\n", NULL, ""},
+    {"no RDMA at all", ETH0, NULL, ""},
+    {"a tunnel's rule after ours", RAILS "ip rule add priority 5210 lookup 52\n", NULL, ""},
+    {"the rule of VRFs", RAILS "ip rule add priority 1000 l3mdev\n", NULL, ""},
+    {"the local table's rule twice", RAILS "ip rule add priority 100 lookup local\n", NULL, ""},
 
     {"no rule", HOST RAIL0 ROUTE1, NULL, "error rule-missing ib1"},
     {"no rule for the second address",
-     LO IB0 IB1 ADDRESSES "addr ib1 172.16.34.3/16 secondary\n" KERNEL RAIL0 RAIL1, NULL, "error rule-missing ib1"},
+     IB0 IB1 ADDRESSES "ip address add 172.16.34.3/16 dev ib1\n" RAIL0 RAIL1, NULL, "error rule-missing ib1"},
     {"no route", HOST RAIL0 RULE1, NULL, "error route-missing ib1"},
     {"nothing at all", HOST, NULL,
      "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib1"},
@@ -235,41 +234,41 @@ static const Case CASES[] = {
     {"main has the default route's only", RAILS_ALONE ETH0, unbound_by_eth0,
      "warning route-missing ib0\nwarning route-missing ib1"},
     {"main has another way", RAILS_ALONE, unbound_by_ib1, ""},
-    {"main has no way, as it should be", RAILS_ALONE "config [defaults]\nconfig main=remove\n", no_way_unbound, ""},
-    {"main has one of the routes", RAILS_ALONE "route main 172.16.0.0/16 dev ib1 proto kernel scope link\n",
+    {"main has no way, as it should be", RAILS_ALONE "config [defaults] main=remove\n", no_way_unbound, ""},
+    {"main has one of the routes", RAILS_ALONE "ip route add 172.16.0.0/16 dev ib1 protocol kernel\n",
      no_way_unbound, ""},
     {"a bridge inside the subnet",
-     RAILS "link 8 docker0 ether up carrier kind=bridge\naddr docker0 172.16.99.1/24\n"
-     "route main 172.16.99.0/24 dev docker0 proto kernel scope link src 172.16.99.1\n", NULL, ""},
+     RAILS "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n", NULL, ""},
     {"a rule for main is missing", HOST RAIL0 ROUTE1 STALE("172.16.34.2", "942"), NULL, "error rule-missing ib1"},
     {"another source",
-     HOST RAIL0 RULE1 "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.9 metric mark\n", NULL,
+     HOST RAIL0 RULE1 "once ip route add 172.16.0.0/16 dev ib1 src 172.16.34.9 table 942 metric mark protocol kernel\n", NULL,
      "error route-wrong ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning rule-stale ib1"},
     {"a rule for a NIC that is gone", RAILS STALE("172.16.34.7", "999"), NULL, "warning rule-stale "},
     {"a rule in another table", RAILS STALE("172.16.34.2", "777"), NULL, "warning rule-stale ib1"},
-    {"a route for an address that is gone", RAILS "route 942 10.9.0.0/16 dev ib1 proto kernel metric mark\n", NULL,
+    {"a route for an address that is gone", RAILS "ip route add 10.9.0.0/16 dev ib1 table 942 metric mark protocol kernel\n", NULL,
      "warning rule-stale ib1"},
     {"something is missing on the other rail", HOST RAIL0 "do apply only ib0\n", NULL, ""},
 
-    {"it answers for others", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_announce=2\n" ADDRESSES KERNEL
+    {"it answers for others", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2\n" ADDRESSES
      RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
-    {"it answers nobody", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_announce=2 arp_ignore=8\n" ADDRESSES
-     KERNEL RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
-    {"it asks with others' addresses", LO IB0
-     "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_ignore=1 arp_announce=1\n" ADDRESSES KERNEL RAIL0 RAIL1, NULL,
+    {"it answers nobody", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=8\n" ADDRESSES
+     RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
+    {"it asks with others' addresses", IB0
+     "nic ib1 infiniband rdma mlx5_1/1 arp_ignore=1 arp_announce=1\n" ADDRESSES RAIL0 RAIL1, NULL,
      "warning effective-sysctl ib1"},
-    {"strict by its own rp_filter", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 rp_filter=1 " RIGHT "\n"
-     ADDRESSES KERNEL RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
-    {"strict by that of all", RAILS "all rp_filter=1\n", NULL,
+    {"strict by its own rp_filter", IB0 "nic ib1 infiniband rdma mlx5_1/1 rp_filter=1 " RIGHT "\n"
+     ADDRESSES RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
+    {"strict by that of all", RAILS "sysctl -w net/ipv4/conf/all/rp_filter=1\n", NULL,
      "warning effective-sysctl ib0\nwarning effective-sysctl ib1"},
-    {"all answers nobody", RAILS "all arp_ignore=8\n", NULL,
+    {"all answers nobody", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL,
      "warning effective-sysctl ib0\nwarning effective-sysctl ib1"},
-    {"stock values of all", RAILS "all rp_filter=2 arp_ignore=1 arp_announce=2\n", NULL, ""},
-    {"all answers less", RAILS "all arp_ignore=2\n", NULL, ""},
-    {"as configured", LO IB0 "link 3 ib1 infiniband up carrier rdma=mlx5_1/1\n" ADDRESSES KERNEL RAIL0 RAIL1
-     "config [interface ib1]\nconfig arp=keep\n", NULL, ""},
-    {"not as configured", RAILS "config [interface ib1]\nconfig arp=strict\n", NULL,
+    {"stock values of all", RAILS "sysctl -w net/ipv4/conf/all/rp_filter=2\n"
+ "sysctl -w net/ipv4/conf/all/arp_ignore=1\nsysctl -w net/ipv4/conf/all/arp_announce=2\n", NULL, ""},
+    {"all answers less", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=2\n", NULL, ""},
+    {"as configured", IB0 "nic ib1 infiniband rdma mlx5_1/1\n" ADDRESSES RAIL0 RAIL1
+     "config [interface ib1] arp=keep\n", NULL, ""},
+    {"not as configured", RAILS "config [interface ib1] arp=strict\n", NULL,
      "warning effective-sysctl ib1\nwarning effective-sysctl ib1\nwarning effective-sysctl ib1"},
     {"rp_filter drops", RAILS, filtered_einval, "error effective-sysctl ib1"},
     {"rp_filter drops, as newer kernels say it", RAILS, filtered_exdev, "error effective-sysctl ib0"},
@@ -280,149 +279,156 @@ static const Case CASES[] = {
     {"what is for ourselves leaves", RAILS, local_leaves, "error local-rule-late ib0"},
     {"what is for ourselves fails", RAILS, local_fails,
      "error local-rule-late ib1\nerror local-rule-late ib1"},
-    {"the local table's rule comes late", LO IB0 IB1 ADDRESSES "rule 32000 from all lookup local\nkernel routes\n", NULL,
+    {"the local table's rule comes late", IB0 IB1 ADDRESSES "ip rule add priority 32000 lookup local\n"
+"ip rule del priority 0 lookup local protocol kernel\n", NULL,
      "error local-rule-late ib0\nerror local-rule-late ib1"},
 
-    {"an earlier rule for all", RAILS "rule 1500 from all lookup 52\n", NULL,
+    {"an earlier rule for all", RAILS "ip rule add priority 1500 lookup 52\n", NULL,
      "info foreign-rule ib0\ninfo foreign-rule ib1"},
-    {"an earlier rule for one", RAILS "rule 1500 from 172.16.34.2 lookup 52\n", NULL, "info foreign-rule ib1"},
-    {"an earlier rule for neither", RAILS "rule 1500 from 10.0.0.0/8 lookup 52\n", NULL, ""},
-    {"an earlier rule for all but others", RAILS "rule 1500 not from 10.0.0.0/8 lookup 52\n", NULL,
+    {"an earlier rule for one", RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52\n", NULL, "info foreign-rule ib1"},
+    {"an earlier rule for neither", RAILS "ip rule add priority 1500 from 10.0.0.0/8 lookup 52\n", NULL, ""},
+    {"an earlier rule for all but others", RAILS "ip rule add priority 1500 not from 10.0.0.0/8 lookup 52\n", NULL,
      "info foreign-rule ib0\ninfo foreign-rule ib1"},
-    {"an earlier rule for a mark", RAILS "rule 1500 from 172.16.0.0/16 fwmark lookup 52\n", NULL,
+    {"an earlier rule for a mark", RAILS "ip rule add priority 1500 from 172.16.0.0/16 fwmark 1 lookup 52\n", NULL,
      "info foreign-rule ib0\ninfo foreign-rule ib1"},
-    {"at the same priority", RAILS "rule 1941 from 172.16.34.2 port lookup 52\n", NULL, "info foreign-rule ib1"},
-    {"an earlier rule, and the kernel goes by it", RAILS "rule 1500 from all lookup 52\n", leaves_by_ib0_in_52,
+    {"at the same priority", RAILS "ip rule add priority 1941 from 172.16.34.2 dport 22 lookup 52\n", NULL, "info foreign-rule ib1"},
+    {"an earlier rule, and the kernel goes by it", RAILS "ip rule add priority 1500 lookup 52\n", leaves_by_ib0_in_52,
      "error foreign-rule ib1\ninfo foreign-rule ib0"},
-    {"an earlier rule, and the kernel goes by another one", RAILS "rule 1500 from all lookup 52\n", leaves_by_ib0,
+    {"an earlier rule, and the kernel goes by another one", RAILS "ip rule add priority 1500 lookup 52\n", leaves_by_ib0,
      "error routed-other-nic ib1\ninfo foreign-rule ib0\ninfo foreign-rule ib1"},
     {"an earlier rule that bears our mark and more", RAILS
-     "rule 1500 from 172.16.34.2 fwmark lookup 942 suppress_prefixlength 0 mark proto kernel\n", NULL,
+     "ip rule add priority 1500 from 172.16.34.2 fwmark 1 lookup 942 suppress_prefixlength 0 suppress_ifgroup mark protocol kernel\n", NULL,
      "info foreign-rule ib1"},
 
-    {"somebody's route", RAILS "route 942 10.0.0.0/8 via 172.16.0.1 dev ib1 proto static\n", NULL,
+    {"somebody's route", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 table 942 protocol static\n", NULL,
      "warning foreign-table ib1"},
-    {"somebody's route by the other NIC", RAILS "route 942 10.0.0.0/8 via 172.16.0.1 dev ib0 proto static\n", NULL,
+    {"somebody's route by the other NIC", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib0 table 942 protocol static\n", NULL,
      "error foreign-table ib1"},
-    {"the worst of somebody's routes", RAILS "route 942 10.0.0.0/8 dev ib1\nroute 942 11.0.0.0/8 dev ib0\n"
-     "route 942 12.0.0.0/8 dev ib1\n", NULL, "error foreign-table ib1"},
-    {"somebody's default route", RAILS "route 942 default via 172.16.0.1 dev ib0\n", NULL, "warning foreign-table ib1"},
+    {"the worst of somebody's routes", RAILS "ip route add 10.0.0.0/8 dev ib1 table 942\n"
+"ip route add 11.0.0.0/8 dev ib0 table 942\n"
+     "ip route add 12.0.0.0/8 dev ib1 table 942\n", NULL, "error foreign-table ib1"},
+    {"somebody's default route", RAILS "ip route add default via 172.16.0.1 dev ib0 table 942\n", NULL, "warning foreign-table ib1"},
     {"the same without our mark", RAILS
-     "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2\n", NULL, "warning foreign-table ib1"},
-    {"somebody's route in another table", RAILS "route 777 172.16.0.0/16 dev ib0\n", NULL, ""},
+     "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, "warning foreign-table ib1"},
+    {"somebody's route in another table", RAILS "ip route add 172.16.0.0/16 dev ib0 table 777\n", NULL, ""},
 
-    {"one address on two rails", LO IB0 IB1 ADDRESSES "addr ib1 172.16.34.1/16 secondary\n" KERNEL RAIL0 RAIL1, NULL,
+    {"one address on two rails", IB0 IB1 ADDRESSES "ip address add 172.16.34.1/16 dev ib1\n" RAIL0 RAIL1, NULL,
      "error duplicate-address ib1"},
-    {"one address on a rail and another NIC", RAILS "link 9 eth0 ether up carrier\naddr eth0 172.16.34.1/32\n", NULL, ""},
-    {"no carrier", LO IB0 "link 3 ib1 infiniband up rdma=mlx5_1/1 " RIGHT "\n" ADDRESSES KERNEL RAIL0 RAIL1, NULL,
+    {"one address on a rail and another NIC", RAILS "nic eth0\nip address add 172.16.34.1/32 dev eth0\n", NULL, ""},
+    {"no carrier", IB0 "nic ib1 infiniband rdma mlx5_1/1 no-carrier " RIGHT "\n" ADDRESSES RAIL0 RAIL1, NULL,
      "error carrier-down ib1"},
-    {"down", LO IB0 "link 3 ib1 infiniband rdma=mlx5_1/1 " RIGHT "\n" ADDRESSES KERNEL RAIL0 RULE1, NULL,
+    {"down", IB0 "nic ib1 infiniband rdma mlx5_1/1 down " RIGHT "\n" ADDRESSES RAIL0 RULE1, NULL,
      "error carrier-down ib1"},
 
     {"held", HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
-    {"deferred", HOST RAIL0 "rule 1500 from 172.16.34.2 lookup 52\nroute 52 172.16.0.0/16 dev ib1\n", NULL,
+    {"deferred", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+"ip route add 172.16.0.0/16 dev ib1 table 52\n", NULL,
      "info deferred ib1"},
     {"an explicit table that is another's automatic one", HOST RULE("172.16.34.2", "941")
-     "route 941 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
-     RULE("172.16.34.1", "943") "route 943 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
-     "config [interface ib1]\nconfig table=941\n", NULL, "info table-moved ib0"},
-    {"no address", RAILS "link 4 ib2 infiniband up carrier rdma=mlx5_2/1\n", NULL, "info no-address ib2"},
-    {"manage=no", HOST RAIL0 "config [interface ib1]\nconfig manage=no\n", NULL, ""},
+     "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 941 metric mark protocol kernel\n"
+     RULE("172.16.34.1", "943") "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 943 metric mark protocol kernel\n"
+     "config [interface ib1] table=941\n", NULL, "info table-moved ib0"},
+    {"no address", RAILS "nic ib2 infiniband rdma mlx5_2/1\n", NULL, "info no-address ib2"},
+    {"manage=no", HOST RAIL0 "config [interface ib1] manage=no\n", NULL, ""},
 
     {"asked about an Ethernet NIC", RAILS ETH0 "do apply only eth0\n", NULL, "warning not-engaged eth0"},
-    {"asked about a NIC that is alone", RAILS "link 4 ib2 infiniband up carrier\naddr ib2 10.0.0.1/24\n"
+    {"asked about a NIC that is alone", RAILS "nic ib2 infiniband\nip address add 10.0.0.1/24 dev ib2\n"
      "do apply only ib2\n", NULL, "warning not-engaged ib2"},
     {"asked about a NIC that is held", HOST RAIL0 "hold ib1\ndo apply respect-holds only ib1\n", NULL,
      "warning held ib1\nwarning not-engaged ib1"},
-    {"asked about a NIC with manage=no", HOST RAIL0 "config [interface ib1]\nconfig manage=no\n"
+    {"asked about a NIC with manage=no", HOST RAIL0 "config [interface ib1] manage=no\n"
      "do apply only ib1\n", NULL, "warning not-engaged ib1"},
     {"asked about a rail and another NIC", RAILS ETH0 "do apply only ib0 eth0\n", NULL, "warning not-engaged eth0"},
 
-    {"in a VRF", RAILS "link 7 blue ether up carrier kind=vrf\n"
-     "link 8 ib4 infiniband up carrier rdma=mlx5_4/1 master=blue\n", NULL, "info vrf ib4"},
-    {"in a VRF, its port unknown", RAILS "link 7 blue ether up carrier kind=vrf\n"
-     "link 8 ib4 infiniband up carrier master=blue\n", NULL, "info vrf ib4"},
-    {"in a VRF, in the rails' subnet", RAILS VRF_NIC "rule 1000 from all l3mdev\n", NULL,
+    {"in a VRF", RAILS "ip link add blue up type vrf\n"
+     "nic ib4 infiniband rdma mlx5_4/1 master blue\n", NULL, "info vrf ib4"},
+    {"in a VRF, its port unknown", RAILS "ip link add blue up type vrf\n"
+     "nic ib4 infiniband master blue\n", NULL, "info vrf ib4"},
+    {"in a VRF, in the rails' subnet", RAILS VRF_NIC "ip rule add priority 1000 l3mdev\n", NULL,
      "info vrf ib4\nwarning foreign-nic-answers ib4"},
-    {"the same, VRFs are asked before the local table", LO IB0 IB1 ADDRESSES VRF_NIC
-     "rule 1000 from all l3mdev\nrule 1500 from all lookup 255\nrule 32766 from all lookup 254\nkernel routes\n"
+    {"the same, VRFs are asked before the local table", IB0 IB1 ADDRESSES VRF_NIC
+     "ip rule add priority 1000 l3mdev\nip rule add priority 1500 lookup local\n"
+     "ip rule del priority 0 lookup local protocol kernel\n"
      RAIL0 RAIL1, NULL, "info vrf ib4"},
-    {"a port of a bond, in the rails' subnet", RAILS "link 7 bond0 ether up carrier kind=bond\n"
-     "link 8 ib4 infiniband up carrier master=bond0\naddr ib4 172.16.34.5/16\n", NULL, ""},
-    {"a port of a bond", RAILS "link 7 bond0 ether up carrier kind=bond\n"
-     "link 8 eth4 ether up carrier rdma=mlx5_4/1 master=bond0\n", NULL, ""},
-    {"an Ethernet NIC in a VRF", RAILS "link 7 blue ether up carrier kind=vrf\n"
-     "link 8 eth4 ether up carrier master=blue\n", NULL, ""},
+    {"a port of a bond, in the rails' subnet", RAILS "ip link add bond0 up type bond\n"
+     "nic ib4 infiniband master bond0\nip address add 172.16.34.5/16 dev ib4\n", NULL, ""},
+    {"a port of a bond", RAILS "ip link add bond0 up type bond\n"
+     "nic eth4 rdma mlx5_4/1 master bond0\n", NULL, ""},
+    {"an Ethernet NIC in a VRF", RAILS "ip link add blue up type vrf\n"
+     "nic eth4 master blue\n", NULL, ""},
 
     {"IPv6: a right host", RAILS6, NULL, ""},
     {"IPv6: a right host of both families", BOTH, NULL, ""},
-    {"IPv6: one family's rule is missing", LO IB0 IB1 ADDRESSES ADDRESSES6 KERNEL RAIL0 RAIL1 RAIL60 ROUTE61, NULL,
+    {"IPv6: one family's rule is missing", IB0 IB1 ADDRESSES ADDRESSES6 RAIL0 RAIL1 RAIL60 ROUTE61, NULL,
      "error rule-missing ib1"},
-    {"IPv6: one family's route is missing", LO IB0 IB1 ADDRESSES ADDRESSES6 KERNEL RAIL0 RAIL1 RAIL60 RULE61, NULL,
+    {"IPv6: one family's route is missing", IB0 IB1 ADDRESSES ADDRESSES6 RAIL0 RAIL1 RAIL60 RULE61, NULL,
      "error route-missing ib1"},
-    {"IPv6: a temporary address without its rule", RAILS6 "addr ib1 fd00:16::aaaa:1/64 secondary\n", NULL,
+    {"IPv6: a temporary address without its rule", RAILS6 "ip address add fd00:16::aaaa:1/64 dev ib1 secondary\n", NULL,
      "error rule-missing ib1"},
-    {"IPv6: a tentative address", RAILS6 "addr ib1 fd00:16::34:9/64 tentative\n", NULL, ""},
-    {"IPv6: a lease without its rule", RAILS6 "addr ib1 fd00:99::9/128\n", NULL, "error rule-missing ib1"},
-    {"IPv6: link-local addresses", RAILS6 "addr ib0 fe80::1/64 scope link\naddr ib1 fe80::2/64 scope link\n", NULL, ""},
+    {"IPv6: a tentative address", RAILS6 "ip address add fd00:16::34:9/64 dev ib1 tentative\n", NULL, ""},
+    {"IPv6: a lease without its rule", RAILS6 "ip address add fd00:99::9/128 dev ib1\n", NULL, "error rule-missing ib1"},
+    {"IPv6: link-local addresses", RAILS6 "ip address add fe80::1/64 dev ib0 scope link\n"
+"ip address add fe80::2/64 dev ib1 scope link\n", NULL, ""},
     {"IPv6: a rule for an address that is gone", RAILS6 STALE("fd00:16::34:7", "942"), NULL, "warning rule-stale ib1"},
-    {"IPv6: a bridge inside the subnet", LO IB0 IB1
-     "link 8 docker0 ether up carrier kind=bridge\naddr docker0 fd00:16:0:5::1/64\naddr ib0 fd00:16::34:1/48\n"
-     "addr ib1 fd00:16::34:2/48\n" KERNEL "route 941 fd00:16::/48 dev ib0 proto kernel metric mark\n"
-     "route 942 fd00:16::/48 dev ib1 proto kernel metric mark\n" RULE48("fd00:16::34:1", "941")
+    {"IPv6: a bridge inside the subnet", IB0 IB1
+     "ip link add docker0 up type bridge\n"
+"ip address add fd00:16:0:5::1/64 dev docker0\n"
+"ip address add fd00:16::34:1/48 dev ib0\n"
+     "ip address add fd00:16::34:2/48 dev ib1\n" "ip route add fd00:16::/48 dev ib0 table 941 metric mark protocol kernel\n"
+     "ip route add fd00:16::/48 dev ib1 table 942 metric mark protocol kernel\n" RULE48("fd00:16::34:1", "941")
      RULE48("fd00:16::34:2", "942"), NULL, ""},
-    {"IPv6: ipv6=no", HOST6 "config [defaults]\nconfig ipv6=no\nconfig manage=yes\n", NULL,
+    {"IPv6: ipv6=no", HOST6 "config [defaults] ipv6=no\nconfig [defaults] manage=yes\n", NULL,
      "info no-address ib0\ninfo no-address ib1"},
     {"IPv6: it leaves by the other NIC", BOTH, in_ipv6_leaves_by_ib0, "error routed-other-nic ib1"},
     {"IPv6: what is for ourselves leaves", BOTH, in_ipv6_local_leaves, "error local-rule-late ib0"},
     {"IPv6: rp_filter is not asked about", RAILS6, filtered_einval, ""},
-    {"IPv6: the local table's rule comes late", LO IB0 IB1 ADDRESSES6
-     "rule 0 from all lookup local\nrule 32000 from ::/0 lookup local\nkernel routes\n", NULL,
+    {"IPv6: the local table's rule comes late", IB0 IB1 ADDRESSES6
+     "ip -6 rule add priority 32000 lookup local\nip -6 rule del priority 0 lookup local protocol kernel\n", NULL,
      "error local-rule-late ib0\nerror local-rule-late ib1"},
-    {"IPv6: an earlier rule for all of IPv6", BOTH "rule 1500 from ::/0 lookup 52\n", NULL,
+    {"IPv6: an earlier rule for all of IPv6", BOTH "ip -6 rule add priority 1500 lookup 52\n", NULL,
      "info foreign-rule ib0\ninfo foreign-rule ib1"},
-    {"IPv6: an earlier rule of IPv4 says nothing of it", RAILS6 "rule 1500 from all lookup 52\n", NULL, ""},
-    {"IPv6: an earlier rule for one", RAILS6 "rule 1500 from fd00:16::34:2 lookup 52\n", NULL, "info foreign-rule ib1"},
-    {"IPv6: somebody's route by the other NIC", RAILS6 "route 942 fd00:20::/64 dev ib0 proto static\n", NULL,
+    {"IPv6: an earlier rule of IPv4 says nothing of it", RAILS6 "ip rule add priority 1500 lookup 52\n", NULL, ""},
+    {"IPv6: an earlier rule for one", RAILS6 "ip rule add priority 1500 from fd00:16::34:2 lookup 52\n", NULL, "info foreign-rule ib1"},
+    {"IPv6: somebody's route by the other NIC", RAILS6 "ip route add fd00:20::/64 dev ib0 table 942 protocol static\n", NULL,
      "error foreign-table ib1"},
-    {"IPv6: one address on two rails", RAILS6 "addr ib1 fd00:16::34:1/64\n", NULL, "error duplicate-address ib1"},
+    {"IPv6: one address on two rails", RAILS6 "ip address add fd00:16::34:1/64 dev ib1\n", NULL, "error duplicate-address ib1"},
 
-    {"gateway: no default route yet", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n", NULL,
+    {"gateway: no default route yet", RAILS "ip route add default via 172.16.0.1 dev ib0 protocol static\n", NULL,
      "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib1"},
-    {"gateway: nothing is missing", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
-     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
-     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+    {"gateway: nothing is missing", RAILS "ip route add default via 172.16.0.1 dev ib0 protocol static\n"
+     "ip route add default via 172.16.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n"
+     "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
-    {"gateway: main has it no more", RAILS "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+    {"gateway: main has it no more", RAILS "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.2", "942"), NULL, "warning rule-stale ib1\nwarning rule-stale ib1"},
-    {"gateway: main has another one", RAILS "route main default via 172.16.0.9 dev ib0 proto static\n"
-     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
-     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+    {"gateway: main has another one", RAILS "ip route add default via 172.16.0.9 dev ib0 protocol static\n"
+     "ip route add default via 172.16.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n"
+     "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, "error route-wrong ib0\nerror route-wrong ib1"},
-    {"gateway: a prefix is missing", RAILS "route main 10.0.0.0/8 via 172.16.0.1 dev ib1 proto static\n", NULL,
+    {"gateway: a prefix is missing", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL,
      "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib0\n"
      "error rule-missing ib1\nerror rule-missing ib1\nwarning rule-stale ib0\nwarning rule-stale ib1"},
-    {"gateway: an error in main as the last resort", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
-     "route main unreachable default metric 9999\n"
-     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
-     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+    {"gateway: an error in main as the last resort", RAILS "ip route add default via 172.16.0.1 dev ib0 protocol static\n"
+     "ip route add unreachable default metric 9999\n"
+     "ip route add default via 172.16.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n"
+     "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
     {"gateway: an error in main comes before it",
-     RAILS "route main default via 172.16.0.1 dev ib0 proto static metric 20000\n"
-     "route main unreachable default metric 9999\n"
-     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
-     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+     RAILS "ip route add default via 172.16.0.1 dev ib0 metric 20000 protocol static\n"
+     "ip route add unreachable default metric 9999\n"
+     "ip route add default via 172.16.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n"
+     "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, "error main-error-route ib0\nerror main-error-route ib1"},
-    {"gateway: an error in main, and no default route", RAILS "route main unreachable default metric 9999\n", NULL, ""},
-    {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1]\nconfig gateway=10.0.0.1\n", NULL,
+    {"gateway: an error in main, and no default route", RAILS "ip route add unreachable default metric 9999\n", NULL, ""},
+    {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1] gateway=10.0.0.1\n", NULL,
      "warning gateway-missing ib1"},
-    {"gateway: a configured one that is there", RAILS "config [interface ib1]\nconfig gateway=172.16.0.1\n"
-     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+    {"gateway: a configured one that is there", RAILS "config [interface ib1] gateway=172.16.0.1\n"
+     "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.2", "942"), NULL, ""},
-    {"gateway: an error in main of the other family", RAILS "route main default via 172.16.0.1 dev ib0 proto static\n"
-     "route main unreachable ::/0 metric 9999\n"
-     "route 2941 default via 172.16.0.1 dev ib0 onlink proto kernel metric mark\n"
-     "route 2942 default via 172.16.0.1 dev ib1 onlink proto kernel metric mark\n"
+    {"gateway: an error in main of the other family", RAILS "ip route add default via 172.16.0.1 dev ib0 protocol static\n"
+     "ip -6 route add unreachable default metric 9999\n"
+     "ip route add default via 172.16.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n"
+     "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
     /* clang-format on */
 };
@@ -489,8 +495,8 @@ static void test_fixes(void **state)
 {
     g_auto(World) missing = look(HOST RAIL0, NULL);
     g_auto(World) stale = look(RAILS RULE("172.16.34.7", "942"), NULL);
-    g_auto(World) strict = look(RAILS "all rp_filter=1\n", NULL);
-    g_auto(World) local = look(RAILS "config [interface ib1]\nconfig accept_local=1\n", NULL);
+    g_auto(World) strict = look(RAILS "sysctl -w net/ipv4/conf/all/rp_filter=1\n", NULL);
+    g_auto(World) local = look(RAILS "config [interface ib1] accept_local=1\n", NULL);
     g_auto(World) missing6 = look(HOST6 RAIL60, NULL);
 
     (void)state;
@@ -507,9 +513,9 @@ static void test_fixes(void **state)
 static void test_messages(void **state)
 {
     g_auto(World) missing = look(HOST RAIL0, NULL);
-    g_auto(World) other = look(RAILS "rule 1500 from all lookup 52\n", leaves_by_ib0);
+    g_auto(World) other = look(RAILS "ip rule add priority 1500 lookup 52\n", leaves_by_ib0);
     g_auto(World) refused = look(RAILS, no_way_from_ib1);
-    g_auto(World) foreign = look(RAILS "route 942 10.0.0.0/8 dev ib0\n", NULL);
+    g_auto(World) foreign = look(RAILS "ip route add 10.0.0.0/8 dev ib0 table 942\n", NULL);
     g_auto(World) held = look(HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL);
 
     (void)state;
@@ -525,7 +531,7 @@ static void test_messages(void **state)
 
 static void test_is_ok(void **state)
 {
-    g_auto(World) infos = look(RAILS "rule 1500 from 172.16.34.2 lookup 52\n", NULL);
+    g_auto(World) infos = look(RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52\n", NULL);
     g_auto(World) warned = look(HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) wrong = look(HOST RAIL0 ROUTE1, NULL);
 
@@ -578,8 +584,8 @@ static void check_questions(const char *text, const char *expected)
 }
 
 /* Rails, whatever their addresses are. */
-#define ENGAGED "config [interface ib*]\nconfig manage=yes\n" KERNEL
-#define IB2 "link 4 ib2 infiniband up carrier rdma=mlx5_2/1 " RIGHT "\n"
+#define ENGAGED "config [interface ib*] manage=yes\n"
+#define IB2 "nic ib2 infiniband rdma mlx5_2/1 " RIGHT "\n"
 
 static void test_two_rails(void **state)
 {
@@ -597,18 +603,20 @@ static void test_two_rails(void **state)
 static void test_ring(void **state)
 {
     (void)state;
-    check_questions(LO IB0 IB1 IB2 "link 5 ib3 infiniband up carrier\n"
-                                   "addr ib0 10.0.0.1/32\naddr ib1 10.0.0.2/32\naddr ib2 10.0.0.3/32\n"
-                                   "addr ib3 10.0.0.4/32\n" ENGAGED "config [interface ib1]\nconfig manage=no\n",
-                    "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.3\n"
-                    "ib2 local 10.0.0.3 10.0.0.3\nib2 local 10.0.0.3 10.0.0.4\n"
-                    "ib3 local 10.0.0.4 10.0.0.4\nib3 local 10.0.0.4 10.0.0.1");
+    check_questions(
+        IB0 IB1 IB2
+        "nic ib3 infiniband\n"
+        "ip address add 10.0.0.1/32 dev ib0\nip address add 10.0.0.2/32 dev ib1\nip address add 10.0.0.3/32 dev ib2\n"
+        "ip address add 10.0.0.4/32 dev ib3\n" ENGAGED "config [interface ib1] manage=no\n",
+        "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.3\n"
+        "ib2 local 10.0.0.3 10.0.0.3\nib2 local 10.0.0.3 10.0.0.4\n"
+        "ib3 local 10.0.0.4 10.0.0.4\nib3 local 10.0.0.4 10.0.0.1");
 }
 
 static void test_single_rail(void **state)
 {
     (void)state;
-    check_questions(LO IB0 "addr ib0 10.0.0.9/24\n" ENGAGED,
+    check_questions(IB0 "ip address add 10.0.0.9/24 dev ib0\n" ENGAGED,
                     "ib0 leaves 10.0.0.9 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 local 10.0.0.9 10.0.0.9");
 }
 
@@ -616,25 +624,27 @@ static void test_single_rail(void **state)
 static void test_unusable(void **state)
 {
     (void)state;
-    check_questions(LO "link 2 ib0 infiniband up\nlink 3 ib1 infiniband carrier\n" ADDRESSES KERNEL, "");
+    check_questions("nic ib0 infiniband no-carrier\nnic ib1 infiniband down\n" ADDRESSES, "");
 }
 
 static void test_small_subnets(void **state)
 {
     (void)state;
     /* /31: neither a network nor a broadcast address */
-    check_questions(LO IB0 "addr ib0 10.0.0.0/31\n" ENGAGED,
+    check_questions(IB0 "ip address add 10.0.0.0/31 dev ib0\n" ENGAGED,
                     "ib0 leaves 10.0.0.0 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.0\nib0 local 10.0.0.0 10.0.0.0");
-    check_questions(LO IB0 "addr ib0 10.0.0.1/31\n" ENGAGED,
+    check_questions(IB0 "ip address add 10.0.0.1/31 dev ib0\n" ENGAGED,
                     "ib0 leaves 10.0.0.1 10.0.0.0\nib0 arrives 10.0.0.0 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1");
     /* full: nobody else can be there */
-    check_questions(LO IB0 IB1 "addr ib0 10.0.0.0/31\naddr ib1 10.0.0.1/31\n" ENGAGED "do apply only ib0\n",
+    check_questions(IB0 IB1 "ip address add 10.0.0.0/31 dev ib0\nip address add 10.0.0.1/31 dev ib1\n" ENGAGED
+                            "do apply only ib0\n",
                     "ib0 local 10.0.0.0 10.0.0.0\nib0 local 10.0.0.0 10.0.0.1");
-    check_questions(LO IB0 IB1 "addr ib0 10.0.0.1/30\naddr ib1 10.0.0.2/30\n" ENGAGED "do apply only ib1\n",
+    check_questions(IB0 IB1 "ip address add 10.0.0.1/30 dev ib0\nip address add 10.0.0.2/30 dev ib1\n" ENGAGED
+                            "do apply only ib1\n",
                     "ib1 local 10.0.0.2 10.0.0.2\nib1 local 10.0.0.2 10.0.0.1");
     /* /32: of itself alone, or of one peer */
-    check_questions(LO IB0 "addr ib0 10.0.0.1/32\n" ENGAGED, "ib0 local 10.0.0.1 10.0.0.1");
-    check_questions(LO IB0 "addr ib0 10.0.0.1 peer 10.0.0.2/32\n" ENGAGED,
+    check_questions(IB0 "ip address add 10.0.0.1/32 dev ib0\n" ENGAGED, "ib0 local 10.0.0.1 10.0.0.1");
+    check_questions(IB0 "ip address add 10.0.0.1 peer 10.0.0.2/32 dev ib0\n" ENGAGED,
                     "ib0 leaves 10.0.0.1 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1");
 }
 
@@ -642,19 +652,22 @@ static void test_small_subnets(void **state)
 static void test_several_addresses(void **state)
 {
     (void)state;
-    check_questions(LO IB0 IB1 "addr ib0 10.0.0.1/24\naddr ib0 10.1.0.1/24\naddr ib0 10.2.0.1/32\n"
-                               "addr ib1 10.0.0.1/24\n" ENGAGED,
-                    "ib0 leaves 10.0.0.1 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\n"
-                    "ib0 leaves 10.1.0.1 10.1.0.2\nib0 arrives 10.1.0.2 10.1.0.1\n"
-                    "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1\n"
-                    "ib1 local 10.0.0.1 10.0.0.1\nib1 local 10.0.0.1 10.0.0.1");
+    check_questions(
+        IB0 IB1
+        "ip address add 10.0.0.1/24 dev ib0\nip address add 10.1.0.1/24 dev ib0\nip address add 10.2.0.1/32 dev ib0\n"
+        "ip address add 10.0.0.1/24 dev ib1\n" ENGAGED,
+        "ib0 leaves 10.0.0.1 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\n"
+        "ib0 leaves 10.1.0.1 10.1.0.2\nib0 arrives 10.1.0.2 10.1.0.1\n"
+        "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1\n"
+        "ib1 local 10.0.0.1 10.0.0.1\nib1 local 10.0.0.1 10.0.0.1");
 }
 
 /* 10.0.0.3 is a host in ib0's subnet, but the kernel takes it for the broadcast address of ib1's. */
 static void test_broadcast_of_another_rail(void **state)
 {
     (void)state;
-    check_questions(LO IB0 IB1 "addr ib0 10.0.0.1/24\naddr ib1 10.0.0.2/30\n" ENGAGED "do apply only ib0\n",
+    check_questions(IB0 IB1 "ip address add 10.0.0.1/24 dev ib0\nip address add 10.0.0.2/30 dev ib1\n" ENGAGED
+                            "do apply only ib0\n",
                     "ib0 leaves 10.0.0.1 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\n"
                     "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.2");
 }
@@ -677,14 +690,19 @@ static void test_ipv6(void **state)
 static void test_ipv6_addresses(void **state)
 {
     (void)state;
-    check_questions(LO IB0 IB1 "addr ib0 fd00::1/64\naddr ib0 fd00::9/64 tentative\naddr ib0 fe80::1/64 scope link\n"
-                               "addr ib0 fd01::1/128\naddr ib0 fd00::aaaa/64 secondary\naddr ib1 fd00::2/64\n" ENGAGED
-                               "do apply only ib0\n",
+    check_questions(IB0 IB1 "ip address add fd00::1/64 dev ib0\n"
+                            "ip address add fd00::9/64 dev ib0 tentative\n"
+                            "ip address add fe80::1/64 dev ib0 scope link\n"
+                            "ip address add fd01::1/128 dev ib0\n"
+                            "ip address add fd00::aaaa/64 dev ib0 secondary\n"
+                            "ip address add fd00::2/64 dev ib1\n" ENGAGED "do apply only ib0\n",
                     "ib0 leaves fd00::1 fd00::3\nib0 local fd00::1 fd00::1\n"
                     "ib0 local fd00::1 fd00::2");
-    check_questions(LO IB0 "addr ib0 fd00::/127\n" ENGAGED, "ib0 leaves fd00:: fd00::1\nib0 local fd00:: fd00::");
-    check_questions(LO IB0 "addr ib0 fd00::1/128\n" ENGAGED, "ib0 local fd00::1 fd00::1");
-    check_questions(LO IB0 "addr ib0 fd00::9/64\naddr ib0 10.0.0.9/24\n" ENGAGED "config ipv6=no\n",
+    check_questions(IB0 "ip address add fd00::/127 dev ib0\n" ENGAGED,
+                    "ib0 leaves fd00:: fd00::1\nib0 local fd00:: fd00::");
+    check_questions(IB0 "ip address add fd00::1/128 dev ib0\n" ENGAGED, "ib0 local fd00::1 fd00::1");
+    check_questions(IB0 "ip address add fd00::9/64 dev ib0\nip address add 10.0.0.9/24 dev ib0\n" ENGAGED
+                        "config [interface ib*] ipv6=no\n",
                     "ib0 leaves 10.0.0.9 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 local 10.0.0.9 10.0.0.9");
 }
 
@@ -692,11 +710,11 @@ static void test_ipv6_addresses(void **state)
 static void test_ipv6_bridge_inside(void **state)
 {
     (void)state;
-    check_questions(LO IB0 "link 8 docker0 ether up carrier kind=bridge\naddr ib0 fd00::9/120\n"
-                           "addr docker0 fd00::1/125\n" ENGAGED,
+    check_questions(IB0 "ip link add docker0 up type bridge\nip address add fd00::9/120 dev ib0\n"
+                        "ip address add fd00::1/125 dev docker0\n" ENGAGED,
                     "ib0 leaves fd00::9 fd00::8\nib0 leaves fd00::9 fd00::2\nib0 local fd00::9 fd00::9");
-    check_questions(LO IB0 IB1 "addr ib0 fd00::1/126\naddr ib1 fd00::2/126\naddr ib1 fd00::3/126\n" ENGAGED
-                               "do apply only ib0\n",
+    check_questions(IB0 IB1 "ip address add fd00::1/126 dev ib0\nip address add fd00::2/126 dev ib1\n"
+                            "ip address add fd00::3/126 dev ib1\n" ENGAGED "do apply only ib0\n",
                     "ib0 local fd00::1 fd00::1\nib0 local fd00::1 fd00::2");
 }
 
@@ -816,7 +834,7 @@ static void check_world(const char *text)
 static char *random_world(GRand *random)
 {
     static const char *const LINKS[] = {"ib0", "ib1", "ib2", "docker0"};
-    GString *text = g_string_new(LO IB0 IB1 IB2 "link 8 docker0 ether up carrier kind=bridge\n");
+    GString *text = g_string_new(IB0 IB1 IB2 "ip link add docker0 up type bridge\n");
     gboolean used[64] = {FALSE};
 
     for (int i = g_rand_int_range(random, 1, 8); i > 0; i--) {
@@ -825,7 +843,8 @@ static char *random_world(GRand *random)
             g_rand_int_range(random, 0, 8) ? g_rand_int_range(random, 26, 33) : g_rand_int_range(random, 8, 26);
 
         if (!used[last])
-            g_string_append_printf(text, "addr %s 10.0.0.%d/%d\n", LINKS[g_rand_int_range(random, 0, 4)], last, length);
+            g_string_append_printf(text, "ip address add 10.0.0.%d/%d dev %s\n", last, length,
+                                   LINKS[g_rand_int_range(random, 0, 4)]);
         used[last] = TRUE;
     }
     g_string_append(text, ENGAGED);
@@ -852,7 +871,7 @@ static void test_large_subnets(void **state)
 {
     (void)state;
     for (int length = 1; length < 26; length++) {
-        g_autofree char *text = g_strdup_printf(LO IB0 "addr ib0 64.0.0.1/%d\n" ENGAGED, length);
+        g_autofree char *text = g_strdup_printf(IB0 "ip address add 64.0.0.1/%d dev ib0\n" ENGAGED, length);
 
         check_world(text);
     }
@@ -860,8 +879,8 @@ static void test_large_subnets(void **state)
 
 static void test_bridge_inside(void **state)
 {
-    static const char TEXT[] = LO IB0 "link 8 docker0 ether up carrier kind=bridge\naddr ib0 172.16.34.1/16\n"
-                                      "addr docker0 172.16.0.1/17\n" ENGAGED;
+    static const char TEXT[] = IB0 "ip link add docker0 up type bridge\nip address add 172.16.34.1/16 dev ib0\n"
+                                   "ip address add 172.16.0.1/17 dev docker0\n" ENGAGED;
     g_auto(World) world = look(TEXT, NULL);
     g_autofree char *questions = write_questions(&world);
 

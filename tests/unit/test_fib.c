@@ -1,7 +1,7 @@
 /*
  * The model of routing and the fake kernel against what was measured on a real one.
  */
-#include "fake_kernel.h"
+#include "case_text.h"
 #include "fib.h"
 
 #include <errno.h>
@@ -66,17 +66,17 @@ static FakeKernel *two_nics(void)
 {
     FakeKernel *kernel = fake_kernel_new();
 
-    fake_do(kernel, "link add ib0 type ib", "link add ib1 type ib", "address add 172.16.34.1/16 dev ib0",
-            "address add 172.16.34.2/16 dev ib1", NULL);
+    fake_do(kernel, "nic ib0 infiniband", "nic ib1 infiniband", "ip address add 172.16.34.1/16 dev ib0",
+            "ip address add 172.16.34.2/16 dev ib1", NULL);
     return kernel;
 }
 
 static void add_rail(FakeKernel *kernel, const char *dev, const char *ip_text, guint table)
 {
-    g_autofree char *route = g_strdup_printf("ip -4 route add 172.16.0.0/16 dev %s table %u protocol kernel scope link "
+    g_autofree char *route = g_strdup_printf("ip route add 172.16.0.0/16 dev %s table %u protocol kernel scope link "
                                              "src %s metric mark",
                                              dev, table, ip_text);
-    g_autofree char *rule = g_strdup_printf("ip -4 rule add priority 1941 from %s lookup %u suppress_prefixlength 0 "
+    g_autofree char *rule = g_strdup_printf("ip rule add priority 1941 from %s lookup %u suppress_prefixlength 0 "
                                             "suppress_ifgroup mark protocol kernel",
                                             ip_text, table);
 
@@ -119,8 +119,8 @@ static void test_deleting_main_breaks_unbound_clients(void **state)
     (void)state;
     add_rail(kernel, "ib0", "172.16.34.1", 941);
     add_rail(kernel, "ib1", "172.16.34.2", 942);
-    fake_do(kernel, "route del 172.16.0.0/16 dev ib0 table main protocol kernel",
-            "route del 172.16.0.0/16 dev ib1 table main protocol kernel", NULL);
+    fake_do(kernel, "ip route del 172.16.0.0/16 dev ib0 protocol kernel",
+            "ip route del 172.16.0.0/16 dev ib1 protocol kernel", NULL);
     assert_kind(kernel, NULL, "172.16.16.1", FIB_UNREACHABLE);
     assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib1", "172.16.34.2");
 }
@@ -131,7 +131,7 @@ static void test_rule_to_empty_table_falls_through(void **state)
 
     (void)state;
     add_rail(kernel, "ib1", "172.16.34.2", 942);
-    fake_do(kernel, "link set ib1 down", "link set ib1 up", NULL); /* empties the table, restores main's route */
+    fake_do(kernel, "ip link set ib1 down", "ip link set ib1 up", NULL); /* empties the table, restores main's route */
     assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib0", "172.16.34.2");
     assert_int_equal(kernel->now->rules->len, 6);
 }
@@ -141,16 +141,16 @@ static void test_longest_prefix_then_metric_then_age(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add a type eth", "link add b type eth", "link add c type eth", "link add d type eth",
-            "route append 10.0.0.0/8 dev a metric 5", "route append 10.0.0.0/8 dev b metric 5",
-            "route append 10.0.0.0/8 dev c metric 9", "route append 10.1.0.0/16 dev d metric 99", NULL);
+    fake_do(kernel, "nic a", "nic b", "nic c", "nic d", "ip route append 10.0.0.0/8 dev a metric 5",
+            "ip route append 10.0.0.0/8 dev b metric 5", "ip route append 10.0.0.0/8 dev c metric 9",
+            "ip route append 10.1.0.0/16 dev d metric 99", NULL);
     assert_leaves(kernel, NULL, "10.9.0.1", "a", "none");
     assert_leaves(kernel, NULL, "10.1.0.1", "d", "none");
-    fake_do(kernel, "route del 10.0.0.0/8 dev a metric 5", NULL);
+    fake_do(kernel, "ip route del 10.0.0.0/8 dev a metric 5", NULL);
     assert_leaves(kernel, NULL, "10.9.0.1", "b", "none");
-    fake_do(kernel, "link set b down", NULL);
+    fake_do(kernel, "ip link set b down", NULL);
     assert_leaves(kernel, NULL, "10.9.0.1", "c", "none");
-    fake_do(kernel, "link set d down", NULL);
+    fake_do(kernel, "ip link set d down", NULL);
     assert_leaves(kernel, NULL, "10.1.0.1", "c", "none"); /* a dead nexthop is as good as no route */
 }
 
@@ -159,11 +159,11 @@ static void test_rules_in_order(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "route add 10.0.0.0/8 dev ib0 table 100", "route add 10.0.0.0/8 dev ib1 table 200",
-            "rule add lookup 200 priority 50", "rule add lookup 100 priority 50", "rule add lookup 100 priority 60",
-            NULL);
+    fake_do(kernel, "ip route add 10.0.0.0/8 dev ib0 table 100", "ip route add 10.0.0.0/8 dev ib1 table 200",
+            "ip rule add lookup 200 priority 50", "ip rule add lookup 100 priority 50",
+            "ip rule add lookup 100 priority 60", NULL);
     assert_leaves(kernel, NULL, "10.0.0.1", "ib1", "172.16.34.2"); /* of one priority, the older rule comes first */
-    fake_do(kernel, "rule add lookup 100 priority 40 protocol static", NULL);
+    fake_do(kernel, "ip rule add lookup 100 priority 40 protocol static", NULL);
     assert_leaves(kernel, NULL, "10.0.0.1", "ib0", "172.16.34.1");
 }
 
@@ -172,9 +172,9 @@ static void test_selectors(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "route add 10.0.0.0/8 dev ib1 table 100", "rule add from 172.16.34.2 lookup 100 priority 50",
-            "rule add lookup 100 priority 51 select 8", "rule add from 172.16.0.0/31 lookup 100 priority 52",
-            "rule add lookup 100 priority 53 l3mdev", NULL);
+    fake_do(kernel, "ip route add 10.0.0.0/8 dev ib1 table 100", "ip rule add from 172.16.34.2 lookup 100 priority 50",
+            "ip rule add lookup 100 priority 51 fwmark 1", "ip rule add from 172.16.0.0/31 lookup 100 priority 52",
+            "ip rule add lookup 100 priority 53 l3mdev", NULL);
     assert_leaves(kernel, "172.16.34.2", "10.0.0.1", "ib1", "172.16.34.2");
     assert_kind(kernel, "172.16.34.1", "10.0.0.1", FIB_UNREACHABLE); /* a mark is never matched by guess */
     assert_kind(kernel, NULL, "10.0.0.1", FIB_UNREACHABLE);          /* a rule with a source wants one */
@@ -186,16 +186,16 @@ static void test_destinations(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "route add 10.0.0.0/8 dev ib1 table 100",
-            "rule add from 172.16.34.2 to 10.1.0.0/16 lookup 100 priority 50",
-            "rule add from 0.0.0.0/32 to 10.2.0.0/16 lookup 100 priority 51", NULL);
+    fake_do(kernel, "ip route add 10.0.0.0/8 dev ib1 table 100",
+            "ip rule add from 172.16.34.2 to 10.1.0.0/16 lookup 100 priority 50",
+            "ip rule add from 0.0.0.0/32 to 10.2.0.0/16 lookup 100 priority 51", NULL);
     assert_leaves(kernel, "172.16.34.2", "10.1.0.1", "ib1", "172.16.34.2");
     assert_kind(kernel, "172.16.34.2", "10.2.0.1", FIB_UNREACHABLE); /* to another prefix */
     assert_kind(kernel, "172.16.34.1", "10.1.0.1", FIB_UNREACHABLE);
     assert_leaves(kernel, NULL, "10.2.0.1", "ib1", "172.16.34.2"); /* what has no source yet, and only that */
     assert_kind(kernel, "172.16.34.1", "10.2.0.1", FIB_UNREACHABLE);
     assert_kind(kernel, NULL, "10.1.0.1", FIB_UNREACHABLE);
-    fake_do(kernel, "rule del priority 50", NULL); /* to the kernel, what is absent matches anything */
+    fake_do(kernel, "ip rule del priority 50", NULL); /* to the kernel, what is absent matches anything */
     assert_kind(kernel, "172.16.34.2", "10.1.0.1", FIB_UNREACHABLE);
     assert_int_equal(kernel->inexact, 1);
 }
@@ -206,10 +206,10 @@ static void test_main_before_the_table(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "link add docker0 type eth", "address add 172.16.5.1/24 dev docker0",
-            "route add 172.16.0.0/16 dev ib1 table 942",
-            "rule add from 172.16.34.2 to 172.16.0.0/16 lookup 254 priority 1940 suppress_prefixlength 16",
-            "rule add from 172.16.34.2 lookup 942 priority 1941", NULL);
+    fake_do(kernel, "nic docker0", "ip address add 172.16.5.1/24 dev docker0",
+            "ip route add 172.16.0.0/16 dev ib1 table 942",
+            "ip rule add from 172.16.34.2 to 172.16.0.0/16 lookup main priority 1940 suppress_prefixlength 16",
+            "ip rule add from 172.16.34.2 lookup 942 priority 1941", NULL);
     assert_leaves(kernel, "172.16.34.2", "172.16.5.9", "docker0", "172.16.34.2");
     assert_leaves(kernel, "172.16.34.2", "172.16.6.9", "ib1", "172.16.34.2");
 }
@@ -220,8 +220,8 @@ static void test_onlink(void **state)
     g_autoptr(GError) refused = NULL;
 
     (void)state;
-    assert_false(fake_try(kernel, "route add default via 172.30.0.1 dev ib0 table 2941", &refused));
-    fake_do(kernel, "route add default via 172.30.0.1 dev ib0 onlink table 2941", NULL);
+    assert_false(fake_try(kernel, "ip route add default via 172.30.0.1 dev ib0 table 2941", &refused));
+    fake_do(kernel, "ip route add default via 172.30.0.1 dev ib0 onlink table 2941", NULL);
 }
 
 static void test_rule_actions(void **state)
@@ -229,7 +229,7 @@ static void test_rule_actions(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "rule add from 172.16.34.1 action 7 lookup 0 priority 50", NULL);
+    fake_do(kernel, "ip rule add from 172.16.34.1 unreachable priority 50", NULL);
     assert_kind(kernel, "172.16.34.1", "172.16.16.1", FIB_UNREACHABLE);
     assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib0", "172.16.34.2");
     assert_kind(kernel, "172.16.34.1", "172.16.34.2", FIB_LOCAL); /* the local table comes before it */
@@ -241,9 +241,9 @@ static FakeKernel *rails_beside_docker(void)
 {
     FakeKernel *kernel = two_nics();
 
-    fake_do(kernel, "link add eth0 type eth", "address add 192.168.1.5/24 dev eth0",
-            "route add default via 192.168.1.1 dev eth0", "link add docker0 type eth kind bridge",
-            "address add 172.17.0.1/16 dev docker0", NULL);
+    fake_do(kernel, "nic eth0", "ip address add 192.168.1.5/24 dev eth0",
+            "ip route add default via 192.168.1.1 dev eth0", "ip link add docker0 up type bridge",
+            "ip address add 172.17.0.1/16 dev docker0", NULL);
     return kernel;
 }
 
@@ -252,15 +252,15 @@ static void test_default_in_table_hijacks_bridges(void **state)
     g_autoptr(FakeKernel) kernel = rails_beside_docker();
 
     (void)state;
-    fake_do(kernel, "route add 172.16.0.0/16 dev ib1 table 942 src 172.16.34.2",
-            "rule add from 172.16.34.2 lookup 942 priority 1941", NULL);
+    fake_do(kernel, "ip route add 172.16.0.0/16 dev ib1 table 942 src 172.16.34.2",
+            "ip rule add from 172.16.34.2 lookup 942 priority 1941", NULL);
     assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "docker0", "172.16.34.2");
-    fake_do(kernel, "route add default via 172.16.0.1 dev ib1 table 942", NULL);
+    fake_do(kernel, "ip route add default via 172.16.0.1 dev ib1 table 942", NULL);
     assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "ib1", "172.16.34.2"); /* the trap */
-    fake_do(kernel, "rule del from 172.16.34.2 lookup 942 priority 1941",
-            "rule add from 172.16.34.2 lookup 942 priority 1941 suppress_prefixlength 0",
-            "rule add from 172.16.34.2 lookup main priority 2941 suppress_prefixlength 0",
-            "rule add from 172.16.34.2 lookup 942 priority 3941", NULL);
+    fake_do(kernel, "ip rule del from 172.16.34.2 lookup 942 priority 1941",
+            "ip rule add from 172.16.34.2 lookup 942 priority 1941 suppress_prefixlength 0",
+            "ip rule add from 172.16.34.2 lookup main priority 2941 suppress_prefixlength 0",
+            "ip rule add from 172.16.34.2 lookup 942 priority 3941", NULL);
     assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "docker0", "172.16.34.2");
     assert_leaves(kernel, "172.16.34.2", "172.16.16.1", "ib1", "172.16.34.2");
     assert_leaves(kernel, "172.16.34.2", "8.8.8.8", "ib1", "172.16.34.2");
@@ -272,10 +272,10 @@ static void test_throw_lets_the_bridge_win(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "link add docker0 type eth kind bridge", "address add 172.16.200.1/24 dev docker0", NULL);
+    fake_do(kernel, "ip link add docker0 up type bridge", "ip address add 172.16.200.1/24 dev docker0", NULL);
     add_rail(kernel, "ib1", "172.16.34.2", 942);
     assert_leaves(kernel, "172.16.34.2", "172.16.200.9", "ib1", "172.16.34.2"); /* into the wrong wire */
-    fake_do(kernel, "ip -4 route add throw 172.16.200.0/24 table 942 protocol kernel metric mark", NULL);
+    fake_do(kernel, "ip route add throw 172.16.200.0/24 table 942 protocol kernel metric mark", NULL);
     assert_leaves(kernel, "172.16.34.2", "172.16.200.9", "docker0", "172.16.34.2");
     assert_leaves(kernel, "172.16.34.2", "172.16.201.9", "ib1", "172.16.34.2");
 }
@@ -286,8 +286,8 @@ static void test_throw_ends_the_table(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add a type eth", "route add default dev a table 100", "route add throw 10.0.0.0/8 table 100",
-            "rule add lookup 100 priority 50", NULL);
+    fake_do(kernel, "nic a", "ip route add default dev a table 100", "ip route add throw 10.0.0.0/8 table 100",
+            "ip rule add lookup 100 priority 50", NULL);
     assert_leaves(kernel, NULL, "11.0.0.1", "a", "none");
     assert_kind(kernel, NULL, "10.0.0.1", FIB_UNREACHABLE);
 }
@@ -297,9 +297,9 @@ static void test_suppress(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add a type eth", "link add b type eth", "route add default dev a table 100",
-            "route add 10.0.0.0/8 dev a table 100", "route add 11.1.0.0/16 dev a table 100",
-            "rule add lookup 100 priority 50 suppress_prefixlength 8", "route add default dev b", NULL);
+    fake_do(kernel, "nic a", "nic b", "ip route add default dev a table 100", "ip route add 10.0.0.0/8 dev a table 100",
+            "ip route add 11.1.0.0/16 dev a table 100", "ip rule add lookup 100 priority 50 suppress_prefixlength 8",
+            "ip route add default dev b", NULL);
     assert_leaves(kernel, NULL, "12.0.0.1", "b", "none");
     assert_leaves(kernel, NULL, "10.0.0.1", "b", "none"); /* a prefix of just that length, too */
     assert_leaves(kernel, NULL, "11.1.0.1", "a", "none");
@@ -310,8 +310,8 @@ static void test_ifgroup_is_inert(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add a type eth", "route add 10.0.0.0/8 dev a table 100",
-            "rule add lookup 100 priority 50 suppress_ifgroup mark", NULL);
+    fake_do(kernel, "nic a", "ip route add 10.0.0.0/8 dev a table 100",
+            "ip rule add lookup 100 priority 50 suppress_ifgroup mark", NULL);
     assert_leaves(kernel, NULL, "10.0.0.1", "a", "none");
 }
 
@@ -322,12 +322,12 @@ static void test_error_routes_are_not_suppressed(void **state)
     (void)state;
     for (guint i = 0; i < G_N_ELEMENTS(types); i++) {
         g_autoptr(FakeKernel) kernel = rails_beside_docker();
-        g_autofree char *line = g_strdup_printf("route add %s default metric 1", types[i]);
+        g_autofree char *line = g_strdup_printf("ip route add %s default metric 1", types[i]);
 
-        fake_do(kernel, "route del default via 192.168.1.1 dev eth0", line, "route add default dev ib1 table 942",
-                "rule add from 172.16.34.2 lookup main priority 2941 "
+        fake_do(kernel, "ip route del default via 192.168.1.1 dev eth0", line, "ip route add default dev ib1 table 942",
+                "ip rule add from 172.16.34.2 lookup main priority 2941 "
                 "suppress_prefixlength 0",
-                "rule add from 172.16.34.2 lookup 942 priority 3941", NULL);
+                "ip rule add from 172.16.34.2 lookup 942 priority 3941", NULL);
         assert_kind(kernel, "172.16.34.2", "8.8.8.8", FIB_UNREACHABLE); /* main's error beats T's default */
         assert_leaves(kernel, "172.16.34.2", "172.17.0.5", "docker0", "172.16.34.2");
     }
@@ -339,8 +339,8 @@ static void test_local_rule_behind_ours(void **state)
 
     (void)state;
     add_rail(kernel, "ib0", "172.16.34.1", 941);
-    fake_do(kernel, "rule add lookup local priority 5000 protocol kernel",
-            "rule del lookup local priority 0 protocol kernel", NULL);
+    fake_do(kernel, "ip rule add lookup local priority 5000 protocol kernel",
+            "ip rule del lookup local priority 0 protocol kernel", NULL);
     assert_leaves(kernel, "172.16.34.1", "172.16.34.2", "ib0", "172.16.34.1"); /* traffic to oneself breaks */
     assert_kind(kernel, NULL, "172.16.34.2", FIB_LOCAL);
 }
@@ -350,10 +350,10 @@ static void test_sources_of_unbound_packets(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add a type eth", "link add b type eth", "address add 10.0.0.1/24 dev a",
-            "address add 10.0.1.1/24 dev a", "address add 10.0.1.2/24 dev a", "route add 11.0.0.0/8 dev a",
-            "route add 12.0.0.0/8 via 10.0.1.9 dev a", "route add 13.0.0.0/8 dev b",
-            "route add 14.0.0.0/8 dev a src 10.0.1.2", NULL);
+    fake_do(kernel, "nic a", "nic b", "ip address add 10.0.0.1/24 dev a", "ip address add 10.0.1.1/24 dev a",
+            "ip address add 10.0.1.2/24 dev a", "ip route add 11.0.0.0/8 dev a",
+            "ip route add 12.0.0.0/8 via 10.0.1.9 dev a", "ip route add 13.0.0.0/8 dev b",
+            "ip route add 14.0.0.0/8 dev a src 10.0.1.2", NULL);
     assert_leaves(kernel, NULL, "11.0.0.1", "a", "10.0.0.1");
     assert_leaves(kernel, NULL, "12.0.0.1", "a", "10.0.1.1"); /* beside the gateway; secondaries are passed over */
     assert_leaves(kernel, NULL, "13.0.0.1", "b", "10.0.0.1"); /* another NIC's, where it has none */
@@ -366,8 +366,8 @@ static FakeKernel *two_nics6(void)
 {
     FakeKernel *kernel = fake_kernel_new();
 
-    fake_do(kernel, "link add ib0 type ib", "link add ib1 type ib", "address add 2001:db8:1::1/64 dev ib0",
-            "address add 2001:db8:1::2/64 dev ib1", NULL);
+    fake_do(kernel, "nic ib0 infiniband", "nic ib1 infiniband", "ip address add 2001:db8:1::1/64 dev ib0",
+            "ip address add 2001:db8:1::2/64 dev ib1", NULL);
     return kernel;
 }
 
@@ -394,8 +394,8 @@ static void test_families_are_apart(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "-6 route add default dev ib1 table 942", "rule add lookup 942 priority 50",
-            "-6 rule add lookup 942 priority 60", NULL);
+    fake_do(kernel, "ip -6 route add default dev ib1 table 942", "ip rule add lookup 942 priority 50",
+            "ip -6 rule add lookup 942 priority 60", NULL);
     assert_kind(kernel, NULL, "8.8.8.8", FIB_UNREACHABLE);
     assert_leaves(kernel, NULL, "2001:db8:9::1", "ib1", "none"); /* an IPv4 address is no source for it */
 }
@@ -405,17 +405,18 @@ static void test_ipv6_tiers(void **state)
     g_autoptr(FakeKernel) kernel = two_nics6();
 
     (void)state;
-    fake_do(kernel, "link add docker0 type eth kind bridge", "address add 2001:db8:2::1/64 dev docker0",
-            "-6 route add 2001:db8:1::/64 dev ib1 table 942", "-6 route add default via fe80::9 dev ib1 table 942",
-            "-6 rule add from 2001:db8:1::2 lookup 942 priority 1941", NULL);
+    fake_do(kernel, "ip link add docker0 up type bridge", "ip address add 2001:db8:2::1/64 dev docker0",
+            "ip -6 route add 2001:db8:1::/64 dev ib1 table 942",
+            "ip -6 route add default via fe80::9 dev ib1 table 942",
+            "ip -6 rule add from 2001:db8:1::2 lookup 942 priority 1941", NULL);
     assert_leaves(kernel, "2001:db8:1::2", "2001:db8:2::5", "ib1", "2001:db8:1::2"); /* the trap */
-    fake_do(kernel, "-6 rule del from 2001:db8:1::2 lookup 942 priority 1941",
-            "-6 rule add from 2001:db8:1::2 lookup 942 priority 1941 suppress_prefixlength 0",
-            "-6 rule add from 2001:db8:1::2 lookup 254 priority 2941 suppress_prefixlength 0",
-            "-6 rule add from 2001:db8:1::2 lookup 942 priority 3941", NULL);
+    fake_do(kernel, "ip -6 rule del from 2001:db8:1::2 lookup 942 priority 1941",
+            "ip -6 rule add from 2001:db8:1::2 lookup 942 priority 1941 suppress_prefixlength 0",
+            "ip -6 rule add from 2001:db8:1::2 lookup main priority 2941 suppress_prefixlength 0",
+            "ip -6 rule add from 2001:db8:1::2 lookup 942 priority 3941", NULL);
     assert_leaves(kernel, "2001:db8:1::2", "2001:db8:2::5", "docker0", "2001:db8:1::2");
     assert_leaves(kernel, "2001:db8:1::2", "2001:db8:9::5", "ib1", "2001:db8:1::2");
-    fake_do(kernel, "-6 route add throw 2001:db8:1:0:1::/80 table 942", NULL);
+    fake_do(kernel, "ip -6 route add throw 2001:db8:1:0:1::/80 table 942", NULL);
     assert_leaves(kernel, "2001:db8:1::2", "2001:db8:1:0:1::1", "ib0", "2001:db8:1::2"); /* as main has it */
 }
 
@@ -425,20 +426,20 @@ static void test_ipv6_routes(void **state)
     guint first, end;
 
     (void)state;
-    assert_refused(kernel, "-6 route add default via 2001:db8:9::1 dev ib0", EHOSTUNREACH, strerror(EHOSTUNREACH));
-    assert_refused(kernel, "-6 route add default via 2001:db8:1::2 dev ib0", EINVAL,
+    assert_refused(kernel, "ip -6 route add default via 2001:db8:9::1 dev ib0", EHOSTUNREACH, strerror(EHOSTUNREACH));
+    assert_refused(kernel, "ip -6 route add default via 2001:db8:1::2 dev ib0", EINVAL,
                    "Gateway can not be a local address");
-    fake_do(kernel, "-6 route add default via 2001:db8:1::9 dev ib0 table 941",
-            "-6 route add default via fe80::9 dev ib1", NULL);
+    fake_do(kernel, "ip -6 route add default via 2001:db8:1::9 dev ib0 table 941",
+            "ip -6 route add default via fe80::9 dev ib1", NULL);
     fib_table(kernel->now, 941, &first, &end);
     assert_int_equal(g_array_index(kernel->now->routes, IbhRoute, first).metric, 1024);
     assert_int_equal(g_array_index(kernel->now->routes, IbhRoute, first).scope, RT_SCOPE_UNIVERSE);
-    assert_refused(kernel, "-6 route add default via fe80::8 dev ib0 metric 1024", EEXIST, "File exists");
-    fake_do(kernel, "-6 route add throw 2001:db8:1:2::/64 table 941", "-6 route del 2001:db8:1:2::/64 table 941",
+    assert_refused(kernel, "ip -6 route add default via fe80::8 dev ib0 metric 1024", EEXIST, "File exists");
+    fake_do(kernel, "ip -6 route add throw 2001:db8:1:2::/64 table 941", "ip -6 route del 2001:db8:1:2::/64 table 941",
             NULL); /* the type is not looked at */
     assert_int_equal(kernel->inexact, 1);
-    fake_do(kernel, "link set ib1 down", NULL);
-    assert_refused(kernel, "-6 route add 2001:db8:9::/48 dev ib1", ENETDOWN, "Nexthop device is not up");
+    fake_do(kernel, "ip link set ib1 down", NULL);
+    assert_refused(kernel, "ip -6 route add 2001:db8:9::/48 dev ib1", ENETDOWN, "Nexthop device is not up");
 }
 
 static void test_ipv6_addresses(void **state)
@@ -446,19 +447,20 @@ static void test_ipv6_addresses(void **state)
     g_autoptr(FakeKernel) kernel = two_nics6();
 
     (void)state;
-    fake_do(kernel, "address add 2001:db8:1::3/64 dev ib0 temporary",
-            "route add 2001:db8:8::/48 dev ib0 src 2001:db8:1::1", "route add 2001:db8:1::/64 dev ib0 table 941", NULL);
-    assert_refused(kernel, "address add 2001:db8:1::3/128 dev ib0", EEXIST, "File exists");
-    fake_do(kernel, "address del 2001:db8:1::1 dev ib0", NULL);
+    fake_do(kernel, "ip address add 2001:db8:1::3/64 dev ib0 secondary",
+            "ip route add 2001:db8:8::/48 dev ib0 src 2001:db8:1::1", "ip route add 2001:db8:1::/64 dev ib0 table 941",
+            NULL);
+    assert_refused(kernel, "ip address add 2001:db8:1::3/128 dev ib0", EEXIST, "File exists");
+    fake_do(kernel, "ip address del 2001:db8:1::1 dev ib0", NULL);
     assert_leaves(kernel, NULL, "2001:db8:1::9", "ib0",
                   "2001:db8:1::2"); /* the prefix is still connected by the other */
-    fake_do(kernel, "address del 2001:db8:1::3 dev ib0", "-6 rule add lookup 941 priority 50", NULL);
+    fake_do(kernel, "ip address del 2001:db8:1::3 dev ib0", "ip -6 rule add lookup 941 priority 50", NULL);
     assert_leaves(kernel, NULL, "2001:db8:1::9", "ib0", "2001:db8:1::2"); /* T keeps what names no source */
     assert_leaves(kernel, NULL, "2001:db8:8::9", "ib0", "2001:db8:1::2"); /* the source is gone, the route is not */
-    fake_do(kernel, "link set ib0 down", "link set ib0 up", NULL);
+    fake_do(kernel, "ip link set ib0 down", "ip link set ib0 up", NULL);
     assert_leaves(kernel, NULL, "2001:db8:1::9", "ib1", "2001:db8:1::2"); /* the link took them all with it */
     assert_kind(kernel, NULL, "2001:db8:8::9", FIB_UNREACHABLE);
-    fake_do(kernel, "link set ib1 down", "link set ib1 up", NULL);
+    fake_do(kernel, "ip link set ib1 down", "ip link set ib1 up", NULL);
     assert_kind(kernel, NULL, "2001:db8:1::2", FIB_UNREACHABLE); /* and its addresses */
 }
 
@@ -467,11 +469,11 @@ static void test_tentative_addresses(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add ib0 type ib", "address add 2001:db8:1::1/64 dev ib0 tentative", NULL);
+    fake_do(kernel, "nic ib0 infiniband", "ip address add 2001:db8:1::1/64 dev ib0 tentative", NULL);
     assert_leaves(kernel, NULL, "2001:db8:1::9", "ib0", "none"); /* the prefix is connected, there is no source yet */
     assert_leaves(kernel, NULL, "2001:db8:1::1", "ib0", "none"); /* nor is it ours */
-    assert_refused(kernel, "route add 2001:db8:2::/64 dev ib0 src 2001:db8:1::1", EINVAL, "Invalid source address");
-    fake_do(kernel, "address ready 2001:db8:1::1 dev ib0", "route add 2001:db8:2::/64 dev ib0 src 2001:db8:1::1", NULL);
+    assert_refused(kernel, "ip route add 2001:db8:2::/64 dev ib0 src 2001:db8:1::1", EINVAL, "Invalid source address");
+    fake_do(kernel, "ready 2001:db8:1::1 dev ib0", "ip route add 2001:db8:2::/64 dev ib0 src 2001:db8:1::1", NULL);
     assert_kind(kernel, NULL, "2001:db8:1::1", FIB_LOCAL);
     assert_leaves(kernel, NULL, "2001:db8:2::9", "ib0", "2001:db8:1::1");
 }
@@ -483,8 +485,8 @@ static void test_what_is_seen_of_main(void **state)
     guint before;
 
     (void)state;
-    fake_do(kernel, "route add default via 172.16.0.1 dev ib0 protocol static", "route add throw 10.0.0.0/8",
-            "route add 11.0.0.0/8 via 172.16.0.1 dev ib1 protocol static", NULL);
+    fake_do(kernel, "ip route add default via 172.16.0.1 dev ib0 protocol static", "ip route add throw 10.0.0.0/8",
+            "ip route add 11.0.0.0/8 via 172.16.0.1 dev ib1 protocol static", NULL);
     seen = fake_snapshot(kernel);
     before = seen->routes->len;
     fake_snapshot_add_main(kernel, seen, fake_ifindex(kernel, "ib0"));
@@ -497,12 +499,13 @@ static void test_what_is_seen_of_main(void **state)
 static void test_rule_adds(void **state)
 {
     g_autoptr(FakeKernel) kernel = two_nics();
-    const char *rule = "rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0 protocol kernel";
+    const char *rule = "ip rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0 protocol kernel";
 
     (void)state;
     fake_do(kernel, rule, NULL);
     assert_refused(kernel, rule, EEXIST, "File exists");
-    fake_do(kernel, "rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0 protocol static", NULL);
+    fake_do(kernel, "ip rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0 protocol static",
+            NULL);
     assert_int_equal(kernel->now->rules->len, 7); /* EXCL does not see through another protocol */
 }
 
@@ -511,12 +514,13 @@ static void test_rule_deletes_have_wildcards(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0",
-            "rule add from 172.16.34.1 lookup 941 priority 1941", NULL);
-    fake_do(kernel, "rule del from 172.16.34.1 lookup 941 priority 1941", NULL); /* meant the plain one */
+    fake_do(kernel, "ip rule add from 172.16.34.1 lookup 941 priority 1941 suppress_prefixlength 0",
+            "ip rule add from 172.16.34.1 lookup 941 priority 1941", NULL);
+    fake_do(kernel, "ip rule del from 172.16.34.1 lookup 941 priority 1941", NULL); /* meant the plain one */
     assert_int_equal(kernel->inexact, 1);
     assert_int_equal(g_array_index(kernel->now->rules, IbhRule, 1).suppress_prefixlength, -1);
-    assert_refused(kernel, "rule del from 172.16.34.9 lookup 941 priority 1941", ENOENT, "No such file or directory");
+    assert_refused(kernel, "ip rule del from 172.16.34.9 lookup 941 priority 1941", ENOENT,
+                   "No such file or directory");
 }
 
 static void test_route_adds(void **state)
@@ -524,17 +528,17 @@ static void test_route_adds(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "link set ib1 down", NULL);
-    assert_refused(kernel, "route add 10.0.0.0/8 dev ib1", ENETDOWN, "Device for nexthop is not up");
-    assert_refused(kernel, "route add 10.0.0.0/8 dev ib0 src 10.0.0.1", EINVAL, "Invalid prefsrc address");
-    assert_refused(kernel, "route add default via 10.0.0.1 dev ib0 table 941", ENETUNREACH,
+    fake_do(kernel, "ip link set ib1 down", NULL);
+    assert_refused(kernel, "ip route add 10.0.0.0/8 dev ib1", ENETDOWN, "Device for nexthop is not up");
+    assert_refused(kernel, "ip route add 10.0.0.0/8 dev ib0 src 10.0.0.1", EINVAL, "Invalid prefsrc address");
+    assert_refused(kernel, "ip route add default via 10.0.0.1 dev ib0 table 941", ENETUNREACH,
                    "Nexthop has invalid gateway");
-    assert_refused(kernel, "route add 10.0.0.0/8 dev ib7", ENODEV, "Cannot find device");
-    assert_refused(kernel, "route add 172.16.0.0/16 dev ib0 protocol static", EEXIST, "File exists");
-    fake_do(kernel, "route add 172.16.0.0/16 dev ib0 metric 5",
-            "route replace 172.16.0.0/16 dev ib0 metric 5 src 172.16.34.1", NULL);
-    assert_refused(kernel, "route del 172.16.0.0/16 dev ib0 metric 6", ESRCH, "No such process");
-    fake_do(kernel, "route add 10.0.0.0/8 dev ib0 src 172.16.34.2", NULL); /* of a link that is down, but ours */
+    assert_refused(kernel, "ip route add 10.0.0.0/8 dev ib7", ENODEV, "Cannot find device");
+    assert_refused(kernel, "ip route add 172.16.0.0/16 dev ib0 protocol static", EEXIST, "File exists");
+    fake_do(kernel, "ip route add 172.16.0.0/16 dev ib0 metric 5",
+            "ip route replace 172.16.0.0/16 dev ib0 metric 5 src 172.16.34.1", NULL);
+    assert_refused(kernel, "ip route del 172.16.0.0/16 dev ib0 metric 6", ESRCH, "No such process");
+    fake_do(kernel, "ip route add 10.0.0.0/8 dev ib0 src 172.16.34.2", NULL); /* of a link that is down, but ours */
 }
 
 /* A delete of an absent route by its form has removed a connected one. */
@@ -543,7 +547,7 @@ static void test_route_deletes_have_wildcards(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "route del 172.16.0.0/16 dev ib0 protocol kernel", NULL);
+    fake_do(kernel, "ip route del 172.16.0.0/16 dev ib0 protocol kernel", NULL);
     assert_int_equal(kernel->inexact, 1);
     assert_leaves(kernel, NULL, "172.16.16.1", "ib1", "172.16.34.2");
 }
@@ -553,22 +557,22 @@ static void test_flaps_and_last_addresses(void **state)
     g_autoptr(FakeKernel) kernel = two_nics();
 
     (void)state;
-    fake_do(kernel, "address add 172.16.34.3/16 dev ib0", "route add 10.0.0.0/8 dev ib0 table 941 src 172.16.34.1",
-            NULL);
+    fake_do(kernel, "ip address add 172.16.34.3/16 dev ib0",
+            "ip route add 10.0.0.0/8 dev ib0 table 941 src 172.16.34.1", NULL);
     assert_true(g_array_index(kernel->now->addresses, IbhAddress, 3).secondary);
-    fake_do(kernel, "address del 172.16.34.1 dev ib0", NULL);
+    fake_do(kernel, "ip address del 172.16.34.1 dev ib0", NULL);
     assert_false(g_array_index(kernel->now->addresses, IbhAddress, 2).secondary); /* promoted */
     assert_leaves(kernel, NULL, "172.16.16.1", "ib1", "172.16.34.2");             /* connected again, but behind ib1 */
-    fake_do(kernel, "rule add lookup 941 priority 50", NULL);
+    fake_do(kernel, "ip rule add lookup 941 priority 50", NULL);
     assert_leaves(kernel, NULL, "10.0.0.1", "ib0", "172.16.34.1"); /* T kept the dead source */
-    fake_do(kernel, "address del 172.16.34.3 dev ib0", NULL);
+    fake_do(kernel, "ip address del 172.16.34.3 dev ib0", NULL);
     assert_kind(kernel, NULL, "10.0.0.1", FIB_UNREACHABLE); /* the last address took every route of the NIC */
-    fake_do(kernel, "link set ib1 down", NULL);
+    fake_do(kernel, "ip link set ib1 down", NULL);
     assert_kind(kernel, NULL, "172.16.16.1", FIB_UNREACHABLE);
     assert_kind(kernel, NULL, "172.16.34.2", FIB_LOCAL);
-    fake_do(kernel, "link set ib1 up", NULL);
+    fake_do(kernel, "ip link set ib1 up", NULL);
     assert_leaves(kernel, NULL, "172.16.16.1", "ib1", "172.16.34.2");
-    fake_do(kernel, "link del ib1", NULL);
+    fake_do(kernel, "ip link del ib1", NULL);
     assert_kind(kernel, NULL, "172.16.34.2", FIB_UNREACHABLE);
 }
 
@@ -580,10 +584,11 @@ static void test_worlds_print_and_compare(void **state)
 
     (void)state;
     add_rail(kernel, "ib1", "172.16.34.2", 942);
-    fake_do(kernel, "address add 2001:db8:1::2/64 dev ib1 temporary", "address add 2001:db8:1::3/64 dev ib1 tentative",
-            "-6 rule add lookup 942 priority 1941", "-6 route add default via fe80::9 dev ib1 table 942",
-            "-6 rule add from 2001:db8:1::2 lookup 942 priority 1941", NULL);
-    fake_do(kernel, "saved ib1 rp_filter 1 2", "hold ib0", "sysctl -w net/ipv4/conf/all/rp_filter=1",
+    fake_do(kernel, "ip address add 2001:db8:1::2/64 dev ib1 secondary",
+            "ip address add 2001:db8:1::3/64 dev ib1 tentative", "ip -6 rule add lookup 942 priority 1941",
+            "ip -6 route add default via fe80::9 dev ib1 table 942",
+            "ip -6 rule add from 2001:db8:1::2 lookup 942 priority 1941", NULL);
+    fake_do(kernel, "saved ib1 rp_filter old=1 set=2", "hold ib0", "sysctl -w net/ipv4/conf/all/rp_filter=1",
             "sysctl -w net/ipv4/conf/ib1/arp_ignore=2", NULL);
     text = fake_print(kernel);
     lines = g_strsplit(text, "\n", -1);
@@ -595,9 +600,9 @@ static void test_worlds_print_and_compare(void **state)
 
     clone = fake_kernel_clone(kernel);
     assert_null(fake_difference(kernel, clone, FAKE_ALL));
-    fake_do(clone, "rule add lookup 77 priority 9", NULL);
+    fake_do(clone, "ip rule add lookup 77 priority 9", NULL);
     difference = fake_difference(kernel, clone, FAKE_ALL);
-    assert_non_null(strstr(difference, "+ rule add lookup 77 priority 9"));
+    assert_non_null(strstr(difference, "+ ip rule add lookup 77 priority 9"));
 }
 
 static void test_order_of_rules(void **state)
@@ -606,12 +611,12 @@ static void test_order_of_rules(void **state)
     g_autofree char *difference = NULL;
 
     (void)state;
-    fake_do(a, "rule add from 10.0.0.1 lookup 1 priority 9", "rule add from 10.0.0.2 lookup 1 priority 9", NULL);
-    fake_do(b, "rule add from 10.0.0.2 lookup 1 priority 9", "rule add from 10.0.0.1 lookup 1 priority 9", NULL);
+    fake_do(a, "ip rule add from 10.0.0.1 lookup 1 priority 9", "ip rule add from 10.0.0.2 lookup 1 priority 9", NULL);
+    fake_do(b, "ip rule add from 10.0.0.2 lookup 1 priority 9", "ip rule add from 10.0.0.1 lookup 1 priority 9", NULL);
     assert_null(fake_difference(a, b, FAKE_ALL)); /* no packet has both sources */
-    fake_do(a, "rule add from 10.0.0.2 lookup 2 priority 9", NULL);
-    fake_do(b, "rule del from 10.0.0.2 lookup 1 priority 9", "rule add from 10.0.0.2 lookup 2 priority 9",
-            "rule add from 10.0.0.2 lookup 1 priority 9", NULL);
+    fake_do(a, "ip rule add from 10.0.0.2 lookup 2 priority 9", NULL);
+    fake_do(b, "ip rule del from 10.0.0.2 lookup 1 priority 9", "ip rule add from 10.0.0.2 lookup 2 priority 9",
+            "ip rule add from 10.0.0.2 lookup 1 priority 9", NULL);
     difference = fake_difference(a, b, FAKE_ALL);
     assert_non_null(difference);
 }
@@ -641,9 +646,9 @@ static void test_what_a_program_sees(void **state)
     guint tables[4] = {0};
 
     (void)state;
-    fake_do(kernel, "route add 10.0.0.0/8 dev ib0 table 100 protocol static",
-            "route add 10.0.0.0/8 dev ib0 table 200 protocol static",
-            "rule add from 172.16.0.0/16 lookup 100 priority 50", "rule add from 10.9.9.9 lookup 200 priority 50",
+    fake_do(kernel, "ip route add 10.0.0.0/8 dev ib0 table 100 protocol static",
+            "ip route add 10.0.0.0/8 dev ib0 table 200 protocol static",
+            "ip rule add from 172.16.0.0/16 lookup 100 priority 50", "ip rule add from 10.9.9.9 lookup 200 priority 50",
             NULL);
     seen = fake_snapshot(kernel);
     for (guint i = 0; i < seen->routes->len; i++) {

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #define HOST                                                                                                           \
-    "link 1 lo loopback up carrier\naddr lo 127.0.0.1/8 scope host\n"                                                  \
-    "link 2 ib0 infiniband up carrier rdma=mlx5_0/1\nlink 3 ib1 infiniband up carrier rdma=mlx5_1/1\n"                 \
-    "addr ib0 172.16.34.1/16\naddr ib1 172.16.34.2/16\naddr ib0 fd00::1/64\nkernel rules\nkernel routes\n"
+    "nic ib0 infiniband rdma mlx5_0/1\nnic ib1 infiniband rdma mlx5_1/1\n"                                             \
+    "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"                                   \
+    "ip address add fd00::1/64 dev ib0\n"
 /* Somebody's rule for an address of ib0. */
-#define TRACE "rule 500 from 172.16.34.1 lookup 941\nroute 941 172.16.0.0/16 dev ib0 proto boot scope link\n"
+#define TRACE                                                                                                          \
+    "ip rule add priority 500 from 172.16.34.1 lookup 941\n"                                                           \
+    "ip route add 172.16.0.0/16 dev ib0 table 941\n"
 
 typedef struct {
     const char *text;
@@ -144,12 +146,13 @@ static void test_commands(void **state)
 static void test_fix(void **state)
 {
     World world =
-        look(HOST TRACE "rule 501 from 172.16.34.2 lookup 77\n"
-                        "rule 502 from 172.16.34.1 lookup main\n"
-                        "rule 503 from 172.16.34.1 fwmark lookup 941\n"
-                        "rule 1941 from 172.16.34.1 lookup 941 suppress_prefixlength 0 mark proto kernel\n"
-                        "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
-                        "route 941 10.0.0.0/8 dev ib1 proto boot scope link\n");
+        look(HOST TRACE "ip rule add priority 501 from 172.16.34.2 lookup 77\n"
+                        "ip rule add priority 502 from 172.16.34.1 lookup main\n"
+                        "ip rule add priority 503 from 172.16.34.1 fwmark 1 lookup 941\n"
+                        "ip rule add priority 1941 from 172.16.34.1 lookup 941 suppress_prefixlength 0 "
+                        "suppress_ifgroup mark protocol kernel\n"
+                        "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"
+                        "ip route add 10.0.0.0/8 dev ib1 table 941 protocol boot\n");
     IbhScript script = {.kind = IBH_SCRIPT_SHELL, .path = g_strdup("/etc/it's"), .text = g_strdup("")};
     g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
 
@@ -174,9 +177,11 @@ static void test_fix(void **state)
 /* Rules that lead to a table of the script's own: its routes go, too, and once, however many rules there are. */
 static void test_fix_of_another_table(void **state)
 {
-    World world = look(HOST "rule 500 from 172.16.34.1 lookup 77\nrule 501 from 172.16.34.1 lookup 77\n"
-                            "route 77 172.16.0.0/16 dev ib0 proto boot scope link\n"
-                            "route 77 172.16.0.0/16 dev ib0 proto boot scope link\n"); /* as it is read twice */
+    World world = look(
+        HOST
+        "ip rule add priority 500 from 172.16.34.1 lookup 77\nip rule add priority 501 from 172.16.34.1 lookup 77\n"
+        "ip route add 172.16.0.0/16 dev ib0 table 77 protocol boot\n"
+        "once ip route add 172.16.0.0/16 dev ib0 table 77 protocol boot\n"); /* as it is read twice */
     IbhScript script = {.kind = IBH_SCRIPT_SHELL, .path = g_strdup("/etc/it"), .text = g_strdup("")};
     g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
 

@@ -1,7 +1,7 @@
 /* What an event need not look at is left out. That nothing else is, random worlds hold (test_random.c). */
 #include "plan/narrow.h"
 
-#include "fake_kernel.h"
+#include "case_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,14 +59,14 @@ static void test_strangers(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add ib0 type ib rdma mlx5_0/1", "address add 172.16.34.1/16 dev ib0",
-            "link add bond0 type eth", "link add ib1 type ib rdma mlx5_1/1 master bond0", "link add near type eth",
-            "address add 172.16.9.1/24 dev near", "link add wide type eth", "address add 172.0.0.1/8 dev wide",
-            "link add far type eth", "address add 10.0.0.1/24 dev far", "address add fd00::1/64 dev far",
-            "link add peer type eth", "address add 10.9.0.1 peer 172.16.200.1 dev peer", "link add own type eth",
-            "address add 172.16.7.7 peer 10.9.0.2 dev own", "rule add from 10.0.0.1 lookup 300 priority 100",
-            "rule add from 172.16.0.0/12 lookup 300 priority 101", "rule add from 10.0.0.0/8 lookup 300 priority 102",
-            "rule add lookup 300 priority 103", NULL);
+    fake_do(kernel, "nic ib0 infiniband rdma mlx5_0/1", "ip address add 172.16.34.1/16 dev ib0", "nic bond0",
+            "nic ib1 infiniband rdma mlx5_1/1 master bond0", "nic near", "ip address add 172.16.9.1/24 dev near",
+            "nic wide", "ip address add 172.0.0.1/8 dev wide", "nic far", "ip address add 10.0.0.1/24 dev far",
+            "ip address add fd00::1/64 dev far", "nic peer", "ip address add 10.9.0.1 peer 172.16.200.1 dev peer",
+            "nic own", "ip address add 172.16.7.7 peer 10.9.0.2 dev own",
+            "ip rule add from 10.0.0.1 lookup 300 priority 100",
+            "ip rule add from 172.16.0.0/12 lookup 300 priority 101",
+            "ip rule add from 10.0.0.0/8 lookup 300 priority 102", "ip rule add lookup 300 priority 103", NULL);
     expect(kernel, TRUE, "ib0 near wide peer own", "172.16.34.1 172.16.9.1 172.0.0.1 10.9.0.1 172.16.7.7",
            "0 0 101 103 32766 32766 32767");
 }
@@ -78,15 +78,15 @@ static void test_what_is_left_of_us(void **state)
     IbhSavedRoute away = {.iface = "away"};
 
     (void)state;
-    fake_do(
-        kernel, "link add ruled type eth", "address add 10.1.0.1/24 dev ruled", "address add 10.2.0.1/24 dev ruled",
-        "rule add from 10.1.0.1 lookup 941 priority 1941 suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
-        "link add beside type eth", "address add 10.2.0.9/24 dev beside", "link add bond0 type eth",
-        "link add routed type eth master bond0", "address add 10.3.0.1/24 dev routed",
-        "route was 10.3.0.0/24 dev routed src 10.3.0.1 table 942 metric mark protocol kernel", "link add set type eth",
-        "saved set rp_filter 1 2", "link add giver type eth", "address add 10.6.0.1/24 dev giver",
-        "route was 10.3.1.0/24 dev routed src 10.6.0.1 table 942 metric mark protocol kernel", "link add away type eth",
-        "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
+    fake_do(kernel, "nic ruled", "ip address add 10.1.0.1/24 dev ruled", "ip address add 10.2.0.1/24 dev ruled",
+            "ip rule add from 10.1.0.1 lookup 941 priority 1941 suppress_prefixlength 0 suppress_ifgroup mark protocol "
+            "kernel",
+            "nic beside", "ip address add 10.2.0.9/24 dev beside", "nic bond0", "nic routed master bond0",
+            "ip address add 10.3.0.1/24 dev routed",
+            "once ip route add 10.3.0.0/24 dev routed src 10.3.0.1 table 942 metric mark protocol kernel", "nic set",
+            "saved set rp_filter old=1 set=2", "nic giver", "ip address add 10.6.0.1/24 dev giver",
+            "once ip route add 10.3.1.0/24 dev routed src 10.6.0.1 table 942 metric mark protocol kernel", "nic away",
+            "nic far", "ip address add 10.4.0.1/24 dev far", NULL);
     away.ifindex = fake_ifindex(kernel, "away");
     g_array_append_val(kernel->now->state->routes, away);
     expect(kernel, TRUE, "ruled beside bond0 routed set giver away", "10.1.0.1 10.2.0.1 10.2.0.9 10.3.0.1 10.6.0.1",
@@ -99,8 +99,8 @@ static void test_ipv6(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add ib0 type ib", "address add fd00::1/64 dev ib0", "link add far type eth",
-            "address add fd09::1/64 dev far", "link add old type eth", "address add 10.4.0.1/24 dev old", NULL);
+    fake_do(kernel, "nic ib0 infiniband", "ip address add fd00::1/64 dev ib0", "nic far",
+            "ip address add fd09::1/64 dev far", "nic old", "ip address add 10.4.0.1/24 dev old", NULL);
     expect(kernel, TRUE, "ib0 far", "fd00::1 fd09::1", "0 0 32766 32766 32767");
 }
 
@@ -109,9 +109,9 @@ static void test_nothing(void **state)
     g_autoptr(FakeKernel) kernel = fake_kernel_new();
 
     (void)state;
-    fake_do(kernel, "link add far type eth", "address add 10.4.0.1/24 dev far", NULL);
+    fake_do(kernel, "nic far", "ip address add 10.4.0.1/24 dev far", NULL);
     expect(kernel, FALSE, "", "", "0 0 32766 32766 32767");
-    fake_do(kernel, "link add ib0 type ib", NULL); /* which may have an address soon */
+    fake_do(kernel, "nic ib0 infiniband", NULL); /* which may have an address soon */
     expect(kernel, TRUE, "ib0", "", "0 0 32766 32766 32767");
 }
 

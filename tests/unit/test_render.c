@@ -108,12 +108,10 @@ static void test_file(void **state)
 }
 
 static const char two_rails[] = "# Two rails\n"
-                                "link 2 ib0 infiniband up carrier\n"
-                                "link 3 ib1 infiniband up carrier\n"
-                                "addr ib0 172.16.34.1/16\n"
-                                "addr ib1 172.16.34.2/16\n"
-                                "kernel rules\n"
-                                "kernel routes\n";
+                                "nic ib0 infiniband\n"
+                                "nic ib1 infiniband\n"
+                                "ip address add 172.16.34.1/16 dev ib0\n"
+                                "ip address add 172.16.34.2/16 dev ib1\n";
 
 static void expect(const Request *request, const char *part)
 {
@@ -180,10 +178,11 @@ static void test_profiles_that_fail(void **state)
 static void test_left_out(void **state)
 {
     static const char *const formats[] = {"iproute2", "netplan", "networkd", "nmcli", "ifupdown", "ifcfg", "sysctl"};
-    g_autofree char *down = g_strconcat(two_rails, "link 4 ib2 infiniband\naddr ib2 172.16.34.3/16\n", NULL);
+    g_autofree char *down =
+        g_strconcat(two_rails, "nic ib2 infiniband down\nip address add 172.16.34.3/16 dev ib2\n", NULL);
     g_autofree char *escape = g_strconcat(two_rails,
-                                          "link 4 x\033[1m infiniband up carrier\naddr x\033[1m 172.16.34.3/16\n"
-                                          "config [defaults]\nconfig main=spread\n",
+                                          "nic x\033[1m infiniband\nip address add 172.16.34.3/16 dev x\033[1m\n"
+                                          "config [defaults] main=spread\n",
                                           NULL);
     g_autofree char *only = g_strconcat(two_rails, "do apply only ib1\n", NULL);
 
@@ -200,7 +199,7 @@ static void test_left_out(void **state)
             expect(&request, "Without what main=spread");
         request.text = only;
         expect_not(&request, "ib0 ");
-        request.text = "# Nobody\nlink 1 lo loopback up\nkernel rules\n";
+        request.text = "# Nobody\n";
         expect(&request, "# There is no rail.\n");
     }
 }
@@ -208,7 +207,7 @@ static void test_left_out(void **state)
 /* A number that another NIC has, too, would not make ib-hook defer. */
 static void test_tables(void **state)
 {
-    g_autofree char *text = g_strconcat(two_rails, "config [interface ib1]\nconfig table=1941\n", NULL);
+    g_autofree char *text = g_strconcat(two_rails, "config [interface ib1] table=1941\n", NULL);
     const Request request = {.format = "rt_tables", .text = text};
 
     (void)state;
@@ -220,7 +219,7 @@ static void test_tables(void **state)
 /* A prefix by a gateway needs no rule of its own, so netplan can say it. */
 static void test_prefix_by_a_gateway(void **state)
 {
-    g_autofree char *text = g_strconcat(two_rails, "route main 198.51.100.0/24 via 172.16.0.254 dev ib0\n", NULL);
+    g_autofree char *text = g_strconcat(two_rails, "ip route add 198.51.100.0/24 via 172.16.0.254 dev ib0\n", NULL);
     const Request request = {.text = text, .format = "netplan"};
 
     (void)state;
@@ -230,14 +229,12 @@ static void test_prefix_by_a_gateway(void **state)
 /* A name that a format cannot hold is said to be left out, or to be a risk. */
 static void test_unusual_names(void **state)
 {
-    Request request = {
-        .text = "# Two rails\n"
-                "link 2 i*b infiniband up carrier lladdr=80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f1\n"
-                "link 3 i%b infiniband up carrier lladdr=80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2\n"
-                "addr i*b 172.16.34.1/16\n"
-                "addr i%b 172.16.34.2/16\n"
-                "kernel rules\n"
-                "kernel routes\n"};
+    Request request = {.text =
+                           "# Two rails\n"
+                           "nic i*b infiniband address 80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f1\n"
+                           "nic i%b infiniband address 80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2\n"
+                           "ip address add 172.16.34.1/16 dev i*b\n"
+                           "ip address add 172.16.34.2/16 dev i%b\n"};
 
     (void)state;
     request.format = "sysctl";
@@ -265,10 +262,9 @@ static void test_names_of_the_kernel(void **state)
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
-        g_autofree char *text = g_strdup_printf(
-            "# One\nlink 2 %s infiniband up carrier "
-            "lladdr=80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f1\nkernel rules\nkernel routes\n",
-            NAMES[i].name);
+        g_autofree char *text = g_strdup_printf("# One\nnic %s infiniband "
+                                                "address 80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f1\n",
+                                                NAMES[i].name);
         g_autofree char *line = g_strdup_printf("\n# %s: the kernel's name", NAMES[i].name);
         g_autofree char *rule = g_strdup_printf("NAME=\"%s\"\n", NAMES[i].name);
         const Request request = {.format = "udev", .text = text};

@@ -339,23 +339,23 @@ static World look(const char *text)
 }
 
 #define LINKS                                                                                                          \
-    "link 2 ib0 infiniband up carrier rdma=mlx5_0/1 arp_announce=2 arp_ignore=1\n"                                     \
-    "link 3 ib1 infiniband up rdma=mlx5_1/1 rp_filter=1\n"                                                             \
-    "link 1 lo loopback up carrier\n"                                                                                  \
-    "link 4 eth0 ether up carrier\n"                                                                                   \
-    "link 5 ib2 infiniband\n"
+    "nic ib0 infiniband rdma mlx5_0/1 arp_announce=2 arp_ignore=1\n"                                                   \
+    "nic ib1 infiniband rdma mlx5_1/1 no-carrier rp_filter=1\n"                                                        \
+    "nic eth0\n"                                                                                                       \
+    "nic ib2 infiniband down\n"
 #define ADDRESSES                                                                                                      \
-    "addr lo 127.0.0.1/8 scope host\naddr ib0 172.16.34.1/16\naddr ib1 172.16.34.2/16\naddr ib1 10.0.0.1/32\n"         \
-    "addr eth0 192.168.1.5/24\nkernel rules\nkernel routes\n"
+    "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"                                   \
+    "ip address add 10.0.0.1/32 dev ib1\nip address add 192.168.1.5/24 dev eth0\n"
+#define OURS " suppress_ifgroup mark protocol kernel\n"
 #define HALF                                                                                                           \
-    "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"                            \
-    "rule 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n"             \
-    "rule 1941 from 172.16.34.1 lookup 941 mark proto kernel\n"                                                        \
-    "rule 1940 from 172.16.34.2 to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n"             \
-    "rule 1941 from 172.16.34.2 lookup 942 mark proto kernel\n"
-#define ORPHAN "rule 1941 from 172.16.99.9 lookup 999 mark proto kernel\n"
+    "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"                       \
+    "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16" OURS            \
+    "ip rule add priority 1941 from 172.16.34.1 lookup 941" OURS                                                       \
+    "ip rule add priority 1940 from 172.16.34.2 to 172.16.0.0/16 lookup main suppress_prefixlength 16" OURS            \
+    "ip rule add priority 1941 from 172.16.34.2 lookup 942" OURS
+#define ORPHAN "ip rule add priority 1941 from 172.16.99.9 lookup 999" OURS
 #define HOST LINKS ADDRESSES HALF ORPHAN
-#define NO_RAILS "link 1 lo loopback up carrier\nlink 2 ib0 infiniband up carrier\naddr ib0 172.16.34.1/16\n"
+#define NO_RAILS "nic ib0 infiniband\nip address add 172.16.34.1/16 dev ib0\n"
 
 static const IbhStyle PLAIN = {.color = FALSE}, QUIET = {.quiet = TRUE}, VERBOSE = {.verbose = TRUE},
                       COLOR = {.color = TRUE};
@@ -461,7 +461,9 @@ static void test_main_cell(void **state)
 
 static void test_many_addresses(void **state)
 {
-    g_auto(World) world = look(HOST "addr ib1 10.0.0.2/32\naddr ib1 10.0.0.3/32\naddr ib1 10.0.0.4/32\n");
+    g_auto(World) world = look(
+        HOST
+        "ip address add 10.0.0.2/32 dev ib1\nip address add 10.0.0.3/32 dev ib1\nip address add 10.0.0.4/32 dev ib1\n");
     g_autofree char *text = ibh_text_writer.show(&world.report, &PLAIN);
     g_autofree char *ib1 = find_line(text, "ib1 ");
 
@@ -493,8 +495,9 @@ static void test_verdicts(void **state)
 
 static void test_blocked(void **state)
 {
-    g_auto(World) world =
-        look(LINKS "addr ib0 172.16.34.1/16\naddr ib1 172.16.34.2/16\nrule 32000 from all lookup local\n");
+    g_auto(World) world = look(LINKS "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
+                                     "ip rule add priority 32000 lookup local\n"
+                                     "ip rule del priority 0 lookup local protocol kernel\n");
     g_autofree char *text = ibh_text_writer.show(&world.report, &PLAIN);
     g_autofree char *ib0 = find_line(text, "ib0 ");
 
@@ -523,7 +526,7 @@ static void test_reasons(void **state)
 static void test_no_rails(void **state)
 {
     g_auto(World) world = look(NO_RAILS);
-    g_auto(World) nothing = look("link 1 lo loopback up carrier\n");
+    g_auto(World) nothing = look("");
     g_autofree char *show = ibh_text_writer.show(&world.report, &PLAIN);
     g_autofree char *check = ibh_text_writer.check(&world.report, &PLAIN);
     g_autofree char *quiet = ibh_text_writer.check(&world.report, &QUIET);
@@ -596,9 +599,9 @@ static void test_check_of_a_right_host(void **state)
 /* Addresses of both families that have rules; what is of the link, or not proved to be ours, is not among them. */
 static void test_ipv6(void **state)
 {
-    g_auto(World) world = look(HOST "addr ib0 fd00:16::34:1/64\naddr ib0 fd00:16::34:9/64 tentative\n"
-                                    "addr ib0 fe80::34:1/64 scope link\naddr ib1 fd00:16::34:2/128\n"
-                                    "route main fd00:16::/64 dev ib0 proto kernel\n");
+    g_auto(World) world =
+        look(HOST "ip address add fd00:16::34:1/64 dev ib0\nip address add fd00:16::34:9/64 dev ib0 tentative\n"
+                  "ip address add fe80::34:1/64 dev ib0 scope link\nip address add fd00:16::34:2/128 dev ib1\n");
     g_autofree char *show = ibh_text_writer.show(&world.report, &PLAIN);
     g_autofree char *json = ibh_json_writer.show(&world.report, &PLAIN);
     g_autofree char *plan = ibh_text_writer.plan(&world.report, &PLAIN);

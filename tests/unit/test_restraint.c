@@ -14,14 +14,14 @@
 
 /* Two rails as they were programmed; what `change` says has happened since. */
 static const char BEFORE[] =
-    "link 2 ib0 infiniband up carrier rdma=mlx5_0/1 arp_ignore=1 arp_announce=2\n"
-    "link 3 ib1 infiniband up carrier rdma=mlx5_1/1 arp_ignore=1 arp_announce=2\n"
-    "addr ib0 172.16.34.1/16\n"
-    "kernel rules\n"
-    "rule 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16 mark proto kernel\n"
-    "rule 1941 from 172.16.34.1/32 lookup 941 suppress_ifgroup mark proto kernel\n"
-    "rule 1941 from 172.16.34.2/32 lookup 942 suppress_ifgroup mark proto kernel\n"
-    "route 941 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1 metric mark\n"
+    "nic ib0 infiniband rdma mlx5_0/1 arp_ignore=1 arp_announce=2\n"
+    "nic ib1 infiniband rdma mlx5_1/1 arp_ignore=1 arp_announce=2\n"
+    "ip address add 172.16.34.1/16 dev ib0\n"
+    "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16 suppress_ifgroup "
+    "mark protocol kernel\n"
+    "ip rule add priority 1941 from 172.16.34.1/32 lookup 941 suppress_ifgroup mark protocol kernel\n"
+    "ip rule add priority 1941 from 172.16.34.2/32 lookup 942 suppress_ifgroup mark protocol kernel\n"
+    "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"
     "saved ib0 arp_ignore old=0 set=1\nsaved ib0 arp_announce old=0 set=2\n"
     "saved ib1 arp_ignore old=0 set=1\nsaved ib1 arp_announce old=0 set=2\n";
 
@@ -35,7 +35,7 @@ typedef struct {
 
 static World restrain(const char *change, const IbhRestraint *restraint)
 {
-    g_autofree char *text = g_strconcat(BEFORE, change, "kernel routes\ndo apply\n", NULL);
+    g_autofree char *text = g_strconcat(BEFORE, change, "do apply\n", NULL);
     g_autoptr(GError) error = NULL;
     World world = {.cas = ibh_case_parse("test", text, &error)};
 
@@ -114,7 +114,7 @@ static void test_given_up(void **state)
 static void test_another_address(void **state)
 {
     const IbhRestraint restraint = {.down = NULL};
-    World world = restrain("addr ib1 172.16.34.7/16\n", &restraint);
+    World world = restrain("ip address add 172.16.34.7/16 dev ib1\n", &restraint);
 
     (void)state;
     assert_int_equal(world.spared->len, 0);
@@ -127,7 +127,8 @@ static void test_another_address(void **state)
 static void test_no_usable_address(void **state)
 {
     const IbhRestraint restraint = {.down = NULL};
-    World world = restrain("addr ib1 fe80::1/64\naddr ib1 2001:db8::1/64 tentative\n", &restraint);
+    World world =
+        restrain("ip address add fe80::1/64 dev ib1\nip address add 2001:db8::1/64 dev ib1 tentative\n", &restraint);
 
     (void)state;
     assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 0);
@@ -137,9 +138,9 @@ static void test_no_usable_address(void **state)
 static void test_a_nic_that_is_gone(void **state)
 {
     const IbhRestraint restraint = {.down = NULL};
-    World world = restrain(
-        "rule 1941 from 172.16.34.9/32 lookup 949 suppress_prefixlength 0 suppress_ifgroup mark proto kernel\n",
-        &restraint);
+    World world = restrain("ip rule add priority 1941 from 172.16.34.9/32 lookup 949 suppress_prefixlength 0 "
+                           "suppress_ifgroup mark protocol kernel\n",
+                           &restraint);
 
     (void)state;
     assert_int_equal(count(&world, IBH_OP_RULE_DEL, ""), 1);
@@ -150,10 +151,11 @@ static void test_a_nic_that_is_gone(void **state)
 static void test_another_takes_its_table(void **state)
 {
     const IbhRestraint restraint = {.down = NULL};
-    World world = restrain("link 4 ib00 infiniband up carrier rdma=mlx5_2/1\naddr ib00 172.16.34.3/16\n"
-                           "route 942 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 metric mark\n"
-                           "config [interface ib00]\nconfig table=942\n",
-                           &restraint);
+    World world =
+        restrain("nic ib00 infiniband rdma mlx5_2/1\nip address add 172.16.34.3/16 dev ib00\n"
+                 "once ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel\n"
+                 "config [interface ib00] table=942\n",
+                 &restraint);
 
     (void)state;
     assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib00"), 1);
@@ -172,11 +174,11 @@ static void test_backed_off(void **state)
 
     (void)state;
     g_array_append_val(units, ib1);
-    world = restrain("addr ib1 172.16.34.2/16\n", &restraint); /* its route is missing */
+    world = restrain("ip address add 172.16.34.2/16 dev ib1\n", &restraint); /* its route is missing */
     assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), 0);
     end(&world);
     g_array_set_size(units, 0);
-    world = restrain("addr ib1 172.16.34.2/16\n", &restraint);
+    world = restrain("ip address add 172.16.34.2/16 dev ib1\n", &restraint);
     assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), 1);
     end(&world);
 }
@@ -205,7 +207,9 @@ static void test_a_line_per_interface(void **state)
 static void test_a_rule_of_no_interface(void **state)
 {
     const IbhRestraint restraint = {.down = "ib1"};
-    World world = restrain("addr ib1 172.16.34.2/16\nrule 4941 from all lookup 940 mark proto kernel\n", &restraint);
+    World world = restrain("ip address add 172.16.34.2/16 dev ib1\nip rule add priority 4941 lookup 940 "
+                           "suppress_ifgroup mark protocol kernel\n",
+                           &restraint);
     g_autofree char *text = log_of(&world);
 
     (void)state;
