@@ -170,25 +170,6 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question, const ch
         question->lookup.error ? g_strerror(question->lookup.error) : ibh_check_link_name(check, question->lookup.oif));
 }
 
-/* The best route of main to this neighbour, if that is an error: no rule suppresses it. */
-static const IbhRoute *find_error_in_main(const IbhCheck *check, const IbhIp *to)
-{
-    const IbhSnapshot *snapshot = check->rails->snapshot;
-    const GArray *lists[] = {snapshot->routes, snapshot->main};
-    const IbhRoute *best = NULL;
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && route->metric != G_MAXUINT32 &&
-                ibh_prefix_contains(&route->dst, to) &&
-                (!best || route->dst.length > best->dst.length ||
-                 (route->dst.length == best->dst.length && route->metric < best->metric)))
-                best = route;
-        }
-    }
-    return best && ibh_route_is_error(best) ? best : NULL;
-}
-
 static void judge_error_in_main(IbhCheck *check, const char *iface, const IbhRoute *error)
 {
     const char *type = error->type == RTN_BLACKHOLE  ? "blackhole"
@@ -218,7 +199,8 @@ static void judge_answer(IbhCheck *check, const IbhQuestion *question)
     ibh_ip_format(&answer->to, to);
     switch (question->kind) {
     case IBH_ASK_LEAVES:
-        if (answer->error && (error = find_error_in_main(check, &answer->to))) {
+        error = answer->error ? ibh_find_in_main(check->rails->snapshot, &answer->to) : NULL;
+        if (error && ibh_route_is_error(error)) { /* no rule suppresses it */
             judge_error_in_main(check, iface, error);
             break;
         }

@@ -141,9 +141,10 @@ void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
         g_autofree char *text = NULL;
 
         if (!ibh_rule_is_foreign(check->rails, rule) || !can_match(nic, rule) ||
-            (rule->to.length && !has_subnet_overlapping(nic, &rule->to)))
+            ((wrong = find_wrong(check, nic, rule)) == NULL &&
+             ((rule->to.length && !has_subnet_overlapping(nic, &rule->to)) || rule->priority > check->rails->priority)))
             continue;
-        if ((wrong = find_wrong(check, nic, rule))) {
+        if (wrong) {
             judge_wrong(check, rule, wrong);
             continue;
         }

@@ -130,10 +130,19 @@ static gboolean find_neighbour(const Asking *asking, const IbhPrefix *piece, con
 
 /* ---- rules of others ---- */
 
+#define MAIN_PRIORITY 32766
+
+/* Before the rails' rules; or, where it leads to a rail's table, before main's. */
+static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
+{
+    return rule->priority <= rails->priority || (rule->priority < MAIN_PRIORITY && rule->action == FR_ACT_TO_TBL &&
+                                                 ibh_rails_nic_by_table(rails, rule->table));
+}
+
 /* What is forwarded, or bound to a device, is no question of addresses. */
 gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule)
 {
-    return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->priority <= rails->priority &&
+    return !ibh_rule_is_ours(rule) && !rule->l3mdev && comes_first(rails, rule) &&
            !(rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL) && !(rule->selectors & IBH_SELECT_OIF) &&
            (!(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo"));
 }
@@ -284,6 +293,30 @@ static void ask_about_rule(const Asking *asking, const IbhNic *nic, const IbhAdd
     ask(asking, &question);
 }
 
+/* A rule that leads to another rail's table, and beyond this one's subnet. */
+static void ask_about_detour(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule)
+{
+    const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    IbhQuestion question;
+    IbhIp neighbour;
+
+    if (!owner || owner == nic || (rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &address->local))
+        return;
+    IBH_EACH_POINTER (const IbhAddress, other, &owner->served) {
+        const IbhPrefix *piece = rule->to.length > other->subnet.length ? &rule->to : &other->subnet;
+
+        if (other->local.family != address->local.family || ibh_prefix_overlaps(piece, &address->subnet) ||
+            (rule->to.length && !ibh_prefix_overlaps(&rule->to, &other->subnet)) ||
+            !find_neighbour(asking, piece, none, &neighbour))
+            continue;
+        question = about(IBH_ASK_ELSEWHERE, nic, &address->local, &neighbour);
+        question.lookup.by = rule->by;
+        question.lookup.selectors = rule->selectors & SELECTIVE;
+        ask(asking, &question);
+    }
+}
+
 static void ask_about_holes(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const GArray *holes)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
@@ -316,6 +349,8 @@ static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhA
     }
     IBH_EACH_POINTER (const IbhRule, rule, asking->foreign)
         ask_about_rule(asking, nic, address, rule, holes);
+    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign)
+        ask_about_detour(asking, nic, address, rule);
     ask_about_holes(asking, nic, address, holes);
 }
 
@@ -455,12 +490,31 @@ static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
                               (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
 }
 
+const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to)
+{
+    const GArray *lists[] = {snapshot->routes, snapshot->main};
+    const IbhRoute *best = NULL;
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->metric != G_MAXUINT32 &&
+                ibh_prefix_contains(&route->dst, to) &&
+                (!best || route->dst.length > best->dst.length ||
+                 (route->dst.length == best->dst.length && route->metric < best->metric)))
+                best = route;
+        }
+    }
+    return best;
+}
+
 /* Another NIC's network is reached by none of ours, unless main says so. */
-static gboolean leaves_by_no_rail(const IbhRails *rails, const IbhLookup *answer)
+static gboolean leaves_as_main_says(const IbhRails *rails, const IbhLookup *answer)
 {
     const IbhNic *nic = answer->oif ? ibh_rails_nic(rails, answer->oif) : NULL;
+    const IbhRoute *route = ibh_find_in_main(rails->snapshot, &answer->to);
 
-    return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL;
+    return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||
+           (route && route->ifindex == answer->oif);
 }
 
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
@@ -480,7 +534,7 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
     case IBH_ASK_LEAVES:
         return leaves_right(rails, question);
     case IBH_ASK_ELSEWHERE:
-        return leaves_by_no_rail(rails, answer);
+        return leaves_as_main_says(rails, answer);
     case IBH_ASK_ARRIVES:
         return answer->error != EINVAL && answer->error != EXDEV;
     case IBH_ASK_UNBOUND:

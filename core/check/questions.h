@@ -38,6 +38,9 @@ gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from);
 
 /* ---- what questions and judgement share ---- */
 
+/* Main's best route there: the longest prefix, the lowest metric, the first; NULL: none. */
+const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
+
 gboolean ibh_nic_is_usable(const IbhNic *nic);                /* up, with carrier */
 gboolean ibh_check_covers(const IbhRails *rails, int family); /* --family */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
