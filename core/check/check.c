@@ -4,6 +4,7 @@
 #include "plan/tables.h"
 #include "check/fabric_judge.h"
 #include "check/foreign.h"
+#include "check/rules.h"
 #include "plan/want.h"
 
 #include <errno.h>
@@ -193,7 +194,7 @@ static void judge_answer(IbhCheck *check, const IbhQuestion *question)
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    if (ibh_question_is_well_answered(check->rails, question) || ibh_question_foreign_rule(check->rails, question))
+    if (ibh_question_is_well_answered(check->rails, question) || ibh_find_foreign_rule(check->rails, &question->lookup))
         return; /* a rule's wrong answers are its finding's */
     ibh_ip_format(&answer->from, from);
     ibh_ip_format(&answer->to, to);

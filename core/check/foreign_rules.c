@@ -2,6 +2,7 @@
  * Rules of somebody else that are asked before the rails': an error where the kernel's answers are wrong by them.
  */
 #include "check/foreign.h"
+#include "check/rules.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -110,7 +111,7 @@ static const IbhQuestion *find_wrong(const IbhCheck *check, const IbhNic *nic, c
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->nic == nic && !ibh_question_is_well_answered(check->rails, question) &&
-            ibh_question_foreign_rule(check->rails, question) == rule)
+            ibh_find_foreign_rule(check->rails, &question->lookup) == rule)
             return question;
     }
     return NULL;

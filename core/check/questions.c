@@ -1,5 +1,7 @@
 #include "check/questions.h"
 
+#include "check/neighbours.h"
+#include "check/rules.h"
 #include "plan/emit.h"
 #include "plan/want.h"
 
@@ -22,136 +24,9 @@ gboolean ibh_check_covers(const IbhRails *rails, int family)
 typedef struct {
     const IbhRails *rails;
     GPtrArray *foreign; /* const IbhRule *: those of others that can match what a rail sends */
-    GArray *subnets;    /* IbhPrefix: of all addresses here, each once */
-    GArray *questions;  /* IbhQuestion */
+    IbhNeighbours all;
+    GArray *questions; /* IbhQuestion */
 } Asking;
-
-/* ---- neighbours ---- */
-
-/* The network or broadcast address of a subnet: the last bits are all 0 or all 1. */
-static gboolean is_edge(const IbhPrefix *subnet, const IbhIp *ip)
-{
-    guint bits = ibh_ip_bits(ip);
-    gboolean zeros = TRUE, ones = TRUE;
-
-    for (guint bit = subnet->length; bit < bits; bit++) {
-        gboolean set = (ip->bytes[bit / 8] & (0x80u >> (bit % 8))) != 0;
-
-        zeros &= !set;
-        ones &= set;
-    }
-    return subnet->ip.family == AF_INET && bits - subnet->length > 1 && ibh_prefix_contains(subnet, ip) &&
-           (zeros || ones);
-}
-
-/* An address of ours, or one that stands for a whole subnet of ours. */
-static gboolean is_special(const Asking *asking, const IbhIp *ip)
-{
-    if (ibh_rails_holder(asking->rails, ip))
-        return TRUE;
-    IBH_EACH (const IbhPrefix, subnet, asking->subnets) {
-        if (is_edge(subnet, ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void add_prefix(GArray *prefixes, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (ibh_prefix_equal(other, prefix))
-            return;
-    }
-    g_array_append_val(prefixes, *prefix);
-}
-
-static gboolean is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
-{
-    return inner->length > outer->length && ibh_prefix_contains(outer, &inner->ip);
-}
-
-/* What main has more exactly than by this subnet, inside of it. */
-static GArray *find_holes(const IbhRails *rails, const IbhPrefix *subnet)
-{
-    const GArray *lists[] = {rails->snapshot->routes, rails->snapshot->main};
-    GArray *holes = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && is_inside(&route->dst, subnet))
-                add_prefix(holes, &route->dst);
-        }
-    }
-    return holes;
-}
-
-static const IbhPrefix *find_hole(const GArray *holes, const IbhIp *ip)
-{
-    IBH_EACH (const IbhPrefix, hole, holes) {
-        if (ibh_prefix_contains(hole, ip))
-            return hole;
-    }
-    return NULL;
-}
-
-/* The address that follows all of this prefix. */
-static IbhIp next_after(const IbhPrefix *prefix)
-{
-    IbhIp ip = prefix->ip;
-    guint carry = prefix->length;
-
-    while (carry-- > 0 && !((ip.bytes[carry / 8] ^= (guint8)(0x80u >> (carry % 8))) & (0x80u >> (carry % 8))))
-        ;
-    return ip;
-}
-
-#define TRIES_MAX 4096
-
-/* A host of this piece of a subnet that is nobody here, and that main has not more exactly (`holes`). */
-static gboolean find_neighbour(const Asking *asking, const IbhPrefix *piece, const GArray *holes, IbhIp *ret_ip)
-{
-    IbhPrefix host = ibh_prefix(&piece->ip, ibh_ip_bits(&piece->ip));
-
-    if (host.length - piece->length > 1)
-        host.ip = next_after(&host); /* the first one is the network's */
-    for (int i = 0; i < TRIES_MAX && ibh_prefix_contains(piece, &host.ip); i++) {
-        const IbhPrefix *hole = find_hole(holes, &host.ip);
-
-        if (!hole && !is_special(asking, &host.ip)) {
-            *ret_ip = host.ip;
-            return TRUE;
-        }
-        host.ip = next_after(hole ? hole : &host);
-        if (ibh_ip_compare(&host.ip, &piece->ip) <= 0) /* past the last address there is */
-            break;
-    }
-    return FALSE;
-}
-
-/* ---- rules of others ---- */
-
-#define MAIN_PRIORITY 32766
-
-/* Before the rails' rules; or, where it leads to a rail's table, before main's. */
-static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
-{
-    return rule->priority <= rails->priority || (rule->priority < MAIN_PRIORITY && rule->action == FR_ACT_TO_TBL &&
-                                                 ibh_rails_nic_by_table(rails, rule->table));
-}
-
-/* What is forwarded, or bound to a device, is no question of addresses. */
-gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule)
-{
-    return !ibh_rule_is_ours(rule) && !rule->l3mdev && comes_first(rails, rule) &&
-           !(rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL) && !(rule->selectors & IBH_SELECT_OIF) &&
-           (!(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo"));
-}
-
-gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from)
-{
-    return rule->family == from->family &&
-           ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, from));
-}
 
 static gboolean can_match_rail(const IbhRails *rails, const IbhRule *rule)
 {
@@ -278,14 +153,14 @@ static void ask_unbound(const Asking *asking, const IbhNic *nic, const IbhPrefix
 static void ask_about_rule(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
                            const GArray *holes)
 {
-    gboolean takes_piece = is_inside(&rule->to, &address->subnet);
+    gboolean takes_piece = ibh_prefix_is_inside(&rule->to, &address->subnet);
     const IbhPrefix *piece = takes_piece ? &rule->to : &address->subnet;
     IbhQuestion question;
     IbhIp neighbour;
 
     if ((rule->selectors & UNASKABLE) || (!takes_piece && !(rule->selectors & SELECTIVE)) ||
         (rule->to.length && !ibh_prefix_overlaps(&rule->to, &address->subnet)) ||
-        !ibh_rule_matches_source(rule, &address->local) || !find_neighbour(asking, piece, holes, &neighbour))
+        !ibh_rule_matches_source(rule, &address->local) || !ibh_find_in_piece(&asking->all, piece, holes, &neighbour))
         return;
     question = leaves(nic, address, &neighbour);
     question.lookup.by = rule->by;
@@ -293,27 +168,37 @@ static void ask_about_rule(const Asking *asking, const IbhNic *nic, const IbhAdd
     ask(asking, &question);
 }
 
-/* A rule that leads to another rail's table, and beyond this one's subnet. */
+static void ask_about_piece(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
+                            const IbhPrefix *subnet)
+{
+    const IbhPrefix *piece = rule->to.length > subnet->length ? &rule->to : subnet;
+    g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    IbhQuestion question;
+    IbhIp neighbour;
+
+    g_array_append_val(own, address->subnet);
+    if (piece->ip.family != address->local.family || (rule->to.length && !ibh_prefix_overlaps(&rule->to, subnet)) ||
+        !ibh_find_in_piece(&asking->all, piece, own, &neighbour))
+        return;
+    question = about(IBH_ASK_ELSEWHERE, nic, &address->local, &neighbour);
+    question.lookup.by = rule->by;
+    question.lookup.selectors = rule->selectors & SELECTIVE;
+    ask(asking, &question);
+}
+
+/* A rule that leads to another rail's table, and beyond this one's subnet: to that one's, and what main has inside. */
 static void ask_about_detour(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule)
 {
     const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    IbhQuestion question;
-    IbhIp neighbour;
 
     if (!owner || owner == nic || (rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &address->local))
         return;
     IBH_EACH_POINTER (const IbhAddress, other, &owner->served) {
-        const IbhPrefix *piece = rule->to.length > other->subnet.length ? &rule->to : &other->subnet;
+        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
 
-        if (other->local.family != address->local.family || ibh_prefix_overlaps(piece, &address->subnet) ||
-            (rule->to.length && !ibh_prefix_overlaps(&rule->to, &other->subnet)) ||
-            !find_neighbour(asking, piece, none, &neighbour))
-            continue;
-        question = about(IBH_ASK_ELSEWHERE, nic, &address->local, &neighbour);
-        question.lookup.by = rule->by;
-        question.lookup.selectors = rule->selectors & SELECTIVE;
-        ask(asking, &question);
+        ask_about_piece(asking, nic, address, rule, &other->subnet);
+        IBH_EACH (const IbhPrefix, hole, holes)
+            ask_about_piece(asking, nic, address, rule, hole);
     }
 }
 
@@ -325,7 +210,7 @@ static void ask_about_holes(const Asking *asking, const IbhNic *nic, const IbhAd
         IbhQuestion question;
         IbhIp neighbour;
 
-        if (!find_neighbour(asking, hole, none, &neighbour))
+        if (!ibh_find_in_piece(&asking->all, hole, none, &neighbour))
             continue;
         question = leaves(nic, address, &neighbour);
         question.as_main_says = TRUE;
@@ -335,11 +220,11 @@ static void ask_about_holes(const Asking *asking, const IbhNic *nic, const IbhAd
 
 static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
-    g_autoptr(GArray) holes = find_holes(asking->rails, &address->subnet);
+    g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &address->subnet);
     IbhQuestion question;
     IbhIp neighbour;
 
-    if (find_neighbour(asking, &address->subnet, holes, &neighbour)) {
+    if (ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour)) {
         question = leaves(nic, address, &neighbour);
         ask(asking, &question);
         if (neighbour.family == AF_INET) { /* IPv6 has no rp_filter, and main is never written to */
@@ -372,7 +257,7 @@ static void ask_elsewhere(const Asking *asking, const IbhNic *nic, const IbhIp *
             !other || other->status == IBH_NIC_RAIL || (other->link->flags & IFF_LOOPBACK) ||
             ibh_ip_is_link_local(&route->dst.ip) ||
             ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip) ||
-            !find_neighbour(asking, &route->dst, none, &neighbour))
+            !ibh_find_neighbour(&asking->all, &route->dst, none, &neighbour))
             continue;
         ask_simply(asking, IBH_ASK_ELSEWHERE, nic, own, &neighbour);
         asked++;
@@ -416,68 +301,18 @@ static void ask_about_rail(const Asking *asking, const IbhNic *nic)
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
 {
     g_autoptr(GPtrArray) foreign = find_foreign_rules(rails);
-    g_autoptr(GArray) subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-    Asking asking = {.rails = rails,
-                     .foreign = foreign,
-                     .subnets = subnets,
-                     .questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion))};
+    Asking asking = {.rails = rails, .foreign = foreign, .questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion))};
 
-    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses)
-        add_prefix(subnets, &address->subnet);
+    ibh_neighbours_init(&asking.all, rails);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(&asking, nic);
     }
+    ibh_neighbours_clear(&asking.all);
     return asking.questions;
 }
 
 /* ---- answers ---- */
-
-static gboolean is_within(const guint16 range[2], guint16 port)
-{
-    return range[0] <= port && port <= range[1];
-}
-
-/* What a question does not carry has no mark, no port, and is sent by nobody whom a rule would name. */
-static gboolean matches_selection(const IbhRule *rule, const IbhLookup *lookup)
-{
-    const IbhSelection *by = &rule->by, *is = &lookup->by;
-
-    return (!(rule->selectors & IBH_SELECT_FWMARK) || (is->mark & by->mask) == by->mark) &&
-           (!(rule->selectors & IBH_SELECT_TOS) || is->tos == by->tos) &&
-           (!(rule->selectors & IBH_SELECT_UID) ||
-            ((lookup->selectors & IBH_SELECT_UID) && by->uid[0] <= is->uid[0] && is->uid[0] <= by->uid[1])) &&
-           (!(rule->selectors & IBH_SELECT_PORT) || ((!by->ip_protocol || is->ip_protocol == by->ip_protocol) &&
-                                                     (!by->sport[1] || is_within(by->sport, is->sport[0])) &&
-                                                     (!by->dport[1] || is_within(by->dport, is->dport[0]))));
-}
-
-static gboolean matches(const IbhRule *rule, const IbhLookup *lookup)
-{
-    gboolean match = rule->family == lookup->to.family && ibh_prefix_contains(&rule->from, &lookup->from) &&
-                     (!rule->to.length || ibh_prefix_contains(&rule->to, &lookup->to)) &&
-                     matches_selection(rule, lookup);
-
-    return rule->family == lookup->to.family && match != ((rule->selectors & IBH_SELECT_NOT) != 0);
-}
-
-/* Whether the answer can be this rule's: it leads to the table where the route was found, or refuses. */
-static gboolean may_have_answered(const IbhRule *rule, const IbhLookup *answer)
-{
-    gboolean leads = rule->action == FR_ACT_TO_TBL;
-
-    return answer->error ? !leads || rule->table != IBH_TABLE_MAIN : leads && rule->table == answer->table;
-}
-
-const IbhRule *ibh_question_foreign_rule(const IbhRails *rails, const IbhQuestion *question)
-{
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_foreign(rails, rule) && matches(rule, &question->lookup) &&
-            may_have_answered(rule, &question->lookup))
-            return rule;
-    }
-    return NULL;
-}
 
 /* What main has more exactly inside a rail's subnet stays so: what is not by main is somebody's rule's. */
 static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
@@ -485,7 +320,7 @@ static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
     const IbhLookup *answer = &question->lookup;
 
     if (question->as_main_says)
-        return answer->table == IBH_TABLE_MAIN || !ibh_question_foreign_rule(rails, question);
+        return answer->table == IBH_TABLE_MAIN || !ibh_find_foreign_rule(rails, &question->lookup);
     return !answer->error && (answer->oif == question->nic->link->ifindex ||
                               (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
 }

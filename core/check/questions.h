@@ -30,12 +30,6 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
 
-/* The rule of somebody else by which this is answered so; NULL: none. */
-const IbhRule *ibh_question_foreign_rule(const IbhRails *rails, const IbhQuestion *question);
-/* A rule of somebody else that is asked before the rails' and can match what a host itself sends from `from`. */
-gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule);
-gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from);
-
 /* ---- what questions and judgement share ---- */
 
 /* Main's best route there: the longest prefix, the lowest metric, the first; NULL: none. */

@@ -668,7 +668,7 @@ static void test_broadcast_of_another_rail(void **state)
     (void)state;
     check_questions(IB0 IB1 "ip address add 10.0.0.1/24 dev ib0\nip address add 10.0.0.2/30 dev ib1\n" ENGAGED
                             "do apply only ib0\n",
-                    "ib0 leaves 10.0.0.1 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\n"
+                    "ib0 leaves 10.0.0.1 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\nib0 leaves 10.0.0.1 10.0.0.0\n"
                     "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.2");
 }
 

@@ -1,0 +1,76 @@
+/*
+ * Rules of somebody else that are asked before the rails', and what they match.
+ */
+#include "check/rules.h"
+
+#include <linux/fib_rules.h>
+
+#define MAIN_PRIORITY 32766
+
+/* Before the rails' rules; or, where it leads to a rail's table, before main's. */
+static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
+{
+    return rule->priority <= rails->priority || (rule->priority < MAIN_PRIORITY && rule->action == FR_ACT_TO_TBL &&
+                                                 ibh_rails_nic_by_table(rails, rule->table));
+}
+
+/* What is forwarded, or bound to a device, is no question of addresses. */
+gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && !rule->l3mdev && comes_first(rails, rule) &&
+           !(rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL) && !(rule->selectors & IBH_SELECT_OIF) &&
+           (!(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo"));
+}
+
+gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from)
+{
+    return rule->family == from->family &&
+           ((rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, from));
+}
+
+/* ---- what a rule matches ---- */
+
+static gboolean is_within(const guint16 range[2], guint16 port)
+{
+    return range[0] <= port && port <= range[1];
+}
+
+/* What a question does not carry has no mark, no port, and is sent by nobody whom a rule would name. */
+static gboolean matches_selection(const IbhRule *rule, const IbhLookup *lookup)
+{
+    const IbhSelection *by = &rule->by, *is = &lookup->by;
+
+    return (!(rule->selectors & IBH_SELECT_FWMARK) || (is->mark & by->mask) == by->mark) &&
+           (!(rule->selectors & IBH_SELECT_TOS) || is->tos == by->tos) &&
+           (!(rule->selectors & IBH_SELECT_UID) ||
+            ((lookup->selectors & IBH_SELECT_UID) && by->uid[0] <= is->uid[0] && is->uid[0] <= by->uid[1])) &&
+           (!(rule->selectors & IBH_SELECT_PORT) || ((!by->ip_protocol || is->ip_protocol == by->ip_protocol) &&
+                                                     (!by->sport[1] || is_within(by->sport, is->sport[0])) &&
+                                                     (!by->dport[1] || is_within(by->dport, is->dport[0]))));
+}
+
+static gboolean matches(const IbhRule *rule, const IbhLookup *lookup)
+{
+    gboolean match = rule->family == lookup->to.family && ibh_prefix_contains(&rule->from, &lookup->from) &&
+                     (!rule->to.length || ibh_prefix_contains(&rule->to, &lookup->to)) &&
+                     matches_selection(rule, lookup);
+
+    return rule->family == lookup->to.family && match != ((rule->selectors & IBH_SELECT_NOT) != 0);
+}
+
+/* Whether the answer can be this rule's: it leads to the table where the route was found, or refuses. */
+static gboolean may_have_answered(const IbhRule *rule, const IbhLookup *answer)
+{
+    gboolean leads = rule->action == FR_ACT_TO_TBL;
+
+    return answer->error ? !leads || rule->table != IBH_TABLE_MAIN : leads && rule->table == answer->table;
+}
+
+const IbhRule *ibh_find_foreign_rule(const IbhRails *rails, const IbhLookup *answer)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_is_foreign(rails, rule) && matches(rule, answer) && may_have_answered(rule, answer))
+            return rule;
+    }
+    return NULL;
+}

@@ -1,0 +1,12 @@
+/*
+ * Rules of somebody else that are asked before the rails'. Pure.
+ */
+#pragma once
+
+#include "plan/rails.h"
+
+/* It is asked before the rails' and can match what a host itself sends. */
+gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule);
+gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from);
+/* The rule of somebody else by which this is answered so; NULL: none. */
+const IbhRule *ibh_find_foreign_rule(const IbhRails *rails, const IbhLookup *answer);
