@@ -113,7 +113,7 @@ bench-deps:
 # The RDMA proof: Soft-RoCE in virtual machines. Not part of check: it downloads a kernel.
 check-lab:
 	@packaging/deps.sh build lab
-	@$(MAKE) -s -j2 all
+	@$(MAKE) -s -j2 all tools
 	@tests/lab/run
 
 # The .deb in real network managers: systems of Debian packages, booted by systemd-nspawn. Root only.

@@ -36,9 +36,10 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
 
 /* ---- rules and routes ---- */
 
+/* Of a family that the rail does not serve nobody asks the table. */
 static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
 {
-    return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route);
+    return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route) && ibh_serves_family(nic, route->family);
 }
 
 /* Somebody else's route in the rail's table wins over ours: by metric, or by a longer prefix. */

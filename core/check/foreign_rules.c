@@ -74,14 +74,23 @@ static gboolean can_be_told_apart(const IbhRule *rule)
             rule->action == FR_ACT_PROHIBIT);
 }
 
-static char *deletion(const IbhRule *rule)
+#define BEHIND 32763 /* the rails' rules, and before main's: what the rule is for it goes on doing for all others */
+
+/* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. */
+static char *find_fix(const IbhCheck *check, const IbhRule *rule)
 {
     g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
+    gboolean leads_to_rail = rule->action == FR_ACT_TO_TBL && ibh_rails_nic_by_table(check->rails, rule->table);
+    char family = ibh_ip_option(rule->family);
 
-    return text ? g_strdup_printf("ip -%c rule del priority %u %s", ibh_ip_option(rule->family), rule->priority, text)
-                : g_strdup_printf("ip -%c rule show priority %u # whose is it? A priority after the rails' leaves them "
-                                  "alone",
-                                  ibh_ip_option(rule->family), rule->priority);
+    if (!text)
+        return g_strdup_printf(
+            "ip -%c rule show priority %u # whose is it? A priority after the rails' leaves them alone", family,
+            rule->priority);
+    if (leads_to_rail)
+        return g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text);
+    return g_strdup_printf("ip -%c rule add priority %u %s && ip -%c rule del priority %u %s", family, BEHIND, text,
+                           family, rule->priority, text);
 }
 
 /* ---- judgement ---- */
@@ -99,7 +108,7 @@ static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion 
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", deletion(rule),
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule),
                     "the rule %u: %s is asked before ours: what goes from %s to %s %s, not %s%s", rule->priority, text,
                     ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), where,
                     question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by " : "as the table main says",

@@ -9,8 +9,10 @@ address() { # HOST N
     echo "10.${number[$1]}.$2.1"
 }
 
-vm_start A 5
-vm_start B 4
+FLOW=${FLOW:-$IBH_BUILD/flow} # a TCP client that names its source
+[ -x "$FLOW" ] || fail "there is no $FLOW: run make tools"
+vm_start A 5 "file=$FLOW:/usr/bin/flow"
+vm_start B 4 "file=$FLOW:/usr/bin/flow"
 gateways=
 for host in A B; do
     script=$no_dad
@@ -40,13 +42,13 @@ for host in A B; do
 done
 
 rping_serve 4
-vm B 'busybox nc -ll -p 9500 -e cat >/dev/null 2>&1 &'
+vm B 'flow serve --seconds 60 >/dev/null 2>&1 &'
 for i in 0 1 2 3; do
     script=$counters_script tcp=$frames_script
     for j in 0 1 2 3; do
         script+="ping -q -c 1 -W 1 -I $(address A $i) $(address B $j) >/dev/null
             timeout 20 rping -c -I $(address A $i) -a $(address B $j) -p 9401 -C 10 -v;"
-        tcp+="for n in 1 2 3 4 5; do echo hello | timeout 10 busybox nc -s $(address A $i) $(address B $j) 9500; done;"
+        tcp+="flow hold --from $(address A $i) --to $(address B $j) --seconds 1 && echo held;"
     done
     b=$(counters B)
     a=$(vm A "$script $counters_script")
@@ -58,7 +60,7 @@ for i in 0 1 2 3; do
     b=$(vm B "$frames_script")
     a=$(vm A "$tcp $frames_script")
     b+=$'\n'$(vm B "$frames_script")
-    expect_equal "TCP from A's NIC $i to each of B's comes through" 20 "$(grep -c '^hello$' <<<"$a" || true)"
+    expect_equal "TCP from A's NIC $i to each of B's comes through" 4 "$(grep -c '^held$' <<<"$a" || true)"
     expect_equal "by ib$i of A, and a quarter by each NIC of B" "ib$i ib0,ib1,ib2,ib3" \
         "$(used 60 "$(grep '^counter ' <<<"$a")") $(used 20 "$b")"
 done
