@@ -187,7 +187,7 @@ static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
 static gboolean is_same_route(const IbhSavedRoute *a, const IbhSavedRoute *b)
 {
     return a->ifindex == b->ifindex && a->metric == b->metric && ibh_prefix_equal(&a->dst, &b->dst) &&
-           (!a->metric || ibh_ip_equal(&a->src, &b->src));
+           ibh_ip_equal(&a->src, &b->src);
 }
 
 /* One that went out of main is remembered, one that is back is not. Before it is done, both are. */

@@ -67,11 +67,23 @@ void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic)
 
 /* ---- back ---- */
 
+static gboolean is_saved(const IbhState *state, const IbhRoute *route)
+{
+    IBH_EACH (const IbhSavedRoute, saved, state->routes) {
+        if (saved->ifindex == route->ifindex && saved->metric == route->metric &&
+            ibh_prefix_equal(&saved->dst, &route->dst) && ibh_ip_equal(&saved->src, &route->src))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Or, of the kernel's own form, one with another source that came since: that took its place. */
 static gboolean is_in_main(const IbhSnapshot *snapshot, const IbhSavedRoute *saved)
 {
     IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (is_connected(route) && route->ifindex == saved->ifindex && route->metric == saved->metric &&
-            ibh_prefix_equal(&route->dst, &saved->dst) && (!saved->metric || ibh_ip_equal(&route->src, &saved->src)))
+            ibh_prefix_equal(&route->dst, &saved->dst) &&
+            (ibh_ip_equal(&route->src, &saved->src) || (!saved->metric && !is_saved(snapshot->state, route))))
             return TRUE;
     }
     return FALSE;

@@ -59,6 +59,23 @@ expect_equal "--undo: all of them" "$with_150" "$(connected)"
 ip -n B route del 172.16.0.0/16 dev ib0 metric 150
 expect_equal "and nothing else differs" "$before" "$(state B | tidy)"
 
+# Several connected routes of one NIC, to one subnet and to another, come back as they were.
+ip -n B address add 172.16.34.11/16 dev ib0
+ip -n B address add 172.16.34.21/24 dev ib0
+for metric in 0 7; do ip -n B route append 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.11 metric $metric; done
+several=$(ip -n B route show proto kernel | sort)
+expect_at_least "several connected routes of ib0" 4 "$(grep -c ib0 <<<"$several")"
+expect_hook 0 B --config "$file" --apply
+expect_equal "all leave" "" "$(ip -n B route show proto kernel)"
+expect_hook 0 B --config "$file" --undo
+expect_equal "--undo: each is back" "$several" "$(ip -n B route show proto kernel | sort)"
+expect_hook 0 B --config "$file" --apply
+expect_hook 0 B --apply
+expect_equal "main=keep: each is back" "$several" "$(ip -n B route show proto kernel | sort)"
+expect_hook 0 B --undo
+for n in 11/16 21/24; do ip -n B address del 172.16.34.$n dev ib0; done
+for metric in 0 7; do ip -n B route del 172.16.0.0/16 dev ib0 src 172.16.34.11 metric $metric 2>/dev/null || true; done
+
 # Where nothing can be remembered, nothing is taken that could not be given back.
 chmod 0777 /run/ib-hook
 expect_hook 0 B --config "$file" --apply
