@@ -303,6 +303,11 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
     default:
         break;
     }
+    if (ibh_must_be_silent(check->rails, nic) && nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] == 0)
+        ibh_finding_add(check->findings, iface, IBH_WARNING, "foreign-nic-answers",
+                        ibh_sysctl_command(iface, IBH_SYSCTL_ARP_IGNORE, 1),
+                        "it is up without an IPv4 address, and answers ARP for the rails' addresses: peers may send to "
+                        "the wrong NIC");
     if (check->only)
         ibh_finding_add(check->findings, iface, IBH_WARNING, "not-engaged",
                         g_strdup("ib-hook --show # of all NICs; manage=yes makes one a rail"), "it is no rail: %s",

@@ -405,7 +405,7 @@ static void count_addresses(const IbhRails *rails)
 /* To each NIC its addresses, in the kernel's order, but those that it serves come first. */
 static void give_addresses(IbhRails *rails)
 {
-    rails->addresses = g_new(gpointer, rails->snapshot->addresses->len);
+    rails->addresses = g_new(gpointer, rails->snapshot->addresses->len + 1); /* never NULL */
     count_addresses(rails);
     for (int served = TRUE; served >= FALSE; served--) {
         IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {

@@ -145,6 +145,16 @@ static void add_subnets(Concern *concern)
 
 /* ---- leaving out ---- */
 
+/* Where the host itself has an address, NICs without one may have to answer for it. */
+static gboolean is_of_the_host(const Concern *concern, const IbhAddress *address)
+{
+    const IbhLink *link = address->local.family == AF_INET && address->scope < RT_SCOPE_LINK
+                              ? ibh_snapshot_link(concern->snapshot, address->ifindex)
+                              : NULL;
+
+    return link && ((link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy"));
+}
+
 static void narrow_addresses(Concern *concern)
 {
     GArray *addresses = concern->snapshot->addresses;
@@ -152,7 +162,7 @@ static void narrow_addresses(Concern *concern)
 
     IBH_EACH (const IbhAddress, address, addresses) {
         if ((concern->ipv6 && address->local.family == AF_INET6) || concerns(concern, address->ifindex) ||
-            touches(concern, address))
+            touches(concern, address) || is_of_the_host(concern, address))
             g_array_index(addresses, IbhAddress, kept++) = *address;
     }
     g_array_set_size(addresses, kept);

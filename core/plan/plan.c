@@ -544,6 +544,17 @@ static void set_arp_sysctls(Work *work)
     }
 }
 
+static void silence_others(const Work *work)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->no_rails) {
+        int now = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+
+        if (may_touch(work, nic) && now == 0 && ibh_must_be_silent(work->rails, nic))
+            ibh_emit_sysctl(work->plan, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
+                            g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
+    }
+}
+
 static void set_rp_filters(Work *work, gboolean first)
 {
     for (guint i = 0; i < work->todos->len; i++) {
@@ -648,6 +659,7 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     program_rails(&work);
     return_to_main(&work);
     set_arp_sysctls(&work);
+    silence_others(&work);
     announce_changed(&work);
     if (!only)
         ibh_emit_spread(work.plan, rails->snapshot, rails);

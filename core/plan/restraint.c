@@ -1,5 +1,7 @@
 #include "plan/restraint.h"
 
+#include "plan/want.h"
+
 #include <sys/socket.h>
 
 static gboolean contains(const GArray *numbers, int number)
@@ -43,9 +45,10 @@ static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhR
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
 
-    return nic && !has_address(rails, op) && nic->status != IBH_NIC_UNMANAGED &&
-           g_strcmp0(nic->link->name, restraint->down) != 0 && !contains(restraint->given_up, op->ifindex) &&
-           !is_shared(plan, op);
+    return nic && !has_address(rails, op) &&
+           !(op->type == IBH_OP_SYSCTL_SET && op->to && ibh_must_be_silent(rails, nic)) &&
+           nic->status != IBH_NIC_UNMANAGED && g_strcmp0(nic->link->name, restraint->down) != 0 &&
+           !contains(restraint->given_up, op->ifindex) && !is_shared(plan, op);
 }
 
 static gboolean is_left(const IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op,

@@ -20,6 +20,7 @@ typedef struct {
     const IbhRails *rails;
     GHashTable *undone;     /* const IbhNic *: selected, with something of ours on them */
     GHashTable *mains_nics; /* const IbhNic *: by which main reaches their subnets */
+    gboolean rails_too;     /* not only what is no rail any more */
     gboolean orphans;       /* also what belongs to no NIC any more */
     IbhPlan *plan;
 } Undo;
@@ -29,17 +30,24 @@ static gboolean is_undone(const Undo *undo, const IbhNic *nic)
     return g_hash_table_contains(undo->undone, nic);
 }
 
-static gboolean has_our_sysctls(const IbhNic *nic)
+/* The administrator's value; but a NIC that has to be silent beside rails keeps what it has. */
+static int value_left(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, gboolean rails_too)
+{
+    return !rails_too && key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(rails, nic) ? nic->link->sysctl[key]
+                                                                                        : nic->base[key];
+}
+
+static gboolean has_our_sysctls(const IbhRails *rails, const IbhNic *nic, gboolean rails_too)
 {
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (nic->base[key] != nic->link->sysctl[key])
+        if (value_left(rails, nic, (IbhSysctl)key, rails_too) != nic->link->sysctl[key])
             return TRUE;
     }
     return FALSE;
 }
 
 /* NICs with a rule, a route or a sysctl of ours, or of whose routes main=remove took one. */
-static GHashTable *find_owners(const IbhRails *rails)
+static GHashTable *find_owners(const IbhRails *rails, gboolean rails_too)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
     GHashTable *owners = g_hash_table_new(NULL, NULL);
@@ -53,7 +61,7 @@ static GHashTable *find_owners(const IbhRails *rails)
             g_hash_table_add(owners, (gpointer)(guintptr)ibh_route_owner(rails, route));
     }
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        if (has_our_sysctls(nic))
+        if (has_our_sysctls(rails, nic, rails_too))
             g_hash_table_add(owners, nic);
     }
     IBH_EACH (const IbhSavedRoute, saved, snapshot->state->routes) {
@@ -103,7 +111,7 @@ static void find_mains_nics(Undo *undo)
 
 static void restore(const Undo *undo, const IbhNic *nic, IbhSysctl key)
 {
-    int now = nic->link->sysctl[key], old = nic->base[key];
+    int now = nic->link->sysctl[key], old = value_left(undo->rails, nic, key, undo->rails_too);
 
     if (now != old)
         ibh_emit_sysctl(undo->plan, nic, key, now, old, g_strdup("as it was before"));
@@ -280,10 +288,11 @@ static void return_to_main(const Undo *undo)
 /* `rails_too`: whatever is selected, not only what is no rail any more. */
 static Undo undo_init(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
 {
-    g_autoptr(GHashTable) owners = find_owners(rails);
+    g_autoptr(GHashTable) owners = find_owners(rails, rails_too);
     Undo undo = {.rails = rails,
                  .undone = g_hash_table_new(NULL, NULL),
                  .mains_nics = g_hash_table_new(NULL, NULL),
+                 .rails_too = rails_too,
                  .orphans = rails_too && !only,
                  .plan = plan};
 

@@ -297,6 +297,38 @@ static int want_strict(IbhSysctl key, int base)
     }
 }
 
+static gboolean have_global_address_on_lo(const IbhRails *rails)
+{
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
+        const IbhLink *link = ibh_snapshot_link(rails->snapshot, address->ifindex);
+
+        if (address->local.family == AF_INET && address->scope < RT_SCOPE_LINK && link &&
+            ((link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy")))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean stands_beside_rail(const IbhRails *rails, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+        if (other->link->type == nic->link->type && ibh_is_programmed(rails, other) &&
+            ibh_serves_family(other, AF_INET))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A NIC that is up without an IPv4 address answers ARP for the rails' addresses, if it is on their wire. Where it is to
+ * answer for an address of the host itself, on lo, it goes on. */
+gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic)
+{
+    return nic->rank && nic->status != IBH_NIC_RAIL && nic->status != IBH_NIC_UNMANAGED && !nic->held &&
+           nic->settings.arp != IBH_ARP_KEEP && nic->settings.sysctl[IBH_SYSCTL_ARP_IGNORE] == IBH_SYSCTL_UNSET &&
+           nic->base[IBH_SYSCTL_ARP_IGNORE] == 0 && (nic->link->flags & IFF_UP) && !ibh_serves_family(nic, AF_INET) &&
+           stands_beside_rail(rails, nic) && !have_global_address_on_lo(rails);
+}
+
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
     /* It goes by the administrator's value, not by what an earlier run made of it: the same end, whatever the history
@@ -304,6 +336,8 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
     int base = nic->base[key];
     int own = nic->settings.sysctl[key];
 
+    if (key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(rails, nic))
+        return 1;
     if (nic->status != IBH_NIC_RAIL || own == IBH_SYSCTL_KEEP)
         return base;
     if (own != IBH_SYSCTL_UNSET)

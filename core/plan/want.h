@@ -14,5 +14,7 @@ gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic);
 /* By the administrator's value, it drops what comes in by another NIC than the answer would leave by. */
 gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic);
 
-/* The value it should have now: of a NIC that is no rail, the administrator's. */
+/* A candidate that is no rail, and must not answer ARP for the rails. */
+gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic);
+/* The value it should have now: of a NIC that is no rail, the administrator's, but where it must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

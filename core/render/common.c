@@ -65,3 +65,9 @@ gboolean ibh_render_wants(const IbhRender *render, const IbhNic *nic, IbhSysctl 
         return own != IBH_SYSCTL_KEEP;
     return nic->settings.arp != IBH_ARP_KEEP && key != IBH_SYSCTL_ACCEPT_LOCAL && (*ret_value || nic->base[key]);
 }
+
+gboolean ibh_render_silences(const IbhRender *render, const IbhNic *nic)
+{
+    return ibh_is_selected(nic, render->only) && ibh_render_is_printable(nic->link->name) &&
+           ibh_must_be_silent(render->rails, nic);
+}

@@ -40,3 +40,5 @@ void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native)
 
 /* Of these sysctls, what ib-hook sees to: not what it only found, nor what is kept. */
 gboolean ibh_render_wants(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value);
+/* No rail, but it must not answer ARP for rails: arp_ignore=1. */
+gboolean ibh_render_silences(const IbhRender *render, const IbhNic *nic);

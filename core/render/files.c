@@ -32,6 +32,10 @@ static gboolean is_sysctl_name(const char *name)
 
 static void say_sysctls(GString *out, const IbhRender *render, const IbhNic *nic)
 {
+    if (ibh_render_silences(render, nic)) {
+        g_string_append_printf(out, "net/ipv4/conf/%s/arp_ignore = 1\n", nic->link->name);
+        return;
+    }
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         int value;
 
@@ -51,7 +55,7 @@ char *ibh_render_sysctl(const IbhRender *render, GError **error G_GNUC_UNUSED)
     for (guint i = 0; i < render->rails->nics->len && ibh_render_has_family(render, AF_INET); i++) {
         const IbhNic *nic = g_ptr_array_index(render->rails->nics, i);
 
-        if (!ibh_render_has(render, nic))
+        if (!ibh_render_has(render, nic) && !ibh_render_silences(render, nic))
             continue;
         if (is_sysctl_name(nic->link->name))
             say_sysctls(out, render, nic);

@@ -151,6 +151,8 @@ static void say_sysctls(GString *out, const IbhRender *render, Phase phase)
             else if (phase == LOOSEN && ibh_may_loosen(nic))
                 say_sysctl(out, nic, (IbhSysctl)key, 2); /* until peers were told */
         }
+        if (phase == SET && ibh_render_silences(render, nic))
+            say_sysctl(out, nic, IBH_SYSCTL_ARP_IGNORE, 1);
     }
 }
 

@@ -328,7 +328,9 @@ static const Case CASES[] = {
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 941 metric mark protocol kernel\n"
      RULE("172.16.34.1", "943") "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 943 metric mark protocol kernel\n"
      "config [interface ib1] table=941\n", NULL, "info table-moved ib0"},
-    {"no address", RAILS "nic ib2 infiniband rdma mlx5_2/1\n", NULL, "info no-address ib2"},
+    {"no address", RAILS "nic ib2 infiniband rdma mlx5_2/1 arp_ignore=1\n", NULL, "info no-address ib2"},
+    {"no address, and it answers for the rails", RAILS "nic ib2 infiniband rdma mlx5_2/1\n", NULL,
+     "info no-address ib2\nwarning foreign-nic-answers ib2"},
     {"manage=no", HOST RAIL0 "config [interface ib1] manage=no\n", NULL, ""},
 
     {"asked about an Ethernet NIC", RAILS ETH0 "do apply only eth0\n", NULL, "warning not-engaged eth0"},

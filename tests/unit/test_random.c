@@ -278,6 +278,32 @@ static gboolean is_kept(const IbhNic *nic, IbhSysctl key)
     return own == IBH_SYSCTL_KEEP || (own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
 }
 
+static gboolean has_ipv4(const IbhSnapshot *world, int ifindex)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
+
+        if (address->ifindex == ifindex && address->local.family == AF_INET)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A candidate without an IPv4 address, beside a rail of its kind, no longer answers ARP for others' addresses. */
+static gboolean may_fall_silent(const Case *c, const IbhNic *nic)
+{
+    const GPtrArray *nics = c->planned->rails->nics;
+
+    for (guint i = 0; i < nics->len; i++) {
+        const IbhNic *other = g_ptr_array_index(nics, i);
+
+        if (other->status == IBH_NIC_RAIL && other->link->type == nic->link->type &&
+            has_ipv4(c->after->now, other->link->ifindex))
+            return nic->rank && !is_kept(nic, IBH_SYSCTL_ARP_IGNORE) && !has_ipv4(c->after->now, nic->link->ifindex);
+    }
+    return FALSE;
+}
+
 static gboolean sysctls_stay(Case *c, const IbhNic *nic)
 {
     const IbhLink *after = ibh_snapshot_link(c->after->now, nic->link->ifindex);
@@ -286,7 +312,8 @@ static gboolean sysctls_stay(Case *c, const IbhNic *nic)
         int before = nic->link->sysctl[key];
 
         if ((nic->status != IBH_NIC_RAIL || is_kept(nic, (IbhSysctl)key)) && after->sysctl[key] != before &&
-            !is_our_value(c->world->kernel->now, nic->link, (IbhSysctl)key))
+            !is_our_value(c->world->kernel->now, nic->link, (IbhSysctl)key) &&
+            !(key == IBH_SYSCTL_ARP_IGNORE && after->sysctl[key] == 1 && may_fall_silent(c, nic)))
             return broken(c, "%s of %s was %d and is %d, which is not for us to change",
                           ibh_sysctl_name((IbhSysctl)key), nic->link->name, before, after->sysctl[key]);
     }

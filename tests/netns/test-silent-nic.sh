@@ -1,0 +1,63 @@
+#!/bin/bash
+# An RDMA NIC that is up without an IPv4 address, on the rails' wire, answers ARP for their addresses: peers learn its hardware
+# address. While rails of its kind stand it has arp_ignore=1, and nothing else; not where it serves an address of the host
+# itself, and not against the configuration. Its old value comes back.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+add_nic B ib2 2
+rdma B ib0 ib1 ib2
+journal_start
+expect_hook 0 A --apply
+expect_sysctls() { # VALUES
+    expect_equal "$1: ib2's own values" "$2" "$(on B cat $CONF/ib2/arp_ignore $CONF/ib2/arp_announce $CONF/ib2/arp_filter $CONF/ib2/rp_filter | xargs)"
+}
+answers() { # → how many of the NICs of B answer A for ib0's address
+    on A "$FLOW" arp --iface ib0 --from 172.16.16.1 --to 172.16.34.1 | sort -u | wc -l
+}
+
+expect_hook 0 B --apply
+expect_sysctls "a NIC that is down" "0 0 0 0"
+ip -n B link set ib2 up
+wait_until 5 settled B
+expect_at_least "it answers for the rails" 2 "$(answers)"
+expect_hook 0 B --plan
+expect_contains "said" "it has no IPv4 address, and does not answer ARP for the rails" "$out"
+manager_calls B "$HOOKS/nm-dispatcher" ib2 up
+expect_sysctls "a hook" "1 0 0 0"
+expect_equal "one NIC answers" 1 "$(answers)"
+expect_hook 0 B --apply --json
+expect_equal "nothing is left to do" false "$(json .changed)"
+expect_hook 0 B --check
+
+# It becomes a rail, and hands the old value on; then it is none again.
+ip -n B address add 172.16.34.3/16 dev ib2
+manager_calls B "$HOOKS/nm-dispatcher" ib2 up
+expect_sysctls "a rail" "1 2 0 0"
+ip -n B address del 172.16.34.3/16 dev ib2
+expect_hook 0 B --apply
+expect_sysctls "without its address again" "1 0 0 0"
+expect_hook 0 B --undo
+expect_sysctls "--undo" "0 0 0 0"
+
+# No rail is left: nothing to be silent for.
+expect_hook 0 B --apply
+expect_sysctls "--apply" "1 0 0 0"
+for i in 0 1; do ip -n B address flush dev ib$i scope global; done
+expect_hook 0 B --apply
+expect_sysctls "no rail stands" "0 0 0 0"
+for i in 0 1; do ip -n B address add 172.16.34.$((i + 1))/16 dev ib$i; done
+
+# Where it may have to answer for an address of the host, or is told not to change.
+ip -n B address add 192.0.2.1/32 dev lo
+expect_hook 0 B --apply
+expect_sysctls "an address on lo" "0 0 0 0"
+ip -n B address del 192.0.2.1/32 dev lo
+for setting in manage=no arp=keep arp_ignore=keep; do
+    expect_hook 0 B --config "$(config "[interface ib2]
+$setting")" --apply
+    expect_sysctls "$setting" "0 0 0 0"
+done
+expect_hook 0 B --undo --iface ib2
+hook B --config /dev/null --apply --iface ib0 >/dev/null 2>&1 || true
+expect_sysctls "held" "0 0 0 0"
