@@ -74,7 +74,7 @@ static gboolean can_be_told_apart(const IbhRule *rule)
             rule->action == FR_ACT_PROHIBIT);
 }
 
-#define BEHIND 32763 /* the rails' rules, and before main's: what the rule is for it goes on doing for all others */
+#define BEHIND 32763u /* the rails' rules, and before main's: what the rule is for it goes on doing for all others */
 
 /* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. */
 static char *find_fix(const IbhCheck *check, const IbhRule *rule)
