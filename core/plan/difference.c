@@ -1,0 +1,234 @@
+#include "plan/difference.h"
+
+#include "plan/want.h"
+
+#include <sys/socket.h>
+
+static gboolean take_rule(GArray *rules, const IbhRule *rule)
+{
+    for (guint i = 0; i < rules->len; i++) {
+        if (ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0) {
+            g_array_remove_index(rules, i);
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean take_route(GArray *routes, const IbhRoute *route)
+{
+    for (guint i = 0; i < routes->len; i++) {
+        if (ibh_route_compare(&g_array_index(routes, IbhRoute, i), route) == 0) {
+            g_array_remove_index(routes, i);
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static void want_all(IbhWork *work)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
+        IbhTodo todo = {.nic = nic};
+
+        if (nic->status != IBH_NIC_RAIL)
+            continue;
+        todo.routes = ibh_want_routes(work->rails, nic);
+        todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
+        g_array_append_val(work->todos, todo);
+    }
+}
+
+/* Candidates come first, by rank, and so do the todos. */
+IbhTodo *ibh_find_todo(const IbhWork *work, const IbhNic *nic)
+{
+    guint low = 0, high = nic ? work->todos->len : 0;
+
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+        IbhTodo *todo = &g_array_index(work->todos, IbhTodo, middle);
+
+        if (todo->nic == nic)
+            return todo;
+        if (todo->nic->position < nic->position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* An IPv6 address of this NIC that is being checked for duplicates: the address itself, or one of that prefix. */
+static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (address->tentative &&
+            (!prefix || ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What belongs to such an address is not taken away: it will be there in a moment, unless another rail has it. */
+static gboolean is_undecided_rule(const IbhWork *work, const IbhNic *owner, const IbhRule *rule)
+{
+    return rule->family == AF_INET6 && (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
+           is_tentative(owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
+}
+
+gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route)
+{
+    for (guint i = 0; i < todo->routes->len; i++) {
+        if (ibh_route_same_place(&g_array_index(todo->routes, IbhRoute, i), route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
+ */
+static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
+{
+    const IbhNic *owner = todo->nic;
+
+    if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) || ibh_is_place_wanted(todo, route))
+        return FALSE;
+    if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
+        return is_tentative(owner, &route->dst);
+    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(owner, NULL) &&
+           !ibh_serves_family(owner, AF_INET6);
+}
+
+static void note_led(const IbhWork *work, IbhTodo *todo, IbhRule *rule)
+{
+    gboolean to_default = rule->table != todo->nic->table;
+
+    if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+        g_hash_table_add(to_default ? work->led_to_default : work->led, &rule->from.ip);
+    todo->has_default |= to_default;
+}
+
+/* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
+static void subtract_rules(IbhWork *work)
+{
+    g_autoptr(GPtrArray) rules = ibh_rules_to_delete(work->rails->snapshot, FALSE);
+
+    for (guint i = 0; i < rules->len; i++) {
+        IbhStale stale = {.rule = g_ptr_array_index(rules, i)};
+        IbhTodo *todo;
+
+        stale.owner = ibh_rule_owner(work->rails, stale.rule);
+        todo = ibh_find_todo(work, stale.owner);
+        if (todo && ibh_nic_has_table(todo->nic, stale.rule->table))
+            note_led(work, todo, g_ptr_array_index(rules, i));
+        if (!todo || (!take_rule(todo->rules, stale.rule) && !is_undecided_rule(work, stale.owner, stale.rule)))
+            g_array_append_val(work->stales, stale);
+    }
+}
+
+static void subtract_routes(IbhWork *work, IbhRouteKind kind)
+{
+    const GArray *routes = work->rails->snapshot->routes;
+
+    for (guint i = 0; i < routes->len; i++) {
+        IbhStale stale = {.route = &g_array_index(routes, IbhRoute, i)};
+        const IbhTodo *todo;
+
+        if (!ibh_route_is_ours(stale.route) || ibh_route_is_spread(stale.route) || ibh_route_kind(stale.route) != kind)
+            continue;
+        stale.owner = ibh_route_owner(work->rails, stale.route);
+        todo = ibh_find_todo(work, stale.owner);
+        if (!todo || (!take_route(todo->routes, stale.route) && !is_undecided_route(todo, stale.route)))
+            g_array_append_val(work->stales, stale);
+    }
+}
+
+static void subtract(IbhWork *work)
+{
+    subtract_rules(work);
+    for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
+        subtract_routes(work, (IbhRouteKind)kind);
+}
+
+/* ---- who needs another one's table ---- */
+
+/* Something of another NIC in the tables of this rail: a route, or a rule that leads there. Tables stick to their NIC,
+ * so this is what table= brings about, and what NICs that are gone left. */
+gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
+{
+    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
+
+    return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, table);
+}
+
+gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic)
+{
+    return ibh_is_selected(nic, work->only) || (nic && g_ptr_array_find(work->makes_room, nic, NULL));
+}
+
+/* A rail that was asked for can only go where another one has left: that one moves along. */
+static gboolean make_room(IbhWork *work)
+{
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        for (guint j = 0; ibh_may_touch(work, todo->nic) && j < work->stales->len; j++) {
+            const IbhStale *stale = &g_array_index(work->stales, IbhStale, j);
+
+            if (!ibh_is_in_the_way(stale, todo) || !ibh_find_todo(work, stale->owner) ||
+                ibh_may_touch(work, stale->owner))
+                continue;
+            g_ptr_array_add(work->makes_room, (IbhNic *)(guintptr)stale->owner);
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* Leaves only what this run may touch. */
+static void select_work(IbhWork *work)
+{
+    while (work->only && make_room(work))
+        ;
+    IBH_EACH_BACK (IbhTodo, todo, work->todos) {
+        if (!ibh_may_touch(work, todo->nic)) {
+            IBH_REMOVE(IbhTodo, todo, work->todos);
+            continue;
+        }
+        todo->changed = todo->rules->len || todo->routes->len;
+        work->rules_change |= todo->changed;
+        todo->changed |= ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER) !=
+                         todo->nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    }
+}
+
+/* ---- the whole ---- */
+
+static void todo_clear(gpointer data)
+{
+    IbhTodo *todo = data;
+
+    g_array_unref(todo->rules);
+    g_array_unref(todo->routes);
+}
+
+void ibh_work_init(IbhWork *work)
+{
+    work->plan = ibh_plan_new();
+    work->makes_room = g_ptr_array_new();
+    work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
+    g_array_set_clear_func(work->todos, todo_clear);
+    work->stales = g_array_new(FALSE, TRUE, sizeof(IbhStale));
+    work->led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    work->led_to_default = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    want_all(work);
+    subtract(work);
+    select_work(work);
+}
+
+void ibh_work_clear(IbhWork *work)
+{
+    g_ptr_array_unref(work->makes_room);
+    g_array_unref(work->todos);
+    g_array_unref(work->stales);
+    g_hash_table_unref(work->led);
+    g_hash_table_unref(work->led_to_default);
+}

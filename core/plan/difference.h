@@ -1,0 +1,46 @@
+/*
+ * What a plan starts from: of each rail what is wanted and not there, and what is ours and not wanted. Pure.
+ */
+#pragma once
+
+#include "plan/emit.h"
+
+/* What is wanted of one rail and not there. */
+typedef struct {
+    const IbhNic *nic;
+    GArray *rules;        /* IbhRule, of each address in ascending order */
+    GArray *routes;       /* IbhRoute, in the order they must be added */
+    gboolean has_default; /* a rule of ours leads to D already */
+    gboolean changed;
+    gboolean done;
+} IbhTodo;
+
+/* Something of ours that is not wanted. */
+typedef struct {
+    const IbhNic *owner; /* NULL: its NIC is gone */
+    const IbhRule *rule; /* or */
+    const IbhRoute *route;
+    gboolean done;
+} IbhStale;
+
+typedef struct {
+    const IbhRails *rails;
+    const char *const *only;
+    GPtrArray *makes_room;      /* const IbhNic *: rails not asked for, whose table a selected rail needs */
+    GArray *todos;              /* IbhTodo, one per selected rail, by rank */
+    GArray *stales;             /* IbhStale, in an order in which they can go and, if that fails, come back */
+    GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
+    GHashTable *led_to_default; /* to D */
+    gboolean rules_change;
+    IbhPlan *plan;
+} IbhWork;
+
+/* Its rails and `only` are given. `only`: the interfaces this run is about, NULL: all. */
+void ibh_work_init(IbhWork *work);
+void ibh_work_clear(IbhWork *work); /* not the plan */
+
+IbhTodo *ibh_find_todo(const IbhWork *work, const IbhNic *nic); /* NULL: none */
+gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic); /* NULL: of no NIC any more */
+gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route);
+/* Something of another NIC in the tables of this rail: a route, or a rule that leads there. */
+gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);

@@ -1,0 +1,268 @@
+#include "plan/program.h"
+
+#include <linux/rtnetlink.h>
+
+/* A rail waits for another one that has yet to leave its table. */
+static gboolean must_wait(const IbhWork *work, const IbhTodo *todo)
+{
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        const IbhTodo *other = ibh_is_in_the_way(stale, todo) ? ibh_find_todo(work, stale->owner) : NULL;
+
+        if (other && !other->done)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The next rail to work on: the first that need not wait. Where table= swaps tables all wait: then one is undone before
+ * it has its new table. */
+static IbhTodo *next_todo(const IbhWork *work)
+{
+    IbhTodo *first = NULL;
+
+    IBH_EACH (IbhTodo, todo, work->todos) {
+        if (todo->done)
+            continue;
+        if (!must_wait(work, todo))
+            return todo;
+        if (!first)
+            first = todo;
+    }
+    return first;
+}
+
+/* The other rail in whose tables this stands; NULL: none. */
+static IbhTodo *find_hindered(const IbhWork *work, const IbhStale *stale)
+{
+    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
+    IbhTodo *todo = ibh_find_todo(work, ibh_rails_nic_by_table(work->rails, table));
+
+    return todo && todo->nic != stale->owner ? todo : NULL;
+}
+
+/* NICs that need each other's tables stand or fall together. */
+void ibh_join_units(const IbhWork *work)
+{
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        const IbhTodo *todo = stale->owner ? find_hindered(work, stale) : NULL;
+
+        if (todo)
+            ibh_plan_join(work->plan, todo->nic, stale->owner,
+                          stale->rule ? stale->rule->family : stale->route->family);
+    }
+}
+
+/* ---- rail by rail ---- */
+
+char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
+{
+    char text[IBH_PREFIX_STRLEN];
+
+    if (!stale->owner)
+        return g_strdup("its interface or address is gone");
+    if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
+        return g_strdup_printf("%s has other rules now", stale->owner->link->name);
+    if (stale->rule)
+        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, text),
+                               stale->owner->link->name);
+    if (stale->route->type == RTN_THROW)
+        return g_strdup_printf("a rule asks main for %s", ibh_prefix_format(&stale->route->dst, text));
+    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
+}
+
+void ibh_drop(IbhWork *work, IbhStale *stale, char *why)
+{
+    if (stale->rule)
+        ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
+    else
+        ibh_emit_route(work->plan, work->rails, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+    stale->done = TRUE;
+}
+
+static void clear_the_way(IbhWork *work, const IbhTodo *todo)
+{
+    IBH_EACH (IbhStale, stale, work->stales) {
+        if (ibh_is_in_the_way(stale, todo) && ibh_may_touch(work, stale->owner))
+            ibh_drop(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+    }
+}
+
+static IbhStale *find_in_place(const IbhWork *work, const IbhRoute *route)
+{
+    IBH_EACH (IbhStale, stale, work->stales) {
+        if (!stale->done && stale->route && ibh_route_same_place(stale->route, route))
+            return stale;
+    }
+    return NULL;
+}
+
+static void add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboolean only_in_place)
+{
+    char dst[IBH_PREFIX_STRLEN];
+
+    for (guint i = 0; i < todo->routes->len;) {
+        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
+        IbhStale *stale = find_in_place(work, route);
+
+        if (route->table != table || (only_in_place && !stale)) {
+            i++;
+            continue;
+        }
+        ibh_emit_route(work->plan, work->rails, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
+                       stale ? stale->route : NULL,
+                       g_strdup_printf("table %u reaches %s by %s", route->table, ibh_prefix_format(&route->dst, dst),
+                                       todo->nic->link->name));
+        if (stale)
+            stale->done = TRUE;
+        g_array_remove_index(todo->routes, i);
+    }
+}
+
+/* An old rule, of a lower priority or of another length, leads to T before the new ones ask main: new routes wait until
+ * it is gone. */
+static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
+{
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        if (!stale->done && stale->rule && stale->rule->table == todo->nic->table &&
+            stale->rule->priority < work->rails->priority &&
+            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A route of T that the rail has no more: the rules that come now must not lead there, and those that asked main first
+ * go after it. Throws, of earlier versions, do no harm, and keep bridges as long as rules of earlier versions stand. */
+static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
+{
+    IBH_EACH (IbhStale, stale, work->stales) {
+        if (!stale->done && stale->route && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
+            ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
+            ibh_serves_family(todo->nic, stale->route->family))
+            ibh_drop(work, stale, ibh_why_stale(work, stale));
+    }
+}
+
+static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
+{
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+
+    ibh_ip_format(&rule->from.ip, from);
+    if (rule->to.length)
+        return g_strdup_printf("what main has more exactly inside %s stays so", ibh_prefix_format(&rule->to, to));
+    if (ibh_rule_asks_main(rule))
+        return g_strdup_printf("main is asked before the default of %s", todo->nic->link->name);
+    if (rule->table != todo->nic->table)
+        return g_strdup_printf("what else %s sends goes by a gateway of %s", from, todo->nic->link->name);
+    return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
+}
+
+/* An address that is led to T keeps what T does for it: the rules of its default come first, then those before the
+ * routes that need them. The rule that leads to all of T comes last, instead of the old one: earlier versions had
+ * default routes there. What is not led to T yet has its routes first. */
+typedef enum { FOR_DEFAULT, BEFORE_ROUTES, INSTEAD, AFTER_ROUTES } Phase;
+
+static Phase phase_of(const IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
+{
+    gboolean led = g_hash_table_contains(work->led, &rule->from.ip);
+
+    if (rule->priority >= IBH_PRIORITY_DEFAULTS - 1)
+        return led || g_hash_table_contains(work->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
+    if (!led)
+        return AFTER_ROUTES;
+    return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
+}
+
+/* To the kernel, a delete without suppress_prefixlength means this one, too. */
+static IbhStale *find_alike(const IbhWork *work, const IbhRule *rule)
+{
+    for (guint i = 0; rule->suppress_prefixlength < 0 && i < work->stales->len; i++) {
+        IbhStale *stale = &g_array_index(work->stales, IbhStale, i);
+
+        if (!stale->done && stale->rule && stale->rule->priority == rule->priority &&
+            stale->rule->table == rule->table && !stale->rule->to.length &&
+            ibh_prefix_equal(&stale->rule->from, &rule->from))
+            return stale;
+    }
+    return NULL;
+}
+
+/* Not beside one that cannot be told from it: rolled back, the other one would go. */
+static void add_rule(IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
+{
+    IbhStale *alike = find_alike(work, rule);
+    IbhRule meanwhile = *rule;
+
+    meanwhile.priority--;
+    if (alike) {
+        ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, &meanwhile, g_strdup("until its own place is free"));
+        ibh_drop(work, alike, g_strdup("it is in the place of the next one"));
+    }
+    ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
+    if (alike)
+        ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, todo->nic, &meanwhile, g_strdup("its own place is free"));
+}
+
+static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
+{
+    IBH_EACH (const IbhRule, rule, todo->rules) {
+        if (phase_of(work, todo, rule) == phase)
+            add_rule(work, todo, rule);
+    }
+}
+
+/* Its address has the rail's new rules. Those of a default that is lost have nothing in their place: they go last. */
+static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_led)
+{
+    IBH_EACH (IbhStale, stale, work->stales) {
+        if (!stale->done && stale->rule && stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
+            ibh_may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
+            (!only_led || g_hash_table_contains(work->led, &stale->rule->from.ip)))
+            ibh_drop(work, stale,
+                     g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
+                                     todo->nic->table, work->rails->priority));
+    }
+}
+
+/* What it left in a table that another rail waits for. */
+static void leave_tables(IbhWork *work, const IbhTodo *todo)
+{
+    IBH_EACH (IbhStale, stale, work->stales) {
+        const IbhTodo *other = !stale->done && stale->owner == todo->nic ? find_hindered(work, stale) : NULL;
+
+        if (other && !other->done)
+            ibh_drop(work, stale, g_strdup_printf("table %u is of %s now", other->nic->table, other->nic->link->name));
+    }
+}
+
+static void program(IbhWork *work, IbhTodo *todo)
+{
+    guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
+    gboolean too_soon = is_led_too_soon(work, todo);
+
+    add_routes(work, todo, defaults, todo->has_default);
+    add_rules(work, todo, FOR_DEFAULT);
+    add_routes(work, todo, defaults, FALSE);
+    drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
+    add_rules(work, todo, BEFORE_ROUTES);
+    add_routes(work, todo, table, too_soon);
+    drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
+    add_rules(work, todo, INSTEAD);
+    if (too_soon)
+        drop_superseded(work, todo, TRUE);
+    add_routes(work, todo, table, FALSE);
+    add_rules(work, todo, AFTER_ROUTES);
+    drop_superseded(work, todo, FALSE);
+}
+
+void ibh_program_rails(IbhWork *work)
+{
+    IbhTodo *todo;
+
+    while ((todo = next_todo(work))) {
+        clear_the_way(work, todo);
+        program(work, todo);
+        todo->done = TRUE;
+        leave_tables(work, todo);
+    }
+}
