@@ -275,24 +275,33 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *
 
 /* ---- the whole ---- */
 
+/* Main reaches this gateway by a route of the device that is for it alone. */
+static gboolean has_way_in_main(const IbhRails *rails, int ifindex, const IbhPrefix *host)
+{
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (route->ifindex == ifindex && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+            route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, host))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* In clouds a NIC has an address of its own alone, and main a route to the gateway by the device. */
 static void want_hosts(const IbhRails *rails, const IbhNic *nic, GArray *subnets)
 {
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        const IbhPrefix host = ibh_prefix(&route->gateway, ibh_ip_bits(&route->gateway));
-        IbhRoute way = ibh_own_route(nic, &host);
+        IbhPrefix host;
+        IbhRoute way;
 
-        if (route->gateway.family != AF_INET || route->table != IBH_TABLE_MAIN ||
-            route->ifindex != nic->link->ifindex || route->nexthops != 1 || is_on_subnet(subnets, &route->gateway))
+        if (route->gateway.family != AF_INET || route->ifindex != nic->link->ifindex ||
+            route->table != IBH_TABLE_MAIN || route->nexthops != 1 || is_on_subnet(subnets, &route->gateway))
             continue;
+        host = ibh_prefix(&route->gateway, 32);
+        if (!has_way_in_main(rails, nic->link->ifindex, &host))
+            continue;
+        way = ibh_own_route(nic, &host);
         way.scope = RT_SCOPE_LINK;
-        IBH_EACH (const IbhRoute, other, rails->snapshot->routes) {
-            if (other->table != IBH_TABLE_MAIN || other->ifindex != nic->link->ifindex || other->type != RTN_UNICAST ||
-                other->gateway.family != AF_UNSPEC || !ibh_prefix_equal(&other->dst, &host) ||
-                ibh_have_prefix(subnets, &host))
-                continue;
-            g_array_append_val(subnets, way);
-        }
+        g_array_append_val(subnets, way);
     }
 }
 
