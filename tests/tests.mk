@@ -84,14 +84,14 @@ fuzz-merge:
 	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
 
 # Random hosts on the real kernel, each against its twin without ib-hook; the first world has the number FUZZ_KERNEL_SEED.
-# make fuzz-kernel FUZZ_KERNEL_SECONDS=7200 FUZZ_KERNEL_SEED=$RANDOM
+# make fuzz-kernel FUZZ_KERNEL_SECONDS=7200 FUZZ_KERNEL_SEED=$RANDOM; FUZZ_KERNEL_WORLDS=400: so many, however long it takes
 FUZZ_KERNEL_SECONDS ?= 120
 FUZZ_KERNEL_SEED ?= 1
 fuzz-kernel:
 	@packaging/deps.sh build tests
 	@$(MAKE) -s -j2 all
-	@IB_HOOK=$(or $(IB_HOOK),$(BUILD)/ib-hook) python3 tests/fuzz-kernel/fuzz.py --seconds $(FUZZ_KERNEL_SECONDS) \
-	    --seed $(FUZZ_KERNEL_SEED)
+	@IB_HOOK=$(or $(IB_HOOK),$(BUILD)/ib-hook) python3 tests/fuzz-kernel/fuzz.py \
+	    $(if $(FUZZ_KERNEL_WORLDS),--worlds $(FUZZ_KERNEL_WORLDS),--seconds $(FUZZ_KERNEL_SECONDS)) --seed $(FUZZ_KERNEL_SEED)
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links read) core/host/snapshot)

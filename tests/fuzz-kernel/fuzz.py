@@ -222,7 +222,7 @@ def jobs_of(options, seed):
                 yield {"lines": file.read().splitlines(), "name": os.path.basename(path)}
         return
     folder = os.path.join(HERE, "worlds")
-    for name in sorted(os.listdir(folder)) if not options.worlds else []:
+    for name in sorted(os.listdir(folder)) if options.worlds != 1 else []:
         if name.endswith(".world"):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 yield {"lines": file.read().splitlines(), "name": name}
