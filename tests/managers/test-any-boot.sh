@@ -15,7 +15,8 @@ expect_equal "the check, when the network was online: status and rails" "0 $RAIL
 expect_rails_right "after the boot"
 expect_equal "rules and routes that are not ours" "$(<"$RESULTS/../foreign.$SYSTEM")" "$(foreign_routing)"
 expect_quiet_journal
+# The NIC that gets its address later may have been told meanwhile not to answer for the other one.
 expect_equal "lines in the journal, one for each rail" "2 2" \
-    "$(own_journal | wc -l) $(own_journal | grep -c 'ib[01]: added rule from 172.16.34.[12] to table 94[12]; added route')"
+    "$(own_journal | grep -vc 'ib[01]: set arp_ignore=1$') $(own_journal | grep -c 'ib[01]: added rule from 172.16.34.[12] to table 94[12]; added route')"
 expect_equal "units of ours that failed, or were started again" "" \
     "$(host systemctl show 'ib-hook*' -p Id -p NRestarts -p Result | grep -v -e '^Id=' -e '^NRestarts=0' -e '^Result=success' -e '^$' || true)"
