@@ -7,8 +7,9 @@
 
 typedef struct {
     IbhSnapshot *snapshot;
-    GHashTable *nics; /* ifindex: candidates, and whatever something of ours is left of */
-    GArray *prefixes; /* IbhPrefix: what they have addresses of and in, and what our rules and routes speak of */
+    GHashTable *nics;  /* ifindex: candidates, and whatever something of ours is left of */
+    GHashTable *hosts; /* ifindex: lo, and what is like it */
+    GArray *prefixes;  /* IbhPrefix: what they have addresses of and in, and what our rules and routes speak of */
     gboolean ipv6; /* one of them has an address that counts: of IPv6 everything matters, as its prefixes say little */
     struct {       /* the last answer: addresses come NIC by NIC */
         int ifindex;
@@ -148,11 +149,16 @@ static void add_subnets(Concern *concern)
 /* Where the host itself has an address, NICs without one may have to answer for it. */
 static gboolean is_of_the_host(const Concern *concern, const IbhAddress *address)
 {
-    const IbhLink *link = address->local.family == AF_INET && address->scope < RT_SCOPE_LINK
-                              ? ibh_snapshot_link(concern->snapshot, address->ifindex)
-                              : NULL;
+    return address->local.family == AF_INET && address->scope < RT_SCOPE_LINK &&
+           g_hash_table_contains(concern->hosts, GINT_TO_POINTER(address->ifindex));
+}
 
-    return link && ((link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy"));
+static void find_links_of_the_host(const Concern *concern)
+{
+    IBH_EACH (const IbhLink, link, concern->snapshot->links) {
+        if ((link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy"))
+            g_hash_table_add(concern->hosts, GINT_TO_POINTER(link->ifindex));
+    }
 }
 
 static void narrow_addresses(Concern *concern)
@@ -228,15 +234,16 @@ static void narrow_links(Concern *concern)
 
 gboolean ibh_narrow(IbhSnapshot *snapshot, const IbhConfig *config)
 {
-    g_autoptr(GHashTable) nics = g_hash_table_new(NULL, NULL);
+    g_autoptr(GHashTable) nics = g_hash_table_new(NULL, NULL), hosts = g_hash_table_new(NULL, NULL);
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    Concern concern = {.snapshot = snapshot, .nics = nics, .prefixes = prefixes};
+    Concern concern = {.snapshot = snapshot, .nics = nics, .hosts = hosts, .prefixes = prefixes};
 
     add_candidates(&concern, config);
     add_what_is_ours(&concern);
     do
         add_subnets(&concern);
     while (add_holders(&concern));
+    find_links_of_the_host(&concern);
     narrow_addresses(&concern);
     narrow_rules(&concern);
     narrow_links(&concern);
