@@ -300,6 +300,8 @@ static const Case CASES[] = {
      "ip rule add priority 1500 from 172.16.34.2 fwmark 1 lookup 942 suppress_prefixlength 0 suppress_ifgroup mark protocol kernel\n", NULL,
      "info foreign-rule ib1"},
 
+    {"IPv6: somebody's route of IPv4, which nobody asks the table for",
+     RAILS6 "ip route add 10.0.0.0/8 dev ib1 table 942 protocol static\n", NULL, ""},
     {"somebody's route", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 table 942 protocol static\n", NULL,
      "warning foreign-table ib1"},
     {"somebody's route by the other NIC", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib0 table 942 protocol static\n", NULL,
