@@ -26,13 +26,10 @@ static gboolean wants_remote(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* Nobody but a gateway lives in such a subnet: /30, /31, /127. */
 static gboolean has_room_for_one(const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        guint left = ibh_ip_bits(&address->local) - address->subnet.length;
-
-        if (address->local.family == family && (left == 1 || (left == 2 && family == AF_INET)))
+        if (address->local.family == family && ibh_has_one_peer(&address->subnet))
             return TRUE;
     }
     return FALSE;

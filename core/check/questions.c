@@ -63,6 +63,9 @@ static gboolean have_same_rules(const Asking *asking, const IbhAddress *a, const
 
 /* ---- questions ---- */
 
+#define UNASKABLE (IBH_SELECT_NOT | IBH_SELECT_OTHER)
+#define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
+
 static IbhQuestion about(IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
 {
     return (IbhQuestion){.kind = kind,
@@ -85,6 +88,14 @@ static void ask(const Asking *asking, const IbhQuestion *question)
 {
     if (asking->questions->len < IBH_QUESTIONS_MAX)
         g_array_append_val(asking->questions, *question);
+}
+
+/* The same with what a rule matches by. */
+static void ask_with(const Asking *asking, IbhQuestion *question, const IbhRule *rule)
+{
+    question->lookup.by = rule->by;
+    question->lookup.selectors = rule->selectors & SELECTIVE;
+    ask(asking, question);
 }
 
 static void ask_simply(const Asking *asking, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from,
@@ -146,9 +157,6 @@ static void ask_unbound(const Asking *asking, const IbhNic *nic, const IbhPrefix
         ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, neighbour);
 }
 
-#define UNASKABLE (IBH_SELECT_NOT | IBH_SELECT_OTHER)
-#define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
-
 /* A rule that takes a piece of the subnet, or only some packets: what it matches is asked with what it matches by. */
 static void ask_about_rule(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
                            const GArray *holes)
@@ -158,14 +166,12 @@ static void ask_about_rule(const Asking *asking, const IbhNic *nic, const IbhAdd
     IbhQuestion question;
     IbhIp neighbour;
 
-    if ((rule->selectors & UNASKABLE) || (!takes_piece && !(rule->selectors & SELECTIVE)) ||
+    if ((!takes_piece && !(rule->selectors & SELECTIVE)) ||
         (rule->to.length && !ibh_prefix_overlaps(&rule->to, &address->subnet)) ||
-        !ibh_rule_matches_source(rule, &address->local) || !ibh_find_in_piece(&asking->all, piece, holes, &neighbour))
+        !ibh_find_in_piece(&asking->all, piece, holes, &neighbour))
         return;
     question = leaves(nic, address, &neighbour);
-    question.lookup.by = rule->by;
-    question.lookup.selectors = rule->selectors & SELECTIVE;
-    ask(asking, &question);
+    ask_with(asking, &question, rule);
 }
 
 static void ask_about_piece(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
@@ -181,9 +187,7 @@ static void ask_about_piece(const Asking *asking, const IbhNic *nic, const IbhAd
         !ibh_find_in_piece(&asking->all, piece, own, &neighbour))
         return;
     question = about(IBH_ASK_ELSEWHERE, nic, &address->local, &neighbour);
-    question.lookup.by = rule->by;
-    question.lookup.selectors = rule->selectors & SELECTIVE;
-    ask(asking, &question);
+    ask_with(asking, &question, rule);
 }
 
 /* A rule that leads to another rail's table, and beyond this one's subnet: to that one's, and what main has inside. */
@@ -191,7 +195,7 @@ static void ask_about_detour(const Asking *asking, const IbhNic *nic, const IbhA
 {
     const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
 
-    if (!owner || owner == nic || (rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &address->local))
+    if (!owner || owner == nic)
         return;
     IBH_EACH_POINTER (const IbhAddress, other, &owner->served) {
         g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
@@ -232,10 +236,12 @@ static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhA
             ask_unbound(asking, nic, &address->subnet, &neighbour);
         }
     }
-    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign)
+    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
+        if ((rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &address->local))
+            continue;
         ask_about_rule(asking, nic, address, rule, holes);
-    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign)
         ask_about_detour(asking, nic, address, rule);
+    }
     ask_about_holes(asking, nic, address, holes);
 }
 

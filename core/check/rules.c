@@ -5,12 +5,10 @@
 
 #include <linux/fib_rules.h>
 
-#define MAIN_PRIORITY 32766
-
 /* Before the rails' rules; or, where it leads to a rail's table, before main's. */
 static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
 {
-    return rule->priority <= rails->priority || (rule->priority < MAIN_PRIORITY && rule->action == FR_ACT_TO_TBL &&
+    return rule->priority <= rails->priority || (rule->priority < IBH_PRIORITY_MAIN && rule->action == FR_ACT_TO_TBL &&
                                                  ibh_rails_nic_by_table(rails, rule->table));
 }
 

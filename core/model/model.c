@@ -415,6 +415,11 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_free(snapshot);
 }
 
+gboolean ibh_link_is_of_the_host(const IbhLink *link)
+{
+    return (link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy");
+}
+
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
 {
     IBH_EACH (const IbhLink, link, snapshot->links) {

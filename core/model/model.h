@@ -17,6 +17,7 @@
 #define IBH_TABLE_SPREAD 940u        /* of main=spread */
 #define IBH_TABLE_DEFAULTS 2000u     /* a rail's default routes lie in a table of their own: D = T + this */
 #define IBH_PRIORITY_DEFAULTS 32765u /* of the rule that leads to D: after VPNs, before main */
+#define IBH_PRIORITY_MAIN 32766u     /* of the kernel's own rule that leads to main */
 #define IBH_TABLE_MAIN 254u
 #define IBH_TABLE_LOCAL 255u
 #define IBH_LLADDR_MAX 32
@@ -95,6 +96,9 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
 } IbhLink;
+
+/* lo, or what is like it: its addresses are the host's own, on no wire. */
+gboolean ibh_link_is_of_the_host(const IbhLink *link);
 
 typedef struct {
     int ifindex;

@@ -29,13 +29,12 @@ static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, 
     return FALSE;
 }
 
-#define MAIN_PRIORITY 32766 /* a rule behind main's is never asked about a subnet that main reaches */
-
-/* A rule that is not ours leads some source to a table of its own. */
+/* A rule that is not ours leads some source to a table of its own; one behind main's is never asked about a subnet that
+ * main reaches. */
 static gboolean may_route(const IbhRule *rule)
 {
     return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->selectors &&
-           rule->from.length && rule->priority < MAIN_PRIORITY && !is_builtin_table(rule->table);
+           rule->from.length && rule->priority < IBH_PRIORITY_MAIN && !is_builtin_table(rule->table);
 }
 
 GPtrArray *ibh_find_routing_rules(const IbhSnapshot *snapshot)

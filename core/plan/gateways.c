@@ -165,6 +165,13 @@ static IbhIp nth_host(const IbhPrefix *subnet, int n)
     return ip;
 }
 
+gboolean ibh_has_one_peer(const IbhPrefix *subnet)
+{
+    guint left = ibh_ip_bits(&subnet->ip) - subnet->length;
+
+    return left == 1 || (left == 2 && subnet->ip.family == AF_INET);
+}
+
 /* The gateway that gateway= names by its place in the subnet of this address. */
 static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp *ret_gateway)
 {
@@ -172,7 +179,7 @@ static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp
     guint left = ibh_ip_bits(&subnet->ip) - subnet->length;
     guint outer = left > 1 ? 1 : 0; /* a /31 has no network and no broadcast address */
 
-    if (place == IBH_GATEWAY_PEER && (left == 1 || (left == 2 && subnet->ip.family == AF_INET))) {
+    if (place == IBH_GATEWAY_PEER && ibh_has_one_peer(subnet)) {
         *ret_gateway = nth_host(subnet, (int)outer);
         if (ibh_ip_equal(ret_gateway, &address->local))
             *ret_gateway = nth_host(subnet, -1 - (int)outer);

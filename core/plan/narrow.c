@@ -156,7 +156,7 @@ static gboolean is_of_the_host(const Concern *concern, const IbhAddress *address
 static void find_links_of_the_host(const Concern *concern)
 {
     IBH_EACH (const IbhLink, link, concern->snapshot->links) {
-        if ((link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy"))
+        if (ibh_link_is_of_the_host(link))
             g_hash_table_add(concern->hosts, GINT_TO_POINTER(link->ifindex));
     }
 }

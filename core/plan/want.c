@@ -302,8 +302,7 @@ static gboolean have_global_address_on_lo(const IbhRails *rails)
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhLink *link = ibh_snapshot_link(rails->snapshot, address->ifindex);
 
-        if (address->local.family == AF_INET && address->scope < RT_SCOPE_LINK && link &&
-            ((link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy")))
+        if (address->local.family == AF_INET && address->scope < RT_SCOPE_LINK && link && ibh_link_is_of_the_host(link))
             return TRUE;
     }
     return FALSE;
