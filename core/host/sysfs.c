@@ -38,7 +38,18 @@ static void read_ndev(const Port *port, int index, char *name, gsize size)
                   port->port, index);
 }
 
-static void read_ndevs(Port *port)
+/* A link of this host that stands for itself, not for a bond above it. */
+static gboolean names_a_link(const GArray *links, const char *name)
+{
+    IBH_EACH (const IbhLink, link, links) {
+        if (g_str_equal(link->name, name))
+            return !link->master;
+    }
+    return FALSE;
+}
+
+/* The later ones are asked only where the first did not name a netdev that can be a rail: each costs an open in vain. */
+static void read_ndevs(Port *port, const GArray *links)
 {
     for (int i = 0; i < N_NDEVS; i++) {
         char name[64];
@@ -46,6 +57,8 @@ static void read_ndevs(Port *port)
         read_ndev(port, i, name, sizeof name);
         if (name[0] && !g_ptr_array_find_with_equal_func(port->ndevs, name, g_str_equal, NULL))
             g_ptr_array_add(port->ndevs, g_strdup(name));
+        if (i == 0 && name[0] && names_a_link(links, name))
+            return;
     }
 }
 
@@ -131,6 +144,23 @@ static void find_links_of_port(const Port *port, GArray *links)
     }
 }
 
+/* The GID table names them, too, but further down than is worth looking. */
+static void find_vlans(GArray *links)
+{
+    g_autoptr(GHashTable) parents = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH (IbhLink, link, links) {
+        if (link->rdma[0])
+            g_hash_table_insert(parents, GINT_TO_POINTER(link->ifindex), link);
+    }
+    IBH_EACH (IbhLink, vlan, links) {
+        const IbhLink *parent = g_hash_table_lookup(parents, GINT_TO_POINTER(vlan->parent));
+
+        if (parent && g_str_equal(vlan->kind, "vlan") && !vlan->rdma[0])
+            g_strlcpy(vlan->rdma, parent->rdma, sizeof vlan->rdma);
+    }
+}
+
 static void find_virtual_functions(IbhTree *tree, GArray *links)
 {
     IBH_EACH (IbhLink, link, links) {
@@ -148,7 +178,7 @@ static void find_links_of_device(IbhTree *tree, const char *device, GArray *link
         Port port = {.tree = tree, .device = device, .port = name, .ndevs = ndevs};
 
         port.has_gid = read_gid(&port, 0, port.gid);
-        read_ndevs(&port);
+        read_ndevs(&port, links);
         find_links_of_port(&port, links);
     }
 }
@@ -159,6 +189,7 @@ gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
 
     IBH_EACH_POINTER (const char, device, devices)
         find_links_of_device(tree, device, links);
+    find_vlans(links);
     find_virtual_functions(tree, links);
     if (!tree->problem)
         return TRUE;

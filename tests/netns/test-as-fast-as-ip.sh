@@ -1,7 +1,7 @@
 #!/bin/bash
 # Two rails from nothing, as a whole process, beside one `ip -batch` with the same rules, routes and announcements: not
 # more than half as long again (ip a third faster), by medians; or, where others have the machine, by the CPU's time, which
-# they change less. These times are short and machines are noisy: the best of six tries counts.
+# they change less. These times are short and machines are noisy: the best of ten tries counts.
 . "$(dirname "$0")/lib.sh"
 needs hyperfine
 
@@ -22,9 +22,9 @@ rm -f /run/ib-hook/*.state
 EOF
 
 best=999
-for _ in 1 2 3 4 5 6; do
-    on B hyperfine -N -w 3 -r 40 --export-json $work/times --prepare "bash $work/back" \
-        "$IB_HOOK --sysfs /run/sys/B --apply --quiet" "ip -batch $work/batch" >/dev/null 2>&1 ||
+for _ in {1..10}; do
+    with_sys B hyperfine -N -w 3 -r 20 --export-json $work/times --prepare "bash $work/back" \
+        "$IB_HOOK --apply --quiet" "ip -batch $work/batch" >/dev/null 2>&1 ||
         fail "both do their work" "$(on B "$IB_HOOK" --sysfs /run/sys/B --apply 2>&1)"
     read -r wall cpu < <(jq -r '[(.results[0].median / .results[1].median), ([.results[] | .user + .system] | .[0] / .[1])] |
         map(. * 100 | round) | join(" ")' $work/times)

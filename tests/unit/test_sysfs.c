@@ -338,6 +338,7 @@ static void test_vlan(void **state)
     add_ethernet("eth0", MAC0);
     vlan = add_ethernet("eth0.100", MAC0);
     vlan->parent = 1;
+    g_strlcpy(vlan->kind, "vlan", sizeof vlan->kind);
     add_ethernet("eth0.200", "02:00:00:00:00:01");
     CHECK_RDMA("mlx5_0/1", "mlx5_0/1", NULL);
 }
@@ -370,6 +371,17 @@ static void test_bond_after_failover(void **state)
     add_ethernet("bond1", MAC1);
     add_ethernet("eth7", MAC0);
     CHECK_RDMA("rxe0/1", NULL, NULL);
+}
+
+/* The slave comes first in the table, the bond that is the rail after it. */
+static void test_bond_below_its_slave(void **state)
+{
+    (void)state;
+    put_port("mlx5_0", 1, GID0, NDEVS("eth0", "bond0"));
+    put_net("mlx5_0", "eth0", "0\n");
+    add_ethernet("bond0", MAC0);
+    add_ethernet("eth0", MAC0)->master = 1;
+    CHECK_RDMA("mlx5_0/1", "mlx5_0/1");
 }
 
 static void test_bond_of_a_pod(void **state)
@@ -516,18 +528,18 @@ static void test_huge_table(void **state)
 
 static void test_strange_names(void **state)
 {
-    static const char *const NAMES[] = {"$(id)", "a\"b\\c",         "%s%n", "\xff\xfe", "\033[31m",
-                                        "-rf",   "fifteen-bytes-a", NULL};
+    static const char *const NAMES[] = {"in-a-pod", "$(id)", "a\"b\\c",         "%s%n", "\xff\xfe", "\033[31m",
+                                        "-rf",      "fifteen-bytes-a", NULL};
     const char *device = "a-device-whose-name-is-as-long-as-the-kernel-lets-it-be-63-byte";
     g_autofree char *expected = g_strconcat(device, "/1", NULL);
 
     (void)state;
     assert_int_equal(strlen(device), 63);
     put_port(device, 1, GID0, NAMES);
-    for (gsize i = 0; NAMES[i]; i++)
+    for (gsize i = 1; NAMES[i]; i++)
         add_ethernet(NAMES[i], MAC0);
     assert_true(ibh_sysfs_find_rdma(root, links, NULL));
-    for (gsize i = 0; NAMES[i]; i++)
+    for (gsize i = 1; NAMES[i]; i++)
         assert_string_equal(find_link(NAMES[i])->rdma, expected);
 }
 
@@ -553,6 +565,7 @@ int main(void)
         TEST(test_vlan),
         TEST(test_bond),
         TEST(test_bond_after_failover),
+        TEST(test_bond_below_its_slave),
         TEST(test_bond_of_a_pod),
         TEST(test_known_already),
         TEST(test_virtual_functions),
