@@ -119,6 +119,18 @@ static IbhRemedy advise_on_routing(const IbhNic *nic)
     return ibh_advice("\"ip rule\" shows who is asked before its rules");
 }
 
+static void report_route_by_other_rail(IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *route = ibh_find_in_main(check->rails->snapshot, &question->lookup.to);
+    char dst[IBH_PREFIX_STRLEN], from[IBH_IP_STRLEN];
+
+    ibh_prefix_format(&route->dst, dst);
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_WARNING, "routed-other-nic",
+                    ibh_advice("if that is not meant, delete the route: ip route show %s", dst),
+                    "table main leads %s by %s, another rail: what goes there from %s leaves by that one, too", dst,
+                    ibh_check_link_name(check, question->lookup.oif), ibh_ip_format(&question->lookup.from, from));
+}
+
 static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -127,8 +139,14 @@ static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
     g_autofree char *where = say_where(check, answer);
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
+    if (ibh_find_foreign_route(check, question))
+        return; /* foreign-table says it */
     if (error) {
         report_error_in_main(check, iface, error);
+        return;
+    }
+    if (question->as_main_says && answer->table == IBH_TABLE_MAIN) {
+        report_route_by_other_rail(check, question);
         return;
     }
     ibh_finding_add(
@@ -152,11 +170,48 @@ static void report_drop(IbhCheck *check, const IbhQuestion *question)
         ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), iface);
 }
 
+/* The local table is asked first: it lacks the address. */
+static gboolean comes_first(const IbhCheck *check, int family)
+{
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        if (rule->family == family && rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL &&
+            !rule->from.length && !rule->selectors && rule->priority < check->rails->priority - IBH_PRIORITY_SPAN)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void report_lacking_address(IbhCheck *check, const IbhIp *ip)
+{
+    const IbhNic *holder = ibh_rails_holder(check->rails, ip);
+    const char *iface = holder->link->name;
+    g_autofree char *word = ibh_shell_word(iface);
+    char text[IBH_IP_STRLEN];
+
+    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
+        if (g_str_equal(finding->iface, iface) && g_str_equal(finding->code, "address-unusable"))
+            return;
+    }
+    ibh_ip_format(ip, text);
+    ibh_finding_add(
+        check->findings, iface, IBH_ERROR, "address-unusable",
+        ibh_fix(
+            ip->family == AF_INET
+                ? g_strdup_printf("ip -4 route add local %s dev %s table local protocol kernel scope host src %s", text,
+                                  word, text)
+                : g_strdup_printf("ip -6 route add local %s dev %s table local protocol kernel metric 0", text, word)),
+        "table local lacks the address %s, so what comes in for it is not taken", text);
+}
+
 static void report_late_local_rule(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
+    if (comes_first(check, answer->to.family)) {
+        report_lacking_address(check, &answer->to);
+        return;
+    }
     ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "local-rule-late",
                     ibh_fix(g_strdup_printf("ip -%c rule add priority 0 from all lookup local",
                                             ibh_ip_option(answer->from.family))),

@@ -42,28 +42,44 @@ static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
     return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route) && ibh_serves_family(nic, route->family);
 }
 
-/* Somebody else's route in the rail's table wins over ours: by metric, or by a longer prefix. */
+static gboolean can_have_answered(const IbhRoute *route, const IbhLookup *answer)
+{
+    return ibh_prefix_contains(&route->dst, &answer->to) &&
+           (answer->error ? ibh_route_is_error(route) || route->type == RTN_THROW
+                          : answer->table == route->table && route->ifindex == answer->oif);
+}
+
+const IbhRoute *ibh_find_foreign_route(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *found = NULL;
+
+    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
+        if (is_foreign_in_table(route, question->nic) && can_have_answered(route, &question->lookup) &&
+            (!found || route->dst.length > found->dst.length))
+            found = route;
+    }
+    return found;
+}
+
+/* It is named where an answer is wrong by it: by metric, or by a longer prefix. */
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
 {
-    const GArray *routes = check->rails->snapshot->routes;
-    const IbhRoute *worst = NULL;
-    char dst[IBH_PREFIX_STRLEN];
-    gboolean elsewhere = FALSE;
+    char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
 
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (!is_foreign_in_table(route, nic) || elsewhere)
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        const IbhRoute *route;
+
+        if (question->nic != nic || (question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_ELSEWHERE) ||
+            ibh_question_is_well_answered(check->rails, question) || !(route = ibh_find_foreign_route(check, question)))
             continue;
-        elsewhere = (route->dst.length > 0 || route->table != nic->table) && route->type != RTN_THROW &&
-                    (route->type != RTN_UNICAST || route->ifindex != nic->link->ifindex);
-        if (!worst || elsewhere)
-            worst = route;
-    }
-    if (worst)
         ibh_finding_add(
-            check->findings, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
-            ibh_advice("remove what is not marked from table %u, or choose another table=", worst->table),
-            "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
-            worst->table, ibh_prefix_format(&worst->dst, dst), ibh_check_link_name(check, worst->ifindex));
+            check->findings, nic->link->name, IBH_ERROR, "foreign-table",
+            ibh_advice("remove what is not marked from table %u, or choose another table=", route->table),
+            "table %u has a route to %s that is not ours and comes before ours: what goes from its address to %s does "
+            "not leave by it",
+            route->table, ibh_prefix_format(&route->dst, dst), ibh_ip_format(&question->lookup.to, to));
+        return;
+    }
 }
 
 /* Its number of old is another NIC's by configuration. */

@@ -76,16 +76,33 @@ static gboolean can_be_told_apart(const IbhRule *rule)
 
 #define BEHIND 32763u /* the rails' rules, and before main's: what the rule is for it goes on doing for all others */
 
-/* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. */
+/* In a delete what is absent matches everything: it would take the first rule like that, of ours, too. */
+static gboolean is_first_deleted(const IbhCheck *check, const IbhRule *rule)
+{
+    IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
+        if (other == rule)
+            return TRUE;
+        if (other->family == rule->family && other->priority == rule->priority && other->action == rule->action &&
+            other->table == rule->table && (!rule->from.length || ibh_prefix_equal(&other->from, &rule->from)) &&
+            (!rule->to.length || ibh_prefix_equal(&other->to, &rule->to)))
+            return FALSE;
+    }
+    return FALSE;
+}
+
+/* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. One that refuses would go
+ * on doing so there: whether it is meant, its owner knows. */
 static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
 {
     g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
     gboolean leads_to_rail = rule->action == FR_ACT_TO_TBL && ibh_rails_nic_by_table(check->rails, rule->table);
     char family = ibh_ip_option(rule->family);
 
-    if (!text)
+    if (!text || !is_first_deleted(check, rule))
         return ibh_advice("whose is it (ip -%c rule show priority %u)? A priority after the rails' leaves them alone",
                           family, rule->priority);
+    if (rule->action != FR_ACT_TO_TBL)
+        return ibh_advice("if it is not meant: ip -%c rule del priority %u %s", family, rule->priority, text);
     if (leads_to_rail)
         return ibh_fix(g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text));
     return ibh_fix(g_strdup_printf("ip -%c rule add priority %u %s && ip -%c rule del priority %u %s", family, BEHIND,

@@ -90,11 +90,19 @@ static IbhQuestion about(IbhQuestionKind kind, const IbhNic *nic, const IbhIp *f
                    .match = kind == IBH_ASK_LEAVES || kind == IBH_ASK_ELSEWHERE || kind == IBH_ASK_UNBOUND}};
 }
 
-static IbhQuestion leaves(const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
-{
-    IbhQuestion question = about(IBH_ASK_LEAVES, nic, &address->local, neighbour);
+/* Where this address is to leave by its NIC: to its subnet, or to what its NIC's own table has. */
+typedef struct {
+    const IbhNic *nic;
+    const IbhAddress *address;
+    const IbhPrefix *prefix;
+    GArray *holes; /* IbhPrefix: what main has more exactly */
+} Target;
 
-    question.length = address->subnet.length;
+static IbhQuestion leaves(const Target *target, const IbhIp *neighbour)
+{
+    IbhQuestion question = about(IBH_ASK_LEAVES, target->nic, &target->address->local, neighbour);
+
+    question.length = target->prefix->length;
     return question;
 }
 
@@ -120,11 +128,11 @@ static void ask_simply(const Asking *asking, IbhQuestionKind kind, const IbhNic 
     ask(asking, &question);
 }
 
-static const IbhIp *first_address(const IbhNic *nic, int family)
+static const IbhAddress *first_address(const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (address->local.family == family)
-            return &address->local;
+            return address;
     }
     return NULL;
 }
@@ -133,14 +141,14 @@ static const IbhIp *first_address(const IbhNic *nic, int family)
 static void ask_local(const Asking *asking, const IbhNic *nic, int family)
 {
     const IbhRails *rails = asking->rails;
-    const IbhIp *own = first_address(nic, family), *next = NULL;
+    const IbhAddress *own = first_address(nic, family), *next = NULL;
     gboolean passed = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other == nic)
             passed = TRUE;
         else if (ibh_is_routed(other) && (passed || !next)) {
-            const IbhIp *first = first_address(other, family);
+            const IbhAddress *first = first_address(other, family);
 
             next = first ? first : next;
             if (passed && first)
@@ -148,9 +156,9 @@ static void ask_local(const Asking *asking, const IbhNic *nic, int family)
         }
     }
     if (own)
-        ask_simply(asking, IBH_ASK_LOCAL, nic, own, own);
+        ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &own->local);
     if (own && next)
-        ask_simply(asking, IBH_ASK_LOCAL, nic, own, next);
+        ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &next->local);
 }
 
 gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet)
@@ -199,21 +207,37 @@ static void ask_proxies(const Asking *asking, const IbhNic *nic, const IbhPrefix
     g_array_set_size(holes, holes->len - 1);
 }
 
-/* A rule that takes a piece of the subnet, or only some packets: what it matches is asked with what it matches by. */
-static void ask_about_rule(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
-                           const GArray *holes)
+static void ask_in_piece(const Asking *asking, const Target *target, const IbhPrefix *piece, const IbhRule *rule)
 {
-    gboolean takes_piece = ibh_prefix_is_inside(&rule->to, &address->subnet);
-    const IbhPrefix *piece = takes_piece ? &rule->to : &address->subnet;
     IbhQuestion question;
     IbhIp neighbour;
 
-    if ((!takes_piece && !(rule->selectors & SELECTIVE)) ||
-        (rule->to.length && !ibh_prefix_overlaps(&rule->to, &address->subnet)) ||
-        !ibh_find_in_piece(&asking->all, piece, holes, &neighbour))
+    if (!ibh_find_in_piece(&asking->all, piece, target->holes, &neighbour))
         return;
-    question = leaves(nic, address, &neighbour);
-    ask_with(asking, &question, rule);
+    question = leaves(target, &neighbour);
+    if (rule)
+        ask_with(asking, &question, rule);
+    else
+        ask(asking, &question);
+}
+
+/* A rule that takes a piece of it, or only some packets: what it matches is asked with what it matches by. */
+static void ask_about_rule(const Asking *asking, const Target *target, const IbhRule *rule)
+{
+    gboolean takes_piece = ibh_prefix_is_inside(&rule->to, target->prefix);
+
+    if ((takes_piece || (rule->selectors & SELECTIVE)) &&
+        (!rule->to.length || ibh_prefix_overlaps(&rule->to, target->prefix)))
+        ask_in_piece(asking, target, takes_piece ? &rule->to : target->prefix, rule);
+}
+
+/* Somebody's route in a table that this address is led to takes a piece of it. */
+static void ask_about_foreign_routes(const Asking *asking, const Target *target, guint32 table, const IbhRule *rule)
+{
+    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
+        if (route->table == table && !ibh_route_is_ours(route) && ibh_prefix_is_inside(&route->dst, target->prefix))
+            ask_in_piece(asking, target, &route->dst, rule);
+    }
 }
 
 static void ask_about_piece(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
@@ -248,30 +272,67 @@ static void ask_about_detour(const Asking *asking, const IbhNic *nic, const IbhA
     }
 }
 
-static void ask_about_holes(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const GArray *holes)
+static void ask_about_holes(const Asking *asking, const Target *target)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
 
-    IBH_EACH (const IbhPrefix, hole, holes) {
+    IBH_EACH (const IbhPrefix, hole, target->holes) {
         IbhQuestion question;
         IbhIp neighbour;
 
         if (!ibh_find_in_piece(&asking->all, hole, none, &neighbour))
             continue;
-        question = leaves(nic, address, &neighbour);
+        question = leaves(target, &neighbour);
         question.as_main_says = TRUE;
         ask(asking, &question);
+    }
+}
+
+/* A rule without a source that refuses a piece of the subnet, wherever it stands, refuses it to all the host. */
+static void ask_unbound_pieces(const Asking *asking, const Target *target)
+{
+    const IbhIp none = {.family = target->prefix->ip.family};
+
+    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
+        IbhQuestion question;
+        IbhIp neighbour;
+
+        if (rule->family != none.family || rule->from.length || (rule->selectors & ~(guint)IBH_SELECT_TO) ||
+            rule->l3mdev || ibh_rule_is_ours(rule) || !ibh_prefix_is_inside(&rule->to, target->prefix) ||
+            !ibh_find_in_piece(&asking->all, &rule->to, target->holes, &neighbour) ||
+            is_asked_unbound(asking, &neighbour))
+            continue;
+        question = about(IBH_ASK_UNBOUND, target->nic, &none, &neighbour);
+        question.as_main_says = TRUE;
+        ask(asking, &question);
+    }
+}
+
+static void ask_about_others(const Asking *asking, const Target *target)
+{
+    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
+        if ((rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &target->address->local))
+            continue;
+        ask_about_rule(asking, target, rule);
+        ask_about_detour(asking, target->nic, target->address, rule);
+        if (rule->action == FR_ACT_TO_TBL)
+            ask_about_foreign_routes(asking, target, rule->table, rule);
+    }
+    if (target->nic->status == IBH_NIC_RAIL) { /* somebody else's table has what that one decides */
+        ask_about_foreign_routes(asking, target, target->nic->table, NULL);
+        ask_about_foreign_routes(asking, target, ibh_nic_defaults(target->nic), NULL);
     }
 }
 
 static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &address->subnet);
+    const Target target = {.nic = nic, .address = address, .prefix = &address->subnet, .holes = holes};
     IbhQuestion question;
     IbhIp neighbour;
 
     if (ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour)) {
-        question = leaves(nic, address, &neighbour);
+        question = leaves(&target, &neighbour);
         ask(asking, &question);
         ask_unbound(asking, nic, &address->subnet, &neighbour);
         if (neighbour.family == AF_INET) { /* IPv6 has no rp_filter, and no ARP */
@@ -279,14 +340,47 @@ static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhA
             ask_proxies(asking, nic, &address->subnet, &neighbour, holes);
         }
     }
-    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
-        if ((rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &address->local))
+    if (asking->rails->main != IBH_MAIN_REMOVE)
+        ask_unbound_pieces(asking, &target);
+    ask_about_others(asking, &target);
+    if (nic->status == IBH_NIC_RAIL)
+        ask_about_holes(asking, &target);
+}
+
+/* Somebody's routes in the rail's own tables, to what is beyond its subnets: they may lead there by the rail itself. */
+static void ask_beyond(const Asking *asking, const IbhNic *nic, const IbhIp *own)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+
+    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
+        IbhQuestion question;
+        IbhIp neighbour;
+
+        if (ibh_route_is_ours(route) || !ibh_nic_has_table(nic, route->table) || route->family != own->family ||
+            !route->dst.length || ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip) ||
+            !ibh_find_in_piece(&asking->all, &route->dst, none, &neighbour))
             continue;
-        ask_about_rule(asking, nic, address, rule, holes);
-        ask_about_detour(asking, nic, address, rule);
+        question = about(IBH_ASK_ELSEWHERE, nic, own, &neighbour);
+        question.as_main_says = TRUE;
+        ask(asking, &question);
     }
-    if (nic->status == IBH_NIC_RAIL) /* of a table of somebody else's, that one decides what it has */
-        ask_about_holes(asking, nic, address, holes);
+}
+
+/* What its own tables reach beyond its subnets: remote=, siblings, gateways. */
+static void ask_about_gateways(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
+        g_autoptr(GArray) holes = NULL;
+        Target target = {.nic = nic, .address = address, .prefix = &route->dst};
+
+        if (!ibh_route_is_ours(route) || !ibh_nic_has_table(nic, route->table) ||
+            route->family != address->local.family || route->gateway.family == AF_UNSPEC ||
+            ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip))
+            continue;
+        target.holes = holes = ibh_find_holes(asking->rails, &route->dst);
+        ask_in_piece(asking, &target, &route->dst, NULL);
+        ask_about_others(asking, &target);
+    }
 }
 
 #define ELSEWHERE_MAX 16
@@ -329,12 +423,15 @@ static gboolean stands_for_all(const Asking *asking, const IbhNic *nic, const Ib
 
 static void ask_about_family(const Asking *asking, const IbhNic *nic, int family)
 {
-    const IbhIp *own = first_address(nic, family);
+    const IbhAddress *own = first_address(nic, family);
 
     if (!own || !ibh_check_covers(asking->rails, family))
         return;
-    if (nic->status == IBH_NIC_RAIL)
-        ask_elsewhere(asking, nic, own);
+    if (nic->status == IBH_NIC_RAIL) {
+        ask_elsewhere(asking, nic, &own->local);
+        ask_about_gateways(asking, nic, own);
+        ask_beyond(asking, nic, &own->local);
+    }
     ask_local(asking, nic, family);
 }
 
@@ -361,76 +458,4 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
     }
     ibh_neighbours_clear(&asking.all);
     return asking.questions;
-}
-
-/* ---- answers ---- */
-
-/* What main has more exactly inside a rail's subnet stays so: what is not by main is somebody's rule's. */
-static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
-{
-    const IbhLookup *answer = &question->lookup;
-
-    if (question->as_main_says)
-        return answer->table == IBH_TABLE_MAIN || !ibh_find_foreign_rule(rails, &question->lookup);
-    return !answer->error && (answer->oif == question->nic->link->ifindex ||
-                              (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
-}
-
-const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to)
-{
-    const GArray *lists[] = {snapshot->routes, snapshot->main};
-    const IbhRoute *best = NULL;
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && route->metric != G_MAXUINT32 &&
-                ibh_prefix_contains(&route->dst, to) &&
-                (!best || route->dst.length > best->dst.length ||
-                 (route->dst.length == best->dst.length && route->metric < best->metric)))
-                best = route;
-        }
-    }
-    return best;
-}
-
-/* Another NIC's network is reached by none of ours, unless main says so. */
-static gboolean leaves_as_main_says(const IbhRails *rails, const IbhLookup *answer)
-{
-    const IbhNic *nic = answer->oif ? ibh_rails_nic(rails, answer->oif) : NULL;
-    const IbhRoute *route = ibh_find_in_main(rails->snapshot, &answer->to);
-
-    return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||
-           (route && route->ifindex == answer->oif);
-}
-
-const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
-{
-    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
-        if (address->ifindex == ifindex && ibh_prefix_contains(&address->subnet, ip))
-            return address;
-    }
-    return NULL;
-}
-
-gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
-{
-    const IbhLookup *answer = &question->lookup;
-    const IbhAddress *near;
-
-    switch (question->kind) {
-    case IBH_ASK_LEAVES:
-        return leaves_right(rails, question);
-    case IBH_ASK_ELSEWHERE:
-        return leaves_as_main_says(rails, answer);
-    case IBH_ASK_ARRIVES:
-        return answer->error != EINVAL && answer->error != EXDEV;
-    case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */
-        near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
-        return !answer->error && (ibh_find_address_near(rails, answer->oif, &answer->to) ||
-                                  (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet)));
-    case IBH_ASK_PROXIES:
-        return answer->error || answer->type != RTN_UNICAST || answer->oif == question->nic->link->ifindex;
-    default:
-        return !answer->error && answer->type == RTN_LOCAL;
-    }
 }

@@ -20,8 +20,9 @@ typedef enum {
 typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
-    guint length;          /* of the rail's subnet: what main has by a longer prefix is right, too */
-    gboolean as_main_says; /* main has this neighbour more exactly than by the rail's subnet */
+    guint length; /* of the rail's subnet: what main has by a longer prefix is right, too */
+    gboolean
+        as_main_says; /* main, or a rule or route of somebody's, has this neighbour more exactly than by the subnet */
     IbhLookup lookup;
 } IbhQuestion;
 

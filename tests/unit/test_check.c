@@ -202,6 +202,30 @@ static void unbound_by_eth0(IbhQuestion *question)
         question->lookup.oif = 9;
 }
 
+/* Somebody's routes by ib0 in ib1's table. */
+static void as_942_says(IbhQuestion *question)
+{
+    static const char *const pieces[] = {"10.0.0.0/8", "11.0.0.0/8", "172.16.7.0/24", "fd00:20::/64"};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(pieces); i++) {
+        IbhPrefix piece;
+
+        assert_true(ibh_prefix_parse(pieces[i], &piece));
+        if (g_str_equal(question->nic->link->name, "ib1") && ibh_prefix_contains(&piece, &question->lookup.to)) {
+            question->lookup.oif = 2;
+            question->lookup.table = 942;
+        }
+    }
+}
+
+static void elsewhere_by_942(IbhQuestion *question)
+{
+    if (is_about(question, "ib1", IBH_ASK_ELSEWHERE)) {
+        question->lookup.oif = 3;
+        question->lookup.table = 942;
+    }
+}
+
 /* ---- each finding, and what brings it about ------------------------------------------------------------ */
 
 typedef struct {
@@ -278,9 +302,9 @@ static const Case CASES[] = {
     {"it leaves by the other NIC", RAILS, leaves_by_ib0, "error routed-other-nic ib1"},
     {"it leaves by none", RAILS, no_way_from_ib1, "error routed-other-nic ib1"},
     {"the kernel is asked about one rail alone", RAILS "do apply only ib0\n", leaves_by_ib0, ""},
-    {"what is for ourselves leaves", RAILS, local_leaves, "error local-rule-late ib0"},
+    {"what is for ourselves leaves", RAILS, local_leaves, "error address-unusable ib1"},
     {"what is for ourselves fails", RAILS, local_fails,
-     "error local-rule-late ib1\nerror local-rule-late ib1"},
+     "error address-unusable ib0\nerror address-unusable ib1"},
     {"the local table's rule comes late", IB0 IB1 ADDRESSES "ip rule add priority 32000 lookup local\n"
 "ip rule del priority 0 lookup local protocol kernel\n", NULL,
      "error local-rule-late ib0\nerror local-rule-late ib1"},
@@ -304,16 +328,19 @@ static const Case CASES[] = {
 
     {"IPv6: somebody's route of IPv4, which nobody asks the table for",
      RAILS6 "ip route add 10.0.0.0/8 dev ib1 table 942 protocol static\n", NULL, ""},
-    {"somebody's route", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 table 942 protocol static\n", NULL,
-     "warning foreign-table ib1"},
-    {"somebody's route by the other NIC", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib0 table 942 protocol static\n", NULL,
+    {"somebody's route", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 table 942 protocol static\n", NULL, ""},
+    {"somebody's route by the other NIC", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib0 table 942 protocol static\n", as_942_says,
      "error foreign-table ib1"},
-    {"the worst of somebody's routes", RAILS "ip route add 10.0.0.0/8 dev ib1 table 942\n"
+    {"the worst of somebody's routes", RAILS "ip route add 13.0.0.0/8 dev ib1 table 942\n"
 "ip route add 11.0.0.0/8 dev ib0 table 942\n"
-     "ip route add 12.0.0.0/8 dev ib1 table 942\n", NULL, "error foreign-table ib1"},
-    {"somebody's default route", RAILS "ip route add default via 172.16.0.1 dev ib0 table 942\n", NULL, "warning foreign-table ib1"},
+     "ip route add 12.0.0.0/8 dev ib1 table 942\n", as_942_says, "error foreign-table ib1"},
+    {"somebody's default route", RAILS "ip route add default via 172.16.0.1 dev ib0 table 942\n", as_942_says, ""},
+    {"somebody's default route, and another network", RAILS ETH0 "ip route add default dev ib1 table 942\n", elsewhere_by_942,
+     "error foreign-table ib1"},
+    {"somebody's piece of the subnet", RAILS "ip route add 172.16.7.0/24 dev ib0 table 942\n", as_942_says,
+     "error foreign-table ib1"},
     {"the same without our mark", RAILS
-     "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, "warning foreign-table ib1"},
+     "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, ""},
     {"somebody's route in another table", RAILS "ip route add 172.16.0.0/16 dev ib0 table 777\n", NULL, ""},
 
     {"one address on two rails", IB0 IB1 ADDRESSES "ip address add 172.16.34.1/16 dev ib1\n" RAIL0 RAIL1, NULL,
@@ -386,7 +413,7 @@ static const Case CASES[] = {
     {"IPv6: ipv6=no", HOST6 "config [defaults] ipv6=no\nconfig [defaults] manage=yes\n", NULL,
      "info no-address ib0\ninfo no-address ib1"},
     {"IPv6: it leaves by the other NIC", BOTH, in_ipv6_leaves_by_ib0, "error routed-other-nic ib1"},
-    {"IPv6: what is for ourselves leaves", BOTH, in_ipv6_local_leaves, "error local-rule-late ib0"},
+    {"IPv6: what is for ourselves leaves", BOTH, in_ipv6_local_leaves, "error address-unusable ib1"},
     {"IPv6: rp_filter is not asked about", RAILS6, filtered_einval, ""},
     {"IPv6: the local table's rule comes late", IB0 IB1 ADDRESSES6
      "ip -6 rule add priority 32000 lookup local\nip -6 rule del priority 0 lookup local protocol kernel\n", NULL,
@@ -395,7 +422,7 @@ static const Case CASES[] = {
      "info foreign-rule ib0\ninfo foreign-rule ib1"},
     {"IPv6: an earlier rule of IPv4 says nothing of it", RAILS6 "ip rule add priority 1500 lookup 52\n", NULL, ""},
     {"IPv6: an earlier rule for one", RAILS6 "ip rule add priority 1500 from fd00:16::34:2 lookup 52\n", NULL, "info foreign-rule ib1"},
-    {"IPv6: somebody's route by the other NIC", RAILS6 "ip route add fd00:20::/64 dev ib0 table 942 protocol static\n", NULL,
+    {"IPv6: somebody's route by the other NIC", RAILS6 "ip route add fd00:20::/64 dev ib0 table 942 protocol static\n", as_942_says,
      "error foreign-table ib1"},
     {"IPv6: one address on two rails", RAILS6 "ip address add fd00:16::34:1/64 dev ib1\n", NULL, "error duplicate-address ib1"},
 
@@ -520,7 +547,7 @@ static void test_messages(void **state)
     g_auto(World) missing = look(HOST RAIL0, NULL);
     g_auto(World) other = look(RAILS "ip rule add priority 1500 lookup 52\n", leaves_by_ib0);
     g_auto(World) refused = look(RAILS, no_way_from_ib1);
-    g_auto(World) foreign = look(RAILS "ip route add 10.0.0.0/8 dev ib0 table 942\n", NULL);
+    g_auto(World) foreign = look(RAILS "ip route add 10.0.0.0/8 dev ib0 table 942\n", as_942_says);
     g_auto(World) held = look(HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL);
 
     (void)state;
@@ -529,7 +556,7 @@ static void test_messages(void **state)
     SAID(find_code(&other, "routed-other-nic")->message, "172.16.34.2", "172.16.0.1", "ib0", "ib1");
     SAID(find_code(&other, "foreign-rule")->message, "1500", "52");
     SAID(find_code(&refused, "routed-other-nic")->message, g_strerror(EHOSTUNREACH));
-    SAID(find_code(&foreign, "foreign-table")->message, "942", "10.0.0.0/8", "ib0");
+    SAID(find_code(&foreign, "foreign-table")->message, "942", "10.0.0.0/8");
     SAID(find_code(&held, "held")->message, "--undo");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
 }
