@@ -51,7 +51,7 @@ class Faults:
 
     def others(self):
         some = ["lo"] + (["eth0"] if self.right.management else [])
-        return some + [one for one in ("docker0", "mv0", "vlan100", "lan0", "dummy7", "ibspare")
+        return some + [one for one in ("docker0", "mv0", "vlan100", "lan0", "in7", "ibspare")
                        if one in self.scene.facts()]
 
     # ---- settings ----
@@ -156,7 +156,7 @@ class Faults:
                 words += ["ipproto", "udp", "dport", "4791"]
                 questions = {"protocol": 17, "port": 4791}
             elif kind == "sport":
-                words += ["ipproto", "tcp", "sport", "1-65535"]
+                words += ["ipproto", "tcp", "sport", "1-65534"]
             elif kind == "iif":
                 words += ["iif", rng.choice(("lo", self.nic, *self.others()))]
             else:
@@ -233,11 +233,11 @@ class Faults:
         family = 6 if "4" not in self.right.families or ("6" in self.right.families and self.rng.random() < 0.3) else 4
         table = self.table()
         line = self.route_line(family, table)
-        prefix = next((one for one in line.split() if "/" in one or one[0].isdigit() and "." in one), None)
+        prefix = next((one for one in line.split() if "/" in one or ":" in one or "." in one), None)
         flag = "-6 " if family == 6 else ""
         kind = line.split()[0] if line.split()[0] in TYPES else "unicast"
         return Fault(f"route added: {kind} {self.where(line)}{' 6' if family == 6 else ''}", [self.ip(f"{flag}route add {line}")],
-                     self.nics, [ipaddress.ip_network(prefix, strict=False)] if prefix and ":" not in prefix else [])
+                     self.nics, [ipaddress.ip_network(prefix, strict=False)] if prefix else [])
 
     def route_replaced(self):
         """The same prefix and table and metric by another device or of another type."""
@@ -264,7 +264,7 @@ class Faults:
         net, six = "10.79.1.34/24", "4" not in self.right.families
         new = [self.ip(f"link add link {self.nic} name mv9 type macvlan mode bridge"), self.ip("link set mv9 up"),
                self.ip(f"address add {'fd00:79::34/64' if six else net} dev mv9")]
-        kind, steps = self.rng.choice((
+        kind, steps = self.rng.choice([
             ("down", [self.ip(f"link set {self.nic} down")]),
             ("down and up", [self.ip(f"link set {self.nic} down"), self.ip(f"link set {self.nic} up")]),
             ("arp off", [self.ip(f"link set {self.nic} arp off")]),
@@ -288,8 +288,8 @@ class Faults:
             ("group", [self.ip(f"link set {self.nic} group 5")]),
             ("txqueuelen", [self.ip(f"link set {self.nic} txqueuelen 0")]),
             ("macvlan beside", new),
-            ("qdisc drops", [("run", f"tc qdisc add dev {self.nic} root netem loss 100%")]),
-        ))
+            ("drops by tbf", [("run", f"tc qdisc add dev {self.nic} root tbf rate 8bit burst 1 limit 1")]),
+        ])
         culprits = [self.nic, other] if kind == "equal MAC" else [self.nic, "other0"] if kind == "renamed" else [self.nic]
         return Fault(f"link {kind}", steps, culprits)
 

@@ -36,14 +36,15 @@ def worker():
     fuzz.private()
     signal.signal(signal.SIGALRM, fuzz.too_long)
     from hosts import Trouble
+    from scene import lacking
     from verdict import World
-    home = os.open("/proc/self/ns/net", os.O_RDONLY)
+    home, absent = os.open("/proc/self/ns/net", os.O_RDONLY), lacking()
     for line in sys.stdin:
         job = json.loads(line)
         tally, start, world = {}, time.monotonic(), None
         signal.alarm(WORLD_LIMIT)
         try:
-            world = World(job["seed"], fuzz.program(), home)
+            world = World(job["seed"], fuzz.program(), home, absent)
             verdict, cause, text = world.run(tally)
         except Trouble as trouble:
             verdict, cause, text = "exit", trouble.promise, trouble.text
@@ -81,7 +82,7 @@ class Report:
     def summary(self, seconds):
         tried = sum(self.verdicts.values())
         print(f"\n{tried} tried in {seconds:.0f} s, {self.took / max(1, tried):.2f} s each")
-        for what in ("named", "misnamed", "silent", "accused", "right", "right, said", "unclear", "refused", "fix"):
+        for what in ("named", "misnamed", "silent", "accused", "right", "right, said", "unclear", "hidden", "refused", "fix"):
             print(f"  {what}: {self.verdicts.pop(what, 0)}")
         for what, n in sorted((self.verdicts | self.tally).items()):
             print(f"  {what}: {n}")

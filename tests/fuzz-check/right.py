@@ -20,9 +20,12 @@ class Rail:
 class Right:
     """steps make it; rails, unbound (peers that unbound traffic reaches) and others are what the judge has to know."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, lacking=()):
+        self.lacking = lacking  # kinds of links that this kernel has not
         self.rng, self.steps, self.settings, self.extras = rng, [], [], []
         self.rails, self.unbound, self.others, self.ports = [], [], [], {}
+        self.near = ("10.0.0.1",)  # what main reaches more exactly than by its default
+        self.removed = False
         self.nics = 0
         self.make()
 
@@ -134,6 +137,12 @@ class Right:
             merged.setdefault(section, []).append(setting)
         self.settings = [(section, "\n".join(some)) for section, some in merged.items()]
 
+    def remote(self, rail):
+        """Where it goes by a gateway of its own: hosts of its siblings' subnets, and of remote=."""
+        if not self.routed:
+            return []
+        return ["10.9.0.77", "10.1.200.5"] + [one.peers[0][1] for one in self.rails if one is not rail]
+
     # ---- right but unusual ----
 
     def unusual(self):
@@ -141,7 +150,7 @@ class Right:
                  self.more_addresses, self.forwarding, self.spread, self.remove, self.strict, self.no_address,
                  self.plain_nic, self.second_subnet, self.other_routes]
         for one in self.rng.sample(kinds, self.rng.choice((0, 0, 1, 1, 2, 3))):
-            if one() is not False:
+            if one.__name__ not in self.lacking and one() is not False:
                 self.extras.append(one.__name__)
 
     def piece(self, number=200):
@@ -157,7 +166,8 @@ class Right:
         if not net:
             return False
         self.ip("link add docker0 type bridge forward_delay 0")
-        self.ip("link add port0 type dummy")
+        self.ip("link add port0 type veth peer name port0 netns away")
+        self.ip("link set port0 up", "away")
         self.ip("link set port0 master docker0 up")
         self.ip("link set docker0 up")
         self.ip(f"address add {net[1]}/{net.prefixlen} dev docker0")
@@ -173,9 +183,9 @@ class Right:
     def vrf(self):
         self.ip("link add vrf7 type vrf table 77")
         self.ip("link set vrf7 up")
-        self.ip("link add dummy7 type dummy")
-        self.ip("link set dummy7 master vrf7 up")
-        self.ip("address add 10.66.0.1/24 dev dummy7")
+        self.ip("link add in7 type veth peer name in7 netns away")
+        self.ip("link set in7 master vrf7 up")
+        self.ip("address add 10.66.0.1/24 dev in7")
 
     def macvlan(self):
         self.ip(f"link add link {self.rails[0].nic} name mv0 type macvlan mode bridge")
@@ -227,6 +237,7 @@ class Right:
         self.settings.append(("[defaults]", f"main={value}"))
         if value == "remove" and "4" in self.families:
             self.unbound = [one for one in self.unbound if ":" in one]
+            self.removed = True
         return True
 
     def strict(self):

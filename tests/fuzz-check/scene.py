@@ -9,7 +9,7 @@ import shutil
 import struct
 
 from hosts import CONFIG, SYS, Trouble, batch, run, write
-from kernel import RTM_GETLINK, Namespace, attributes, family_of, number, pack
+from kernel import RTM_GETLINK, Namespace, attributes, number, pack
 
 SPACES = ("away", "gw", "p0", "p1", "host", "wire")
 DEFAULTS = [f"net/ipv4/conf/{which}/{key}=0" for which in ("all", "default")
@@ -172,5 +172,12 @@ class Link:
         self.name, self.index, self.flags, self.mac, self.mtu = name, index, flags, mac, mtu
 
 
-def of_family(addresses, family):
-    return [one for one in addresses if family_of(one) == family]
+def lacking():
+    """The kinds of links that this kernel has not."""
+    kinds = {"vrf": "type vrf table 7", "vlan": "link port type vlan id 5", "macvlan": "link port type macvlan"}
+    run(["ip", "link", "add", "port", "type", "veth"])
+    found = [kind for kind, words in kinds.items() if "Unknown device type" in run(
+        ["ip", "link", "add", "probe", *words.split()])[2]
+        or run(["ip", "link", "del", "probe"])[0]]
+    run(["ip", "link", "del", "port"])
+    return found

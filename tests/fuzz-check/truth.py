@@ -7,7 +7,7 @@ from hosts import batch
 from kernel import KINDS, MAIN, RTA_OIF, RTA_TABLE, Question, State, family_of, number, prefix
 from packets import Echo, Wire
 
-LIMIT, LONGER = 0.3, 0.8  # seconds for replies; when it is asked once more
+LIMITS = (0.15, 0.5)  # seconds for replies: what is wrong is looked at once more
 FAILED = 0x48  # IFA_F_TENTATIVE, IFA_F_DADFAILED
 
 Wrong = namedtuple("Wrong", "nic what")
@@ -21,11 +21,12 @@ class Truth:
     def close(self):
         self.wire.close()
 
-    def judge(self, pieces=(), questions=()):
+    def judge(self, pieces=(), questions=(), limits=LIMITS):
         """(what is wrong, what nobody can say)"""
-        wrong, unclear = self.once(pieces, questions, LIMIT)
-        if wrong:
-            wrong, unclear = self.once(pieces, questions, LONGER)
+        for limit in limits:
+            wrong, unclear = self.once(pieces, questions, limit)
+            if not wrong:
+                break
         return wrong, unclear
 
     def once(self, pieces, questions, limit):
@@ -40,7 +41,7 @@ class Truth:
         self.main = self.routes_of(MAIN)
         self.packets(limit)
         self.lookups(pieces, questions)
-        return sorted(set(self.wrong)), sorted(set(self.unclear))
+        return sorted(set(self.wrong), key=repr), sorted(set(self.unclear))
 
     # ---- what main has more exactly than the rail's subnet stays so: that is promised ----
 
@@ -78,8 +79,8 @@ class Truth:
                 self.wrong.append(Wrong(rail.nic, "is gone"))
                 continue
             for address, _ in rail.addresses:
-                if address not in self.present:
-                    self.unclear.append(f"{address} is gone")
+                if rail.nic not in {one[0] for one in self.present.get(address, ())}:
+                    self.unclear.append(f"{address} is not on {rail.nic} any more")
                     continue
                 for space, peer in rail.peers:
                     if family_of(peer) != family_of(address):
@@ -165,12 +166,25 @@ class Truth:
                                       self.variants(Question(family, str(to), address), extra)]
                 for to in self.right.others if family == 4 else ():
                     asked.append((rail, "beyond", Question(family, to, address)))
-                for to in (one for one, owners in self.present.items() if family_of(one) == family and one != address):
+                for to in self.right.remote(rail) if address in dict(rail.addresses) else ():
+                    asked.append((rail, "own", Question(family, to, address)))
+                for to in (one for one in self.present if family_of(one) == family and self.of_a_rail(one)):
                     asked.append((rail, "local", Question(family, to, address)))
+        asked += self.unbound(pieces)
         beyond = {to: answer for to, answer in zip(self.right.others, self.scene["host"].ask(
             [Question(4, to) for to in self.right.others]))}
         for (rail, what, question), answer in zip(asked, self.scene["host"].ask([one[2] for one in asked])):
             getattr(self, f"judge_{what}")(rail, question, answer, beyond)
+
+    def unbound(self, pieces):
+        """What has no source yet has a way to every host of the rails' subnets."""
+        nets = {net for rail in self.right.rails for net in rail.subnets()} if self.right.unbound and not self.right.removed else ()
+        return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
+                for to in self.destinations(net, pieces) if str(to) not in self.present]
+
+    def judge_unbound(self, _, question, answer, __):
+        if "unicast" not in answer.kind and not self.explained(question.to):
+            self.wrong.append(Wrong(None, f"ip route get {question.to}: {answer.kind}"))
 
     def destinations(self, own, pieces):
         found = [own[own.num_addresses // 3 + 7], own[own.num_addresses * 3 // 4 + 5]]
@@ -192,16 +206,16 @@ class Truth:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
 
     def judge_local(self, rail, question, answer, _):
-        owners = {one[0] for one in self.present[question.to]}
-        if answer.kind != "local" and not any(self.links[one].flags & 1 == 0 or self.in_vrf(one) for one in owners):
+        if answer.kind != "local":
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: not local, {answer.kind} {answer.dev or ''}".strip()))
 
-    def in_vrf(self, nic):
-        return nic.startswith("dummy")
+    def of_a_rail(self, address):
+        rails = {rail.nic for rail in self.right.rails}
+        return any(nic in rails and self.links[nic].flags & 1 and not flags & FAILED for nic, _, flags in self.present[address])
 
     def judge_beyond(self, rail, question, answer, beyond):
-        if self.right.routed:
-            return
+        if self.right.routed and question.to not in self.right.near:
+            return self.judge_own(rail, question, answer, beyond)
         rails = {one.nic for one in self.right.rails}
         if answer.dev in rails and beyond[question.to].dev not in rails:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}"))
