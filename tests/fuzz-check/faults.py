@@ -114,6 +114,7 @@ class Faults:
             choices.append(peer)
             choices.append(str(ipaddress.ip_network((peer, 24 if ":" not in peer else 112), strict=False)))
         choices.append(rng.choice(("10.123.0.0/16", "10.0.0.0/8", "172.16.0.0/12")) if "4" in self.right.families else "fd00:99::/32")
+            choices += [peer, peer] if not source else []
         if source:
             choices += [rng.choice(rail.addresses)[0]] * 3
         return rng.choice(choices)
@@ -173,7 +174,7 @@ class Faults:
                 steps.append(self.ip(f"route add {line}"))
         else:
             words += ["type", action] if action != "blackhole" else ["blackhole"]
-        priority = rng.choice((1, 50, 100, 1000, 1500, 1938, 1939, 1940, 1941, 1942, 5000, 32763, 32764, 32765, 33000))
+        priority = rng.choice((0, 1, 50, 100, 500, 1000, 1500, 1938, 1939, 1940, 1941, 1942, 5000, 32763, 32764, 32765, 33000))
         pieces += [ipaddress.ip_network(one, strict=False) for one in (to,) if one]
         flag = "-6 " if family == 6 else ""
         kind = action if action != "table" else {"700": "another", "main": "main", "local": "local", "default": "default"}.get(table, "T or D")
@@ -262,7 +263,7 @@ class Faults:
         other = self.rng.choice([nic for nic in self.nics if nic != self.nic])
         mac = self.scene.facts()[other].mac.hex(":")
         net, six = "10.79.1.34/24", "4" not in self.right.families
-        new = [self.ip(f"link add link {self.nic} name mv9 type macvlan mode bridge"), self.ip("link set mv9 up"),
+        new = [self.ip(f"link add link {self.nic} name mv9 address 02:00:00:00:77:09 type macvlan mode bridge"), self.ip("link set mv9 up"),
                self.ip(f"address add {'fd00:79::34/64' if six else net} dev mv9")]
         kind, steps = self.rng.choice([
             ("down", [self.ip(f"link set {self.nic} down")]),

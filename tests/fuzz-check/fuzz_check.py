@@ -24,7 +24,8 @@ SHOWN = 2  # of worlds that fail alike
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=int(os.environ.get("FUZZ_CHECK_WORLDS") or 200))
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("FUZZ_CHECK_SEED") or 0), help="of the first world")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("FUZZ_CHECK_SEED") or 0),
+                        help="of the first world; each next one has the next number")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--print", action="store_true", help="what is found in each world, right or not")
     parser.add_argument("--worker", help=argparse.SUPPRESS)

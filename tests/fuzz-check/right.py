@@ -188,7 +188,7 @@ class Right:
         self.ip("address add 10.66.0.1/24 dev in7")
 
     def macvlan(self):
-        self.ip(f"link add link {self.rails[0].nic} name mv0 type macvlan mode bridge")
+        self.ip(f"link add link {self.rails[0].nic} name mv0 address 02:00:00:00:77:08 type macvlan mode bridge")
         self.set("net/ipv4/conf/mv0/arp_ignore=1")
         self.ip("link set mv0 up")
         self.ip("address add 10.78.0.34/24 dev mv0")
