@@ -111,10 +111,9 @@ class Faults:
             choices.append(str(net))
         if rail.peers:
             peer = rng.choice([one for _, one in rail.peers])
-            choices.append(peer)
+            choices += [peer] * (1 if source else 3)
             choices.append(str(ipaddress.ip_network((peer, 24 if ":" not in peer else 112), strict=False)))
         choices.append(rng.choice(("10.123.0.0/16", "10.0.0.0/8", "172.16.0.0/12")) if "4" in self.right.families else "fd00:99::/32")
-            choices += [peer, peer] if not source else []
         if source:
             choices += [rng.choice(rail.addresses)[0]] * 3
         return rng.choice(choices)
