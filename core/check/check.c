@@ -23,7 +23,7 @@ static gboolean judge_main(IbhCheck *check, const IbhOp *op)
     if (op->route.table != IBH_TABLE_MAIN || (!back && op->type != IBH_OP_ROUTE_DEL))
         return FALSE;
     ibh_finding_add(
-        check->findings, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_op_command(op),
+        check->findings, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_fix(ibh_op_command(op)),
         back ? "main lacks the connected route to %s that main=remove took, so what names no source does not get there"
              : "main has the connected route to %s, against main=remove: what names no source uses it",
         ibh_prefix_format(&op->route.dst, text));
@@ -47,7 +47,7 @@ static void judge_missing_rule_for_main(IbhCheck *check, const IbhOp *op)
 {
     char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
 
-    ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+    ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix(ibh_op_command(op)),
                     "no rule asks main first for what comes from %s%s%s: bridges, containers and other routes of main "
                     "lose it",
                     ibh_rule_is_spread(&op->rule) ? "no source yet" : ibh_ip_format(&op->rule.from.ip, from),
@@ -70,37 +70,37 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
             break;
         }
         if (ibh_rule_is_spread(&op->rule)) {
-            ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+            ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix(ibh_op_command(op)),
                             "no rule leads unbound traffic to table %u, so all of it leaves by one rail",
                             op->rule.table);
             break;
         }
-        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_op_command(op),
+        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix(ibh_op_command(op)),
                         "no rule for what comes from %s (to table %u), so it leaves by whichever NIC main prefers",
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table);
         break;
     case IBH_OP_RULE_DEL:
         if (follows_from_another(check->plan, op))
             break;
-        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
+        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_fix(ibh_op_command(op)),
                         "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
-        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "route-missing", ibh_op_command(op),
+        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "route-missing", ibh_fix(ibh_op_command(op)),
                         "table %u lacks the route to %s, so its traffic falls through to main", op->route.table,
                         ibh_prefix_format(&op->route.dst, text));
         break;
     case IBH_OP_ROUTE_REPLACE:
         ibh_finding_add(
-            check->findings, op->iface, IBH_ERROR, "route-wrong", ibh_op_command(op),
+            check->findings, op->iface, IBH_ERROR, "route-wrong", ibh_fix(ibh_op_command(op)),
             "the route to %s in table %u has another device or a source address that is gone: what uses it leaves by "
             "the "
             "wrong NIC, or not at all",
             ibh_prefix_format(&op->route.dst, text), op->route.table);
         break;
     case IBH_OP_ROUTE_DEL:
-        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_op_command(op),
+        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_fix(ibh_op_command(op)),
                         "the route to %s in table %u is left over (%s): what uses the table is misled",
                         ibh_prefix_format(&op->route.dst, text), op->route.table, op->why);
         break;
@@ -139,13 +139,13 @@ static void judge_sysctls(IbhCheck *check, const IbhNic *nic)
 
         if (now != want)
             ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
-                            ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want), "%s is %d, not %d: %s",
+                            ibh_fix(ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want)), "%s is %d, not %d: %s",
                             ibh_sysctl_name((IbhSysctl)key), now, want, explain_sysctl((IbhSysctl)key));
     }
     if (ignore > 2 && all[IBH_SYSCTL_ARP_IGNORE] == ignore)
         ibh_finding_add(
             check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
-            ibh_sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0),
+            ibh_fix(ibh_sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0)),
             "net.ipv4.conf.all.arp_ignore=%d overrides the interface: peers get no answer to their ARP requests",
             ignore);
 }
@@ -163,8 +163,8 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question, const ch
     ibh_prefix_format(&address->subnet, subnet);
     ibh_finding_add(
         check->findings, nic->link->name, IBH_WARNING, "route-missing",
-        g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
-                        ibh_ip_format(&address->local, source)),
+        ibh_fix(g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
+                                ibh_ip_format(&address->local, source))),
         "main has no route to %s, so what names no source (ping, mount, rping without -I) gets to %s %s%s: give main "
         "its connected route back, or set main=remove if that is meant",
         subnet, to, question->lookup.error ? "not at all: " : "by ",
@@ -180,8 +180,8 @@ static void judge_error_in_main(IbhCheck *check, const char *iface, const IbhRou
 
     ibh_prefix_format(&error->dst, dst);
     ibh_finding_add(check->findings, iface, IBH_ERROR, "main-error-route",
-                    g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family), type,
-                                    dst, error->metric),
+                    ibh_fix(g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family),
+                                            type, dst, error->metric)),
                     "main has %s as %s, and nothing better for the rail's subnet: a rule asks main first, and that "
                     "answer is an error: the rail reaches nobody",
                     dst, type);
@@ -207,29 +207,29 @@ static void judge_answer(IbhCheck *check, const IbhQuestion *question)
         }
         ibh_finding_add(
             check->findings, iface, IBH_ERROR, "routed-other-nic",
-            g_strdup_printf(
-                "ip route get %s from %s # if that is so after ib-hook --apply, too: ip rule shows who comes first", to,
-                from),
+            ibh_advice("where ib-hook --apply changes nothing of it, \"ip rule\" shows who is asked first"),
             "the kernel answers that what goes from %s to %s leaves by %s, not by %s: RDMA by this rail fails, or uses "
             "the other one",
             from, to, answer->error ? g_strerror(answer->error) : ibh_check_link_name(check, answer->oif), iface);
         break;
     case IBH_ASK_ELSEWHERE:
         ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
-                        g_strdup_printf("ip route get %s from %s", to, from),
+                        ibh_advice("\"ip rule\" shows which rule leads there"),
                         "the kernel answers that what goes from %s to %s, a network of another NIC, leaves by %s", from,
                         to, ibh_check_link_name(check, answer->oif));
         break;
     case IBH_ASK_ARRIVES:
         ibh_finding_add(
-            check->findings, iface, IBH_ERROR, "effective-sysctl", ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2),
+            check->findings, iface, IBH_ERROR, "effective-sysctl",
+            ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2)),
             "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
             from, to, iface);
         break;
     case IBH_ASK_LOCAL:
         ibh_finding_add(
             check->findings, iface, IBH_ERROR, "local-rule-late",
-            g_strdup_printf("ip -%c rule add priority 0 from all lookup local", ibh_ip_option(answer->from.family)),
+            ibh_fix(g_strdup_printf("ip -%c rule add priority 0 from all lookup local",
+                                    ibh_ip_option(answer->from.family))),
             "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
             "too late",
             from, to);
@@ -248,13 +248,15 @@ static void judge_carrier(IbhCheck *check, const IbhNic *nic)
 
     if (nic->link->flags & IFF_UP)
         ibh_finding_add(
-            check->findings, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link show %s", word),
-            "the link has no carrier (cable, switch port, subnet manager), expected up with carrier: nothing can "
-            "leave or arrive by it");
+            check->findings, nic->link->name, IBH_ERROR, "carrier-down",
+            ibh_advice("look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet "
+                       "manager"),
+            "the link has no carrier, expected up with carrier: nothing can leave or arrive by it");
     else
-        ibh_finding_add(
-            check->findings, nic->link->name, IBH_ERROR, "carrier-down", g_strdup_printf("ip link set %s up", word),
-            "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
+        ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "carrier-down",
+                        ibh_fix(g_strdup_printf("ip link set %s up", word)),
+                        "the link is administratively down, expected up with carrier: nothing can leave or arrive by "
+                        "it");
 }
 
 static void judge_rail(IbhCheck *check, const IbhNic *nic)
@@ -281,23 +283,26 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
 
     switch (nic->status) {
     case IBH_NIC_HELD:
-        ibh_finding_add(check->findings, iface, IBH_WARNING, "held", ibh_command_for("ib-hook --apply --iface", iface),
-                        "%s: it is no rail meanwhile", nic->why);
+        ibh_finding_add(check->findings, iface, IBH_WARNING, "held",
+                        ibh_fix(ibh_command_for("ib-hook --apply --iface", iface)), "%s: it is no rail meanwhile",
+                        nic->why);
         break;
     case IBH_NIC_DEFERRED:
         ibh_finding_add(
             check->findings, iface, IBH_INFO, "deferred",
-            g_strdup("set manage=no if it is to stay so; to make it a rail: manage=yes, then what legacy-script says"),
+            ibh_advice(
+                "set manage=no if it is to stay so; to make it a rail: manage=yes, then what legacy-script says"),
             "left to who routes it already: %s", nic->why);
         break;
     case IBH_NIC_BLOCKED:
         ibh_finding_add(check->findings, iface, IBH_ERROR, nic->code,
-                        g_strdup("ip -4 rule add priority 0 from all lookup local; "
-                                 "ip -6 rule add priority 0 from all lookup local"),
+                        ibh_fix(g_strdup("ip -4 rule add priority 0 from all lookup local; "
+                                         "ip -6 rule add priority 0 from all lookup local")),
                         "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
-        ibh_finding_add(check->findings, iface, IBH_INFO, "no-address", ibh_command_for("ip address show", iface),
+        ibh_finding_add(check->findings, iface, IBH_INFO, "no-address",
+                        ibh_advice("give it an address where its network manager is configured, if it is to be used"),
                         "%s: nothing to route", nic->why);
         break;
     default:
@@ -305,13 +310,13 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
     }
     if (ibh_must_be_silent(check->rails, nic) && nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] == 0)
         ibh_finding_add(check->findings, iface, IBH_WARNING, "foreign-nic-answers",
-                        ibh_sysctl_command(iface, IBH_SYSCTL_ARP_IGNORE, 1),
+                        ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_ARP_IGNORE, 1)),
                         "it is up without an IPv4 address, and answers ARP for the rails' addresses: peers may send to "
                         "the wrong NIC");
     if (check->only)
         ibh_finding_add(check->findings, iface, IBH_WARNING, "not-engaged",
-                        g_strdup("ib-hook --show # of all NICs; manage=yes makes one a rail"), "it is no rail: %s",
-                        nic->why);
+                        ibh_advice("ib-hook --show says so of all NICs; manage=yes makes one a rail"),
+                        "it is no rail: %s", nic->why);
 }
 
 static void judge_vrf(IbhCheck *check, const IbhNic *nic)
@@ -320,7 +325,7 @@ static void judge_vrf(IbhCheck *check, const IbhNic *nic)
 
     if (master && g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
         ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "vrf",
-                        ibh_command_for("ip link show", master->name),
+                        ibh_advice("nothing has to be done; take it out of the VRF if it is to be a rail"),
                         "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
@@ -334,8 +339,7 @@ static void judge_gone_nics(IbhCheck *check)
             continue;
         ibh_finding_add(
             check->findings, saved->iface, IBH_WARNING, "nic-gone",
-            g_strdup(
-                "ip -br link # is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
+            ibh_advice("is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
             "it was a rail (table %u), and this NIC is gone: what used it goes by other NICs, or nowhere",
             saved->table);
     }
@@ -355,7 +359,7 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
     if (questions->len == IBH_QUESTIONS_MAX)
         ibh_finding_add(
             check.findings, "", IBH_WARNING, "not-all-asked",
-            g_strdup("ib-hook --check --iface NAME # of one NIC at a time"),
+            ibh_advice("ask about one NIC at a time: ib-hook --check --iface NAME"),
             "the kernel was asked %u questions; of further addresses, routes and rules it is not known where "
             "their traffic goes",
             questions->len);

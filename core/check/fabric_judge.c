@@ -21,7 +21,7 @@ static const char *explain_module(IbhModule module)
 static void report_missing_module(IbhFabricJudge *judge, IbhModule module)
 {
     ibh_finding_add(judge->findings, "", module == IBH_MODULE_IPOIB ? IBH_ERROR : IBH_INFO, "module-missing",
-                    g_strdup_printf("modprobe %s", ibh_module_name(module)),
+                    ibh_fix(g_strdup_printf("modprobe %s", ibh_module_name(module))),
                     "the module %s is not loaded, but expected: %s", ibh_module_name(module), explain_module(module));
 }
 
@@ -51,7 +51,8 @@ static void judge_modules(IbhFabricJudge *judge)
     }
     if (!fabric->modules[IBH_MODULE_CORE]) {
         if (fabric->hca[0])
-            ibh_finding_add(judge->findings, "", IBH_ERROR, "module-missing", g_strdup("modprobe -a ib_core ib_ipoib"),
+            ibh_finding_add(judge->findings, "", IBH_ERROR, "module-missing",
+                            ibh_fix(g_strdup("modprobe -a ib_core ib_ipoib")),
                             "the module ib_core is not loaded, but the PCI device %s is an InfiniBand adapter: without "
                             "it the host has no RDMA at all (if its driver does not load either: dmesg)",
                             fabric->hca);
@@ -92,11 +93,12 @@ static void judge_carrier(IbhFabricJudge *judge, const IbhPortNic *nic)
 {
     if (!judge->fabric->captured || !nic->rail || nic->usable || ibh_fabric_explains(judge->fabric, nic->iface))
         return;
-    ibh_finding_add(
-        judge->findings, nic->iface, IBH_ERROR, "carrier-down",
-        nic->up ? ibh_command("ip link show ", nic->iface, "") : ibh_command("ip link set ", nic->iface, " up"),
-        "%s, expected up with carrier: nothing can leave or arrive by it",
-        nic->up ? "the link has no carrier (cable, switch port, subnet manager)" : "the link is administratively down");
+    ibh_finding_add(judge->findings, nic->iface, IBH_ERROR, "carrier-down",
+                    nic->up ? ibh_advice("look at the cable, the transceiver and the switch's port")
+                            : ibh_fix(ibh_command("ip link set ", nic->iface, " up")),
+                    "%s, expected up with carrier: nothing can leave or arrive by it",
+                    nic->up ? "the link has no carrier (cable, switch port, subnet manager)"
+                            : "the link is administratively down");
 }
 
 static gboolean has_other_mode(const IbhPortNic *nic, const IbhPortNic *model)
@@ -171,10 +173,10 @@ static char *fix_mode_mtu(const IbhPortNic *nic, const IbhPortNic *model)
     return g_strdup_printf("%s%s%s", first ? first : "", first && second ? "; " : "", second ? second : "");
 }
 
-/* All rails beside this one become like the first of them. */
-static char *fix_all_modes_and_mtus(const IbhFabric *fabric, const IbhPortNic *nic)
+/* Which of them is right nobody knows here. */
+static IbhRemedy advise_mode_mtu(const IbhFabric *fabric, const IbhPortNic *nic)
 {
-    GString *fix = g_string_new(NULL);
+    g_autoptr(GString) fix = g_string_new(NULL);
     const IbhPortNic *model = NULL;
 
     IBH_EACH (const IbhPortNic, other, fabric->nics) {
@@ -188,7 +190,7 @@ static char *fix_all_modes_and_mtus(const IbhFabric *fabric, const IbhPortNic *n
         one = fix_mode_mtu(other, model);
         g_string_append_printf(fix, "%s%s", fix->len ? "; " : "", one);
     }
-    return g_string_free(fix, FALSE);
+    return ibh_advice("make them alike, as the fabric has it; as %s is: %s", model->iface, fix->str);
 }
 
 static char *describe(const IbhPortNic *nic)
@@ -209,7 +211,7 @@ static void judge_mode_mtu(IbhFabricJudge *judge, const IbhPortNic *nic)
     if (model && is_unlike(nic, model)) {
         ibh_finding_add(
             judge->findings, nic->iface, IBH_WARNING, "mode-mtu",
-            right ? fix_mode_mtu(nic, model) : fix_all_modes_and_mtus(judge->fabric, nic),
+            right ? ibh_fix(fix_mode_mtu(nic, model)) : advise_mode_mtu(judge->fabric, nic),
             "%s, expected %s as %s, in the same subnet %s: a peer that sends to both loses the packets that "
             "are too large for one of them",
             own, other, model->iface, ibh_prefix_format(ibh_find_shared_subnet(nic, model), text));
@@ -249,12 +251,13 @@ static void judge_memlock(IbhFabricJudge *judge)
     else if (limit >= MEMLOCK_ENOUGH)
         ibh_fabric_report_good(judge, "memlock: %" G_GINT64_FORMAT " MiB", limit >> 20);
     else
-        ibh_finding_add(judge->findings, "", IBH_INFO, "memlock-low",
-                        g_strdup("printf '%s - memlock unlimited\\n' '*' root >/etc/security/limits.d/rdma.conf "
-                                 "# from the next login on; services: LimitMEMLOCK=infinity"),
-                        "a process may lock %" G_GINT64_FORMAT " KiB of memory, expected unlimited: RDMA programs of "
-                        "users other than root fail to register their buffers (\"Cannot allocate memory\")",
-                        limit >> 10);
+        ibh_finding_add(
+            judge->findings, "", IBH_INFO, "memlock-low",
+            ibh_advice("\"* - memlock unlimited\" in /etc/security/limits.d/rdma.conf, from the next login on; "
+                       "services: LimitMEMLOCK=infinity"),
+            "a process may lock %" G_GINT64_FORMAT " KiB of memory, expected unlimited: RDMA programs of "
+            "users other than root fail to register their buffers (\"Cannot allocate memory\")",
+            limit >> 10);
 }
 
 void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings, GPtrArray *good)

@@ -13,6 +13,7 @@ static void free_finding(gpointer data)
 
     g_free(finding->message);
     g_free(finding->fix);
+    g_free(finding->advice);
     g_free(finding);
 }
 
@@ -21,7 +22,23 @@ GPtrArray *ibh_findings_new(void)
     return g_ptr_array_new_with_free_func(free_finding);
 }
 
-void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
+IbhRemedy ibh_fix(char *command)
+{
+    return (IbhRemedy){.fix = command};
+}
+
+IbhRemedy ibh_advice(const char *format, ...)
+{
+    IbhRemedy remedy = {0};
+    va_list args;
+
+    va_start(args, format);
+    remedy.advice = g_strdup_vprintf(format, args);
+    va_end(args);
+    return remedy;
+}
+
+void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, IbhRemedy remedy,
                      const char *format, ...)
 {
     IbhFinding *finding = g_new0(IbhFinding, 1);
@@ -30,7 +47,8 @@ void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severit
     g_strlcpy(finding->iface, iface, sizeof finding->iface);
     finding->severity = severity;
     finding->code = code;
-    finding->fix = fix;
+    finding->fix = remedy.fix;
+    finding->advice = remedy.advice;
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
     va_end(args);

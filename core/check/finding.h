@@ -14,14 +14,24 @@ typedef struct {
     IbhSeverity severity;
     const char *code; /* stable: monitoring depends on it */
     char *message;
-    char *fix; /* a command, or what to do */
+    char *fix;    /* NULL; or a command that cures this, can be pasted here as it is, and does no harm otherwise */
+    char *advice; /* NULL; or what a person has to do */
 } IbhFinding;
+
+/* What to do about a finding. */
+typedef struct {
+    char *fix, *advice;
+} IbhRemedy;
+
+IbhRemedy ibh_fix(char *command); /* takes it */
+G_GNUC_PRINTF(1, 2)
+IbhRemedy ibh_advice(const char *format, ...);
 
 /* A list of IbhFinding *, which it owns. */
 GPtrArray *ibh_findings_new(void);
-/* Takes `fix`. */
+/* Takes what `remedy` holds. */
 G_GNUC_PRINTF(6, 7)
-void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, char *fix,
+void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, IbhRemedy remedy,
                      const char *format, ...);
 
 /* FALSE where there is an error or a warning: about one interface, or (NULL) about any. */

@@ -61,8 +61,7 @@ void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
     if (worst)
         ibh_finding_add(
             check->findings, nic->link->name, elsewhere ? IBH_ERROR : IBH_WARNING, "foreign-table",
-            g_strdup_printf("ip route show table %u # remove what is not marked there, or choose another table=",
-                            worst->table),
+            ibh_advice("remove what is not marked from table %u, or choose another table=", worst->table),
             "table %u has a route to %s by %s that is not ours, comes before it and so decides; it is left alone",
             worst->table, ibh_prefix_format(&worst->dst, dst), ibh_check_link_name(check, worst->ifindex));
 }
@@ -77,7 +76,7 @@ void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
         other->settings.table == IBH_TABLE_AUTO)
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "table-moved",
-                    g_strdup_printf("ip route show table %u # table= promises a number", nic->table),
+                    ibh_advice("table= promises a number, where somebody needs one"),
                     "its table is %u, because %s has table=%u (%s): what names the old number finds another rail there",
                     nic->table, other->link->name, other->table, other->settings.table_origin);
 }
@@ -108,10 +107,8 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
                 continue;
             ibh_finding_add(
                 check->findings, nic->link->name, IBH_ERROR, "main-error-route",
-                g_strdup_printf(
-                    "ip -%c route show table main exact default # remove the one that is no way, or give it a "
-                    "higher metric",
-                    ibh_ip_option(route->family)),
+                ibh_advice("remove it, or give it a higher metric: ip -%c route show table main exact default",
+                           ibh_ip_option(route->family)),
                 "main has a default route that is an error, and it comes before the gateway in table %u: other "
                 "networks are not reached from this rail",
                 ibh_nic_defaults(nic));
@@ -136,7 +133,8 @@ void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
             ibh_serves_family(nic, families[i]))
             ibh_finding_add(
                 check->findings, nic->link->name, IBH_WARNING, "manager-removes-foreign",
-                g_strdup_printf("nmcli connection modify %s ipv%d.route-table 0", connection, six ? 6 : 4),
+                ibh_advice("nmcli connection modify %s ipv%d.route-table 0, and activate it again", connection,
+                           six ? 6 : 4),
                 "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes another "
                 "way until that is repaired, because its connection sets ipv%d.route-table (from 1.36 on it does not)",
                 manager->name, nic->table, six ? 6 : 4);
@@ -173,8 +171,7 @@ void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic)
         if (owner && owner != nic)
             ibh_finding_add(
                 check->findings, nic->link->name, IBH_ERROR, "duplicate-address",
-                g_strdup_printf("ip address show to %s # take it from one of the two",
-                                ibh_ip_format(&address->local, ip)),
+                ibh_advice("take %s from one of the two", ibh_ip_format(&address->local, ip)),
                 "%s is also an address of %s, which has the rule: what it sends leaves by that one, and peers learn "
                 "either",
                 ip, owner->link->name);
@@ -259,7 +256,7 @@ void ibh_judge_foreign_nic(IbhCheck *check, const IbhNic *nic)
             continue;
         ibh_finding_add(
             check->findings, nic->link->name, IBH_WARNING, "foreign-nic-answers",
-            ibh_sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1),
+            ibh_fix(ibh_sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1)),
             "it is no rail, but in the subnet of %s, and answers ARP for its address: peers may send to the wrong NIC",
             rail->link->name);
         return;

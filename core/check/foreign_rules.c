@@ -77,20 +77,19 @@ static gboolean can_be_told_apart(const IbhRule *rule)
 #define BEHIND 32763u /* the rails' rules, and before main's: what the rule is for it goes on doing for all others */
 
 /* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. */
-static char *find_fix(const IbhCheck *check, const IbhRule *rule)
+static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
 {
     g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
     gboolean leads_to_rail = rule->action == FR_ACT_TO_TBL && ibh_rails_nic_by_table(check->rails, rule->table);
     char family = ibh_ip_option(rule->family);
 
     if (!text)
-        return g_strdup_printf(
-            "ip -%c rule show priority %u # whose is it? A priority after the rails' leaves them alone", family,
-            rule->priority);
+        return ibh_advice("whose is it (ip -%c rule show priority %u)? A priority after the rails' leaves them alone",
+                          family, rule->priority);
     if (leads_to_rail)
-        return g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text);
-    return g_strdup_printf("ip -%c rule add priority %u %s && ip -%c rule del priority %u %s", family, BEHIND, text,
-                           family, rule->priority, text);
+        return ibh_fix(g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text));
+    return ibh_fix(g_strdup_printf("ip -%c rule add priority %u %s && ip -%c rule del priority %u %s", family, BEHIND,
+                                   text, family, rule->priority, text));
 }
 
 /* ---- judgement ---- */
@@ -160,9 +159,8 @@ void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
         }
         text = describe(rule);
         ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "foreign-rule",
-                        g_strdup_printf("ip -%c rule show priority %u # whose is it? A priority after %u leaves the "
-                                        "rails alone",
-                                        ibh_ip_option(rule->family), rule->priority, check->rails->priority),
+                        ibh_advice("nothing has to be done; a priority after %u would leave the rails alone",
+                                   check->rails->priority),
                         "the rule %u: %s is asked before ours; what was asked of it is answered right", rule->priority,
                         text);
     }

@@ -71,7 +71,7 @@ static void judge_family(IbhCheck *check, const IbhNic *nic, const GArray *wante
         why = g_strdup("its subnet has room for one peer, and main has no default route by this NIC");
     if (why)
         ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "gateway-missing",
-                        ibh_command_for("ip address show", nic->link->name),
+                        ibh_advice("name one that it has: gateway= in the configuration, or a default route in main"),
                         "%s: what it sends beyond its subnet%s goes as main says", why, remote ? ", remote= too," : "");
 }
 

@@ -406,28 +406,30 @@ static char *take_out(const IbhScript *script, const IbhRails *rails)
     return are_plain(ours->str) ? take_lines_out(script, ours->str) : NULL;
 }
 
-/* A delete that names no mark may take one of ours with it: --apply comes last. Pasted as it is, what begins with `#`
- * does nothing: of a stranger's script ib-hook knows only the commands that are about rails. */
-char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
-                     gboolean deletes)
+/* A delete that names no mark may take one of ours with it: --apply comes last. */
+static char *command_after(const IbhRails *rails, const IbhNic *nic, gboolean deletes)
 {
-    gboolean is_mixed = script->kind == IBH_SCRIPT_STANZAS || script->kind == IBH_SCRIPT_NETPLAN;
     g_autoptr(GPtrArray) deletions = list_deletions(rails, nic);
-    g_autofree char *taken = take_out(script, rails);
-    g_autoptr(GString) fix = g_string_new(NULL);
+    GString *command = g_string_new(NULL);
 
-    if (script->kind == IBH_SCRIPT_SHELL)
-        g_string_append_printf(fix, "# look at %s first, all that it does will end; then: ", script->path);
-    else if (!taken && !is_mixed)
-        g_string_append_printf(fix, "# take \"%s\" out of %s, which does other things, too; then: ", command,
-                               script->path);
-    g_string_append(fix, taken ? taken : "");
     IBH_EACH_POINTER (const char, deletion, deletions) {
         if (deletes)
-            g_string_append_printf(fix, "%s; ", deletion);
+            g_string_append_printf(command, "%s; ", deletion);
     }
-    g_string_append(fix, "ib-hook --apply");
-    if (is_mixed)
-        g_string_append_printf(fix, " # and take \"%s\" out of %s", command, script->path);
-    return g_string_free(g_steal_pointer(&fix), FALSE);
+    g_string_append(command, "ib-hook --apply");
+    return g_string_free(command, FALSE);
+}
+
+/* Of a stranger's script only the commands about rails are known: a person has to look at it. */
+IbhRemedy ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
+                         gboolean deletes)
+{
+    g_autofree char *taken = take_out(script, rails), *after = command_after(rails, nic, deletes);
+
+    if (script->kind == IBH_SCRIPT_SHELL)
+        return ibh_advice("look at %s first, all that it does will end; then: %s%s", script->path, taken, after);
+    if (!taken)
+        return ibh_advice("take \"%s\" out of %s, which does other things, too; then: %s", command, script->path,
+                          after);
+    return ibh_fix(g_strconcat(taken, after, NULL));
 }

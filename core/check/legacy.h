@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "check/finding.h"
 #include "plan/rails.h"
 
 /* The first of its commands that gives this rail a rule, or a route in a table of its own; NULL: none. The caller frees
@@ -12,5 +13,5 @@ char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const I
 char *ibh_legacy_caution(const IbhScript *script, const IbhRails *rails);
 /* What to paste, or to do, so that it is gone; nothing is lost, what is taken out is kept elsewhere. `deletes`: with
  * its rules and routes, which only one fix of a NIC may. The caller frees it. */
-char *ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
-                     gboolean deletes);
+IbhRemedy ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
+                         gboolean deletes);

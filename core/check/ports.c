@@ -91,27 +91,20 @@ static gboolean is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-static char *look_again(const IbhPort *port)
-{
-    g_autofree char *after = g_strdup_printf(" %d", port->number);
-
-    return ibh_command("ibstat ", port->device, after);
-}
-
 /* What to do about a port that is not active. */
-static char *fix_port(const IbhPort *port, const IbhPortNic *nic)
+static IbhRemedy fix_port(const IbhPort *port, const IbhPortNic *nic)
 {
-    g_autofree char *again = look_again(port), *number = NULL;
+    g_autofree char *device = ibh_shell_word(port->device);
 
     if (port->layer == IBH_LAYER_ETHERNET && nic && !nic->up)
-        return ibh_command("ip link set ", nic->iface, " up");
-    if (port->phys_state == IBH_PHYS_DISABLED && port->layer == IBH_LAYER_INFINIBAND) {
-        number = g_strdup_printf(" -D 0 %d enable", port->number);
-        return ibh_command("ibportstate -C ", port->device, number);
-    }
+        return ibh_fix(ibh_command("ip link set ", nic->iface, " up"));
+    if (port->phys_state == IBH_PHYS_DISABLED && port->layer == IBH_LAYER_INFINIBAND)
+        return ibh_advice("if that is not meant: ibportstate -C %s -D 0 %d enable", device, port->number);
     if (port->phys_state == IBH_PHYS_LINK_UP)
-        return g_strdup_printf("sleep 10; %s", again);
-    return g_strdup_printf("sleep 10; %s # if it is still not active: cable, transceiver, switch port", again);
+        return ibh_advice("wait ten seconds and look again: ibstat %s %d", device, port->number);
+    return ibh_advice("wait ten seconds and look again (ibstat %s %d); then look at the cable, the transceiver and the "
+                      "switch's port",
+                      device, port->number);
 }
 
 static const char *why_not_active(const IbhPort *port)
@@ -148,7 +141,8 @@ static void report_missing_sm(IbhFabricJudge *judge, const IbhPort *port, const 
 
     ibh_finding_add(
         judge->findings, nic ? nic->iface : "", IBH_ERROR, "sm-missing",
-        g_strdup_printf("systemctl start %s # on one host of the fabric, or on its switch", opa ? "opafm" : "opensm"),
+        ibh_advice("start a %s manager on one host of the fabric (%s), or on its switch", opa ? "fabric" : "subnet",
+                   opa ? "opafm" : "opensm"),
         "port %s is %s with SM lid 0, expected the lid of a %s manager: nobody gives the port an address in "
         "the fabric, so nothing can be sent by it",
         port->name, state_name(port->state), opa ? "fabric" : "subnet");
@@ -228,16 +222,16 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
 }
 
 /* What to write into the subnet manager's list of partitions. */
-static char *fix_pkey(const IbhPort *port, int pkey)
+static IbhRemedy fix_pkey(const IbhPort *port, int pkey)
 {
     const char *guid = port->guid[0] ? port->guid : "ALL";
     g_autofree char *line = (pkey & ~PKEY_FULL) == 0x7fff ? g_strdup_printf("Default=0x7fff, ipoib: %s=full;", guid)
                                                           : g_strdup_printf("p%x=0x%04x, ipoib: %s=full;",
                                                                             pkey & ~PKEY_FULL, pkey & ~PKEY_FULL, guid);
 
-    return g_strdup_printf("echo '%s' >>/etc/rdma/partitions.conf; systemctl restart opensm # where the subnet manager "
-                           "runs",
-                           line);
+    return ibh_advice("where the subnet manager runs, add \"%s\" to its partitions (opensm: "
+                      "/etc/rdma/partitions.conf) and restart it",
+                      line);
 }
 
 void ibh_judge_pkey(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic *nic)
@@ -264,13 +258,13 @@ void ibh_judge_pkey(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic
 
 /* ---- RoCE ---- */
 
-static char *fix_roce(const IbhPort *port, int version)
+static IbhRemedy fix_roce(const IbhPort *port, int version)
 {
     g_autofree char *device = ibh_shell_word(port->device);
     g_autofree char *directory = g_strdup_printf("/sys/kernel/config/rdma_cm/%s", device);
 
-    return g_strdup_printf("mkdir -p %s; echo '%s' >%s/ports/%d/default_roce_mode", directory,
-                           version == 1 ? "IB/RoCE v1" : "RoCE v2", directory, port->number);
+    return ibh_fix(g_strdup_printf("mkdir -p %s; echo '%s' >%s/ports/%d/default_roce_mode", directory,
+                                   version == 1 ? "IB/RoCE v1" : "RoCE v2", directory, port->number));
 }
 
 static gboolean is_roce_in_use(const IbhFabricJudge *judge, const IbhPort *port)

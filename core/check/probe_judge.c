@@ -180,7 +180,7 @@ static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFaul
     return g_strdup_printf("%u of %u peers: %s", bad, all, text->str);
 }
 
-static char *fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFault fault)
+static IbhRemedy fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFault fault)
 {
     g_autofree char *iface = ibh_shell_word(ibh_probe_link(probe, pair)->name);
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
@@ -189,18 +189,17 @@ static char *fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFa
     ibh_ip_format(ibh_probe_peer(probe, pair), to);
     switch (fault) {
     case IBH_PROBE_UNSENT:
-        return g_strdup_printf("ip route get %s from %s oif %s", to, from, iface);
+        return ibh_advice("ask the kernel: ip route get %s from %s oif %s", to, from, iface);
     case IBH_PROBE_LOST:
-        return g_strdup_printf("ip neigh show to %s dev %s; is the peer up, and on the same wire?", to, iface);
+        return ibh_advice("is the peer up, and on the same wire? (ip neigh show to %s dev %s)", to, iface);
     case IBH_PROBE_FLUX:
     case IBH_PROBE_PEER_SENDER:
-        return g_strdup_printf("on the peer (%s): ib-hook --check, ib-hook --apply", to);
+        return ibh_advice("on the peer (%s): ib-hook --check, ib-hook --apply", to);
     case IBH_PROBE_REPLY:
     case IBH_PROBE_DROPPED:
-        return g_strdup_printf("ib-hook --check --iface %s; if that is ok, on the peer: ip neigh flush to %s", iface,
-                               from);
+        return ibh_advice("ib-hook --check --iface %s; if that is ok, on the peer: ip neigh flush to %s", iface, from);
     default:
-        return g_strdup_printf("ib-hook --check --iface %s", iface);
+        return ibh_advice("ib-hook --check --iface %s says more", iface);
     }
 }
 
@@ -232,7 +231,7 @@ static void report_down_peers(IbhProbe *probe, gboolean *down)
         g_string_append_printf(text, " and %u more", count - NAMED);
     if (count)
         ibh_finding_add(probe->findings, "", IBH_ERROR, "peer-down",
-                        g_strdup("see whether they are up, and answer pings at all"),
+                        ibh_advice("see whether they are up, and answer pings at all"),
                         "%u of %u peers reply to no rail: %s", count, probe->peers->len, text->str);
 }
 
@@ -242,8 +241,9 @@ static void report_carrier(IbhProbe *probe, const IbhNic *nic)
         g_autofree char *iface = ibh_shell_word(nic->link->name);
 
         ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "carrier-down",
-                        nic->link->flags & IFF_UP ? g_strdup_printf("ip link show %s # cable, switch port", iface)
-                                                  : g_strdup_printf("ip link set %s up", iface),
+                        nic->link->flags & IFF_UP
+                            ? ibh_advice("look at the cable, the transceiver and the switch's port")
+                            : ibh_fix(g_strdup_printf("ip link set %s up", iface)),
                         "the link %s: nothing can leave or arrive by it",
                         nic->link->flags & IFF_UP ? "has no carrier" : "is administratively down");
     }
@@ -267,7 +267,7 @@ static void report_unasked_peers(IbhProbe *probe)
     }
     if (unasked)
         ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source",
-                        g_strdup("ib-hook --show # which addresses the rails have; or leave these peers out"),
+                        ibh_advice("ib-hook --show says which addresses the rails have; or leave these peers out"),
                         "%u of %u peers were not asked, %s is the first: no rail has an address of its family, so they "
                         "are not reached",
                         unasked, probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
@@ -328,7 +328,8 @@ static void report_separate_wires(IbhProbe *probe)
             g_string_append_printf(text, " and %u more", reached - NAMED);
     }
     ibh_finding_add(
-        probe->findings, "", IBH_WARNING, "separate-wires", g_strdup("compare the cables with the plan of the fabric"),
+        probe->findings, "", IBH_WARNING, "separate-wires",
+        ibh_advice("compare the cables with the plan of the fabric"),
         "no peer is reached by two rails: the rails are on separate wires, and if one reaches what another one should, "
         "their cables are swapped: %s",
         text->str);
@@ -356,9 +357,9 @@ static void report_small_table(IbhProbe *probe, int family)
     size = round_up(2 * needed);
     ibh_finding_add(
         probe->findings, "", IBH_WARNING, "neighbour-table-small",
-        g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u net.ipv%c.neigh.default.gc_thresh2=%u "
-                        "net.ipv%c.neigh.default.gc_thresh1=%u",
-                        family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4', size / 4),
+        ibh_fix(g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u "
+                                "net.ipv%c.neigh.default.gc_thresh2=%u net.ipv%c.neigh.default.gc_thresh1=%u",
+                                family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4', size / 4)),
         "the kernel keeps %d neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers need %u: when all "
         "of them talk, some get \"neighbour table overflow\"",
         probe->table_size[family], family ? '6' : '4', needed);

@@ -56,6 +56,7 @@ static void put_findings(IbhJson *json, const IbhReport *report)
         ibh_json_string(json, "code", finding->code);
         ibh_json_string(json, "message", finding->message);
         ibh_json_string(json, "fix", finding->fix);
+        ibh_json_string(json, "advice", finding->advice);
         ibh_json_close(json, '}');
     }
     ibh_json_close(json, ']');

@@ -133,6 +133,14 @@ static void put_reasons(GString *out, const IbhReport *report, const IbhStyle *s
     }
 }
 
+static void put_remedy(GString *out, const IbhStyle *style, const char *word, const char *remedy)
+{
+    if (!remedy)
+        return;
+    ibh_putf(out, style, NULL, "    %s: %s", word, remedy);
+    g_string_append_c(out, '\n');
+}
+
 static void put_findings(GString *out, const IbhReport *report, const IbhStyle *style)
 {
     static const char *const colors[] = {[IBH_ERROR] = IBH_RED, [IBH_WARNING] = IBH_YELLOW, [IBH_INFO] = NULL};
@@ -143,9 +151,9 @@ static void put_findings(GString *out, const IbhReport *report, const IbhStyle *
         ibh_putf(out, style, NULL, "%s: ", finding->iface[0] ? finding->iface : "-");
         ibh_putf(out, style, colors[finding->severity], "%s %s", ibh_severity_name(finding->severity), finding->code);
         ibh_putf(out, style, NULL, ": %s", finding->message);
-        g_string_append(out, "\n    ");
-        ibh_putf(out, style, NULL, "fix: %s", finding->fix);
         g_string_append_c(out, '\n');
+        put_remedy(out, style, "fix", finding->fix);
+        put_remedy(out, style, "advice", finding->advice);
     }
 }
 

@@ -48,7 +48,8 @@ static gboolean names_a_link(const GArray *links, const char *name)
     return FALSE;
 }
 
-/* The later ones are asked only where the first did not name a netdev that can be a rail: each costs an open in vain. */
+/* The later ones are asked only where the first did not name a netdev that can be a rail: each costs an open in vain.
+ */
 static void read_ndevs(Port *port, const GArray *links)
 {
     for (int i = 0; i < N_NDEVS; i++) {

@@ -392,8 +392,8 @@ documents_script() {
 	END
 }
 
-looked_at() { # a fix of legacy-script, from standard input, after somebody has looked at the script
-    sed 's,^# look at .* first\, all that it does will end; then: ,,'
+looked_at() { # the advice of legacy-script, from standard input, after somebody has looked at the script
+    sed 's,^look at .* first\, all that it does will end; then: ,,'
 }
 
 in_tree() { # TREE: a fix of legacy-script, from standard input, as it is where the tree is the root

@@ -50,7 +50,7 @@ undone() {
 }
 
 fixes() { # what the last --check proposes
-    json '.findings[] | select(.severity != "info") | .fix' | sort -u
+    json '.findings[] | select(.severity != "info") | .fix // empty' | sort -u
 }
 
 before=$(state B)

@@ -115,7 +115,7 @@ named "RTNETLINK answers: No such process" A legacy-script foreign-table
 sees "ping: connect: Network is unreachable" ping_from A 172.16.34.1
 named "ping: connect: Network is unreachable" A legacy-script route-missing
 fixes() { # CODE: pasted, where the tree is the root
-    on A sh -c "$(json "[.findings[] | select(.code == \"$1\") | .fix][]" | looked_at | in_tree $work |
+    on A sh -c "$(json "[.findings[] | select(.code == \"$1\") | .fix // .advice][]" | looked_at | in_tree $work |
         sed "s,ib-hook --apply,$IB_HOOK --sysfs $work/sys --apply,")" >$work/said
 }
 expect_hook 1 A --check "${tree[@]}" --json

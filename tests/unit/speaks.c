@@ -34,14 +34,29 @@ static gboolean has_place(const IbhFinding *finding)
            strstr(finding->message, "lookup ");
 }
 
+/* A fix is pasted as it is: it has no remarks. */
+static gboolean has_remedy(const IbhFinding *finding)
+{
+    const char *fix = finding->fix, *advice = finding->advice;
+
+    return (fix || advice) && (!fix || (*fix && !strpbrk(fix, "\n#"))) &&
+           (!advice || (*advice && !strchr(advice, '\n')));
+}
+
+const char *remedy_of(const IbhFinding *finding)
+{
+    return finding->fix ? finding->fix : finding->advice;
+}
+
 void assert_findings_speak(const GPtrArray *findings)
 {
     for (guint i = 0; i < findings->len; i++) {
         const IbhFinding *finding = g_ptr_array_index(findings, i);
-        gboolean one_line = !strchr(finding->message, '\n') && finding->fix && !strchr(finding->fix, '\n');
 
-        if (!one_line || !finding->fix[0] || !has_consequence(finding->message) || !has_place(finding))
-            fail_msg("%s says too little: iface \"%s\", message \"%s\", fix \"%s\"", finding->code, finding->iface,
-                     finding->message, finding->fix ? finding->fix : "(none)");
+        if (strchr(finding->message, '\n') || !has_remedy(finding) || !has_consequence(finding->message) ||
+            !has_place(finding))
+            fail_msg("%s says too little: iface \"%s\", message \"%s\", fix \"%s\", advice \"%s\"", finding->code,
+                     finding->iface, finding->message, finding->fix ? finding->fix : "(none)",
+                     finding->advice ? finding->advice : "(none)");
     }
 }

@@ -3,6 +3,8 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "check/finding.h"
 
-void assert_findings_speak(const GPtrArray *findings); /* IbhFinding * */
+const char *remedy_of(const IbhFinding *finding); /* the fix, else the advice */
+/* Of a list of IbhFinding *. */
+void assert_findings_speak(const GPtrArray *findings);

@@ -154,22 +154,25 @@ static void test_fix(void **state)
                         "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"
                         "ip route add 10.0.0.0/8 dev ib1 table 941 protocol boot\n");
     IbhScript script = {.kind = IBH_SCRIPT_SHELL, .path = g_strdup("/etc/it's"), .text = g_strdup("")};
-    g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
+    IbhRemedy remedy = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
 
     (void)state;
-    assert_string_equal(fix, "# look at /etc/it's first, all that it does will end; then: [ ! -e '/etc/it'\\''s' ] || "
-                             "{ mkdir -p /var/lib/ib-hook/replaced/etc && "
-                             "copy=$(mktemp '/var/lib/ib-hook/replaced/etc/it'\\''s'.XXXXXX) && "
-                             "mv -f '/etc/it'\\''s' \"$copy\"; }; "
-                             "ip -4 rule del priority 500 from 172.16.34.1 lookup 941 protocol boot; "
-                             "ip -4 route del 172.16.0.0/16 dev ib0 table 941 protocol boot scope link; "
-                             "ib-hook --apply");
+    assert_null(remedy.fix);
+    assert_string_equal(remedy.advice,
+                        "look at /etc/it's first, all that it does will end; then: [ ! -e '/etc/it'\\''s' ] || "
+                        "{ mkdir -p /var/lib/ib-hook/replaced/etc && "
+                        "copy=$(mktemp '/var/lib/ib-hook/replaced/etc/it'\\''s'.XXXXXX) && "
+                        "mv -f '/etc/it'\\''s' \"$copy\"; }; "
+                        "ip -4 rule del priority 500 from 172.16.34.1 lookup 941 protocol boot; "
+                        "ip -4 route del 172.16.0.0/16 dev ib0 table 941 protocol boot scope link; "
+                        "ib-hook --apply");
+    g_free(remedy.advice);
     g_free(script.path);
     g_free(script.text);
     world_clear(&world);
 }
 
-#define LOOK "# look at /etc/it first, all that it does will end; then: "
+#define LOOK "look at /etc/it first, all that it does will end; then: "
 #define MOVED                                                                                                          \
     "[ ! -e /etc/it ] || { mkdir -p /var/lib/ib-hook/replaced/etc && "                                                 \
     "copy=$(mktemp /var/lib/ib-hook/replaced/etc/it.XXXXXX) && mv -f /etc/it \"$copy\"; }; "
@@ -183,13 +186,15 @@ static void test_fix_of_another_table(void **state)
         "ip route add 172.16.0.0/16 dev ib0 table 77 protocol boot\n"
         "once ip route add 172.16.0.0/16 dev ib0 table 77 protocol boot\n"); /* as it is read twice */
     IbhScript script = {.kind = IBH_SCRIPT_SHELL, .path = g_strdup("/etc/it"), .text = g_strdup("")};
-    g_autofree char *fix = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
+    IbhRemedy remedy = ibh_legacy_fix(&script, world.rails, world.nic, "it", TRUE);
 
     (void)state;
-    assert_string_equal(fix, LOOK MOVED "ip -4 rule del priority 500 from 172.16.34.1 lookup 77 protocol boot; "
-                                        "ip -4 rule del priority 501 from 172.16.34.1 lookup 77 protocol boot; "
-                                        "ip -4 route del 172.16.0.0/16 dev ib0 table 77 protocol boot scope link; "
-                                        "ib-hook --apply");
+    assert_string_equal(remedy.advice,
+                        LOOK MOVED "ip -4 rule del priority 500 from 172.16.34.1 lookup 77 protocol boot; "
+                                   "ip -4 rule del priority 501 from 172.16.34.1 lookup 77 protocol boot; "
+                                   "ip -4 route del 172.16.0.0/16 dev ib0 table 77 protocol boot scope link; "
+                                   "ib-hook --apply");
+    g_free(remedy.advice);
     g_free(script.path);
     g_free(script.text);
     world_clear(&world);
@@ -197,17 +202,21 @@ static void test_fix_of_another_table(void **state)
 
 #define SHELL_CAUTION "look at it first, it may do other things, too"
 
-static void check_fix(IbhScriptKind kind, const char *file, const char *contents, const char *other, const char *fix)
+static void check_fix(IbhScriptKind kind, const char *file, const char *contents, const char *other, const char *fix,
+                      const char *advice)
 {
     World world = look(HOST TRACE);
     g_autofree char *path = g_strdup(file), *text = g_strdup(contents);
     const IbhScript script = {.kind = kind, .path = path, .text = text};
-    g_autofree char *got = ibh_legacy_fix(&script, world.rails, world.nic, "it", FALSE);
+    IbhRemedy remedy = ibh_legacy_fix(&script, world.rails, world.nic, "it", FALSE);
     g_autofree char *got_other = ibh_legacy_caution(&script, world.rails);
     g_autofree char *caution =
         other ? g_strdup_printf("look at it first, it does other things, too (%s)", other) : NULL;
 
-    assert_string_equal(got, fix);
+    if (g_strcmp0(remedy.fix, fix) != 0 || g_strcmp0(remedy.advice, advice) != 0)
+        fail_msg("%s: fix %s, advice %s", contents, remedy.fix, remedy.advice);
+    g_free(remedy.fix);
+    g_free(remedy.advice);
     if (g_strcmp0(got_other, kind == IBH_SCRIPT_SHELL ? SHELL_CAUTION : caution) != 0)
         fail_msg("%s: expected %s, got %s", text, other, got_other);
     world_clear(&world);
@@ -219,7 +228,7 @@ static void check_fix(IbhScriptKind kind, const char *file, const char *contents
 static void test_fix_leaves_others(void **state)
 {
     (void)state;
-    check_fix(IBH_SCRIPT_SHELL, "/etc/it", "ip rule add from 172.16.34.1 table 941\nmount /x\n", "mount /x",
+    check_fix(IBH_SCRIPT_SHELL, "/etc/it", "ip rule add from 172.16.34.1 table 941\nmount /x\n", "mount /x", NULL,
               LOOK MOVED "ib-hook --apply");
     check_fix(IBH_SCRIPT_ROUTES, "/etc/route-ib0",
               "# rails\n\n172.16.0.0/16 table 941\n" IP_ROUTE "\n 172.16.0.0/16 dev ib1 table 942\n", IP_ROUTE,
@@ -227,24 +236,27 @@ static void test_fix_leaves_others(void **state)
               "mkdir -p /var/lib/ib-hook/replaced/etc && "
               "copy=$(mktemp /var/lib/ib-hook/replaced/etc/route-ib0.XXXXXX) && cp -p /etc/route-ib0 \"$copy\" && "
               "grep -vxF -e '172.16.0.0/16 table 941' -e ' 172.16.0.0/16 dev ib1 table 942' \"$copy\" "
-              ">/etc/route-ib0; }; ib-hook --apply");
+              ">/etc/route-ib0; }; ib-hook --apply",
+              NULL);
     check_fix(IBH_SCRIPT_RULES, "/etc/rule-ib0", "from 172.16.34.1 table 941\n from 10.0.0.1 table 7\n",
               "from 10.0.0.1 table 7",
               "! grep -qxF -e 'from 172.16.34.1 table 941' /etc/rule-ib0 || { mkdir -p /var/lib/ib-hook/replaced/etc "
               "&& copy=$(mktemp /var/lib/ib-hook/replaced/etc/rule-ib0.XXXXXX) && cp -p /etc/rule-ib0 \"$copy\" && "
-              "grep -vxF -e 'from 172.16.34.1 table 941' \"$copy\" >/etc/rule-ib0; }; ib-hook --apply");
+              "grep -vxF -e 'from 172.16.34.1 table 941' \"$copy\" >/etc/rule-ib0; }; ib-hook --apply",
+              NULL);
     for (const char *const *line =
              (const char *const[]){"from 172.16.34.1 table 941\t", "from 172.16.34.1 table 941 \\",
                                    "from 172.16.34.1 table 941 \xc3\xa4", NULL};
          *line; line++) {
         g_autofree char *text = g_strconcat(*line, "\n" IP_ROUTE, NULL);
 
-        check_fix(IBH_SCRIPT_RULES, "/etc/rule-ib0", text, IP_ROUTE,
-                  "# take \"it\" out of /etc/rule-ib0, which does other things, too; then: ib-hook --apply");
+        check_fix(IBH_SCRIPT_RULES, "/etc/rule-ib0", text, IP_ROUTE, NULL,
+                  "take \"it\" out of /etc/rule-ib0, which does other things, too; then: ib-hook --apply");
     }
     check_fix(IBH_SCRIPT_RULES, "/etc/it", "# all\nfrom 172.16.34.1 table 941\nfrom 172.16.34.2 table 942", NULL,
-              MOVED "ib-hook --apply");
-    check_fix(IBH_SCRIPT_NETPLAN, "/etc/it", "", NULL, "ib-hook --apply # and take \"it\" out of /etc/it");
+              MOVED "ib-hook --apply", NULL);
+    check_fix(IBH_SCRIPT_NETPLAN, "/etc/it", "", NULL, NULL,
+              "take \"it\" out of /etc/it, which does other things, too; then: ib-hook --apply");
 }
 
 int main(void)

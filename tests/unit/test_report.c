@@ -281,6 +281,7 @@ static void finding_free(gpointer data)
 
     g_free(finding->message);
     g_free(finding->fix);
+    g_free(finding->advice);
     g_free(finding);
 }
 

@@ -528,8 +528,8 @@ static void test_huge_table(void **state)
 
 static void test_strange_names(void **state)
 {
-    static const char *const NAMES[] = {"in-a-pod", "$(id)", "a\"b\\c",         "%s%n", "\xff\xfe", "\033[31m",
-                                        "-rf",      "fifteen-bytes-a", NULL};
+    static const char *const NAMES[] = {"in-a-pod", "$(id)", "a\"b\\c",         "%s%n", "\xff\xfe",
+                                        "\033[31m", "-rf",   "fifteen-bytes-a", NULL};
     const char *device = "a-device-whose-name-is-as-long-as-the-kernel-lets-it-be-63-byte";
     g_autofree char *expected = g_strconcat(device, "/1", NULL);
 
