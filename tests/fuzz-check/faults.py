@@ -9,16 +9,19 @@ VALUES = {
     "ipv4": {"arp_ignore": (0, 1, 2, 3, 8), "arp_filter": (0, 1), "arp_announce": (0, 1, 2), "rp_filter": (0, 1, 2),
              "accept_local": (0, 1), "proxy_arp": (1,), "proxy_arp_pvlan": (1,), "forwarding": (0, 1), "arp_accept": (0, 1),
              "arp_notify": (1,), "route_localnet": (1,), "disable_policy": (1,), "disable_xfrm": (1,), "send_redirects": (0, 1),
-             "accept_redirects": (0, 1), "shared_media": (0, 1), "ignore_routes_with_linkdown": (1,), "promote_secondaries": (0, 1),
+             "accept_redirects": (0, 1), "shared_media": (0, 1), "ignore_routes_with_linkdown": (1,),
+             "promote_secondaries": (0, 1),
              "src_valid_mark": (1,), "log_martians": (1,), "drop_unicast_in_l2_multicast": (1,), "drop_gratuitous_arp": (1,),
              "arp_evict_nocarrier": (0,), "accept_source_route": (0, 1), "secure_redirects": (0,)},
-    "ipv6": {"disable_ipv6": (1,), "forwarding": (1,), "accept_ra": (0, 2), "autoconf": (0,), "proxy_ndp": (1,), "use_tempaddr": (2,),
+    "ipv6": {"disable_ipv6": (1,), "forwarding": (1,), "accept_ra": (0, 2), "autoconf": (0,), "proxy_ndp": (1,),
+             "use_tempaddr": (2,),
              "accept_redirects": (0,), "hop_limit": (1, 64), "mtu": (1280, 1400), "dad_transmits": (0,), "ndisc_notify": (1,),
              "drop_unsolicited_na": (1,), "ignore_routes_with_linkdown": (1,), "addr_gen_mode": (0,), "seg6_enabled": (1,),
              "force_tllao": (1,), "suppress_frag_ndisc": (0,), "keep_addr_on_down": (1,)},
 }
-NEIGH = {"app_solicit": (3,), "ucast_solicit": (0,), "mcast_solicit": (0, 1), "unres_qlen_bytes": (0,), "gc_stale_time": (1,),
-         "base_reachable_time_ms": (100,), "delay_first_probe_time": (1,), "proxy_qlen": (0,), "locktime": (0,), "proxy_delay": (0,)}
+ARP = ("arp_ignore", "arp_filter", "arp_announce", "rp_filter", "accept_local", "proxy_arp", "forwarding")
+NEIGH = {"ucast_solicit": (0,), "mcast_solicit": (0, 1), "unres_qlen_bytes": (0,), "gc_stale_time": (1,),
+         "base_reachable_time_ms": (100,), "delay_first_probe_time": (1,), "proxy_qlen": (0,), "locktime": (0,)}
 TYPES = ("unicast", "unicast", "unicast", "unreachable", "blackhole", "prohibit", "throw")
 
 
@@ -60,7 +63,7 @@ class Faults:
         family = self.rng.choices(("ipv4", "ipv6"), (4, 2 if "6" in self.right.families else 0.3))[0]
         key = self.rng.choice(list(VALUES[family]))
         if family == "ipv4" and self.rng.random() < 0.5:
-            key = self.rng.choice(("arp_ignore", "arp_filter", "arp_announce", "rp_filter", "accept_local", "proxy_arp", "forwarding"))
+            key = self.rng.choice(ARP)
         nic = self.rng.choice([self.nic] * 5 + ["all", "all"] + self.others())
         value = self.rng.choice(VALUES[family][key])
         return Fault(f"{family} {key}={value} of {self.role(nic)}", [("set", "host", f"net/{family}/conf/{nic}/{key}={value}")],
@@ -68,7 +71,8 @@ class Faults:
 
     def neigh_setting(self):
         family, key = self.rng.choice(("ipv4", "ipv6")), self.rng.choice(list(NEIGH))
-        return Fault(f"neigh {key}", [("set", "host", f"net/{family}/neigh/{self.nic}/{key}={self.rng.choice(NEIGH[key])}")], [self.nic])
+        line = f"net/{family}/neigh/{self.nic}/{key}={self.rng.choice(NEIGH[key])}"
+        return Fault(f"neigh {key}", [("set", "host", line)], [self.nic])
 
     def role(self, nic):
         return "a rail" if nic in self.nics else nic
@@ -89,7 +93,8 @@ class Faults:
         flag, line = self.rng.choice(rules)
         priority, rest = line.split(":", 1)
         rest = " ".join(rest.split()).replace("lookup [l3mdev-table]", "l3mdev")
-        kind = {"0": "local", "32766": "main", "32767": "default"}.get(priority, "ours" if "suppress_ifgroup" in rest else "other")
+        kind = {"0": "local", "32766": "main", "32767": "default"}.get(priority, "other")
+        kind = "ours" if "suppress_ifgroup" in rest else kind
         if kind == "ours" and "lookup main" in rest:
             kind = "ours to main"
         return Fault(f"rule deleted: {kind}{' 6' if flag else ''}", [self.ip(f"{flag}rule del priority {priority} {rest}")],
@@ -113,7 +118,8 @@ class Faults:
             peer = rng.choice([one for _, one in rail.peers])
             choices += [peer] * (1 if source else 3)
             choices.append(str(ipaddress.ip_network((peer, 24 if ":" not in peer else 112), strict=False)))
-        choices.append(rng.choice(("10.123.0.0/16", "10.0.0.0/8", "172.16.0.0/12")) if "4" in self.right.families else "fd00:99::/32")
+        wide = ("10.123.0.0/16", "10.0.0.0/8", "172.16.0.0/12")
+        choices.append(rng.choice(wide if "4" in self.right.families else ("fd00:99::/32",)))
         if source:
             choices += [rng.choice(rail.addresses)[0]] * 3
         return rng.choice(choices)
@@ -139,28 +145,12 @@ class Faults:
         words += ["from", source] if source else ["from", "all"]
         words += ["to", to] if to else []
         if rng.random() < 0.35:
-            kind = rng.choice(("fwmark", "tos", "uidrange", "ipproto", "dport", "sport", "iif", "oif"))
-            if kind == "fwmark":
-                words += ["fwmark", "0x5"]
-                questions = {"mark": 5}
-            elif kind == "tos":
-                words += ["tos", "0x10"]
-                questions = {"tos": 0x10}
-            elif kind == "uidrange":
-                words += ["uidrange", "1000-2000"]
-                questions = {"uid": 1500}
-            elif kind == "ipproto":
-                words += ["ipproto", "tcp"]
-                questions = {"protocol": 6}
-            elif kind == "dport":
-                words += ["ipproto", "udp", "dport", "4791"]
-                questions = {"protocol": 17, "port": 4791}
-            elif kind == "sport":
-                words += ["ipproto", "tcp", "sport", "1-65534"]
-            elif kind == "iif":
-                words += ["iif", rng.choice(("lo", self.nic, *self.others()))]
-            else:
-                words += ["oif", self.nic]
+            selector, questions = rng.choice((
+                ("fwmark 0x5", {"mark": 5}), ("tos 0x10", {"tos": 0x10}), ("uidrange 1000-2000", {"uid": 1500}),
+                ("ipproto tcp", {"protocol": 6}), ("ipproto udp dport 4791", {"protocol": 17, "port": 4791}),
+                ("ipproto tcp sport 1-65534", {}), (f"iif {rng.choice(('lo', self.nic, *self.others()))}", {}),
+                (f"oif {self.nic}", {})))
+            words += selector.split()
         action = rng.choice(["table"] * 6 + ["blackhole", "prohibit", "unreachable"])
         steps = []
         table = self.table()
@@ -176,7 +166,7 @@ class Faults:
         priority = rng.choice((0, 1, 50, 100, 500, 1000, 1500, 1938, 1939, 1940, 1941, 1942, 5000, 32763, 32764, 32765, 33000))
         pieces += [ipaddress.ip_network(one, strict=False) for one in (to,) if one]
         flag = "-6 " if family == 6 else ""
-        kind = action if action != "table" else {"700": "another", "main": "main", "local": "local", "default": "default"}.get(table, "T or D")
+        kind = action if action != "table" else "another" if table == "700" else "T or D" if table.isdigit() else table
         return Fault(f"rule added: {kind}{' 6' if family == 6 else ''}{' ' + '+'.join(questions) if questions else ''}",
                      steps + [self.ip(f"{flag}rule add {' '.join(words)} priority {priority}")], self.nics, pieces,
                      [questions] if questions else [])
@@ -196,8 +186,9 @@ class Faults:
             if family == 4 and device == "eth0" and rng.random() < 0.7:
                 words += ["via", "10.0.0.1"]
             words += ["dev", device]
-            if rng.random() < 0.2:
-                words += ["src", self.rng.choice(self.rail.addresses)[0]] if family_of(self.rail.addresses[0][0]) == family else []
+            own = [one for one, _ in self.rail.addresses if family_of(one) == family]
+            if own and rng.random() < 0.2:
+                words += ["src", rng.choice(own)]
             if rng.random() < 0.1:
                 words += ["mtu", "1280"]
         if rng.random() < 0.4:
@@ -227,7 +218,8 @@ class Faults:
         table = words[words.index("table") + 1] if "table" in words else "main"
         if table in ("main", "local"):
             return table
-        return "T or D" if table.isdigit() and any(int(table) in (one, (one or 0) + 2000) for one in self.tables.values()) else "another"
+        ours = {str(one + more) for one in self.tables.values() if one for more in (0, 2000)}
+        return "T or D" if table in ours else "another"
 
     def route_added(self):
         family = 6 if "4" not in self.right.families or ("6" in self.right.families and self.rng.random() < 0.3) else 4
@@ -252,8 +244,8 @@ class Faults:
                 keep += [word, words[words.index(word) + 1]]
         target = self.rng.choice((["dev", self.rng.choice(self.nics + self.others())], ["unreachable"], ["blackhole"]))
         line = " ".join(keep + target) if target[0] == "dev" else " ".join(target + keep)
-        return Fault(f"route replaced: {target[0]} {self.where(line)}{' 6' if flag else ''}", [self.ip(f"{flag}route replace {line}")],
-                     self.owner(" ".join(words)) or self.nics)
+        return Fault(f"route replaced: {target[0]} {self.where(line)}{' 6' if flag else ''}",
+                     [self.ip(f"{flag}route replace {line}")], self.owner(" ".join(words)) or self.nics)
 
     # ---- links ----
 
@@ -262,8 +254,8 @@ class Faults:
         other = self.rng.choice([nic for nic in self.nics if nic != self.nic])
         mac = self.scene.facts()[other].mac.hex(":")
         net, six = "10.79.1.34/24", "4" not in self.right.families
-        new = [self.ip(f"link add link {self.nic} name mv9 address 02:00:00:00:77:09 type macvlan mode bridge"), self.ip("link set mv9 up"),
-               self.ip(f"address add {'fd00:79::34/64' if six else net} dev mv9")]
+        new = [self.ip(f"link add link {self.nic} name mv9 address 02:00:00:00:77:09 type macvlan mode bridge"),
+               self.ip("link set mv9 up"), self.ip(f"address add {'fd00:79::34/64' if six else net} dev mv9")]
         kind, steps = self.rng.choice([
             ("down", [self.ip(f"link set {self.nic} down")]),
             ("down and up", [self.ip(f"link set {self.nic} down"), self.ip(f"link set {self.nic} up")]),
@@ -309,7 +301,8 @@ class Faults:
             ("duplicated", [self.ip(f"address add {address}/{rng.choice((length, full))} dev {other}")]),
             ("prefix length", [self.ip(f"address del {address}/{length} dev {self.nic}"),
                                self.ip(f"address add {address}/{shorter} dev {self.nic}")]),
-            ("moved", [self.ip(f"address del {address}/{length} dev {self.nic}"), self.ip(f"address add {address}/{length} dev {other}")]),
+            ("moved", [self.ip(f"address del {address}/{length} dev {self.nic}"),
+                       self.ip(f"address add {address}/{length} dev {other}")]),
             ("another", [self.ip(f"address add {near}/{length} dev {self.nic}")]),
             ("another of another NIC", [self.ip(f"address add {near}/{length} dev {other}")]),
             ("of another subnet", [self.ip(f"address add {far} dev {self.nic}")]),
@@ -319,10 +312,11 @@ class Faults:
                                             self.ip(f"address add {address}/{length} dev {self.nic} noprefixroute")]),
         ]
         if ":" in address:
-            twin = f"address add {address}/{length} dev eth0 nodad"
-            choices += [("DAD failed", dad + [("ip", "p0", twin), self.ip(f"address del {address}/{length} dev {self.nic}"),
-                                              self.ip(f"address add {address}/{length} dev {self.nic}"),
-                                              ("dad", self.nic, address), ("ip", "p0", twin.replace(" add ", " del ").replace(" nodad", ""))])] * 3
+            twin = f"{address}/{length} dev eth0"
+            choices += [("DAD failed", [*dad, ("ip", "p0", f"address add {twin} nodad"),
+                                        self.ip(f"address del {address}/{length} dev {self.nic}"),
+                                        self.ip(f"address add {address}/{length} dev {self.nic}"),
+                                        ("dad", self.nic, address), ("ip", "p0", f"address del {twin}")])] * 3
         elif self.right.routed is False:
             choices += [("of a third host", [("ip", "p1", f"address add {address}/{length} dev eth0")])]
         kind, steps = rng.choice(choices)
@@ -339,4 +333,5 @@ class Faults:
         if kind == "proxy":
             address = next((one for rail in self.right.rails if rail.nic == other for one, _ in rail.addresses), None)
             return Fault("neighbour proxy", [self.ip(f"neigh add proxy {rng.choice((address, peer))} dev {self.nic}")], self.nics)
-        return Fault(f"neighbour {kind}", [self.ip(f"neigh replace {peer} lladdr {mac} dev {self.nic} nud permanent")], [self.nic])
+        line = f"neigh replace {peer} lladdr {mac} dev {self.nic} nud permanent"
+        return Fault(f"neighbour {kind}", [self.ip(line)], [self.nic])

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import struct
+import time
 
 from hosts import CONFIG, SYS, Trouble, batch, run, write
 from kernel import RTM_GETLINK, Namespace, attributes, number, pack
@@ -17,6 +18,7 @@ DEFAULTS = [f"net/ipv4/conf/{which}/{key}=0" for which in ("all", "default")
     "net/ipv4/neigh/default/proxy_delay=0", "net/ipv4/icmp_ratelimit=0", "net/ipv6/icmp/ratelimit=0",
     "net/ipv6/conf/default/accept_dad=0", "net/ipv6/conf/default/router_solicitations=0"]
 TOOLS = "/run/tools"
+TENTATIVE = 0x40  # IFA_F_TENTATIVE
 
 HEAD = """#!/bin/bash
 # Run as root, with IB_HOOK=…/ib-hook: it makes private namespaces, and opens a shell in the host at the end.
@@ -61,7 +63,8 @@ class Scene:
         for name in SPACES:
             self.spaces[name] = Namespace(name, home)
             self.script.append(f"ip netns add {name}")
-        self.play([step for name in SPACES for step in [("ip", name, "link set lo up")] + [("set", name, one) for one in DEFAULTS]])
+        for name in SPACES:
+            self.play([("ip", name, "link set lo up"), *(("set", name, one) for one in DEFAULTS)])
 
     def __getitem__(self, name):
         return self.spaces[name]
@@ -70,6 +73,12 @@ class Scene:
         batch(self["wire"], "", [f"link del {one}" for one in self["wire"].links() if one != "lo"])
         for one in self.spaces.values():
             one.close()
+
+    def settled(self, limit=3):
+        """No address is tentative any more."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end and any(one[4] & TENTATIVE for name in SPACES for one in self[name].addresses()):
+            time.sleep(0.005)
 
     # ---- steps ----
 

@@ -8,6 +8,7 @@ from kernel import KINDS, MAIN, RTA_OIF, RTA_TABLE, Question, State, family_of, 
 from packets import Echo, Wire
 
 LIMITS = (0.15, 0.5)  # seconds for replies: what is wrong is looked at once more
+SMALL, WHOLE = 64, 1500  # bytes; what peers' NICs let through
 FAILED = 0x48  # IFA_F_TENTATIVE, IFA_F_DADFAILED
 
 Wrong = namedtuple("Wrong", "nic what")
@@ -83,20 +84,19 @@ class Truth:
                     self.unclear.append(f"{address} is not on {rail.nic} any more")
                     continue
                 for space, peer in rail.peers:
-                    if family_of(peer) != family_of(address):
-                        continue
-                    for size in (64, 1500):
-                        inward.append(Echo(space, peer, address, size, rail))
-                    for size in (64, self.links[rail.nic].mtu):
-                        outward.append(Echo("host", address, peer, size, rail))
+                    if family_of(peer) == family_of(address):
+                        inward.append(Echo(space, peer, address, SMALL, rail))
+                        outward.append(Echo("host", address, peer, SMALL, rail))
         free = [Echo("host", None, peer) for peer in self.right.unbound]
         other = [Echo("host", None, peer) for peer in self.right.others]
         self.forget()
         answers = self.wire.exchange(inward, limit)
+        inward += self.large(inward, limit)
         for echo in inward:
             self.judge_inward(echo, answers)
         self.forget()
         self.wire.exchange(outward + free + other, limit)
+        outward += self.large(outward, limit)
         for echo in outward:
             self.judge_outward(echo)
         for echo in free:
@@ -105,6 +105,13 @@ class Truth:
         for echo in other:
             if not echo.answered:
                 self.unclear.append(f"{echo}: {echo.error or 'not answered'}")
+
+    def large(self, echoes, limit):
+        """The same once more, as long as the sender's NIC lets them be: everybody knows where everybody is by now."""
+        found = [Echo(one.space, one.source, one.to, self.links[one.about.nic].mtu if one.space == "host" else WHOLE, one.about)
+                 for one in echoes if one.answered]
+        self.wire.exchange(found, limit)
+        return found
 
     def explained(self, to):
         return all(self.by_another(rail, address, to) for rail in self.right.rails for address, _ in rail.addresses
@@ -178,7 +185,9 @@ class Truth:
 
     def unbound(self, pieces):
         """What has no source yet has a way to every host of the rails' subnets."""
-        nets = {net for rail in self.right.rails for net in rail.subnets()} if self.right.unbound and not self.right.removed else ()
+        nets = {net for rail in self.right.rails for net in rail.subnets()}
+        if not self.right.unbound or self.right.removed:
+            return []
         return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
                 for to in self.destinations(net, pieces) if str(to) not in self.present]
 

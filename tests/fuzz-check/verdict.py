@@ -11,7 +11,7 @@ from right import Right
 from scene import Scene
 from truth import Truth
 
-# Said of hosts whose traffic is right at this moment, and rightly so: the next event makes it wrong, or it is not what was programmed.
+# Said of hosts whose traffic is right at this moment, and rightly so: it is not what was programmed, or the next event breaks it.
 ALLOWED = {
     "rule-missing": "main happens to lead the same way",
     "route-missing": "main happens to lead the same way",
@@ -23,7 +23,7 @@ ALLOWED = {
     "effective-sysctl": "peers that have learned another NIC lose packets, and here none has",
 }
 # Nothing of the host differs: only packets show it, and that is --probe's work.
-HIDDEN = ("link off the switch", "link drops by tbf", "address of a third host")
+HIDDEN = ("link off the switch", "link drops by tbf", "address of a third host", "address of a peer")
 PATIENCE = (2.0,)  # seconds for replies, before it is said that --check is silent
 FAILED = 0x08  # IFA_F_DADFAILED
 
@@ -82,11 +82,12 @@ class World:
         return report
 
     def judged(self, tally):
-        self.lines.append(f"right: {', '.join(self.right.extras) or 'plain'}; IPv{self.right.families}; "
-                          f"{len(self.right.rails)} rails{', routed' if self.right.routed else ''}{', manage=yes' if self.right.by_name else ', RDMA'}")
+        self.lines.append(f"right: {', '.join(self.right.extras) or 'plain'}; IPv{self.right.families}; {len(self.right.rails)} "
+                          f"rails{', routed' if self.right.routed else ''}, {'manage=yes' if self.right.by_name else 'RDMA'}")
         said = self.scene.play(self.right.steps)
         if said:
             raise RuntimeError(f"the world cannot be made: {said}")
+        self.scene.settled()
         self.scene.sysfs()
         status, out, err = self.scene.do_run("ib-hook --apply")
         if status:
@@ -109,6 +110,7 @@ class World:
         self.lines.append(f"fault: {fault.kind}" + "".join(f"\n  {' '.join(step)}" for step in fault.steps))
         if refused:
             return "refused", fault.kind, refused
+        self.scene.settled()
         wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
         report = self.check()
         verdict = self.compare(fault, report, wrong, unclear)
@@ -177,7 +179,7 @@ class World:
                 wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
                 if wrong:
                     late = self.compare(fault, after, wrong, unclear)
-                    return "silent", f"after the fix of {finding['code']}: {fault.kind}", f"{fix}\n{late[2]}\nbefore:\n{verdict[2]}"
+                    return "silent", f"after the fix of {finding['code']}: {fault.kind}", f"{fix}\n{late[2]}before:\n{verdict[2]}"
                 tally["cured by their fixes"] = tally.get("cured by their fixes", 0) + 1
                 return verdict
         return verdict
