@@ -26,6 +26,7 @@ class Right:
         self.rails, self.unbound, self.others, self.ports = [], [], [], {}
         self.near = ("10.0.0.1",)  # what main reaches more exactly than by its default
         self.removed = False
+        self.spare = []  # rails to be, without an address
         self.nics = 0
         self.make()
 
@@ -85,6 +86,8 @@ class Right:
         self.unusual()
         if self.settings:
             self.steps.append(("config", "".join(f"{section}\n{setting}\n" for section, setting in self.settings)))
+        order = ("wire", "host", "p0", "p1", "gw", "away")
+        self.steps.sort(key=lambda step: order.index(step[1]) if step[0] in ("ip", "set") else len(order))
 
     def fabric(self):
         base = self.rng.choice(("172.16.0.0/16", "192.168.7.0/24", "10.20.0.0/20", "172.30.0.0/16"))
@@ -245,6 +248,7 @@ class Right:
 
     def no_address(self):
         self.plug("host", "ibspare", "br0")
+        self.spare.append(Rail("ibspare"))
         self.steps.append(("rdma", "ibspare"))
 
     def plain_nic(self):

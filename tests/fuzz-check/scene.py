@@ -3,6 +3,7 @@
 Steps: ("ip", SPACE, LINE)  ("set", SPACE, "net/…/KEY=VALUE")  ("config", TEXT)  ("rdma", NIC)  ("run", COMMAND)
 """
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -10,7 +11,7 @@ import struct
 import time
 
 from hosts import CONFIG, SYS, Trouble, batch, run, write
-from kernel import RTM_GETLINK, Namespace, attributes, number, pack
+from kernel import NLM_F_ACK, NLM_F_REQUEST, RTM_GETLINK, Namespace, attribute, attributes, message, number, pack
 
 SPACES = ("away", "gw", "p0", "p1", "host", "wire")
 DEFAULTS = [f"net/ipv4/conf/{which}/{key}=0" for which in ("all", "default")
@@ -18,7 +19,9 @@ DEFAULTS = [f"net/ipv4/conf/{which}/{key}=0" for which in ("all", "default")
     "net/ipv4/neigh/default/proxy_delay=0", "net/ipv4/icmp_ratelimit=0", "net/ipv6/icmp/ratelimit=0",
     "net/ipv6/conf/default/accept_dad=0", "net/ipv6/conf/default/router_solicitations=0"]
 TOOLS = "/run/tools"
-TENTATIVE = 0x40  # IFA_F_TENTATIVE
+TENTATIVE, DAD = 0x40, 0x48  # IFA_F_TENTATIVE, with IFA_F_DADFAILED
+RTM_DELNEIGH, RTM_GETNEIGH = 29, 30
+PERMANENT, NOARP, MULTICAST = 0x80, 0x40, 5  # states of a neighbour; a type of route
 
 HEAD = """#!/bin/bash
 # Run as root, with IB_HOOK=…/ib-hook: it makes private namespaces, and opens a shell in the host at the end.
@@ -70,14 +73,14 @@ class Scene:
         return self.spaces[name]
 
     def close(self):
-        batch(self["wire"], "", [f"link del {one}" for one in self["wire"].links() if one != "lo"])
         for one in self.spaces.values():
             one.close()
 
     def settled(self, limit=3):
         """No address is tentative any more."""
         end = time.monotonic() + limit
-        while time.monotonic() < end and any(one[4] & TENTATIVE for name in SPACES for one in self[name].addresses()):
+        while time.monotonic() < end and any(
+                one[4] & DAD == TENTATIVE and one[5] == 0 for name in ("p0", "p1", "host") for one in self[name].addresses()):
             time.sleep(0.005)
 
     # ---- steps ----
@@ -142,6 +145,16 @@ class Scene:
                 files |= {f"gids/{index}": one, f"gid_attrs/ndevs/{index}": nic, f"gid_attrs/types/{index}": "RoCE v2"}
             for path, text in files.items():
                 write(f"{top}/ports/1/{path}", text + "\n")
+
+    def forget(self, space):
+        """Its neighbours, but for those that somebody has put there."""
+        for raw in self[space].dump(RTM_GETNEIGH, bytes(12)):
+            family, index, state = struct.unpack_from("=BxxxiH", raw)
+            if state & (PERMANENT | NOARP) or raw[11] == MULTICAST:
+                continue
+            body = struct.pack("=BxxxiHBB", family, index, 0, 0, 0) + attribute(1, attributes(raw, 12)[1])
+            with contextlib.suppress(OSError):
+                self[space].change(message(RTM_DELNEIGH, NLM_F_REQUEST | NLM_F_ACK, body))
 
     def facts(self):
         """NIC → what is known of the host's link"""

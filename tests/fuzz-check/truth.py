@@ -3,7 +3,6 @@
 import ipaddress
 from collections import namedtuple
 
-from hosts import batch
 from kernel import KINDS, MAIN, RTA_OIF, RTA_TABLE, Question, State, family_of, number, prefix
 from packets import Echo, Wire
 
@@ -119,7 +118,7 @@ class Truth:
 
     def forget(self):
         for space in {one[0] for one in self.right.ports.values()}:
-            batch(self.scene[space], "", ["neigh flush all"])
+            self.scene.forget(space)
 
     def judge_inward(self, echo, answers):
         rail = echo.about
@@ -160,13 +159,14 @@ class Truth:
     def lookups(self, pieces, extra):
         """From each address of a rail: to hosts of its subnet that nobody has, to others of the host, to what is beyond."""
         asked = []
-        for rail in self.right.rails:
+        shared = {net for rail in self.right.rails for net in rail.subnets()}
+        for rail in self.right.rails + self.right.spare:
             if rail.nic not in self.links:
                 continue
             for address, length in [(one, owner[1]) for one, owners in self.present.items() for owner in owners
                                     if owner[0] == rail.nic and not owner[2] & FAILED]:
                 family, own = family_of(address), ipaddress.ip_network(f"{address}/{length}", strict=False)
-                if own.num_addresses > 4 and own in rail.subnets():
+                if own.num_addresses > 4 and (own in rail.subnets() or own in shared):
                     for to in self.destinations(own, pieces):
                         if str(to) not in self.present:
                             asked += [(rail, "own", question) for question in
