@@ -22,6 +22,9 @@ VALUES = {
 ARP = ("arp_ignore", "arp_filter", "arp_announce", "rp_filter", "accept_local", "proxy_arp", "forwarding")
 NEIGH = {"ucast_solicit": (0,), "mcast_solicit": (0, 1), "unres_qlen_bytes": (0,), "gc_stale_time": (1,),
          "base_reachable_time_ms": (100,), "delay_first_probe_time": (1,), "proxy_qlen": (0,), "locktime": (0,)}
+GLOBAL = ("net/ipv4/ip_forward=1", "net/ipv4/ip_nonlocal_bind=1", "net/ipv4/fib_multipath_hash_policy=1",
+          "net/ipv4/ip_no_pmtu_disc=1", "net/ipv4/icmp_errors_use_inbound_ifaddr=1", "net/ipv4/fwmark_reflect=1",
+          "net/ipv6/ip_nonlocal_bind=1", "net/ipv6/bindv6only=1", "net/ipv4/fib_notify_on_flag_change=1")
 TYPES = ("unicast", "unicast", "unicast", "unreachable", "blackhole", "prohibit", "throw")
 
 
@@ -40,7 +43,7 @@ class Faults:
         self.nic = self.rail.nic
 
     def draw(self):
-        kinds = [(self.setting, 22), (self.neigh_setting, 2), (self.rule_deleted, 14), (self.rule_added, 22),
+        kinds = [(self.setting, 22), (self.neigh_setting, 2), (self.global_setting, 2), (self.multipath, 4), (self.rule_deleted, 14), (self.rule_added, 22),
                  (self.route_deleted, 14), (self.route_added, 22), (self.route_replaced, 6), (self.link, 24),
                  (self.address, 16), (self.neighbour, 8)]
         for _ in range(20):
@@ -67,7 +70,11 @@ class Faults:
         nic = self.rng.choice([self.nic] * 5 + ["all", "all"] + self.others())
         value = self.rng.choice(VALUES[family][key])
         return Fault(f"{family} {key}={value} of {self.role(nic)}", [("set", "host", f"net/{family}/conf/{nic}/{key}={value}")],
-                     [nic] if nic in self.nics else self.nics)
+                     [nic] if nic in self.nics else [nic, *self.nics])
+
+    def global_setting(self):
+        line = self.rng.choice(GLOBAL)
+        return Fault(f"setting {line.removeprefix('net/')}", [("set", "host", line)], self.nics)
 
     def neigh_setting(self):
         family, key = self.rng.choice(("ipv4", "ipv6")), self.rng.choice(list(NEIGH))
@@ -151,7 +158,7 @@ class Faults:
                 ("ipproto tcp sport 1-65534", {}), (f"iif {rng.choice(('lo', self.nic, *self.others()))}", {}),
                 (f"oif {self.nic}", {})))
             words += selector.split()
-        action = rng.choice(["table"] * 6 + ["blackhole", "prohibit", "unreachable"])
+        action = rng.choice(["table"] * 6 + ["blackhole", "prohibit", "unreachable", "goto"])
         steps = []
         table = self.table()
         if action == "table":
@@ -161,6 +168,8 @@ class Faults:
             if table == "700" and rng.random() < 0.9:
                 line = self.route_line(family, "700", to or (source if rng.random() < 0.1 else ""))
                 steps.append(self.ip(f"route add {line}"))
+        elif action == "goto":
+            words += ["goto", rng.choice(("32766", "32767"))]
         else:
             words += ["type", action] if action != "blackhole" else ["blackhole"]
         priority = rng.choice((0, 1, 50, 100, 500, 1000, 1500, 1938, 1939, 1940, 1941, 1942, 5000, 32763, 32764, 32765, 33000))
@@ -176,8 +185,8 @@ class Faults:
     def route_line(self, family, table, to=""):
         rng = self.rng
         kind = rng.choice(TYPES)
-        to = to or self.any_prefix()
-        if family_of(to) != family:
+        to = to or ("default" if rng.random() < 0.1 else self.any_prefix())
+        if to != "default" and family_of(to) != family:
             to = "default"
         words = [kind] if kind != "unicast" else []
         words += [to, "table", table]
@@ -231,6 +240,15 @@ class Faults:
         return Fault(f"route added: {kind} {self.where(line)}{' 6' if family == 6 else ''}", [self.ip(f"{flag}route add {line}")],
                      self.nics, [ipaddress.ip_network(prefix, strict=False)] if prefix else [])
 
+    def multipath(self):
+        """Main's route to the rails' subnet by all of them, before or instead of their own."""
+        nets = [net for net in self.rail.subnets() if net.version == 4]
+        if not nets:
+            return None
+        hops = " ".join(f"nexthop dev {nic}" for nic in self.rng.sample(self.nics, 2))
+        words = self.rng.choice(("replace", "prepend", "append"))
+        return Fault(f"route {words}: multipath", [self.ip(f"route {words} {nets[0]} {hops}")], self.nics)
+
     def route_replaced(self):
         """The same prefix and table and metric by another device or of another type."""
         routes = [one for one in self.routes_listed() if "dev" in one[1] and not one[1].startswith(("local", "broadcast"))]
@@ -282,8 +300,8 @@ class Faults:
             ("macvlan beside", new),
             ("drops by tbf", [("run", f"tc qdisc add dev {self.nic} root tbf rate 8bit burst 1 limit 1")]),
         ])
-        culprits = [self.nic, other] if kind == "equal MAC" else [self.nic, "other0"] if kind == "renamed" else [self.nic]
-        return Fault(f"link {kind}", steps, culprits)
+        culprits = {"equal MAC": other, "renamed": "other0", "macvlan beside": "mv9"}
+        return Fault(f"link {kind}", steps, [self.nic, culprits.get(kind, self.nic)])
 
     def address(self):
         rng = self.rng
@@ -298,6 +316,7 @@ class Faults:
         dad = [("set", "host", f"net/ipv6/conf/{self.nic}/{key}=1") for key in ("accept_dad", "dad_transmits")]
         choices = [
             ("deleted", [self.ip(f"address del {address}/{length} dev {self.nic}")]),
+            ("flushed", [self.ip(f"address flush dev {self.nic}")]),
             ("duplicated", [self.ip(f"address add {address}/{rng.choice((length, full))} dev {other}")]),
             ("prefix length", [self.ip(f"address del {address}/{length} dev {self.nic}"),
                                self.ip(f"address add {address}/{shorter} dev {self.nic}")]),
