@@ -43,9 +43,9 @@ class Faults:
         self.nic = self.rail.nic
 
     def draw(self):
-        kinds = [(self.setting, 22), (self.neigh_setting, 2), (self.global_setting, 2), (self.multipath, 4), (self.rule_deleted, 14), (self.rule_added, 22),
-                 (self.route_deleted, 14), (self.route_added, 22), (self.route_replaced, 6), (self.link, 24),
-                 (self.address, 16), (self.neighbour, 8)]
+        kinds = [(self.setting, 22), (self.neigh_setting, 2), (self.global_setting, 2), (self.rule_deleted, 14),
+                 (self.rule_added, 22), (self.multipath, 4), (self.route_deleted, 14), (self.route_added, 22),
+                 (self.route_replaced, 6), (self.link, 24), (self.address, 16), (self.neighbour, 8)]
         for _ in range(20):
             one = self.rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0]()
             if one:
@@ -173,7 +173,8 @@ class Faults:
         else:
             words += ["type", action] if action != "blackhole" else ["blackhole"]
         priority = rng.choice((0, 1, 50, 100, 500, 1000, 1500, 1938, 1939, 1940, 1941, 1942, 5000, 32763, 32764, 32765, 33000))
-        pieces += [ipaddress.ip_network(one, strict=False) for one in (to,) if one]
+        priority = min(priority, 32765) if action == "goto" else priority
+        pieces += [ipaddress.ip_network(to, strict=False)] if to else []
         flag = "-6 " if family == 6 else ""
         kind = action if action != "table" else "another" if table == "700" else "T or D" if table.isdigit() else table
         return Fault(f"rule added: {kind}{' 6' if family == 6 else ''}{' ' + '+'.join(questions) if questions else ''}",
@@ -274,7 +275,9 @@ class Faults:
         net, six = "10.79.1.34/24", "4" not in self.right.families
         new = [self.ip(f"link add link {self.nic} name mv9 address 02:00:00:00:77:09 type macvlan mode bridge"),
                self.ip("link set mv9 up"), self.ip(f"address add {'fd00:79::34/64' if six else net} dev mv9")]
-        kind, steps = self.rng.choice([
+        vrf = [("in a VRF", [self.ip("link add vrf9 type vrf table 99"), self.ip("link set vrf9 up"),
+                             self.ip(f"link set {self.nic} master vrf9")])] if "vrf" not in self.right.lacking else []
+        kind, steps = self.rng.choice(vrf + [
             ("down", [self.ip(f"link set {self.nic} down")]),
             ("down and up", [self.ip(f"link set {self.nic} down"), self.ip(f"link set {self.nic} up")]),
             ("arp off", [self.ip(f"link set {self.nic} arp off")]),
@@ -293,8 +296,6 @@ class Faults:
                          self.ip("link set other0 up")]),
             ("in a bridge", [self.ip("link add br9 type bridge forward_delay 0"), self.ip("link set br9 up"),
                              self.ip(f"link set {self.nic} master br9")]),
-            ("in a VRF", [self.ip("link add vrf9 type vrf table 99"), self.ip("link set vrf9 up"),
-                          self.ip(f"link set {self.nic} master vrf9")]),
             ("group", [self.ip(f"link set {self.nic} group 5")]),
             ("txqueuelen", [self.ip(f"link set {self.nic} txqueuelen 0")]),
             ("macvlan beside", new),

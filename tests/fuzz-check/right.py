@@ -141,10 +141,10 @@ class Right:
         self.settings = [(section, "\n".join(some)) for section, some in merged.items()]
 
     def remote(self, rail):
-        """Where it goes by a gateway of its own: hosts of its siblings' subnets, and of remote=."""
+        """Where it goes by a gateway of its own: hosts of its siblings' subnets, of remote=, and what lies beyond."""
         if not self.routed:
             return []
-        return ["10.9.0.77", "10.1.200.5"] + [one.peers[0][1] for one in self.rails if one is not rail]
+        return [BEYOND, "10.9.0.77", "10.1.200.5"] + [one.peers[0][1] for one in self.rails if one is not rail]
 
     # ---- right but unusual ----
 

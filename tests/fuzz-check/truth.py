@@ -224,7 +224,7 @@ class Truth:
 
     def judge_beyond(self, rail, question, answer, beyond):
         if self.right.routed and question.to not in self.right.near:
-            return self.judge_own(rail, question, answer, beyond)
+            return
         rails = {one.nic for one in self.right.rails}
         if answer.dev in rails and beyond[question.to].dev not in rails:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}"))

@@ -98,6 +98,7 @@ class World:
         verdict = self.compare(Fault("right host", []), report, wrong, unclear)
         if verdict[0] in ("silent", "named", "misnamed"):
             return "not-right", f"{', '.join(self.right.extras)} / {codes(serious(report))}", verdict[2]
+        tally["right hosts, nothing broken yet"] = 1
         if verdict[0] != "right" or self.rng.random() < 0.25:
             return ("right" if verdict[0] == "right" else verdict[0]), *verdict[1:]
         return self.broken(report, tally)
