@@ -45,7 +45,7 @@ class Faults:
     def draw(self):
         kinds = [(self.setting, 22), (self.neigh_setting, 2), (self.global_setting, 2), (self.rule_deleted, 14),
                  (self.rule_added, 22), (self.multipath, 4), (self.route_deleted, 14), (self.route_added, 22),
-                 (self.route_replaced, 6), (self.link, 24), (self.address, 16), (self.neighbour, 8)]
+                 (self.route_replaced, 6), (self.ours, 2), (self.link, 24), (self.address, 16), (self.neighbour, 8)]
         for _ in range(20):
             one = self.rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0]()
             if one:
@@ -265,6 +265,13 @@ class Faults:
         line = " ".join(keep + target) if target[0] == "dev" else " ".join(target + keep)
         return Fault(f"route replaced: {target[0]} {self.where(line)}{' 6' if flag else ''}",
                      [self.ip(f"{flag}route replace {line}")], self.owner(" ".join(words)) or self.nics)
+
+    def ours(self):
+        """What ib-hook itself has been told, or has forgotten."""
+        kind, step = self.rng.choice((
+            ("undone", ("run", "ib-hook --undo")), ("one undone", ("run", f"ib-hook --undo --iface {self.nic}")),
+            ("state lost", ("run", "rm -r /run/ib-hook"))))
+        return Fault(f"ib-hook: {kind}", [step], self.nics)
 
     # ---- links ----
 

@@ -82,7 +82,7 @@ class Wire:
         while True:
             waits = any(not one.answered and not one.error for one in echoes)
             left = end - time.monotonic()
-            ready = select.select([self.ear, *self.readers], [], [], min(left, QUIET) if not waits else max(left, 0))[0]
+            ready = select.select([self.ear, *self.readers], [], [], max(0, left if waits else min(left, QUIET)))[0]
             if not ready or left < 0:
                 break
             for one in ready:
