@@ -20,6 +20,7 @@ ALLOWED = {
     "duplicate-address": "whose it is depends on who answers first",
     "nic-gone": "a rail is away",
     "not-engaged": "what was a rail is none any more",
+    "prefix-differs": "none of the peers has an address that only the wider prefix has",
     "effective-sysctl": "peers that have learned another NIC lose packets, and here none has",
 }
 # Nothing of the host differs: only packets show it, and that is --probe's work.
@@ -142,7 +143,7 @@ class World:
             wrong, _ = self.truth.judge(fault.pieces, fault.questions, PATIENCE)
             return "silent" if wrong else "right", cause, text
         if wrong:
-            affected = {one.nic for one in wrong} | fault.culprits | {None}
+            affected = {one.nic for one in wrong} | fault.culprits | {None, ""}
             if any(one["iface"] in affected for one in findings):
                 return "named", cause, text
             return "misnamed", cause, text
