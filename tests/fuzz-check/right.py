@@ -132,6 +132,7 @@ class Right:
             rail.addresses.append((str(own), length))
             self.ip(f"address add {own}/{length} dev {rail.nic}")
             rail.peers += [("p0", str(gateway)), ("p0", "10.9.0.1")]
+            self.unbound.append(str(gateway))
             self.settings.append((f"[interface {rail.nic}]", f"gateway={'first' if length == 24 else 'peer'}"))
             self.settings.append((f"[interface {rail.nic}]", "remote=10.1.0.0/16,10.9.0.0/24"))
         self.settings.sort(key=lambda pair: pair[0])
