@@ -129,9 +129,10 @@ class Wire:
         if space is None or len(raw) < 42:
             return
         outgoing, kind = place[2] == OUTGOING, struct.unpack_from("!H", raw, 12)[0]
+        who = nic if space == "host" else f"{space} {nic}"
         if kind == ARP:
             if not outgoing and raw[20:22] == b"\0\2":
-                self.answers.setdefault(unpack(raw[28:32]), set()).add((nic, raw[22:28].hex(":")))
+                self.answers.setdefault(unpack(raw[28:32]), set()).add((who, raw[22:28].hex(":")))
             return
         if kind == IP4 and raw[23] == 1:
             icmp = 14 + (raw[14] & 15) * 4
@@ -141,7 +142,7 @@ class Wire:
             return
         what = raw[icmp]
         if kind == IP6 and what == 136 and not outgoing:
-            self.answers.setdefault(unpack(raw[icmp + 8:icmp + 24]), set()).add((nic, raw[6:12].hex(":")))
+            self.answers.setdefault(unpack(raw[icmp + 8:icmp + 24]), set()).add((who, raw[6:12].hex(":")))
         if what not in REQUEST | REPLY:
             return
         ident, number = struct.unpack_from("!HH", raw, icmp + 4)

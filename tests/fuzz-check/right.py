@@ -25,6 +25,7 @@ class Right:
         self.rng, self.steps, self.settings, self.extras = rng, [], [], []
         self.rails, self.unbound, self.others, self.ports = [], [], [], {}
         self.near = ("10.0.0.1",)  # what main reaches more exactly than by its default
+        self.among = []  # peers that reach each other
         self.removed = False
         self.spare = []  # rails to be, without an address
         self.nics = 0
@@ -48,6 +49,8 @@ class Right:
         if up:
             self.ip(f"link set {nic} up", space)
         self.ports[port] = (space, nic)
+        for family in ("ipv4", "ipv6"):  # a proxy answers at once, or not at all
+            self.set(f"net/{family}/neigh/{nic}/proxy_delay=0", space)
 
     # ---- parts ----
 
@@ -105,6 +108,7 @@ class Right:
                     address = self.host(net, number)
                     self.ip(f"address add {address}/{net.prefixlen} dev eth0", peer)
                     self.unbound.append(str(address))
+                    self.among.append((peer, str(address)))
                     for rail in self.rails:
                         rail.peers.append((peer, str(address)))
 

@@ -16,7 +16,7 @@ from kernel import NLM_F_ACK, NLM_F_REQUEST, RTM_GETLINK, Namespace, attribute, 
 SPACES = ("away", "gw", "p0", "p1", "host", "wire")
 DEFAULTS = [f"net/ipv4/conf/{which}/{key}=0" for which in ("all", "default")
             for key in ("rp_filter", "arp_filter", "arp_announce", "arp_ignore", "accept_local")] + [
-    "net/ipv4/neigh/default/proxy_delay=0", "net/ipv4/icmp_ratelimit=0", "net/ipv6/icmp/ratelimit=0",
+    "net/ipv4/icmp_ratelimit=0", "net/ipv6/icmp/ratelimit=0",
     "net/ipv6/conf/default/accept_dad=0", "net/ipv6/conf/default/router_solicitations=0"]
 TOOLS = "/run/tools"
 TENTATIVE, DAD = 0x40, 0x48  # IFA_F_TENTATIVE, with IFA_F_DADFAILED

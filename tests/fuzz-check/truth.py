@@ -88,8 +88,13 @@ class Truth:
                         outward.append(Echo("host", address, peer, SMALL, rail))
         free = [Echo("host", None, peer) for peer in self.right.unbound]
         other = [Echo("host", None, peer) for peer in self.right.others]
+        among = [Echo(space, peer, to) for space, peer in self.right.among for other, to in self.right.among
+                 if space != other and family_of(peer) == family_of(to)]
         self.forget()
-        answers = self.wire.exchange(inward, limit)
+        answers = self.wire.exchange(inward + among, limit)
+        for echo in among:
+            for nic in sorted({one[0] for one in answers.get(echo.to, ()) if one[0] in self.links}):
+                self.wrong.append(Wrong(nic, f"answers for {echo.to}, which is a peer's"))
         inward += self.large(inward, limit)
         for echo in inward:
             self.judge_inward(echo, answers)
@@ -196,7 +201,7 @@ class Truth:
             self.wrong.append(Wrong(None, f"ip route get {question.to}: {answer.kind}"))
 
     def destinations(self, own, pieces):
-        found = [own[own.num_addresses // 3 + 7], own[own.num_addresses * 3 // 4 + 5]]
+        found = [own[own.num_addresses // 3 + 7], own[own.num_addresses * 3 // 4 + 5]] if own.num_addresses > 64 else []
         for piece in pieces:
             if piece.version == own.version and piece.overlaps(own) and piece.prefixlen >= own.prefixlen:
                 host = piece[min(5, piece.num_addresses - 1)]

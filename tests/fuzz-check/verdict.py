@@ -116,7 +116,13 @@ class World:
         wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
         report = self.check()
         verdict = self.compare(fault, report, wrong, unclear)
-        return self.cured(fault, report, verdict, tally) if serious(report) else verdict
+        if not serious(report):
+            return verdict
+        shown = len(self.scene.script)
+        found = self.cured(fault, report, verdict, tally)
+        if found is verdict:  # what was pasted has nothing to do with it
+            del self.scene.script[shown:]
+        return found
 
     def broken_by(self, fault):
         """Step by step where one has to wait for the kernel."""
