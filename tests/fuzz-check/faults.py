@@ -155,7 +155,8 @@ class Faults:
             selector, questions = rng.choice((
                 ("fwmark 0x5", {"mark": 5}), ("tos 0x10", {"tos": 0x10}), ("uidrange 1000-2000", {"uid": 1500}),
                 ("ipproto tcp", {"protocol": 6}), ("ipproto udp dport 4791", {"protocol": 17, "port": 4791}),
-                ("ipproto tcp sport 1-65534", {"protocol": 6, "sport": 40000}), (f"iif {rng.choice(('lo', self.nic, *self.others()))}", {}),
+                ("ipproto tcp sport 1-65534", {"protocol": 6, "sport": 40000}),
+                (f"iif {rng.choice(('lo', self.nic, *self.others()))}", {}),
                 (f"oif {self.nic}", {})))
             words += selector.split()
         action = rng.choice(["table"] * 6 + ["blackhole", "prohibit", "unreachable", "goto"])

@@ -237,7 +237,8 @@ class Truth:
 
 def said(question):
     words = ["ip route get", question.to, "from", question.source]
-    for name, word in (("mark", "mark"), ("tos", "tos"), ("uid", "uid"), ("protocol", "ipproto"), ("port", "dport"), ("sport", "sport")):
+    for name, word in (("mark", "mark"), ("tos", "tos"), ("uid", "uid"), ("protocol", "ipproto"), ("port", "dport"),
+                       ("sport", "sport")):
         if getattr(question, name, None):
             words += [word, str(getattr(question, name))]
     return " ".join(words)
