@@ -90,7 +90,7 @@ help:
 	@echo "Packages:   make deb rpm  what building one needs is installed; $(BUILD)/deb, $(BUILD)/rpm"
 	@echo "            make dist     a release tarball: $(BUILD)/ib-hook-$(VERSION).tar.gz"
 	@echo "            make clean    $(BUILD)/ goes"
-	@echo "More tests: make lint fuzz fuzz-kernel coverage bench bench-guard mutate"
+	@echo "More tests: make lint fuzz fuzz-kernel fuzz-check coverage bench bench-guard mutate"
 	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-fleet check-fresh"
 	@echo "            V=1 shows all that tests print; tests/README.md says what they are"
 

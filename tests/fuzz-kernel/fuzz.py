@@ -93,11 +93,11 @@ def worker():
 
 
 class Worker:
-    def __init__(self):
+    def __init__(self, script=os.path.join(HERE, "fuzz.py")):
         user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
         self.process = subprocess.Popen(
             ["unshare", *user, "--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc",
-             sys.executable, os.path.join(HERE, "fuzz.py"), "--worker", "yes"],
+             sys.executable, script, "--worker", "yes"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.job = None
 

@@ -1,0 +1,246 @@
+"""Whether traffic is right: the kernel's look-ups and packets to peers and from them. Nothing here asks ib-hook."""
+
+import ipaddress
+from collections import namedtuple
+
+from kernel import KINDS, MAIN, RTA_OIF, RTA_TABLE, Question, State, family_of, number, prefix
+from packets import Echo, Wire
+
+LIMITS = (0.15, 0.5)  # seconds for replies: what is wrong is looked at once more
+SMALL, WHOLE = 64, 1500  # bytes; what peers' NICs let through
+FAILED = 0x48  # IFA_F_TENTATIVE, IFA_F_DADFAILED
+
+Wrong = namedtuple("Wrong", "nic what")
+
+
+class Truth:
+    def __init__(self, scene, right):
+        self.scene, self.right = scene, right
+        self.wire = Wire(scene, right.ports)
+
+    def close(self):
+        self.wire.close()
+
+    def judge(self, pieces=(), questions=(), limits=LIMITS):
+        """(what is wrong, what nobody can say)"""
+        for limit in limits:
+            wrong, unclear = self.once(pieces, questions, limit)
+            if not wrong:
+                break
+        return wrong, unclear
+
+    def once(self, pieces, questions, limit):
+        self.wrong, self.unclear = [], []
+        host = self.scene["host"]
+        self.state, self.links = State(host), self.scene.facts()
+        self.names = {link.index: name for name, link in self.links.items()}
+        self.present = {}  # address → NICs
+        for nic, address, length, _, flags, scope in host.addresses():
+            if scope == 0:
+                self.present.setdefault(address, []).append((nic, length, flags))
+        self.main = self.routes_of(MAIN)
+        self.packets(limit)
+        self.lookups(pieces, questions)
+        return sorted(set(self.wrong), key=repr), sorted(set(self.unclear))
+
+    # ---- what main has more exactly than the rail's subnet stays so: that is promised ----
+
+    def routes_of(self, table):
+        found = []
+        for raw, _, known in self.state.routes:
+            known = dict(known)
+            if number(known[RTA_TABLE]) == table and KINDS.get(raw[7]) != "throw":
+                found.append((prefix(raw, known), KINDS.get(raw[7]), known.get(RTA_OIF), number(known.get(6, bytes(4)))))
+        return found
+
+    def more_exactly(self, rail, address, to):
+        """The device by which main reaches it, with a longer prefix than any subnet or remote= of the rail; None: it has none."""
+        to = ipaddress.ip_address(to)
+        own = max((net.prefixlen for net in rail.subnets() if net.version == to.version and to in net), default=-1)
+        if own < 0:
+            own = 16 if self.right.routed else 0
+        best = max((one for one in self.main if one[0].version == to.version and to in one[0] and one[0].prefixlen > own),
+                   key=lambda one: (one[0].prefixlen, -one[3]), default=None)
+        if best is None or best[2] == rail.nic:
+            return None
+        return best[2] or best[1]
+
+    def by_another(self, rail, address, to):
+        """Main has it more exactly by a NIC that is no rail, or as an error: whoever did that wanted it."""
+        device = self.more_exactly(rail, address, to)
+        return device is not None and device not in {one.nic for one in self.right.rails}
+
+    # ---- packets ----
+
+    def packets(self, limit):
+        inward, outward = [], []
+        for rail in self.right.rails:
+            if rail.nic not in self.links:
+                self.wrong.append(Wrong(rail.nic, "is gone"))
+                continue
+            for address, _ in rail.addresses:
+                if rail.nic not in {one[0] for one in self.present.get(address, ())}:
+                    self.unclear.append(f"{address} is not on {rail.nic} any more")
+                    continue
+                for space, peer in rail.peers:
+                    if family_of(peer) == family_of(address):
+                        inward.append(Echo(space, peer, address, SMALL, rail))
+                        outward.append(Echo("host", address, peer, SMALL, rail))
+        free = [Echo("host", None, peer) for peer in self.right.unbound]
+        other = [Echo("host", None, peer) for peer in self.right.others]
+        among = [Echo(space, peer, to) for space, peer in self.right.among for other, to in self.right.among
+                 if space != other and family_of(peer) == family_of(to)]
+        self.forget()
+        answers = self.wire.exchange(inward + among, limit)
+        for echo in among:
+            for nic in sorted({one[0] for one in answers.get(echo.to, ()) if one[0] in self.links}):
+                self.wrong.append(Wrong(nic, f"answers for {echo.to}, which is a peer's"))
+        inward += self.large(inward, limit)
+        for echo in inward:
+            self.judge_inward(echo, answers)
+        self.forget()
+        self.wire.exchange(outward + free + other, limit)
+        outward += self.large(outward, limit)
+        for echo in outward:
+            self.judge_outward(echo)
+        for echo in free:
+            if not echo.answered and not self.explained(echo.to):
+                self.wrong.append(Wrong(None, f"unbound to {echo.to}: {echo.error or 'not answered'}"))
+        for echo in other:
+            if not echo.answered:
+                self.unclear.append(f"{echo}: {echo.error or 'not answered'}")
+
+    def large(self, echoes, limit):
+        """The same once more, as long as the sender's NIC lets them be: everybody knows where everybody is by now."""
+        found = [Echo(one.space, one.source, one.to, self.links[one.about.nic].mtu if one.space == "host" else WHOLE, one.about)
+                 for one in echoes if one.answered]
+        self.wire.exchange(found, limit)
+        return found
+
+    def explained(self, to):
+        return all(self.by_another(rail, address, to) for rail in self.right.rails for address, _ in rail.addresses
+                   if family_of(address) == family_of(to))
+
+    def forget(self):
+        for space in {one[0] for one in self.right.ports.values()}:
+            self.scene.forget(space)
+
+    def judge_inward(self, echo, answers):
+        rail = echo.about
+        who = answers.get(echo.to, set()) if echo.source != "10.9.0.1" else set()
+        exact = {(rail.nic, self.links[rail.nic].mac.hex(":"))}
+        if who and who != exact:
+            self.wrong.append(Wrong(rail.nic, f"{echo.to} is answered for by {', '.join(sorted(f'{n} {m}' for n, m in who))}"))
+        if self.by_another(rail, echo.to, echo.source):
+            self.unclear.append(f"main has {echo.source} more exactly")
+        elif echo.error:
+            self.unclear.append(f"{echo}: {echo.error}")
+        elif not echo.arrived:
+            self.wrong.append(Wrong(rail.nic, f"{echo} does not arrive" + ("" if who else "; nobody answers for the address")))
+        elif echo.arrived != {rail.nic}:
+            self.wrong.append(Wrong(rail.nic, f"{echo} arrives by {' '.join(sorted(echo.arrived))}"))
+        elif not echo.back_left:
+            self.wrong.append(Wrong(rail.nic, f"{echo} is not answered"))
+        elif family_of(echo.to) == 4 and echo.back_left != {rail.nic}:
+            self.wrong.append(Wrong(rail.nic, f"the answer to {echo} leaves by {' '.join(sorted(echo.back_left))}"))
+        elif not echo.answered:
+            self.wrong.append(Wrong(rail.nic, f"the answer to {echo} does not arrive"))
+
+    def judge_outward(self, echo):
+        rail = echo.about
+        if self.by_another(rail, echo.source, echo.to):
+            self.unclear.append(f"main has {echo.to} more exactly")
+        elif echo.error == "EMSGSIZE":
+            pass
+        elif not echo.left:
+            self.wrong.append(Wrong(rail.nic, f"{echo} does not leave {echo.error}".strip()))
+        elif echo.left != {rail.nic}:
+            self.wrong.append(Wrong(rail.nic, f"{echo} leaves by {' '.join(sorted(echo.left))}"))
+        elif not echo.answered:
+            self.wrong.append(Wrong(rail.nic, f"{echo} is not answered"))
+
+    # ---- look-ups ----
+
+    def lookups(self, pieces, extra):
+        """From each address of a rail: to hosts of its subnet that nobody has, to others of the host, to what is beyond."""
+        asked = []
+        shared = {net for rail in self.right.rails for net in rail.subnets()}
+        for rail in self.right.rails + self.right.spare:
+            if rail.nic not in self.links:
+                continue
+            for address, length in [(one, owner[1]) for one, owners in self.present.items() for owner in owners
+                                    if owner[0] == rail.nic and not owner[2] & FAILED]:
+                family, own = family_of(address), ipaddress.ip_network(f"{address}/{length}", strict=False)
+                if own.num_addresses > 4 and (own in rail.subnets() or own in shared):
+                    for to in self.destinations(own, pieces):
+                        if str(to) not in self.present:
+                            asked += [(rail, "own", question) for question in
+                                      self.variants(Question(family, str(to), address), extra)]
+                for to in self.right.others if family == 4 else ():
+                    asked.append((rail, "beyond", Question(family, to, address)))
+                for to in self.right.remote(rail) if address in dict(rail.addresses) else ():
+                    asked.append((rail, "own", Question(family, to, address)))
+                for to in (one for one in self.present if family_of(one) == family and self.of_a_rail(one)):
+                    asked.append((rail, "local", Question(family, to, address)))
+        asked += self.unbound(pieces)
+        beyond = {to: answer for to, answer in zip(self.right.others, self.scene["host"].ask(
+            [Question(4, to) for to in self.right.others]))}
+        for (rail, what, question), answer in zip(asked, self.scene["host"].ask([one[2] for one in asked])):
+            getattr(self, f"judge_{what}")(rail, question, answer, beyond)
+
+    def unbound(self, pieces):
+        """What has no source yet has a way to every host of the rails' subnets."""
+        nets = {net for rail in self.right.rails for net in rail.subnets()}
+        if not self.right.unbound or self.right.removed:
+            return []
+        return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
+                for to in self.destinations(net, pieces) if str(to) not in self.present]
+
+    def judge_unbound(self, _, question, answer, __):
+        if "unicast" not in answer.kind and not self.explained(question.to):
+            self.wrong.append(Wrong(None, f"ip route get {question.to}: {answer.kind}"))
+
+    def destinations(self, own, pieces):
+        found = [own[own.num_addresses // 3 + 7], own[own.num_addresses * 3 // 4 + 5]] if own.num_addresses > 64 else []
+        for piece in pieces:
+            if piece.version == own.version and piece.overlaps(own) and piece.prefixlen >= own.prefixlen:
+                host = piece[min(5, piece.num_addresses - 1)]
+                if host not in (own[0], own[-1]):
+                    found.append(host)
+        return found
+
+    @staticmethod
+    def variants(question, extra):
+        return [question] + [question._replace(**one) for one in extra]
+
+    def judge_own(self, rail, question, answer, _):
+        if self.by_another(rail, question.source, question.to):
+            return
+        if answer.kind != "unicast" or answer.dev != rail.nic:
+            self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
+
+    def judge_local(self, rail, question, answer, _):
+        if answer.kind != "local":
+            self.wrong.append(Wrong(rail.nic, f"{said(question)}: not local, {answer.kind} {answer.dev or ''}".strip()))
+
+    def of_a_rail(self, address):
+        rails = {rail.nic for rail in self.right.rails}
+        return any(nic in rails and self.links[nic].flags & 1 and not flags & FAILED for nic, _, flags in self.present[address])
+
+    def judge_beyond(self, rail, question, answer, beyond):
+        if self.right.routed and question.to not in self.right.near:
+            return
+        rails = {one.nic for one in self.right.rails}
+        if answer.dev in rails and beyond[question.to].dev not in rails:
+            self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}"))
+
+
+def said(question):
+    words = ["ip route get", question.to, "from", question.source]
+    for name, word in (("mark", "mark"), ("tos", "tos"), ("uid", "uid"), ("protocol", "ipproto"), ("port", "dport"),
+                       ("sport", "sport")):
+        if getattr(question, name, None):
+            words += [word, str(getattr(question, name))]
+    return " ".join(words)
+
+

@@ -1,0 +1,198 @@
+"""What --check says of a host, against the truth."""
+
+import json
+import random
+import time
+
+from faults import Fault, Faults
+from hosts import Trouble
+from kernel import State
+from right import Right
+from scene import Scene
+from truth import Truth
+
+# Said of hosts whose traffic is right at this moment, and rightly so: it is not what was programmed, or the next event breaks it.
+ALLOWED = {
+    "rule-missing": "main happens to lead the same way",
+    "route-missing": "main happens to lead the same way",
+    "route-wrong": "another route happens to lead the same way",
+    "rule-stale": "nothing uses it, and it is not needed",
+    "duplicate-address": "whose it is depends on who answers first",
+    "nic-gone": "a rail is away",
+    "not-engaged": "what was a rail is none any more",
+    "prefix-differs": "none of the peers has an address that only the wider prefix has",
+    "effective-sysctl": "peers that have learned another NIC lose packets, and here none has",
+}
+# Nothing of the host differs: only packets show it, and that is --probe's work.
+HIDDEN = ("link off the switch", "link drops by tbf", "address of a third host", "address of a peer")
+PATIENCE = (2.0,)  # seconds for replies, before it is said that --check is silent
+FAILED = 0x08  # IFA_F_DADFAILED
+
+
+def serious(report):
+    return [one for one in report["findings"] if one["severity"] in ("error", "warning")]
+
+
+def codes(findings):
+    return " ".join(sorted({one["code"] for one in findings})) or "ok"
+
+
+class World:
+    """One right host, and what breaks in it."""
+
+    def __init__(self, seed, program, home, lacking=()):
+        self.rng = random.Random(f"fuzz-check {seed}")
+        self.right = Right(self.rng, lacking)
+        self.scene = Scene(program, home)
+        self.truth = None
+        self.lines = []
+
+    def run(self, tally):
+        """(verdict, cause, text)"""
+        try:
+            return self.judged(tally)
+        finally:
+            if self.truth:
+                self.truth.close()
+            self.script = self.scene.as_script("\n".join(self.lines))
+            self.scene.close()
+
+    def play(self, steps):
+        for step in steps:
+            if step[0] == "dad":
+                self.dad_fails(*step[1:])
+        return self.scene.play([step for step in steps if step[0] != "dad"])
+
+    def dad_fails(self, nic, address):
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            if any(one[0] == nic and one[1] == address and one[4] & FAILED for one in self.scene["host"].addresses()):
+                return
+            time.sleep(0.02)
+
+    def check(self):
+        status, out, err = self.scene.ib_hook("--check", "--json")
+        try:
+            report = json.loads(out)
+        except ValueError:
+            raise Trouble("exit", f"--check --json: no JSON (status {status}): {out}{err}") from None
+        if "findings" not in report or status not in (0, 1):
+            raise Trouble("exit", f"--check --json: status {status}: {out}{err}")
+        if report["ok"] != (status == 0) or report["ok"] != (not serious(report)):
+            raise Trouble("exit", f"--check says ok={report['ok']} with status {status} and findings {codes(serious(report))}")
+        return report
+
+    def judged(self, tally):
+        self.lines.append(f"right: {', '.join(self.right.extras) or 'plain'}; IPv{self.right.families}; {len(self.right.rails)} "
+                          f"rails{', routed' if self.right.routed else ''}, {'manage=yes' if self.right.by_name else 'RDMA'}")
+        said = self.scene.play(self.right.steps)
+        if said:
+            raise RuntimeError(f"the world cannot be made: {said}")
+        self.scene.settled()
+        self.scene.sysfs()
+        status, out, err = self.scene.do_run("ib-hook --apply")
+        if status:
+            return "apply", "--apply fails", f"{status}: {out}{err}"
+        self.truth = Truth(self.scene, self.right)
+        report = self.check()
+        wrong, unclear = self.truth.judge()
+        verdict = self.compare(Fault("right host", []), report, wrong, unclear)
+        if verdict[0] in ("silent", "named", "misnamed"):
+            return "not-right", f"{', '.join(self.right.extras)} / {codes(serious(report))}", verdict[2]
+        tally["right hosts, nothing broken yet"] = 1
+        if verdict[0] != "right" or self.rng.random() < 0.25:
+            return ("right" if verdict[0] == "right" else verdict[0]), *verdict[1:]
+        return self.broken(report, tally)
+
+    def broken(self, report, tally):
+        tables = {one["iface"]: one.get("table") for one in report["rails"]}
+        fault = Faults(self.rng, self.right, self.scene, tables).draw()
+        self.scene.script.append("# what breaks:")
+        refused = self.broken_by(fault)
+        self.lines.append(f"fault: {fault.kind}" + "".join(f"\n  {' '.join(step)}" for step in fault.steps))
+        if refused:
+            return "refused", fault.kind, refused
+        self.scene.settled()
+        wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
+        report = self.check()
+        verdict = self.compare(fault, report, wrong, unclear)
+        if not serious(report):
+            return verdict
+        shown = len(self.scene.script)
+        found = self.cured(fault, report, verdict, tally)
+        if found is verdict:  # what was pasted has nothing to do with it
+            del self.scene.script[shown:]
+        return found
+
+    def broken_by(self, fault):
+        """Step by step where one has to wait for the kernel."""
+        said, waiting = "", []
+        for step in fault.steps:
+            if step[0] == "dad":
+                said += self.scene.play(waiting)
+                waiting = []
+                self.dad_fails(*step[1:])
+            else:
+                waiting.append(step)
+        return said + self.scene.play(waiting)
+
+    def compare(self, fault, report, wrong, unclear):
+        findings = serious(report)
+        text = "".join(f"wrong: {one.nic or ''} {one.what}\n" for one in wrong[:6])
+        text += "".join(f"unclear: {one}\n" for one in unclear[:3])
+        text += "".join(f"--check: {one['severity']} {one['iface'] or ''} {one['code']}: {one['message']} [{one['fix']}]\n"
+                        for one in report["findings"] if one in findings or wrong)
+        cause = f"{fault.kind} / {codes(findings)}"
+        if wrong and not findings and fault.kind in HIDDEN:
+            return "hidden", cause, text
+        if wrong and not findings:
+            wrong, _ = self.truth.judge(fault.pieces, fault.questions, PATIENCE)
+            return "silent" if wrong else "right", cause, text
+        if wrong:
+            affected = {one.nic for one in wrong} | fault.culprits | {None, ""}
+            if any(one["iface"] in affected for one in findings):
+                return "named", cause, text
+            return "misnamed", cause, text
+        if not findings:
+            return "unclear" if unclear else "right", cause, text
+        if all(one["code"] in ALLOWED for one in findings):
+            return "right, said", cause, text
+        return "unclear" if unclear else "accused", cause, text
+
+    # ---- fixes ----
+
+    def cured(self, fault, report, verdict, tally):
+        """Each fix is pasted once: its finding goes, or nothing changes."""
+        done = set()
+        for finding in serious(report):
+            fix = finding.get("fix")
+            if not fix or fix in done:
+                continue
+            if "#" in fix:
+                if "advice" in finding:
+                    return "fix", f"{finding['code']}: not a command", f"{fix}\n{verdict[2]}"
+                continue
+            done.add(fix)
+            tally["fixes pasted"] = tally.get("fixes pasted", 0) + 1
+            before = self.state()
+            status, out, err = self.scene.do_run(fix)
+            after = self.check()
+            same = [one for one in serious(after) if all(one[key] == finding[key] for key in ("iface", "code", "message", "fix"))]
+            if same and self.state() != before:
+                return "fix", f"{finding['code']}: leaves traces and does not cure: {fault.kind}", \
+                    f"{fix}: {status} {out}{err}\n{verdict[2]}"
+            if same:
+                tally["fixes without effect"] = tally.get("fixes without effect", 0) + 1
+            elif not serious(after):
+                wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
+                if wrong:
+                    late = self.compare(fault, after, wrong, unclear)
+                    return "silent", f"after the fix of {finding['code']}: {fault.kind}", f"{fix}\n{late[2]}before:\n{verdict[2]}"
+                tally["cured by their fixes"] = tally.get("cured by their fixes", 0) + 1
+                return verdict
+        return verdict
+
+    def state(self):
+        state = State(self.scene["host"])
+        return repr((state.all(), sorted(self.scene["host"].addresses()),
+                     [(one.name, one.flags & 1, one.mtu, one.mac) for one in self.scene.facts().values()]))
