@@ -86,20 +86,20 @@ class Gateways:
         return found
 
     def of_main(self, device, family):
-        """Main's default by a gateway that the rail reaches: the best one, of two the first."""
+        """Main's default by a gateway that the rail reaches: the best one, of two the first. Where main prefers another NIC's,
+        it is certain only for a NIC with manage=yes, and of its own one."""
         every = [one for one in self.main if one.net.version == family and one.net.prefixlen == 0]
-        mine = [one for one in every if self.is_mine(device, one, every)]
-        return (min(mine, key=lambda one: one.metric).via if mine else None), True
+        mine = [one for one in every if self.is_mine(device, one)]
+        if not mine:
+            return None, True
+        best = min(mine, key=lambda one: one.metric)
+        others = any(one.dev not in self.facts.sure and one.metric < best.metric for one in every)
+        return best.via, not others or self.keys.managed(device) and best.dev == device
 
-    def is_mine(self, device, route, every):
+    def is_mine(self, device, route):
         if route.via is None or route.via in self.own or route.dev not in self.facts.sure:
             return False
-        if route.via.startswith("fe80:"):
-            return route.dev == device
-        if not self.reaches(device, route):
-            return False
-        others = any(one.dev not in self.facts.sure and one.metric < route.metric for one in every)
-        return not others or self.keys.managed(device) and route.dev == device
+        return route.dev == device if route.via.startswith("fe80:") else self.reaches(device, route)
 
     def reaches(self, device, route):
         via = ipaddress.ip_address(route.via)
