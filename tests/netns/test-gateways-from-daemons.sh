@@ -120,7 +120,9 @@ stop_server
 serve_dhcp 10.1.0.2
 wait_until 20 default_is ib0 4 10.1.0.2
 expect_hook 1 A --check --json
-expect_contains "another gateway: --check says so" route-wrong "$(json '[.findings[].code] | join(" ")')"
+# Wrong, or missing: where the lease ended before it was asked for again, the address was away for a moment.
+expect_contains "another gateway: --check says so" error:route- \
+    "$(json '[.findings[] | select(.iface == "ib0") | "\(.severity):\(.code)"] | join(" ")')"
 networkd_calls routable
 expect_equal "another gateway" "10.0.0.0/8 10.1.0.2 default 10.1.0.2" "$(gateways ib0 4)"
 answers "another gateway" 10.1.0.9 10.2.0.1
@@ -216,7 +218,8 @@ stop_router KILL
 wait_until 20 default_is ib1 6 ""
 wait_until 10 gateways_are ib1 6 ""
 ok "a router that says nothing any more has its time, and --watch follows"
-expect_equal "ib0 has what it had" "10.0.0.0/8 10.1.0.2 default 10.1.0.2" "$(gateways ib0 4)"
+wait_until 10 gateways_are ib0 4 "10.0.0.0/8 10.1.0.2 default 10.1.0.2"
+ok "ib0 has what it had"
 watch_stop
 
 # Not followed by --watch: by a run.
