@@ -81,8 +81,9 @@ answers() { # WHAT FROM TO
 serve_dhcp() { # GATEWAY: leases of eight seconds, asked for again after two
     local given=()
     [ -z "$1" ] || given=("--dhcp-option=3,$1")
-    nsenter --net=/run/netns/R dnsmasq --no-daemon --conf-file=/dev/null --port=0 --user=root --pid-file= --dhcp-leasefile=$work/leases \
-        --dhcp-authoritative --no-ping --interface=to-ib0 --bind-interfaces --dhcp-range=10.1.0.9,10.1.0.9,255.255.255.0,2m \
+    nsenter --net=/run/netns/R dnsmasq --no-daemon --conf-file=/dev/null --port=0 --user=root --pid-file= \
+        --dhcp-leasefile=$work/leases --dhcp-authoritative --no-ping --interface=to-ib0 --bind-interfaces \
+        --dhcp-range=10.1.0.9,10.1.0.9,255.255.255.0,2m \
         --dhcp-option-force=51,8 --dhcp-option-force=58,2 --dhcp-option-force=59,5 "${given[@]:---dhcp-option=3}" \
         >>$work/dnsmasq.log 2>&1 &
     server=$!
@@ -136,7 +137,8 @@ expect_equal "a lease without a gateway" "" "$(gateways ib0 4)"
 goes_by "remote= without a gateway: as main says" eth9 10.1.0.9 10.2.0.1
 expect_contains "the rail itself stays" "from 10.1.0.9 lookup 941" "$(our_rules A)"
 expect_hook 1 A --check --json
-expect_equal "and that is said" gateway-missing "$(json '[.findings[] | select(.severity != "info") | .code] | unique | join(" ")')"
+expect_equal "and that is said" gateway-missing \
+    "$(json '[.findings[] | select(.severity != "info") | .code] | unique | join(" ")')"
 
 stop_server
 serve_dhcp 10.1.0.1
@@ -169,7 +171,8 @@ advertise() { # LIFETIME
 	};
 	END
     chmod 0644 $work/radvd.conf
-    nsenter --net=/run/netns/R radvd --nodaemon --logmethod=stderr --config=$work/radvd.conf --pidfile=$work/radvd.pid >>$work/radvd.log 2>&1 &
+    nsenter --net=/run/netns/R radvd --nodaemon --logmethod=stderr --config=$work/radvd.conf --pidfile=$work/radvd.pid \
+        >>$work/radvd.log 2>&1 &
     router=$!
 }
 
