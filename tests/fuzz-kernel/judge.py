@@ -549,6 +549,8 @@ class Judge:
     def beyond(self, facts, question, device, mine, other, main, remote, before_last):
         subnets, length = facts.subnets[device], remote.in_main
         throw = length < 0 and within(question.to, facts.main) >= 0
+        if by(mine, device) and facts.gateways_of.has_host_route(device, question.to):
+            return True, "", ""  # a cloud's gateway: its route is in the rail's table
         if self.removed(main) or throw and by_gateway(mine, device, subnets):
             return True, "", ""
         if not same(other, main):
