@@ -41,7 +41,11 @@ check-valgrind: unit-tests
 $(BUILD)/unpacked/.complete:
 	@packaging/deps.sh unpack $(BUILD)/unpacked network-manager dbus netplan.io ifupdown systemd udev
 
-check-netns: all tools $(BUILD)/unpacked/.complete
+# What a router has: it would answer DHCP here.
+$(BUILD)/unpacked-routers/.complete:
+	@packaging/deps.sh unpack $(BUILD)/unpacked-routers dnsmasq-base radvd
+
+check-netns: all tools $(BUILD)/unpacked/.complete $(BUILD)/unpacked-routers/.complete
 	@tests/netns/run
 
 # Every system call fails, or is the last one; races; poor surroundings.
@@ -50,7 +54,7 @@ check-faults: all tools
 
 # Lines and branches of core/ that the tests reach; build/coverage/index.html has what they do not, and
 # tests/coverage-gaps.md why. Fails below 95 % of the lines or 85 % of the branches, or where these two differ.
-coverage: $(BUILD)/unpacked/.complete
+coverage: $(BUILD)/unpacked/.complete $(BUILD)/unpacked-routers/.complete
 	@packaging/deps.sh build tests coverage
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage -include tests/tools/coverage.h' all tools unit-tests
 	@find $(BUILD)/coverage -name '*.gcda' -delete

@@ -17,6 +17,16 @@ static gboolean have_gateway(const GArray *routes, int family)
     return FALSE;
 }
 
+/* remote= goes by the gateway of the default: that main has some prefixes by a gateway is none. */
+static gboolean have_default(const GArray *routes, int family)
+{
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->family == family && ibh_route_is_default(route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean wants_remote(const IbhNic *nic, int family)
 {
     for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
@@ -61,13 +71,13 @@ static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
 static void judge_family(IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
 {
     g_autofree char *why = why_unusable(check, nic, family);
-    gboolean remote = wants_remote(nic, family), lacks = !have_gateway(wanted, family);
+    gboolean remote = wants_remote(nic, family);
 
-    if (!why && lacks && remote)
+    if (!why && remote && !have_default(wanted, family))
         why = g_strdup(nic->settings.gateway == IBH_GATEWAY_NONE ? "gateway=none"
                                                                  : "main has no default route by this NIC");
-    if (!why && lacks && nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO &&
-        has_room_for_one(nic, family))
+    if (!why && nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO &&
+        has_room_for_one(nic, family) && !have_gateway(wanted, family))
         why = g_strdup("its subnet has room for one peer, and main has no default route by this NIC");
     if (why)
         ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "gateway-missing",

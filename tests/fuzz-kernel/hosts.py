@@ -114,8 +114,8 @@ class Host:
         for one in self.spaces:
             one.close()
 
-    def asks_for(self, source, to):
-        """A packet is sent; (NIC, sender) of the ARP request that it makes, or None."""
+    def asks_for(self, source, to, neighbour):
+        """A packet is sent; (NIC, sender) of the ARP request for the neighbour that it makes, or None."""
         self.ear.setblocking(False)
         for _ in range(1000):
             if self.nothing_heard():
@@ -127,7 +127,7 @@ class Host:
         try:
             for _ in range(100):
                 raw, (port, *_) = self.ear.recvfrom(2048)
-                if socket.inet_ntoa(raw[38:42]) == to and port.startswith("h"):
+                if socket.inet_ntoa(raw[38:42]) == neighbour and port.startswith("h"):
                     return self.nics[int(port[1:])], socket.inet_ntoa(raw[28:32])
         except TimeoutError:
             pass

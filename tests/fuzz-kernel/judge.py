@@ -4,8 +4,9 @@ import ipaddress
 import re
 import time
 
+from gateways import Gateways, Keys, Remote
 from hosts import Trouble, run, settings
-from kernel import FRA_TABLE, MAIN, WALL, Question, State, family_of, number, unpack, walled
+from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, WALL, Question, State, family_of, number, unpack, walled
 
 UP, LOWER_UP = 1, 0x10000
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
@@ -133,12 +134,17 @@ class Facts:
         self.rail_of = {one[1]: one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
         self.twice = {address for address, n in count.items() if n > 1}  # whose they are, nobody can say
         self.devices = set(self.rail_of.values())
+        self.sure = {device for address, device in self.rail_of.items() if address not in self.twice}
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
         self.our_tables = self.state.our_tables() | set(self.ours.values())
         self.others_prefixes = State.prefixes(self.twin.routes)
         self.our_prefixes = State.prefixes(self.state.our_routes)
         self.main = self.others_prefixes.get(MAIN, {})
         self.gateways = self.twin.main_gateways()
+        self.table_of = {device: self.ours[address] for address, device in self.rail_of.items()}
+        self.gateways_of = Gateways(self, config.keys)
+        self.last_of_others = any(number(dict(known).get(FRA_PRIORITY, bytes(4))) in (LAST_PAIR, LAST_PAIR + 1)
+                                  for _, known in self.state.rules)
 
     def subnets_of(self, device):
         found = set()
@@ -165,28 +171,29 @@ class Facts:
 class Config:
     """What the world's configuration says, as far as the promises depend on it."""
 
-    def __init__(self, lines, rdma):
+    def __init__(self, lines, rdma, nics):
         pairs = settings(lines)
+        self.keys = Keys(lines)
         keys = dict(setting.split("=", 1) for _, setting in pairs)
         self.main = keys.get("main", "keep")
         priority = keys.get("priority", "auto")
         self.priority = 1941 if priority == "auto" else int(priority)
-        self.gateways = [setting.split("=", 1)[1] for _, setting in pairs if setting.startswith("gateway=")]
         self.candidates = set(rdma)
         self.plain = not pairs
-        for section, setting in pairs:
-            if setting == "manage=yes" and section.startswith("[interface "):
-                self.candidates.add(section[11:-1])
+        self.managed = {nic for nic in nics if self.keys.managed(nic)}
+        self.candidates |= self.managed
 
 
 class Judge:
     def __init__(self, host, lines, tally=None):
         self.host, self.lines = host, lines
         self.tally = tally if tally is not None else {}
-        self.config = Config(lines, [line.split()[1] for line in lines if line.startswith("nic ") and "rdma" in line.split()])
+        nics = [line.split()[1:] for line in lines if line.startswith("nic ")]
+        self.config = Config(lines, [words[0] for words in nics if "rdma" in words], [words[0] for words in nics])
         self.rules_of_others = any(re.match(r"ip (-6 )?rule add", line) for line in lines)
         self.wrong_but_said = []  # answers that only --check's complaint makes right
-        self.held = False
+        self.remote_taken = False  # likewise, of remote=: --check asks nothing about it, so that is only counted
+        self.held = self.refused = False
         self.sent = set()
         self.hooked = set()  # NICs whose managers have called
 
@@ -211,7 +218,7 @@ class Judge:
 
     def apply(self):
         status, _ = self.host.json((0, 3), "--apply")
-        self.held = False
+        self.held, self.refused = False, status != 0
         if status:
             self.count("apply: refused by the kernel")
         return status
@@ -354,6 +361,7 @@ class Judge:
 
     def look_once(self):
         self.wrong_but_said = []
+        self.remote_taken = False
         facts = Facts(self.host, self.config)
         self.others_are_whole(facts)
         families = (4, 6) if any(":" in line for line in self.lines if not line.startswith("sysctl")) else (4,)
@@ -420,6 +428,7 @@ class Judge:
 
     def rails(self, facts, family):
         self.engaged(facts, family)
+        self.managed_are_rails(facts, family)
         own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one]) and one not in facts.twice]
         questions = [Question(family, to, source, mark=mark) for to in destinations(self.lines, family) for source in own
                      for mark in [0] + marks(self.lines)]
@@ -440,13 +449,16 @@ class Judge:
             if mine.dev != other.dev:
                 self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
             return
-        right, why, key = self.expected(facts, question, device, mine, other, decided, main)
+        remote = Remote(facts, self.config.keys, device, question.to, main)
+        right, why, key = self.expected(facts, question, device, mine, other, decided, main, remote)
         inside = within(question.to, facts.subnets[device])
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
         if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to):
             self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+        elif inside < 0 and remote.promised() and remote.certain and other.kind not in SETTLED and mine.dev != device:
+            self.remote_taken = True
 
     def by_a_table_of_two(self, facts, question, mine):
         """Somebody else has routes in a rail's table, or leads to another rail's: both are there to stay, and said."""
@@ -457,7 +469,7 @@ class Judge:
             return True
         return mine.table != facts.ours[question.source] and self.rule_to_our_table(facts) and ours > 0
 
-    def expected(self, facts, question, device, mine, other, decided, main):
+    def expected(self, facts, question, device, mine, other, decided, main, remote):
         """(is it right, what would be, which promise)"""
         early, around, before_last = decided
         subnets = facts.subnets[device]
@@ -474,14 +486,39 @@ class Judge:
         if around and (same(mine, other) or self.config.main == "remove"):
             return True, "", ""
         if inside >= 0:
-            return self.inside_the_subnet(facts, question, device, mine, main, inside, length)
+            return self.inside_the_subnet(facts, question, device, mine, main, inside, length, remote)
+        if remote.length >= 0 and (remote.gateway or not remote.certain):
+            return self.by_remote(facts, question, device, mine, other, main, remote)
         if not before_last and not same(other, main):
             return True, "", ""  # a rule at the priority of the last pair, or after it: who came first has it
-        return self.beyond(facts, question, device, mine, other, main, length)
+        return self.beyond(facts, question, device, mine, other, main, remote, before_last)
 
-    def inside_the_subnet(self, facts, question, device, mine, main, inside, length):
+    def by_remote(self, facts, question, device, mine, other, main, remote):
+        """remote=: by the rail's own gateway, but for what main has more exactly by NICs that are no rails."""
+        self.count("remote=: asked")
+        if remote.in_table >= remote.length and same(mine, other):
+            return True, "", ""  # a throw of somebody else in the rail's table
+        if self.own_gateway(facts, question, device, mine, max(remote.in_main, 1)):
+            return True, "", ""  # main's own route by a gateway of the subnet
+        as_main = same(mine, main)
+        own = remote.by_gateway(mine) or by_gateway(mine, device, facts.subnets[device]) and not remote.certain
+        if as_main and (main.kind in ERRORS or remote.crowded or not remote.certain):
+            return True, "", ""
+        if remote.promised():
+            return own or as_main and main.dev == device, f"by {device} through {remote.gateway}: remote=", "remote"
+        right = as_main or own and (main.dev == device or remote.crowded or not remote.certain or self.removed(main))
+        if not right and own and self.rule_to_our_table(facts):
+            self.remote_taken = right = True
+        if not right and own and remote.also_by_rail():
+            self.count("main has a prefix twice, and the rail goes by its own gateway although main prefers another NIC")
+            right = True
+        return right, f"as main says: it has /{remote.in_main}, remote= /{remote.length}", "remote, more exact"
+
+    def inside_the_subnet(self, facts, question, device, mine, main, inside, length, remote):
         if self.removed(main):
             return True, "", ""
+        if remote.length >= 0 and main.dev in remote.siblings and remote.by_gateway(mine):
+            return True, "", ""  # a sibling's piece of it
         if length > inside:
             right = same(mine, main) or self.own_gateway(facts, question, device, mine, length)
             if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
@@ -495,7 +532,8 @@ class Judge:
 
     def own_gateway(self, facts, question, device, mine, length):
         """Main has such a route by rails, and a rail uses it by its own NIC."""
-        if not by_gateway(mine, device, facts.subnets[device]):
+        by_host_route = mine.kind == "unicast" and mine.dev == device and facts.gateways_of.has_host_route(device, mine.via)
+        if not by_host_route and not by_gateway(mine, device, facts.subnets[device]):
             return False
         return any(via == mine.via and dev in self.config.candidates and net.prefixlen >= length and within(question.to, [net]) >= 0
                    for net, via, dev in facts.gateways)
@@ -508,9 +546,11 @@ class Judge:
         return any(FRA_TABLE in dict(known) and number(dict(known)[FRA_TABLE]) in facts.our_tables
                    for _, known in facts.state.rules)
 
-    def beyond(self, facts, question, device, mine, other, main, length):
-        subnets = facts.subnets[device]
+    def beyond(self, facts, question, device, mine, other, main, remote, before_last):
+        subnets, length = facts.subnets[device], remote.in_main
         throw = length < 0 and within(question.to, facts.main) >= 0
+        if by(mine, device) and facts.gateways_of.has_host_route(device, question.to):
+            return True, "", ""  # a cloud's gateway: its route is in the rail's table
         if self.removed(main) or throw and by_gateway(mine, device, subnets):
             return True, "", ""
         if not same(other, main):
@@ -522,9 +562,23 @@ class Judge:
         own = self.own_gateway(facts, question, device, mine, length)
         if length > 0:
             return same(mine, other) or own, "as main says", "specific"
-        configured = any(within(one, subnets) >= 0 for one in self.config.gateways if one[0].isdigit() or ":" in one)
-        right = same(mine, other) or own or configured and by_gateway(mine, device, subnets)
+        right = same(mine, other) or own or remote.by_gateway(mine) or not remote.certain and by_gateway(mine, device, subnets)
+        if device in self.config.managed and remote.certain and not before_last and not facts.last_of_others:
+            if not remote.gateway:
+                return right, "as main says: the rail has no gateway", "default"
+            error = main.kind in ERRORS and same(mine, main)
+            return remote.by_gateway(mine) or error, f"by {device} through {remote.gateway}", "own default"
         return right, "as main says, or by the rail's own gateway", "default"
+
+    def managed_are_rails(self, facts, family):
+        """A NIC with manage=yes is a rail, whatever its subnet: each usable address has its rule."""
+        if self.held or self.refused or self.rules_of_others or self.line.startswith("do hook"):
+            return
+        for device, address, *_ in facts.usable:
+            served = family == 4 or self.config.keys.of(device, "ipv6", "yes") == "yes"
+            if device in self.config.managed and served and family_of(address) == family and facts.up(device) and \
+                    address not in facts.ours:
+                raise Trouble("b-rail", f"{device} has manage=yes, but nothing routes {address}", "managed")
 
     def engaged(self, facts, family):
         """NICs that share a subnet, with nothing of others about them, are rails: each usable address has its rule."""
@@ -547,26 +601,45 @@ class Judge:
             peers = [to for to in destinations(self.lines, family) if within(to, facts.subnets[device]) >= 0
                      and to not in {one[1] for one in facts.addresses}
                      and facts.in_main(to) <= within(to, facts.subnets[device])]
-            out = self.ask(self.host.host, [Question(family, peer, address) for peer in peers])
+            beyond = self.beyond_its_gateway(facts, device, family)
+            out = self.ask(self.host.host, [Question(family, peer, address) for peer in peers + beyond])
             peers = [peer for peer, answer in zip(peers, out) if by(answer, device)]  # else it has been judged
+            beyond = [peer for peer, answer in zip(beyond, out[-len(beyond):]) if answer.dev == device]
             own = {one[1] for one in facts.addresses if one[0] == device}
-            self.packet(address, device, own, peers[:1] if family == 4 else [])
+            self.packets(facts, address, device, own, peers[:1], beyond[:1])
+            peers += beyond
             questions = [Question(family, address, peer, iif=device) for peer in peers]
             for question, answer in zip(questions, self.ask(self.host.host, questions)):
                 if answer.kind != "local":
                     raise Trouble("b-arrives", f"{asked(question)}: expected local, got {said(answer)}", "iif")
 
-    def packet(self, address, device, own, peers):
-        """Whom a packet of this address asks for its peer, on which wire; the kernel asks each peer once."""
+    def beyond_its_gateway(self, facts, device, family):
+        """Hosts in remote= that it has to reach by its gateway."""
+        nets = self.config.keys.remote(device, family)
+        if not nets or not facts.gateways_of.of(device, family)[0]:
+            return []
+        own = {one[1] for one in facts.addresses}
+        return [to for to in destinations(self.lines, family) if to not in own and within(to, nets) >= facts.in_main(to) and
+                within(to, nets) >= 0 > within(to, facts.subnets[device])]
+
+    def packets(self, facts, address, device, own, peers, beyond):
+        if family_of(address) == 6:
+            return
         for peer in peers:
-            if peer in self.sent or device not in self.host.nics:
-                continue
-            self.sent.add(peer)
-            self.count("packets")
-            heard = self.host.asks_for(address, peer)
+            self.packet(address, device, own, peer, peer)
+        gateway, certain = facts.gateways_of.of(device, 4)
+        for peer in beyond if certain else []:
+            self.packet(address, device, own, peer, gateway)
+
+    def packet(self, address, device, own, peer, neighbour):
+        """Whom a packet of this address asks for its neighbour, on which wire; the kernel asks each once."""
+        if neighbour not in self.sent and device in self.host.nics:
+            self.sent.add(neighbour)
+            self.count("packets" if peer == neighbour else "packets to a gateway")
+            heard = self.host.asks_for(address, peer, neighbour)
             if not heard or heard[0] != device or heard[1] not in own:  # arp_announce=2 may choose another one
-                raise Trouble("b-wire", f"a packet from {address} to {peer}: expected an ARP request by {device} with its address, "
-                              f"got {heard and ' with '.join(heard)}", "arp")
+                raise Trouble("b-wire", f"a packet from {address} to {peer}: expected an ARP request for {neighbour} by {device} "
+                              f"with its address, got {heard and ' with '.join(heard)}", "arp")
 
     # ---- --check ----
 
@@ -576,9 +649,20 @@ class Judge:
         self.count("check: asked")
         if verdict == 0 and self.wrong_but_said:
             raise Trouble("f-check", "--check says ok, but\n" + "\n".join(self.wrong_but_said[:5]), "ok")
-        if verdict and status == 0 and not self.wrong_but_said and self.unremarkable():
+        if verdict == 0 and self.remote_taken:
+            self.count("check says ok, but somebody else's rule or route takes what remote= has")
+        if status == 0 and "gateway-missing" not in codes:
+            self.gateways_are_there(Facts(self.host, self.config))
+        if verdict and status == 0 and not self.wrong_but_said and not self.remote_taken and self.unremarkable():
             for code in codes:
                 self.count(f"check complains of a host with right answers and all NICs up: {code}")
+
+    def gateways_are_there(self, facts):
+        """remote= without a gateway is said."""
+        for device, family in {(one, family_of(address)) for address, one in facts.rail_of.items()}:
+            remote = self.config.keys.remote(device, family)
+            if remote and facts.up(device) and facts.gateways_of.of(device, family) == (None, True):
+                raise Trouble("f-check", f"{device} has remote= and no gateway in IPv{family}, and nothing says so", "gateway")
 
     def unremarkable(self):
         links = self.host.host.links()

@@ -38,6 +38,7 @@ ERRORS = {13: "prohibit", 22: "blackhole", 101: "no route", 113: "unreachable", 
 Answer = namedtuple("Answer", "kind dev via src table length")
 Question = namedtuple("Question", "family to source iif oif mark tos uid protocol port sport",
                       defaults=(None, None, None, 0, 0, 0, 0, 0, 0))
+MainRoute = namedtuple("MainRoute", "net kind via dev metric")
 
 
 def bits(address):
@@ -299,6 +300,17 @@ class State:
             known = dict(known)
             if number(known[RTA_TABLE]) == MAIN and RTA_GATEWAY in known and RTA_OIF in known:
                 found.append((prefix(raw, known), unpack(known[RTA_GATEWAY]), known[RTA_OIF]))
+        return found
+
+    def main_routes(self):
+        """Main's, in the kernel's order, but for those of several hops."""
+        found = []
+        for raw, _, known in self.routes:
+            known = dict(known)
+            if number(known[RTA_TABLE]) == MAIN and RTA_MULTIPATH not in known:
+                via, metric = known.get(RTA_GATEWAY), known.get(RTA_PRIORITY)
+                found.append(MainRoute(prefix(raw, known), KINDS[raw[7]], unpack(via) if via else None, known.get(RTA_OIF),
+                                       number(metric) if metric else 0))
         return found
 
 

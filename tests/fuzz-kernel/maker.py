@@ -2,6 +2,8 @@
 
 import random
 
+from leaves import Leaves
+
 MARK = 1768056939
 UP = {"ifupdown": "start", "networkd-dispatcher": "routable"}  # what the others call "up"
 PROTOCOLS = ("static", "bird", "zebra", "keepalived", "dhcp", "ra", "boot", "kernel", "babel")
@@ -51,9 +53,10 @@ class Net:
         return inner
 
 
-class Maker:
+class Maker(Leaves):
     def __init__(self, seed):
         self.rng = random.Random(seed)
+        self.choose_leaves(seed)
         self.lines = [f"# seed {seed}"]
         self.late = []  # what waits for after the first action
         self.net = Net(self.rng, *self.rng.choice(NETS[:1] * 4 + NETS))
@@ -70,6 +73,9 @@ class Maker:
         return self.rng.random() < probability
 
     def add(self, line, late=False):
+        setting = line.split("=")[0]
+        if line.startswith("config ") and any(one.startswith(f"{setting}=") for one in self.lines):
+            return  # a key stands in a section once
         (self.late if late else self.lines).append(line)
 
     # ---- NICs ----
@@ -99,6 +105,9 @@ class Maker:
                 self.add(f"sysctl net/ipv4/conf/{nic}/{key}=1")
 
     def v4_addresses(self, nic):
+        if nic in self.leaves:
+            self.leaf_addresses(nic)
+            return
         net = self.net
         kind = self.rng.random()
         if kind > 0.97:
@@ -128,6 +137,9 @@ class Maker:
             found.append(f"10.55.{self.rails.index(nic)}.1")
 
     def v6_addresses(self, nic, number):
+        if nic in self.leaves:
+            self.leaf_addresses6(nic, number)
+            return
         if self.chance(0.08):
             return
         self.addresses6[nic] = [f"{self.v6_net}{number + 1:x}"]
@@ -374,6 +386,8 @@ class Maker:
 
     def event(self):
         """Lines of something that happens, and whether it may leave rules of an address that is gone."""
+        if self.leaves and self.chance(0.5):
+            return self.leaf_event(), True
         nic = self.rng.choice(self.rails)
         kind = self.rng.randrange(9)
         if kind <= 1:
@@ -436,10 +450,12 @@ class Maker:
     def make(self):
         self.mgmt_gateway = "10.0.0.1"
         self.nics()
+        self.pick_leaves()
         self.configuration()
         self.addresses_and_links()
         self.static_routes()
         self.gateways()
+        self.leaf_routes()
         self.rules()
         self.leftovers()
         self.actions()

@@ -74,11 +74,17 @@ lay_over() {
     mount_over "$1" mount -t overlay overlay -o "lowerdir=${2:+$2:}$1,upperdir=$files,workdir=$place" "$1"
 }
 
-lay_over_usr() { # the programs that are unpacked, not installed, where a package has them
+# lay_over_usr [DIRECTORY]…: the programs that are unpacked there, not installed, where a package has them
+lay_over_usr() {
+    local one below=
     [ "$rooted" = yes ] || skip "laying programs over /usr needs the real root: sudo make check-netns"
-    [ -e "$IBH_BUILD/unpacked/.complete" ] || skip "network managers are not unpacked: make $IBH_BUILD/unpacked/.complete"
-    mkdir -p "$IBH_BUILD/unpacked/usr"
-    lay_over /usr "$IBH_BUILD/unpacked/usr"
+    [ $# -gt 0 ] || set -- unpacked
+    for one in "$@"; do
+        [ -e "$IBH_BUILD/$one/.complete" ] || skip "what it needs is not unpacked: make $IBH_BUILD/$one/.complete"
+        mkdir -p "$IBH_BUILD/$one/usr"
+        below+=${below:+:}$IBH_BUILD/$one/usr
+    done
+    lay_over /usr "$below"
 }
 
 copy_over() { # DIRECTORY: the same where overlays are refused, of what may be read

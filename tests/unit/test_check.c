@@ -441,6 +441,10 @@ static const Case CASES[] = {
     {"gateway: a prefix is missing", RAILS "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL,
      "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib0\n"
      "error rule-missing ib1\nerror rule-missing ib1\nwarning rule-stale ib0\nwarning rule-stale ib1"},
+    {"gateway: remote= and no default, but a prefix of main's", RAILS "config [interface ib1] remote=198.18.0.0/15\n"
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL,
+     "error route-missing ib0\nerror route-missing ib1\nerror rule-missing ib0\nerror rule-missing ib0\n"
+     "error rule-missing ib1\nerror rule-missing ib1\nwarning gateway-missing ib1\nwarning rule-stale ib0\nwarning rule-stale ib1"},
     {"gateway: an error in main as the last resort", RAILS "ip route add default via 172.16.0.1 dev ib0 protocol static\n"
      "ip route add unreachable default metric 9999\n"
      "ip route add default via 172.16.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n"
