@@ -105,7 +105,8 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
     else
         ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
                         ibh_advice("\"ip rule\" shows which rule comes before table main"),
-                        "what names no source and goes to %s, in its subnet, %s: table main is not asked",
+                        "what names no source and goes to %s, in its subnet, %s: table main, which has that subnet, "
+                        "does not decide",
                         ibh_ip_format(&answer->to, to), where);
 }
 

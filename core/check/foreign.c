@@ -222,9 +222,19 @@ static gboolean has_anything_in(const IbhCheck *check, const IbhNic *nic, const 
     return FALSE;
 }
 
+/* A VLAN is another wire, a macvlan is not. */
+static gboolean is_on_top_of(const IbhNic *nic, const IbhNic *rail)
+{
+    static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
+
+    return nic->link->parent == rail->link->ifindex && g_strv_contains(kinds, nic->link->kind);
+}
+
 /* It has an address or a neighbour where the rail has its peers. */
 static gboolean is_on_wire_of(const IbhCheck *check, const IbhNic *nic, const IbhNic *rail)
 {
+    if (is_on_top_of(nic, rail))
+        return TRUE;
     IBH_EACH_POINTER (const IbhAddress, address, &rail->served) {
         if (address->local.family == AF_INET && !ibh_address_is_host(address) &&
             has_anything_in(check, nic, &address->subnet))

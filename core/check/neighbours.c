@@ -50,7 +50,7 @@ gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
 /* What main has more exactly than by this subnet, inside of it. */
 GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet)
 {
-    const GArray *lists[] = {rails->snapshot->routes, rails->snapshot->main};
+    const GArray *lists[] = {rails->snapshot->routes, rails->snapshot->more};
     GArray *holes = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {

@@ -234,9 +234,15 @@ static void ask_about_rule(const Asking *asking, const Target *target, const Ibh
 /* Somebody's route in a table that this address is led to takes a piece of it. */
 static void ask_about_foreign_routes(const Asking *asking, const Target *target, guint32 table, const IbhRule *rule)
 {
-    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
-        if (route->table == table && !ibh_route_is_ours(route) && ibh_prefix_is_inside(&route->dst, target->prefix))
-            ask_in_piece(asking, target, &route->dst, rule);
+    const IbhSnapshot *snapshot = asking->rails->snapshot;
+    const GArray *lists[] = {snapshot->routes, snapshot->more};
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == table && (route->type == RTN_UNICAST || route->type >= RTN_BLACKHOLE) &&
+                !ibh_route_is_ours(route) && ibh_prefix_is_inside(&route->dst, target->prefix))
+                ask_in_piece(asking, target, &route->dst, rule);
+        }
     }
 }
 
@@ -288,24 +294,33 @@ static void ask_about_holes(const Asking *asking, const Target *target)
     }
 }
 
-/* A rule without a source that refuses a piece of the subnet, wherever it stands, refuses it to all the host. */
+static void ask_unbound_piece(const Asking *asking, const Target *target, const IbhPrefix *piece, const GArray *holes)
+{
+    const IbhIp none = {.family = piece->ip.family};
+    IbhQuestion question;
+    IbhIp neighbour;
+
+    if (!ibh_find_in_piece(&asking->all, piece, holes, &neighbour) || is_asked_unbound(asking, &neighbour))
+        return;
+    question = about(IBH_ASK_UNBOUND, target->nic, &none, &neighbour);
+    question.as_main_says = TRUE;
+    ask(asking, &question);
+}
+
+/* A rule without a source that refuses a piece of the subnet, wherever it stands, refuses it to all the host; so does a
+ * throw in main. */
 static void ask_unbound_pieces(const Asking *asking, const Target *target)
 {
-    const IbhIp none = {.family = target->prefix->ip.family};
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
 
     IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
-        IbhQuestion question;
-        IbhIp neighbour;
-
-        if (rule->family != none.family || rule->from.length || (rule->selectors & ~(guint)IBH_SELECT_TO) ||
-            rule->l3mdev || ibh_rule_is_ours(rule) || !ibh_prefix_is_inside(&rule->to, target->prefix) ||
-            !ibh_find_in_piece(&asking->all, &rule->to, target->holes, &neighbour) ||
-            is_asked_unbound(asking, &neighbour))
-            continue;
-        question = about(IBH_ASK_UNBOUND, target->nic, &none, &neighbour);
-        question.as_main_says = TRUE;
-        ask(asking, &question);
+        if (rule->family == target->prefix->ip.family && !rule->from.length && !rule->l3mdev &&
+            !(rule->selectors & ~(guint)IBH_SELECT_TO) && !ibh_rule_is_ours(rule) &&
+            ibh_prefix_is_inside(&rule->to, target->prefix))
+            ask_unbound_piece(asking, target, &rule->to, target->holes);
     }
+    IBH_EACH (const IbhPrefix, hole, target->holes)
+        ask_unbound_piece(asking, target, hole, none);
 }
 
 static void ask_about_others(const Asking *asking, const Target *target)
@@ -318,10 +333,15 @@ static void ask_about_others(const Asking *asking, const Target *target)
         if (rule->action == FR_ACT_TO_TBL)
             ask_about_foreign_routes(asking, target, rule->table, rule);
     }
-    if (target->nic->status == IBH_NIC_RAIL) { /* somebody else's table has what that one decides */
+    IBH_EACH_POINTER (const IbhRule, rule, asking->rails->routing) {
+        if (target->nic->status == IBH_NIC_DEFERRED && ibh_rule_matches_source(rule, &target->address->local))
+            ask_about_foreign_routes(asking, target, rule->table, NULL);
+    }
+    if (target->nic->status == IBH_NIC_RAIL) {
         ask_about_foreign_routes(asking, target, target->nic->table, NULL);
         ask_about_foreign_routes(asking, target, ibh_nic_defaults(target->nic), NULL);
     }
+    ask_about_foreign_routes(asking, target, IBH_TABLE_LOCAL, NULL);
 }
 
 static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
@@ -379,7 +399,8 @@ static void ask_about_gateways(const Asking *asking, const IbhNic *nic, const Ib
             continue;
         target.holes = holes = ibh_find_holes(asking->rails, &route->dst);
         ask_in_piece(asking, &target, &route->dst, NULL);
-        ask_about_others(asking, &target);
+        if (route->dst.length) /* of all that is beyond, one stands for the rest */
+            ask_about_others(asking, &target);
     }
 }
 

@@ -191,6 +191,28 @@ static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
     }
 }
 
+/* What was written by hand nobody asks for any more. */
+static void report_written_neighbours(IbhCheck *check, const IbhNic *nic)
+{
+    const IbhNeighbour *first = NULL;
+    char ip[IBH_IP_STRLEN];
+    guint count = 0;
+
+    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
+        if (neighbour->ifindex != nic->link->ifindex || !neighbour->fixed || neighbour->no_arp ||
+            !neighbour->lladdr_len || !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
+            continue;
+        first = first ? first : neighbour;
+        count++;
+    }
+    if (first)
+        ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "neighbour-static",
+                        ibh_advice("ib-hook --probe %s asks the wire", ibh_ip_format(&first->ip, ip)),
+                        "%u of its neighbours have permanent entries, %s is the first: whether these are right was not "
+                        "asked, and the kernel does not ask either",
+                        count, ibh_ip_format(&first->ip, ip));
+}
+
 void ibh_judge_proxy_arp(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
@@ -215,6 +237,8 @@ void ibh_judge_wire(IbhCheck *check, const IbhNic *nic)
     judge_prefix(check, nic);
     judge_hardware_address(check, nic);
     judge_arp(check, nic);
-    if (ibh_check_covers(check->rails, AF_INET))
-        judge_neighbours(check, nic);
+    if (!ibh_check_covers(check->rails, AF_INET))
+        return;
+    judge_neighbours(check, nic);
+    report_written_neighbours(check, nic);
 }

@@ -283,10 +283,11 @@ gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter 
 {
     RouteDump result = {.filter = filter, .limit = limit, .routes = routes};
     g_autoptr(GError) local = NULL;
+    guint before = routes->len;
 
     if (ibh_dump(netlink, route_request(filter), on_route, &result, routes, "the routes", &local))
         return TRUE;
-    g_array_set_size(routes, 0);
+    g_array_set_size(routes, before);
     if (result.count > limit)
         return TRUE;
     g_propagate_error(error, g_steal_pointer(&local));

@@ -390,7 +390,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
     snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    snapshot->main = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    snapshot->more = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
     g_array_set_clear_func(snapshot->managers, manager_clear);
@@ -407,7 +407,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->addresses);
     g_array_unref(snapshot->rules);
     g_array_unref(snapshot->routes);
-    g_array_unref(snapshot->main);
+    g_array_unref(snapshot->more);
     g_array_unref(snapshot->neighbours);
     g_array_unref(snapshot->managers);
     g_ptr_array_unref(snapshot->scripts);

@@ -280,7 +280,7 @@ typedef struct {
     GArray *rules;          /* IbhRule, in the kernel's order: all of the family */
     GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
-    GArray *main;           /* IbhRoute: what else main has; read only for --check */
+    GArray *more;           /* IbhRoute: what else main and the tables of others' rules have; only for --check */
     GArray *neighbours;     /* IbhNeighbour of IPv4: for --undo dynamic entries, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
     GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */

@@ -8,6 +8,7 @@
 #include "run/probe_io.h"
 #include "render/render.h"
 
+#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,7 +31,42 @@ static gboolean look_into_main(IbhRun *run, GError **error)
 {
     const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN};
 
-    return ibh_netlink_read_some_routes(run->netlink, &filter, MAIN_MAX, run->snapshot->main, error);
+    return ibh_netlink_read_some_routes(run->netlink, &filter, MAIN_MAX, run->snapshot->more, error);
+}
+
+static gboolean is_anothers_table(const IbhRun *run, const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
+           rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(run->rails, rule->table);
+}
+
+/* What others' rules lead to cuts the rails' subnets into pieces. */
+static gboolean look_into_foreign_tables(IbhRun *run, GError **error)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH (const IbhRule, rule, run->snapshot->rules) {
+        const IbhRouteFilter filter = {.table = rule->table};
+
+        if (is_anothers_table(run, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
+            !ibh_netlink_read_some_routes(run->netlink, &filter, MAIN_MAX, run->snapshot->more, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* It is asked first, and the kernel puts addresses there alone. */
+static gboolean look_into_local(IbhRun *run, GError **error)
+{
+    static const guint8 types[] = {RTN_UNICAST, RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+
+    IBH_EACH_ROW (const guint8, type, types) {
+        const IbhRouteFilter filter = {.table = IBH_TABLE_LOCAL, .type = *type};
+
+        if (!ibh_netlink_read_some_routes(run->netlink, &filter, MAIN_MAX, run->snapshot->more, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* Routes that others put into the rails' tables matter only to who judges them. */
@@ -94,7 +130,8 @@ int ibh_run_check(IbhRun *run)
     gboolean show = run->options->action == IBH_ACTION_SHOW;
 
     if (!look_into_tables(run, &error) || !ibh_snapshot_add_errors(run->snapshot, run->netlink, &error) ||
-        !look_into_main(run, &error) || !look_at_neighbours(run, &error))
+        !look_into_main(run, &error) || !look_into_foreign_tables(run, &error) || !look_into_local(run, &error) ||
+        !look_at_neighbours(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     questions = ibh_check_questions(run->rails, run->only);
     if (!ask_kernel(run, questions, &error))

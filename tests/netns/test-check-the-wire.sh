@@ -75,6 +75,6 @@ names "half of a guide" "ib0 warning foreign-nic-answers, ib1 warning foreign-ni
 expect_hook 0 B --check --json
 expect_equal "and what is left is said" "ib0 deferred, ib1 deferred" "$(json '[.findings[] | "\(.iface) \(.code)"] | join(", ")')"
 
-mend() { ip -n B route replace 172.16.0.0/16 dev ib1 src 172.16.34.2 table 101; }
+mend() { ip -n B route del 172.16.1.0/24 dev ib0 table 101; }
 names "a route of the guide leads elsewhere" "ib1 error routed-other-nic" \
     ip -n B route append 172.16.1.0/24 dev ib0 table 101

@@ -37,7 +37,7 @@ finds route-wrong "a route without its source" \
 # Our own route, led to the other NIC.
 ip -n B route replace 172.16.0.0/16 dev ib0 table 942 metric $MARK proto kernel scope link src 172.16.34.2
 expect_hook 1 B --check --json
-expect_contains "what ib1's address sends leaves by ib0: found" '"routed-other-nic"' "$out"
+expect_contains "what ib1's address sends leaves by ib0: its cause is found" '"route-missing"' "$out"
 expect_hook 0 B --apply
 expect_equal "repaired" "$applied" "$(state B)"
 
@@ -67,5 +67,5 @@ add_nic B eth0 7 192.168.7.1/24
 wait_until 5 settled B
 ip -n B route replace default via 192.168.7.9 dev eth0 metric 40
 expect_hook 1 B --check --json
-expect_contains "nor is the default route of another NIC one" "gets to 172.16.0.1 by eth0" "$(json '.findings[0].message')"
+expect_contains "nor is the default route of another NIC one" "leaves by eth0" "$(json '.findings[0].message')"
 ip -n B route del default dev eth0

@@ -27,8 +27,9 @@ for i in 1 2; do
 done
 expect_matrix_right "the script and --apply"
 expect_hook 1 B --check --json
-expect_equal "--check warns" "foreign-table warning" \
-    "$(json '[.findings[] | select(.code == "foreign-table") | "\(.code) \(.severity)"] | unique | .[]')"
+expect_equal "the script took main's routes away" "route-missing" "$(json '[.findings[].code] | unique | join(" ")')"
+expect_equal "what the script left in the tables leads where ours do" "" \
+    "$(json '.findings[] | select(.code == "foreign-table") | .code')"
 expect_hook 0 B --apply --json
 expect_equal "nothing is left to do" false "$(json .changed)"
 expect_hook 0 B --undo

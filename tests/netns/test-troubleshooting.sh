@@ -111,7 +111,7 @@ for text in 'Error: argument "tible" is wrong' "RTNETLINK answers: No such proce
     expect_contains "the script prints what the guide quotes" "$text" "$said"
     expect_contains "the guide quotes it" "\`$text\`" "$(guide_section "RTNETLINK answers: No such process")"
 done
-named "RTNETLINK answers: No such process" A legacy-script foreign-table
+named "RTNETLINK answers: No such process" A legacy-script
 sees "ping: connect: Network is unreachable" ping_from A 172.16.34.1
 named "ping: connect: Network is unreachable" A legacy-script route-missing
 fixes() { # CODE: pasted, where the tree is the root

@@ -711,6 +711,7 @@ static void test_broadcast_of_another_rail(void **state)
     check_questions(IB0 IB1 "ip address add 10.0.0.1/24 dev ib0\nip address add 10.0.0.2/30 dev ib1\n" ENGAGED
                             "do apply only ib0\n",
                     "ib0 leaves 10.0.0.1 10.0.0.4\nib0 unbound 0.0.0.0 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\nib0 "
+                    "unbound 0.0.0.0 10.0.0.0\nib0 "
                     "leaves 10.0.0.1 10.0.0.0\n"
                     "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.2");
 }
@@ -757,10 +758,10 @@ static void test_ipv6_addresses(void **state)
 static void test_ipv6_bridge_inside(void **state)
 {
     (void)state;
-    check_questions(
-        IB0 "ip link add docker0 up type bridge\nip address add fd00::9/120 dev ib0\n"
-            "ip address add fd00::1/125 dev docker0\n" ENGAGED,
-        "ib0 leaves fd00::9 fd00::8\nib0 unbound :: fd00::8\nib0 leaves fd00::9 fd00::2\nib0 local fd00::9 fd00::9");
+    check_questions(IB0 "ip link add docker0 up type bridge\nip address add fd00::9/120 dev ib0\n"
+                        "ip address add fd00::1/125 dev docker0\n" ENGAGED,
+                    "ib0 leaves fd00::9 fd00::8\nib0 unbound :: fd00::8\nib0 unbound :: fd00::2\nib0 leaves fd00::9 "
+                    "fd00::2\nib0 local fd00::9 fd00::9");
     check_questions(IB0 IB1 "ip address add fd00::1/126 dev ib0\nip address add fd00::2/126 dev ib1\n"
                             "ip address add fd00::3/126 dev ib1\n" ENGAGED "do apply only ib0\n",
                     "ib0 local fd00::1 fd00::1\nib0 local fd00::1 fd00::2");
@@ -933,7 +934,7 @@ static void test_bridge_inside(void **state)
     g_autofree char *questions = write_questions(&world);
 
     (void)state;
-    assert_int_equal(world.questions->len, 5);
+    assert_int_equal(world.questions->len, 6);
     assert_non_null(strstr(questions, "\nib0 leaves 172.16.34.1 172.16.0.2"));   /* as main says */
     assert_true(g_str_has_prefix(questions, "ib0 leaves 172.16.34.1 172.16.1")); /* 128 and on */
     check_world(TEXT);

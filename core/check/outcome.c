@@ -1,0 +1,115 @@
+/*
+ * Which answers of the kernel are right.
+ */
+#include "check/questions.h"
+#include "check/rules.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to)
+{
+    const GArray *lists[] = {snapshot->routes, snapshot->more};
+    const IbhRoute *best = NULL;
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->metric != G_MAXUINT32 &&
+                ibh_prefix_contains(&route->dst, to) &&
+                (!best || route->dst.length > best->dst.length ||
+                 (route->dst.length == best->dst.length && route->metric < best->metric)))
+                best = route;
+        }
+    }
+    return best;
+}
+
+static gboolean refuses_in_main(const IbhRails *rails, const IbhIp *to)
+{
+    const IbhRoute *route = ibh_find_in_main(rails->snapshot, to);
+
+    return route && ibh_route_is_error(route);
+}
+
+/* Main has a route there, written by somebody, that leads what another rail's address sends by this rail's own wire. */
+static gboolean leads_by_other_rail(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const IbhNic *other = answer->oif ? ibh_rails_nic(rails, answer->oif) : NULL;
+    const IbhRoute *route = other ? ibh_find_in_main(rails->snapshot, &answer->to) : NULL;
+
+    return route && other != question->nic && other->status == IBH_NIC_RAIL && route->ifindex == answer->oif &&
+           route->gateway.family == AF_UNSPEC && route->protocol != RTPROT_KERNEL;
+}
+
+/* What main has more exactly inside a rail's subnet stays so: what is not by main is somebody's rule's. */
+static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+
+    if (question->as_main_says && answer->error && refuses_in_main(rails, &answer->to))
+        return TRUE;
+    if (question->as_main_says)
+        return answer->table == IBH_TABLE_MAIN ? !leads_by_other_rail(rails, question)
+                                               : !ibh_find_foreign_rule(rails, &question->lookup);
+    return !answer->error && (answer->oif == question->nic->link->ifindex ||
+                              (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
+}
+
+/* gateway= and remote= lead there by the rail's own gateway. */
+static gboolean reaches_by_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *to)
+{
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (ibh_route_is_ours(route) && route->table == nic->table && route->gateway.family != AF_UNSPEC &&
+            ibh_prefix_contains(&route->dst, to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Another NIC's network is reached by none of ours, unless main says so. */
+static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const IbhNic *nic = answer->oif ? ibh_rails_nic(rails, answer->oif) : NULL;
+    const IbhRoute *route = ibh_find_in_main(rails->snapshot, &answer->to);
+
+    return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||
+           (route && route->ifindex == answer->oif) ||
+           (nic == question->nic && (question->as_main_says || reaches_by_gateway(rails, nic, &answer->to)));
+}
+
+const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
+{
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
+        if (address->ifindex == ifindex && ibh_prefix_contains(&address->subnet, ip))
+            return address;
+    }
+    return NULL;
+}
+
+gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const IbhAddress *near;
+
+    switch (question->kind) {
+    case IBH_ASK_LEAVES:
+        return leaves_right(rails, question);
+    case IBH_ASK_ELSEWHERE:
+        return leaves_as_main_says(rails, question);
+    case IBH_ASK_ARRIVES:
+        return answer->error != EINVAL && answer->error != EXDEV;
+    case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */
+        if (question->as_main_says)
+            return !answer->error || refuses_in_main(rails, &answer->to);
+        near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
+        return !answer->error && (ibh_find_address_near(rails, answer->oif, &answer->to) ||
+                                  (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet)));
+    case IBH_ASK_PROXIES:
+        return answer->error || answer->type != RTN_UNICAST || answer->oif == question->nic->link->ifindex;
+    default:
+        return !answer->error && answer->type == RTN_LOCAL;
+    }
+}
