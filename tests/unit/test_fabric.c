@@ -10,6 +10,7 @@
 #include "host/sysfs.c"
 
 #include "host/fabric_read.c"
+#include "host/port_read.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
