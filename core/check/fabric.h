@@ -38,7 +38,7 @@ typedef enum {
 typedef struct {
     int index;
     IbhIp ip; /* IPv4 where it stands for such an address */
-    gboolean roce_v2;
+    int roce; /* version 1, 2; IBH_UNKNOWN */
 } IbhGid;
 
 /* What a device says, whichever port is meant. Texts are "" and numbers IBH_UNKNOWN where it is not known. */

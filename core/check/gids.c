@@ -6,10 +6,16 @@
 
 /* ---- who has a GID ---- */
 
+/* New connections use one version of RoCE, and its GIDs. */
+static gboolean is_usable(const IbhPort *port, const IbhGid *gid)
+{
+    return port->roce == IBH_UNKNOWN || gid->roce == IBH_UNKNOWN || gid->roce == port->roce;
+}
+
 static gboolean has_gid_of(const IbhPort *port, const IbhIp *ip)
 {
     IBH_EACH (const IbhGid, gid, port->gids) {
-        if (ibh_ip_equal(&gid->ip, ip))
+        if (is_usable(port, gid) && ibh_ip_equal(&gid->ip, ip))
             return TRUE;
     }
     return FALSE;
@@ -34,7 +40,7 @@ const IbhGid *ibh_find_gid(const IbhPort *port, const IbhPortNic *nic)
 {
     IBH_EACH (const IbhPrefix, subnet, nic->subnets) {
         IBH_EACH (const IbhGid, gid, port->gids) {
-            if (subnet->ip.family == AF_INET && gid->roce_v2 && is_inside(&gid->ip, subnet))
+            if (subnet->ip.family == AF_INET && gid->roce == 2 && is_inside(&gid->ip, subnet))
                 return gid;
         }
     }
@@ -80,7 +86,7 @@ static gboolean has_gid_in_subnets(const IbhPort *port, const IbhPortNic *nic)
 {
     IBH_EACH (const IbhPrefix, subnet, nic->subnets) {
         IBH_EACH (const IbhGid, gid, port->gids) {
-            if (subnet->ip.family == AF_INET && is_inside(&gid->ip, subnet))
+            if (subnet->ip.family == AF_INET && is_usable(port, gid) && is_inside(&gid->ip, subnet))
                 return TRUE;
         }
     }

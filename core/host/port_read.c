@@ -134,6 +134,11 @@ static GidEntry read_gid_entry(IbhTree *tree, const IbhPort *port, int index, Ib
     return is_zero(gid->bytes, sizeof gid->bytes) ? GID_EMPTY : GID_FULL;
 }
 
+static int roce_version_of(const char *type)
+{
+    return g_str_equal(type, "RoCE v2") ? 2 : g_str_equal(type, "IB/RoCE v1") ? 1 : IBH_UNKNOWN;
+}
+
 static void read_gid_type(IbhTree *tree, const IbhPort *port, int index, char *line, gsize size)
 {
     char name[32];
@@ -185,7 +190,7 @@ static void read_gids(IbhTree *tree, IbhPort *port)
             continue;
         unmap(&gid.ip);
         read_gid_type(tree, port, i, type, sizeof type);
-        gid.roce_v2 = g_str_equal(type, "RoCE v2");
+        gid.roce = roce_version_of(type);
         g_array_append_val(port->gids, gid);
     }
     /* A copy may have the first one only. */
@@ -266,20 +271,19 @@ static void read_roce(IbhTree *tree, IbhPort *port)
 {
     char line[64];
 
+    int chosen;
+
     for (int i = 0; i < N_GID_TYPES; i++) {
         ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/ports/%d/gid_attrs/types/%d", port->device,
                       port->number, i);
         port->n_gid_types += line[0] != '\0';
-        port->has_roce_v1 |= g_str_equal(line, "IB/RoCE v1");
-        port->has_roce_v2 |= g_str_equal(line, "RoCE v2");
+        port->has_roce_v1 |= roce_version_of(line) == 1;
+        port->has_roce_v2 |= roce_version_of(line) == 2;
     }
     ibh_tree_line(tree, line, sizeof line, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);
-    port->roce = g_str_equal(line, "IB/RoCE v1") ? 1
-                 : g_str_equal(line, "RoCE v2")  ? 2
-                 : port->has_roce_v2             ? 2
-                 : port->has_roce_v1             ? 1
-                                                 : IBH_UNKNOWN;
+    chosen = roce_version_of(line);
+    port->roce = chosen != IBH_UNKNOWN ? chosen : port->has_roce_v2 ? 2 : port->has_roce_v1 ? 1 : IBH_UNKNOWN;
 }
 
 static void read_port(IbhTree *tree, const char *device, int number, IbhFabric *fabric)

@@ -19,93 +19,11 @@
 #include <cmocka.h>
 
 #include "speaks.h"
-#include "temp_tree.h"
+#include "fabric_tree.h"
 
 #include <glib/gstdio.h>
 
-#define FIXTURES IBH_TESTS "/unit/fabric"
-
-static char *root;
 static const char *program;
-
-static int set_up(void **state)
-{
-    (void)state;
-    root = g_dir_make_tmp("ib-hook-fabric-XXXXXX", NULL);
-    return root == NULL;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    remove_tree(root);
-    g_clear_pointer(&root, g_free);
-    return 0;
-}
-
-/* ---- trees ---- */
-
-/* Thousands of files: g_file_set_contents() would wait for the disk at each. */
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* `text` NULL: a directory. */
-static void put(const char *path, const char *text)
-{
-    g_autofree char *full = g_build_filename(root, path, NULL);
-    g_autofree char *parent = text ? g_path_get_dirname(full) : g_strdup(full);
-    g_autofree char *plain = text ? g_strcompress(text) : NULL;
-    g_autofree char *line = text ? g_strconcat(plain, "\n", NULL) : NULL;
-
-    assert_int_equal(g_mkdir_with_parents(parent, 0755), 0);
-    if (line)
-        write_file(full, line);
-}
-
-static void take_away(const char *path)
-{
-    g_autofree char *full = g_build_filename(root, path, NULL);
-
-    if (access(full, F_OK) != 0)
-        fail_msg("%s: there is no such thing to remove", path);
-    remove_tree(full);
-}
-
-/* "PATH TEXT", or "PATH/". */
-static void put_line(const char *line)
-{
-    const char *blank = strchr(line, ' ');
-    g_autofree char *path = g_strndup(line, blank ? (gsize)(blank - line) : strlen(line));
-
-    put(path, blank ? blank + 1 : NULL);
-}
-
-static char **read_fixture(const char *name)
-{
-    g_autofree char *path = g_build_filename(FIXTURES, name, NULL), *text = NULL;
-
-    if (!g_file_get_contents(path, &text, NULL, NULL))
-        fail_msg("%s cannot be read", path);
-    return g_strsplit(text, "\n", -1);
-}
-
-static void put_host(const char *name)
-{
-    g_autofree char *file = g_strconcat(name, ".tree", NULL);
-    g_auto(GStrv) lines = read_fixture(file);
-
-    for (char **line = lines; *line; line++) {
-        if ((*line)[0] && (*line)[0] != '#')
-            put_line(*line);
-    }
-    put(IBH_TREE_MARK, "");
-}
 
 /* ---- judging ---- */
 
@@ -295,8 +213,8 @@ static void test_faults(void **state)
             print_error("faults:%u: %s: found %s\n", fault->line, fault->what, fault->found);
             wrong++;
         }
-        tear_down(NULL);
-        set_up(NULL);
+        remove_root(NULL);
+        make_root(NULL);
     }
     write_table(faults);
     assert_int_equal(wrong, 0);
@@ -323,8 +241,8 @@ static void test_right_hosts_are_silent(void **state)
         found = describe_findings(findings);
         if (findings->len)
             fail_msg("%s: %s", host, found);
-        tear_down(NULL);
-        set_up(NULL);
+        remove_root(NULL);
+        make_root(NULL);
         hosts++;
     }
     assert_true(hosts >= 9);
@@ -571,7 +489,7 @@ static void test_long_pkey_table(void **state)
     expect(NULL, "warning pkey-unknown ib0");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
 
 int main(int argc, char **argv)
 {
