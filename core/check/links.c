@@ -114,6 +114,12 @@ static gboolean is_below_max(const IbhRdmaDevice *device)
            (device->pcie_max_speed > 0 && device->pcie_speed < device->pcie_max_speed);
 }
 
+static gboolean has_same_slot(const IbhRdmaDevice *device, const IbhRdmaDevice *other)
+{
+    return device->card[0] && g_str_equal(device->card, other->card) && device->pcie_lanes == other->pcie_lanes &&
+           device->pcie_speed == other->pcie_speed;
+}
+
 /* Functions of one card share its slot: the first that is in use speaks for all. */
 static gboolean is_said_already(const IbhFabricJudge *judge, const IbhPort *port, const IbhRdmaDevice *device)
 {
@@ -122,8 +128,7 @@ static gboolean is_said_already(const IbhFabricJudge *judge, const IbhPort *port
 
         if (other == port)
             return FALSE;
-        if (its && ibh_port_is_judged(judge, other) &&
-            (its == device || (device->card[0] && g_str_equal(its->card, device->card))))
+        if (its && ibh_port_is_judged(judge, other) && (its == device || has_same_slot(its, device)))
             return TRUE;
     }
     return FALSE;
@@ -154,8 +159,12 @@ static void judge_pcie(IbhFabricJudge *judge, const IbhPort *port, const char *i
     const IbhRdmaDevice *device = ibh_fabric_device(judge->fabric, port), *better;
     g_autofree char *own = NULL, *expected = NULL;
 
-    if (!knows_pcie(device) || is_said_already(judge, port, device))
+    if (!device || is_said_already(judge, port, device))
         return;
+    if (!knows_pcie(device)) {
+        ibh_fabric_report_good(judge, "%s: PCIe not known", port->device);
+        return;
+    }
     own = describe_pcie(device->pcie_lanes, device->pcie_speed);
     better = find_better_slot(judge, port, device);
     if (!is_below_max(device)) {

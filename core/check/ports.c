@@ -75,6 +75,8 @@ static Usage usage_of(const IbhFabricJudge *judge, const IbhPort *port, const Ib
     const IbhFabric *fabric = judge->fabric;
     gboolean ethernet = port->layer == IBH_LAYER_ETHERNET;
 
+    if (nic && ethernet && !nic->up && !fabric->knows_usage && !judge->only)
+        return PORT_LEFT_ALONE;
     if (nic && (nic->used || nic->rail || !fabric->knows_usage || judge->only))
         return PORT_USED;
     if (nic)
@@ -82,7 +84,9 @@ static Usage usage_of(const IbhFabricJudge *judge, const IbhPort *port, const Ib
     if (ethernet && port->phys_state == IBH_PHYS_DISABLED)
         return PORT_LEFT_ALONE; /* its netdev is down on purpose */
     /* Without IPoIB an InfiniBand port has no netdev anywhere. */
-    return fabric->complete && (ethernet || fabric->modules[IBH_MODULE_IPOIB]) ? PORT_LEFT_ALONE : PORT_USED;
+    return fabric->complete && (port->layer != IBH_LAYER_INFINIBAND || fabric->modules[IBH_MODULE_IPOIB])
+               ? PORT_LEFT_ALONE
+               : PORT_USED;
 }
 
 gboolean ibh_port_is_omni_path(const IbhPort *port)

@@ -206,8 +206,8 @@ static void read_link(IbhTree *tree, const char *iface, GArray *links)
         return;
     g_strlcpy(link.name, iface, sizeof link.name);
     link.type = (guint16)type;
-    link.flags = flags == IBH_UNKNOWN ? 0 : (guint)flags;
-    link.carrier = net_number(tree, iface, "carrier") == 1;
+    link.flags = flags == IBH_UNKNOWN ? IFF_UP : (guint)flags;
+    link.carrier = net_number(tree, iface, "carrier") != 0; /* of a link that is down it cannot be read */
     link.lladdr_len = read_lladdr(tree, iface, link.lladdr);
     master = net_number(tree, iface, "master/ifindex");
     link.master = MAX(master, 0);

@@ -158,6 +158,15 @@ static void take_first_gid(IbhPort *port, const IbhIp *gid)
     g_snprintf(port->guid, sizeof port->guid, "0x%016" G_GINT64_MODIFIER "x", port->gid_guid);
 }
 
+/* Without its first entry only, it is not known. */
+static gboolean has_empty_table(IbhTree *tree, const IbhPort *port)
+{
+    g_autoptr(GPtrArray) entries =
+        ibh_tree_list(tree, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->number);
+
+    return !entries->len && ibh_tree_has(tree, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->number);
+}
+
 static void read_first_gid(IbhTree *tree, IbhPort *port)
 {
     IbhIp gid;
@@ -165,9 +174,9 @@ static void read_first_gid(IbhTree *tree, IbhPort *port)
 
     if (entry == GID_FULL)
         take_first_gid(port, &gid);
-    port->has_gid_table = entry == GID_NONE
-                              ? ibh_tree_has(tree, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->number)
-                              : entry != GID_UNREADABLE;
+    /* A copy has no other entry that would tell whether the file is missing, or the table is empty. */
+    port->has_gid_table =
+        entry == GID_NONE ? tree->complete && !tree->captured && has_empty_table(tree, port) : entry != GID_UNREADABLE;
 }
 
 /* Reads to the end of the table, or of what is in use of it: the kernel fills the first place that is free. */
@@ -195,8 +204,7 @@ static void read_gids(IbhTree *tree, IbhPort *port)
     }
     /* A copy may have the first one only. */
     port->has_all_gids = i > 1 && i >= port->n_gid_types;
-    port->has_gid_table =
-        i > 0 || ibh_tree_has(tree, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->number);
+    port->has_gid_table = i > 0 || has_empty_table(tree, port);
 }
 
 /* ---- links ---- */
@@ -258,7 +266,8 @@ static void read_pkeys(IbhTree *tree, IbhPort *port)
                       i);
         value = ibh_port_number_of(line);
         if (value == IBH_UNKNOWN) {
-            port->has_all_pkeys = i > 0;
+            port->has_all_pkeys = i > 0 && !ibh_tree_has(tree, "sys/class/infiniband/%s/ports/%d/pkeys/%d",
+                                                         port->device, port->number, i + 1);
             return;
         }
         pkey = (guint16)value; /* 0: a free place */

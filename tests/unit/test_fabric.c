@@ -261,6 +261,15 @@ static void test_what_was_checked(void **state)
         "mlx4_ib0.8002: P_Key 0x8002: a full member by the table of mlx4_0/1",
         "mlx4_ib1: MTU 65520, connected, as mlx4_ib0",
         "mlx4_1/2: RoCE v2",
+        "mlx4_0/1: 56.0 Gb/s, 4 lanes",
+        "mlx4_0: PCIe: 8 lanes of 8.0 GT/s",
+        "mlx4_1/1: no errors that grow or stand out",
+        "mlx4_0/1: GID fabric fe80000000000000, port 0xf4521403007be131",
+        "ens2d1: its addresses have GIDs of mlx4_1/2",
+        "mlx4_ib1: number of the P_Key: as most of the rails in its subnet",
+        "mlx4_ib1: subnet prefix: as most of the rails in its subnet",
+        "mlx4_ib1: lid of the subnet manager: as most of the rails in its subnet",
+        "mlx4_1: firmware 2.42.5000, board MT_1090120019",
         "memlock: unlimited",
     };
     g_autoptr(GPtrArray) good = g_ptr_array_new_with_free_func(g_free), findings = NULL;
@@ -277,9 +286,16 @@ static void test_what_was_checked(void **state)
 static void test_what_could_not_be_checked(void **state)
 {
     static const char *const WANTED[] = {
-        "modules: not known (there is no module directory)",     "mlx5_0/1: state not known",
-        "memlock: not known (there is no proc/self/limits)",     "ib1: MTU not known",
+        "modules: not known (there is no module directory)",
+        "mlx5_0/1: state not known",
+        "memlock: not known (there is no proc/self/limits)",
+        "ib1: MTU not known",
         "ib1: P_Key 0xffff: the table of mlx5_1/1 is not known",
+        "mlx5_1/1: rate not known",
+        "mlx5_1/1: no counters of errors",
+        "mlx5_1/1: GID not known",
+        "mlx5_1: PCIe not known",
+        "mlx5_1: board not known",
     };
     g_autoptr(GPtrArray) good = g_ptr_array_new_with_free_func(g_free), findings = NULL;
 
@@ -289,6 +305,12 @@ static void test_what_could_not_be_checked(void **state)
     take_away("proc/self");
     take_away("sys/class/infiniband/mlx5_0/ports/1/state");
     take_away("sys/class/infiniband/mlx5_1/ports/1/pkeys");
+    take_away("sys/class/infiniband/mlx5_1/ports/1/gids");
+    take_away("sys/class/infiniband/mlx5_1/ports/1/rate");
+    take_away("sys/class/infiniband/mlx5_1/ports/1/counters");
+    take_away("sys/class/infiniband/mlx5_1/device/current_link_width");
+    take_away("sys/class/infiniband/mlx5_1/board_id");
+    take_away("sys/class/infiniband/mlx5_1/hca_type");
     take_away("sys/class/net/ib1/mtu");
     take_away("sys/class/net/ib1/mode");
     findings = judge(NULL, good);
@@ -486,7 +508,52 @@ static void test_long_pkey_table(void **state)
     }
     expect(NULL, "nothing");
     take_away("sys/class/infiniband/mlx5_0/ports/1/pkeys/200");
+    expect(NULL, "nothing"); /* one file is missing */
+    take_away("sys/class/infiniband/mlx5_0/ports/1/pkeys/201");
     expect(NULL, "warning pkey-unknown ib0");
+}
+
+/* ---- counters that grow ---- */
+
+/* What stands in a file changes between both looks. */
+static void look_twice(const char *path, const char *text, const char *expected)
+{
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
+    g_autoptr(IbhFabric) fabric = NULL;
+    g_autofree char *found = NULL;
+    g_auto(IbhTree) tree = {0};
+
+    put_host("mlx5-infiniband");
+    ibh_tree_open(&tree, root);
+    fabric = ibh_fabric_read_captured(&tree, NULL);
+    put(path, text);
+    ibh_ports_read_again(&tree, fabric);
+    ibh_fabric_judge(fabric, NULL, findings, NULL);
+    assert_findings_speak(findings);
+    found = describe_findings(findings);
+    assert_string_equal(found, expected);
+}
+
+static void test_what_changes_meanwhile(void **state)
+{
+#define PORT1 "sys/class/infiniband/mlx5_1/ports/1/"
+    (void)state;
+    look_twice(PORT1 "counters/symbol_error", "1", "warning port-errors ib1");
+    look_twice(PORT1 "counters/port_rcv_errors", "4294967295", "warning port-errors ib1");
+    look_twice(PORT1 "counters/link_downed", "0", "nothing"); /* it was 1: somebody cleared it */
+    look_twice(PORT1 "counters/symbol_error", "", "nothing");
+    look_twice(PORT1 "phys_state", "2: Polling", "nothing"); /* looked at once */
+}
+
+/* A subnet manager that hands over tells one port after the other. */
+static void test_subnet_manager_changes(void **state)
+{
+    (void)state;
+    put_host("mlx5-infiniband");
+    put(PORT1 "sm_lid", "0x7");
+    expect(NULL, "warning sm-differs ib0, warning sm-differs ib1");
+    look_twice(PORT1 "sm_lid", "0x7", "nothing");
+    look_twice(PORT1 "gids/0", "fec0:0000:0000:0001:248a:0703:00b0:1cff", "nothing");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
@@ -506,6 +573,8 @@ int main(int argc, char **argv)
         TEST(test_strange_names),
         TEST(test_reads_are_bounded),
         TEST(test_long_pkey_table),
+        TEST(test_what_changes_meanwhile),
+        TEST(test_subnet_manager_changes),
     };
 
     (void)argc;

@@ -33,7 +33,6 @@ typedef enum {
 } Need;
 
 #define NONE "0000:0000:0000:0000:0000:0000:0000:0000"
-#define REMOVED "-"
 
 typedef struct {
     const char *path; /* a pattern */
@@ -75,16 +74,17 @@ static const Row ROWS[] = {
      NEED_ROCE | NEED_USED,
      "gid-missing gid-index-differs",
      NULL,
-     {NONE, "0000:0000:0000:0000:0000:ffff:0a01:0203", REMOVED}},
+     {NONE, "0000:0000:0000:0000:0000:ffff:0a01:0203"}},
     {"*/ports/*/gids/*", 0, NULL, "nobody uses the port, or iWARP, which has none", {NONE, "fe80::1"}},
     {"*/ports/*/gid_attrs/types/*", NEED_ROCE | NEED_USED, "roce-version-mixed gid-missing", NULL, {"IB/RoCE v1"}},
-    {"*/ports/*/gid_attrs/types/*", 0, NULL, "nobody uses the port", {"IB/RoCE v1", REMOVED}},
+    {"*/ports/*/gid_attrs/types/*", 0, NULL, "nobody uses the port", {"IB/RoCE v1"}},
     {"*/ports/*/gid_attrs/ndevs/*", 0, NULL, "the device below says the same", {"eth77"}},
     {"*/ports/*/pkeys/0",
      NEED_INFINIBAND | NEED_USED,
      "pkey-unknown pkey-limited",
      NULL,
      {"0x0000", "0x8abc", "0x0123"}},
+    {"*/mlx4_0/ports/1/pkeys/1", 0, "pkey-unknown pkey-limited", NULL, {"0x0000", "0x0002"}}, /* of its child */
     {"*/ports/*/pkeys/*", 0, NULL, "other partitions than the interface's", {"0x9234", "0x0001"}},
     {"*/ports/*/rate",
      NEED_INFINIBAND | NEED_USED,
@@ -103,10 +103,10 @@ static const Row ROWS[] = {
     {"*/device/current_link_*", NEED_USED, "port-degraded", NULL, {"1", "2", "2.5 GT/s PCIe"}},
     {"*/device/*_link_*", 0, NULL, "not less than it can do, or not known", {"Unknown", "0", "255"}},
     {"*/device/uevent", 0, NULL, "only names the card", {"DRIVER=other", "", "PCI_SLOT_NAME=0000:77:00.0"}},
-    {"*/fw_ver", NEED_SIBLING, "firmware-differs", NULL, {"1.2.3", "99.99.9999"}},
+    {"*/fw_ver", NEED_USED | NEED_SIBLING, "firmware-differs", NULL, {"1.2.3", "99.99.9999"}},
     {"*/fw_ver", 0, NULL, "nothing to compare it with", {"1.2.3"}},
-    {"*/board_id", 0, NULL, "only says what is compared", {"MT_77", REMOVED}},
-    {"*/hca_type", 0, NULL, "only says what is compared", {"MT77", REMOVED}},
+    {"*/board_id", 0, NULL, "only says what is compared", {"MT_77"}},
+    {"*/hca_type", 0, NULL, "only says what is compared", {"MT77"}},
     {"*/node_type", 0, NULL, "iWARP or not: both are right", {"1: CA", "2: Switch", "4: RNIC"}},
     {"sys/class/net/*/mtu", NEED_RAIL, "mode-mtu", NULL, {"1280", "65000", "777"}},
     {"sys/class/net/*/mtu", 0, NULL, "nothing to compare it with", {"1280", "9216"}},
@@ -351,10 +351,7 @@ static void change_one(GRand *random, const char *host, const IbhFabric *fabric,
         return;
     if (is_beyond_rows(fabric, entry, text))
         row = &nothing;
-    if (g_str_equal(text, REMOVED))
-        take_away(entry->path);
-    else
-        put(entry->path, text);
+    put(entry->path, text);
     count->tried++;
     count->named += row->codes ? 1 : 0;
     count->silent += row->codes ? 0 : 1;
@@ -372,7 +369,9 @@ static void change_host(GRand *random, const char *host, guint rounds, Count *co
     put_host(host);
     fabric = read_host(&tree);
     IBH_EACH_POINTER (const IbhTreeEntry, entry, tree.record) {
-        for (guint i = 0; entry->text && g_hash_table_add(seen, entry->path) && i < rounds; i++)
+        if (!entry->text || !g_hash_table_add(seen, entry->path))
+            continue;
+        for (guint i = 0; i < rounds; i++)
             change_one(random, host, fabric, entry, count);
     }
     remove_root(NULL);
@@ -398,10 +397,54 @@ static void test_random_changes(void **state)
     assert_true(count.named > 100 && count.silent > 100);
 }
 
+/* What could not be read is not known, and nobody is accused for it. */
+static void lose_one(const char *host, const IbhTreeEntry *entry, Count *count)
+{
+    static const Row nothing = {.path = "", .why = "not known"};
+    g_autofree char *full = g_build_filename(root, entry->path, NULL);
+
+    if (g_str_equal(entry->path, IBH_TREE_MARK))
+        return;
+    take_away(entry->path);
+    count->tried++;
+    count->wrong += judge_change(&nothing, host, entry->path, "(removed)") ? 0 : 1;
+    write_file(full, entry->text->str);
+}
+
+static void lose_all_of_host(const char *host, Count *count)
+{
+    g_autoptr(IbhFabric) fabric = NULL;
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    g_auto(IbhTree) tree = {0};
+
+    put_host(host);
+    fabric = read_host(&tree);
+    IBH_EACH_POINTER (const IbhTreeEntry, entry, tree.record) {
+        if (entry->text && g_hash_table_add(seen, entry->path))
+            lose_one(host, entry, count);
+    }
+    remove_root(NULL);
+    make_root(NULL);
+}
+
+static void test_missing_files(void **state)
+{
+    g_autoptr(GPtrArray) hosts = list_hosts();
+    Count count = {0};
+
+    (void)state;
+    IBH_EACH_POINTER (const char, host, hosts)
+        lose_all_of_host(host, &count);
+    print_message("%u files, each missing once; %u judged wrong\n", count.tried, count.wrong);
+    assert_true(count.tried > 300);
+    assert_int_equal(count.wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_random_changes, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_missing_files, make_root, remove_root),
     };
 
     if (access("/dev/shm", W_OK) == 0) /* not the disk: many files come and go */
