@@ -1,10 +1,13 @@
 #include "check/check.h"
 
+#include "check/answers.h"
+
 #include "plan/emit.h"
 #include "plan/tables.h"
 #include "check/fabric_judge.h"
 #include "check/foreign.h"
 #include "check/rules.h"
+#include "check/wires.h"
 #include "plan/want.h"
 
 #include <errno.h>
@@ -128,115 +131,51 @@ static const char *explain_sysctl(IbhSysctl key)
     }
 }
 
+#define ANSWERS_NOTHING 8 /* arp_ignore; 3 to 7 ignore nothing that matters here */
+
+/* What applies to a NIC is not its own value alone. */
+static void judge_arp_ignore(IbhCheck *check, const IbhNic *nic)
+{
+    int own = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE], all = check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
+    int value = ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own, all);
+    gboolean is_all = all == value;
+
+    if (value <= 2)
+        return;
+    ibh_finding_add(check->findings, nic->link->name, value >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING,
+                    "effective-sysctl",
+                    ibh_fix(is_all ? ibh_sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0)
+                                   : ibh_sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1)),
+                    "%sarp_ignore=%d applies to it, ib-hook wants 1: %s", is_all ? "all." : "", value,
+                    value >= ANSWERS_NOTHING ? "peers get no answer to their ARP requests, and cannot reach it"
+                                             : explain_sysctl(IBH_SYSCTL_ARP_IGNORE));
+}
+
+/* The kernel drops what arrives, and that is said. */
+static gboolean drops(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->nic == nic && question->kind == IBH_ASK_ARRIVES &&
+            !ibh_question_is_well_answered(check->rails, question))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void judge_sysctls(IbhCheck *check, const IbhNic *nic)
 {
-    const int *all = check->rails->snapshot->all;
-    int ignore = ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE],
-                                      all[IBH_SYSCTL_ARP_IGNORE]);
-
+    judge_arp_ignore(check, nic);
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         int now = nic->link->sysctl[key], want = ibh_want_sysctl(check->rails, nic, (IbhSysctl)key);
 
+        if ((key == IBH_SYSCTL_ARP_IGNORE && now > 2) || (key == IBH_SYSCTL_RP_FILTER && drops(check, nic)))
+            continue;
+
         if (now != want)
             ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
-                            ibh_fix(ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want)), "%s is %d, not %d: %s",
-                            ibh_sysctl_name((IbhSysctl)key), now, want, explain_sysctl((IbhSysctl)key));
-    }
-    if (ignore > 2 && all[IBH_SYSCTL_ARP_IGNORE] == ignore)
-        ibh_finding_add(
-            check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
-            ibh_fix(ibh_sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0)),
-            "net.ipv4.conf.all.arp_ignore=%d overrides the interface: peers get no answer to their ARP requests",
-            ignore);
-}
-
-/* ---- the kernel's own answers ---- */
-
-/* As the kernel made it when the address came; "append", because another NIC's may stand there. */
-static void judge_unbound(IbhCheck *check, const IbhQuestion *question, const char *to)
-{
-    const IbhNic *nic = question->nic;
-    const IbhAddress *address = ibh_find_address_near(check->rails, nic->link->ifindex, &question->lookup.to);
-    g_autofree char *word = ibh_shell_word(nic->link->name);
-    char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
-
-    ibh_prefix_format(&address->subnet, subnet);
-    ibh_finding_add(
-        check->findings, nic->link->name, IBH_WARNING, "route-missing",
-        ibh_fix(g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
-                                ibh_ip_format(&address->local, source))),
-        "main has no route to %s, so what names no source (ping, mount, rping without -I) gets to %s %s%s: give main "
-        "its connected route back, or set main=remove if that is meant",
-        subnet, to, question->lookup.error ? "not at all: " : "by ",
-        question->lookup.error ? g_strerror(question->lookup.error) : ibh_check_link_name(check, question->lookup.oif));
-}
-
-static void judge_error_in_main(IbhCheck *check, const char *iface, const IbhRoute *error)
-{
-    const char *type = error->type == RTN_BLACKHOLE  ? "blackhole"
-                       : error->type == RTN_PROHIBIT ? "prohibit"
-                                                     : "unreachable";
-    char dst[IBH_PREFIX_STRLEN];
-
-    ibh_prefix_format(&error->dst, dst);
-    ibh_finding_add(check->findings, iface, IBH_ERROR, "main-error-route",
-                    ibh_fix(g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family),
-                                            type, dst, error->metric)),
-                    "main has %s as %s, and nothing better for the rail's subnet: a rule asks main first, and that "
-                    "answer is an error: the rail reaches nobody",
-                    dst, type);
-}
-
-static void judge_answer(IbhCheck *check, const IbhQuestion *question)
-{
-    const IbhRoute *error = NULL;
-    const IbhLookup *answer = &question->lookup;
-    const char *iface = question->nic->link->name;
-    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
-
-    if (ibh_question_is_well_answered(check->rails, question) || ibh_find_foreign_rule(check->rails, &question->lookup))
-        return; /* a rule's wrong answers are its finding's */
-    ibh_ip_format(&answer->from, from);
-    ibh_ip_format(&answer->to, to);
-    switch (question->kind) {
-    case IBH_ASK_LEAVES:
-        error = answer->error ? ibh_find_in_main(check->rails->snapshot, &answer->to) : NULL;
-        if (error && ibh_route_is_error(error)) { /* no rule suppresses it */
-            judge_error_in_main(check, iface, error);
-            break;
-        }
-        ibh_finding_add(
-            check->findings, iface, IBH_ERROR, "routed-other-nic",
-            ibh_advice("where ib-hook --apply changes nothing of it, \"ip rule\" shows who is asked first"),
-            "the kernel answers that what goes from %s to %s leaves by %s, not by %s: RDMA by this rail fails, or uses "
-            "the other one",
-            from, to, answer->error ? g_strerror(answer->error) : ibh_check_link_name(check, answer->oif), iface);
-        break;
-    case IBH_ASK_ELSEWHERE:
-        ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
-                        ibh_advice("\"ip rule\" shows which rule leads there"),
-                        "the kernel answers that what goes from %s to %s, a network of another NIC, leaves by %s", from,
-                        to, ibh_check_link_name(check, answer->oif));
-        break;
-    case IBH_ASK_ARRIVES:
-        ibh_finding_add(
-            check->findings, iface, IBH_ERROR, "effective-sysctl",
-            ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2)),
-            "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
-            from, to, iface);
-        break;
-    case IBH_ASK_LOCAL:
-        ibh_finding_add(
-            check->findings, iface, IBH_ERROR, "local-rule-late",
-            ibh_fix(g_strdup_printf("ip -%c rule add priority 0 from all lookup local",
-                                    ibh_ip_option(answer->from.family))),
-            "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule comes "
-            "too late",
-            from, to);
-        break;
-    case IBH_ASK_UNBOUND:
-        judge_unbound(check, question, to);
-        break;
+                            ibh_fix(ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want)),
+                            "its %s is %d, ib-hook wants %d: %s", ibh_sysctl_name((IbhSysctl)key), now, want,
+                            explain_sysctl((IbhSysctl)key));
     }
 }
 
@@ -355,7 +294,7 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
     IBH_EACH_POINTER (const IbhOp, op, plan->ops)
         judge_op(&check, op);
     IBH_EACH (const IbhQuestion, question, questions)
-        judge_answer(&check, question);
+        ibh_judge_answer(&check, question);
     if (questions->len == IBH_QUESTIONS_MAX)
         ibh_finding_add(
             check.findings, "", IBH_WARNING, "not-all-asked",
@@ -370,6 +309,7 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
         judge_vrf(&check, nic);
         if (ibh_check_covers(rails, AF_INET))
             ibh_judge_foreign_nic(&check, nic);
+        ibh_judge_wire(&check, nic);
         (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);
     }
     return check.findings;

@@ -200,7 +200,7 @@ static gboolean has_anything_in(const IbhCheck *check, const IbhNic *nic, const 
             return TRUE;
     }
     IBH_EACH (const IbhNeighbour, neighbour, snapshot->neighbours) {
-        if (neighbour->ifindex == nic->link->ifindex && reaches_like(nic, subnet, &neighbour->ip))
+        if (!neighbour->fixed && neighbour->ifindex == nic->link->ifindex && reaches_like(nic, subnet, &neighbour->ip))
             return TRUE;
     }
     return FALSE;
@@ -252,12 +252,14 @@ void ibh_judge_foreign_nic(IbhCheck *check, const IbhNic *nic)
     if (!answers_for_all(check, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail->status != IBH_NIC_RAIL || rail->link->type != nic->link->type || !is_on_wire_of(check, nic, rail))
+        if (rail == nic || !ibh_is_routed(rail) || rail->link->type != nic->link->type ||
+            !is_on_wire_of(check, nic, rail))
             continue;
         ibh_finding_add(
             check->findings, nic->link->name, IBH_WARNING, "foreign-nic-answers",
             ibh_fix(ibh_sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1)),
-            "it is no rail, but in the subnet of %s, and answers ARP for its address: peers may send to the wrong NIC",
+            "it is no rail of ib-hook's, but on the wire of %s, and answers ARP for its address: peers may send to the "
+            "wrong NIC",
             rail->link->name);
         return;
     }

@@ -15,6 +15,11 @@ gboolean ibh_nic_is_usable(const IbhNic *nic)
     return (nic->link->flags & IFF_UP) && nic->link->carrier;
 }
 
+gboolean ibh_is_routed(const IbhNic *nic)
+{
+    return nic->status == IBH_NIC_RAIL || nic->status == IBH_NIC_DEFERRED;
+}
+
 gboolean ibh_check_covers(const IbhRails *rails, int family)
 {
     return !rails->family || rails->family == family;
@@ -28,12 +33,20 @@ typedef struct {
     GArray *questions; /* IbhQuestion */
 } Asking;
 
+/* The NIC that this address is asked about; NULL: none. */
+static const IbhNic *find_asked(const IbhRails *rails, const IbhIp *address)
+{
+    const IbhNic *owner = ibh_rails_owner(rails, address), *holder = ibh_rails_holder(rails, address);
+
+    return owner ? owner : holder && holder->status == IBH_NIC_DEFERRED ? holder : NULL;
+}
+
 static gboolean can_match_rail(const IbhRails *rails, const IbhRule *rule)
 {
     if (!rule->from.length || (rule->selectors & IBH_SELECT_NOT))
         return TRUE;
     if (rule->from.length == ibh_ip_bits(&rule->from.ip))
-        return ibh_rails_owner(rails, &rule->from.ip) != NULL;
+        return find_asked(rails, &rule->from.ip) != NULL;
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         if (ibh_prefix_contains(&rule->from, &address->local))
             return TRUE;
@@ -68,12 +81,13 @@ static gboolean have_same_rules(const Asking *asking, const IbhAddress *a, const
 
 static IbhQuestion about(IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
 {
-    return (IbhQuestion){.kind = kind,
-                         .nic = nic,
-                         .lookup = {.from = *from,
-                                    .to = *to,
-                                    .iif = kind == IBH_ASK_ARRIVES ? nic->link->ifindex : 0,
-                                    .match = kind == IBH_ASK_LEAVES || kind == IBH_ASK_ELSEWHERE}};
+    return (IbhQuestion){
+        .kind = kind,
+        .nic = nic,
+        .lookup = {.from = *from,
+                   .to = *to,
+                   .iif = kind == IBH_ASK_ARRIVES || kind == IBH_ASK_PROXIES ? nic->link->ifindex : 0,
+                   .match = kind == IBH_ASK_LEAVES || kind == IBH_ASK_ELSEWHERE || kind == IBH_ASK_UNBOUND}};
 }
 
 static IbhQuestion leaves(const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
@@ -125,7 +139,7 @@ static void ask_local(const Asking *asking, const IbhNic *nic, int family)
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other == nic)
             passed = TRUE;
-        else if (other->status == IBH_NIC_RAIL && (passed || !next)) {
+        else if (ibh_is_routed(other) && (passed || !next)) {
             const IbhIp *first = first_address(other, family);
 
             next = first ? first : next;
@@ -139,7 +153,7 @@ static void ask_local(const Asking *asking, const IbhNic *nic, int family)
         ask_simply(asking, IBH_ASK_LOCAL, nic, own, next);
 }
 
-static gboolean main_has(const IbhRails *rails, const IbhPrefix *subnet)
+gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (route->table == IBH_TABLE_MAIN && ibh_prefix_equal(&route->dst, subnet))
@@ -148,13 +162,41 @@ static gboolean main_has(const IbhRails *rails, const IbhPrefix *subnet)
     return FALSE;
 }
 
-/* Asks about traffic without a source where main lacks the connected route: hand-written scripts delete it. */
+/* What names no source is the host's: once for each subnet is enough. */
+static gboolean is_asked_unbound(const Asking *asking, const IbhIp *to)
+{
+    IBH_EACH (const IbhQuestion, question, asking->questions) {
+        if (question->kind == IBH_ASK_UNBOUND && ibh_ip_equal(&question->lookup.to, to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Traffic without a source. Main may lack the connected route on purpose: with main=remove, where somebody else routes
+ * the NIC, and in IPv6, which main=remove does not touch. */
 static void ask_unbound(const Asking *asking, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour)
 {
-    const IbhIp none = {.family = AF_INET};
+    const IbhIp none = {.family = neighbour->family};
+    gboolean may_lack = nic->status == IBH_NIC_DEFERRED || neighbour->family == AF_INET6;
+    gboolean has = ibh_main_has(asking->rails, subnet);
 
-    if (asking->rails->main == IBH_MAIN_KEEP && !main_has(asking->rails, subnet))
+    if (asking->rails->main != IBH_MAIN_REMOVE && (has ? !is_asked_unbound(asking, neighbour) : !may_lack))
         ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, neighbour);
+}
+
+/* With proxy_arp a NIC answers for whatever would be forwarded by another one. */
+static void ask_proxies(const Asking *asking, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour,
+                        GArray *holes)
+{
+    const IbhPrefix first = ibh_prefix(neighbour, ibh_ip_bits(neighbour));
+    IbhIp second;
+
+    if (!nic->link->forwarding || !(nic->link->proxy_arp || asking->rails->snapshot->proxy_arp))
+        return;
+    g_array_append_val(holes, first);
+    if (ibh_find_neighbour(&asking->all, subnet, holes, &second))
+        ask_simply(asking, IBH_ASK_PROXIES, nic, neighbour, &second);
+    g_array_set_size(holes, holes->len - 1);
 }
 
 /* A rule that takes a piece of the subnet, or only some packets: what it matches is asked with what it matches by. */
@@ -231,9 +273,10 @@ static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhA
     if (ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour)) {
         question = leaves(nic, address, &neighbour);
         ask(asking, &question);
-        if (neighbour.family == AF_INET) { /* IPv6 has no rp_filter, and main is never written to */
+        ask_unbound(asking, nic, &address->subnet, &neighbour);
+        if (neighbour.family == AF_INET) { /* IPv6 has no rp_filter, and no ARP */
             ask_simply(asking, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
-            ask_unbound(asking, nic, &address->subnet, &neighbour);
+            ask_proxies(asking, nic, &address->subnet, &neighbour, holes);
         }
     }
     IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
@@ -242,7 +285,8 @@ static void ask_about_subnet(const Asking *asking, const IbhNic *nic, const IbhA
         ask_about_rule(asking, nic, address, rule, holes);
         ask_about_detour(asking, nic, address, rule);
     }
-    ask_about_holes(asking, nic, address, holes);
+    if (nic->status == IBH_NIC_RAIL) /* of a table of somebody else's, that one decides what it has */
+        ask_about_holes(asking, nic, address, holes);
 }
 
 #define ELSEWHERE_MAX 16
@@ -277,7 +321,7 @@ static gboolean stands_for_all(const Asking *asking, const IbhNic *nic, const Ib
         if (other == address)
             return TRUE;
         if (ibh_prefix_equal(&other->subnet, &address->subnet) && have_same_rules(asking, other, address) &&
-            ibh_rails_owner(asking->rails, &other->local) == nic)
+            find_asked(asking->rails, &other->local) == nic)
             return FALSE;
     }
     return TRUE;
@@ -289,7 +333,8 @@ static void ask_about_family(const Asking *asking, const IbhNic *nic, int family
 
     if (!own || !ibh_check_covers(asking->rails, family))
         return;
-    ask_elsewhere(asking, nic, own);
+    if (nic->status == IBH_NIC_RAIL)
+        ask_elsewhere(asking, nic, own);
     ask_local(asking, nic, family);
 }
 
@@ -297,7 +342,7 @@ static void ask_about_rail(const Asking *asking, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (ibh_check_covers(asking->rails, address->local.family) && !ibh_address_is_host(address) &&
-            ibh_rails_owner(asking->rails, &address->local) == nic && stands_for_all(asking, nic, address))
+            find_asked(asking->rails, &address->local) == nic && stands_for_all(asking, nic, address))
             ask_about_subnet(asking, nic, address);
     }
     ask_about_family(asking, nic, AF_INET);
@@ -311,7 +356,7 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
 
     ibh_neighbours_init(&asking.all, rails);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
+        if (ibh_is_routed(nic) && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(&asking, nic);
     }
     ibh_neighbours_clear(&asking.all);
@@ -370,6 +415,7 @@ const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, cons
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
+    const IbhAddress *near;
 
     switch (question->kind) {
     case IBH_ASK_LEAVES:
@@ -378,8 +424,12 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
         return leaves_as_main_says(rails, answer);
     case IBH_ASK_ARRIVES:
         return answer->error != EINVAL && answer->error != EXDEV;
-    case IBH_ASK_UNBOUND:
-        return !answer->error && ibh_find_address_near(rails, answer->oif, &answer->to);
+    case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */
+        near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
+        return !answer->error && (ibh_find_address_near(rails, answer->oif, &answer->to) ||
+                                  (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet)));
+    case IBH_ASK_PROXIES:
+        return answer->error || answer->type != RTN_UNICAST || answer->oif == question->nic->link->ifindex;
     default:
         return !answer->error && answer->type == RTN_LOCAL;
     }

@@ -13,7 +13,8 @@ typedef enum {
     IBH_ASK_ELSEWHERE, /* what it sends to a network of another NIC leaves by no rail */
     IBH_ASK_ARRIVES,   /* what a neighbour sends to it by the rail is accepted */
     IBH_ASK_LOCAL,     /* what it sends to ourselves stays here */
-    IBH_ASK_UNBOUND    /* what is bound to no address has a way, though main lacks the connected route */
+    IBH_ASK_UNBOUND,   /* what is bound to no address has a way */
+    IBH_ASK_PROXIES /* what comes in for another neighbour is not forwarded: with proxy_arp, ARP is answered for it */
 } IbhQuestionKind;
 
 typedef struct {
@@ -35,7 +36,9 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* 
 /* Main's best route there: the longest prefix, the lowest metric, the first; NULL: none. */
 const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
 
-gboolean ibh_nic_is_usable(const IbhNic *nic);                /* up, with carrier */
+gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, by ib-hook or by somebody else */
+gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
+gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet);
 gboolean ibh_check_covers(const IbhRails *rails, int family); /* --family */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);

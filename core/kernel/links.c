@@ -36,8 +36,18 @@ static void get_kind(struct nlattr *info, char *kind, gsize size)
         get_string(attributes[IFLA_INFO_KIND], kind, size);
 }
 
+static gint32 get_conf(struct nlattr *conf, int index)
+{
+    gint32 value = 0;
+    int offset = (index - 1) * 4;
+
+    if (conf && offset + 4 <= nla_len(conf))
+        memcpy(&value, (const char *)nla_data(conf) + offset, 4);
+    return value;
+}
+
 /* The kernel tells the interface's sysctls along with the link: no file has to be read for them. */
-static void get_sysctls(struct nlattr *af_spec, int *values)
+static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 {
     static const int indices[IBH_N_SYSCTLS] = {
         [IBH_SYSCTL_RP_FILTER] = IPV4_DEVCONF_RP_FILTER,       [IBH_SYSCTL_ARP_FILTER] = IPV4_DEVCONF_ARPFILTER,
@@ -47,15 +57,10 @@ static void get_sysctls(struct nlattr *af_spec, int *values)
     struct nlattr *inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET) : NULL;
     struct nlattr *conf = inet ? nla_find(nla_data(inet), nla_len(inet), IFLA_INET_CONF) : NULL;
 
-    for (int key = 0; conf && key < IBH_N_SYSCTLS; key++) {
-        gint32 value;
-        int offset = (indices[key] - 1) * 4;
-
-        if (offset + 4 > nla_len(conf))
-            continue;
-        memcpy(&value, (const char *)nla_data(conf) + offset, 4);
-        values[key] = value;
-    }
+    for (int key = 0; key < IBH_N_SYSCTLS; key++)
+        link->sysctl[key] = get_conf(conf, indices[key]);
+    link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
+    link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
 }
 
 static void get_hardware_address(struct nlattr **attributes, IbhLink *link)
@@ -94,7 +99,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     get_string(attributes[IFLA_PHYS_PORT_NAME], port, sizeof port);
     link.representor = attributes[IFLA_PHYS_SWITCH_ID] && is_representor_port(port);
     get_hardware_address(attributes, &link);
-    get_sysctls(attributes[IFLA_AF_SPEC], link.sysctl);
+    get_sysctls(attributes[IFLA_AF_SPEC], &link);
     g_array_append_val((GArray *)data, link);
     return TRUE;
 }
@@ -160,7 +165,8 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     address.noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0;
     address.subnet = get_prefix(attributes[IFA_ADDRESS], info->ifa_family, info->ifa_prefixlen);
     address.local = get_ip(attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS], info->ifa_family);
-    address.tentative = (flags & IFA_F_DADFAILED) || ((flags & IFA_F_TENTATIVE) && !(flags & IFA_F_OPTIMISTIC));
+    address.failed = (flags & IFA_F_DADFAILED) != 0;
+    address.tentative = address.failed || ((flags & IFA_F_TENTATIVE) && !(flags & IFA_F_OPTIMISTIC));
     if (address.local.family != AF_UNSPEC)
         g_array_append_val((GArray *)data, address);
     return TRUE;

@@ -319,7 +319,7 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GAr
 #define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have */
 
 typedef struct {
-    gboolean all; /* also permanent entries and those of a control plane: ARP would not find them again */
+    gboolean all; /* also the fixed ones */
     GArray *neighbours;
 } NeighbourDump;
 
@@ -334,8 +334,10 @@ static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (!parse(header, sizeof *info, attributes, G_N_ELEMENTS(attributes) - 1))
         return FALSE;
-    if (!result->all &&
-        (info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED || attributes[FLAGS_EXT]))
+    neighbour.no_arp = (info->ndm_state & NUD_NOARP) != 0;
+    neighbour.fixed =
+        info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED || attributes[FLAGS_EXT];
+    if (neighbour.fixed && !result->all)
         return TRUE;
     neighbour.ifindex = info->ndm_ifindex;
     neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);

@@ -45,6 +45,14 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
     return TRUE;
 }
 
+gboolean ibh_sysctl_read_proxy_arp(void)
+{
+    int value;
+
+    (void)read_number(CONF "/all/proxy_arp", &value); /* for --check alone */
+    return value != 0;
+}
+
 int ibh_sysctl_read_hash_policy(void)
 {
     int policy;

@@ -7,6 +7,7 @@
 
 /* net.ipv4.conf.all; a value that is not there counts as 0. */
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
+gboolean ibh_sysctl_read_proxy_arp(void); /* of all */
 int ibh_sysctl_read_hash_policy(void);
 /* How many neighbours the machine keeps at most (gc_thresh3); 0: only its initial network namespace can tell. */
 int ibh_sysctl_read_neighbour_limit(int family);

@@ -95,6 +95,7 @@ typedef struct {
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
+    gboolean proxy_arp, forwarding; /* its own IPv4 sysctls, which are nobody's of ours */
 } IbhLink;
 
 /* lo, or what is like it: its addresses are the host's own, on no wire. */
@@ -108,6 +109,7 @@ typedef struct {
     gboolean secondary;
     gboolean noprefixroute;
     gboolean tentative; /* IPv6: not (yet) proved to be ours alone: nothing new for it, nothing taken away */
+    gboolean failed;    /* … and another host has it */
 } IbhAddress;
 
 /* One that a rail serves: every IPv4 address, global IPv6 addresses. */
@@ -242,6 +244,8 @@ typedef struct {
     IbhIp ip;
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len; /* 0: not (yet) known */
+    gboolean fixed;   /* permanent, or of a control plane: ARP would not find it again */
+    gboolean no_arp;  /* the link asks nobody, and takes its own hardware address for the neighbour's */
 } IbhNeighbour;
 
 /* Who configures a netdev, as far as its state files tell. */
@@ -277,10 +281,11 @@ typedef struct {
     GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
     GArray *main;           /* IbhRoute: what else main has; read only for --check */
-    GArray *neighbours;     /* IbhNeighbour: dynamic entries; read only for --undo */
+    GArray *neighbours;     /* IbhNeighbour of IPv4: for --undo dynamic entries, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
     GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
+    gboolean proxy_arp;     /* its proxy_arp; read only for --check */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     gboolean has_errors;    /* routes of main that are errors are among the routes */
     IbhState *state;

@@ -4,6 +4,7 @@
 #include "host/capture.h"
 #include "host/scripts.h"
 #include "host/manager.h"
+#include "kernel/sysctl.h"
 #include "run/probe_io.h"
 #include "render/render.h"
 
@@ -42,6 +43,13 @@ static gboolean look_into_tables(IbhRun *run, GError **error)
             return FALSE;
     }
     return TRUE;
+}
+
+static gboolean look_at_neighbours(IbhRun *run, GError **error)
+{
+    g_array_set_size(run->snapshot->neighbours, 0);
+    run->snapshot->proxy_arp = ibh_sysctl_read_proxy_arp();
+    return ibh_netlink_read_all_neighbours(run->netlink, AF_INET, run->snapshot->neighbours, error);
 }
 
 static gboolean ask_kernel(IbhRun *run, GArray *questions, GError **error)
@@ -87,7 +95,7 @@ int ibh_run_check(IbhRun *run)
     gboolean show = run->options->action == IBH_ACTION_SHOW;
 
     if (!look_into_tables(run, &error) || !ibh_snapshot_add_errors(run->snapshot, run->netlink, &error) ||
-        !look_into_main(run, &error) || !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, &error))
+        !look_into_main(run, &error) || !look_at_neighbours(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     questions = ibh_check_questions(run->rails, run->only);
     if (!ask_kernel(run, questions, &error))

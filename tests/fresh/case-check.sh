@@ -5,10 +5,10 @@ cd ib-hook
 make deps
 make -s build/unpacked/.complete
 install_packages iproute2
-machine /root/ib-hook >/root/before
+before=$(machine /root/ib-hook)
 make check >/root/check.log 2>&1 || { cat /root/check.log && fail "make check"; }
 mv /root/check.log check.log
 expect '^[0-9]+ passed, 0 failed, 0 skipped$' check.log
 [ "$(wc -l <check.log)" -le 60 ] || fail "it prints more than a page: $(wc -l <check.log) lines"
-expect_untouched /root/before /root/ib-hook
+expect_untouched "$before" /root/ib-hook
 seen "$(tail -n 1 check.log); nothing else of the machine has changed"

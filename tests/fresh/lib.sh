@@ -39,10 +39,8 @@ machine() { # CLONE
     grep . /proc/sys/net/ipv4/conf/*/{rp_filter,arp_*,accept_local}
 }
 
-expect_untouched() { # BEFORE CLONE
-    machine "$2" >/root/after
-    diff "$1" /root/after || fail "the machine is not as it was: < before, > after"
-    rm /root/after
+expect_untouched() { # BEFORE CLONE: what `machine` printed
+    diff <(echo "$1") <(machine "$2") || fail "the machine is not as it was: < before, > after"
 }
 
 # A person with sudo, whose copy of the project is /home/person/ib-hook.

@@ -236,7 +236,7 @@ static const Case CASES[] = {
     {"main has another way", RAILS_ALONE, unbound_by_ib1, ""},
     {"main has no way, as it should be", RAILS_ALONE "config [defaults] main=remove\n", no_way_unbound, ""},
     {"main has one of the routes", RAILS_ALONE "ip route add 172.16.0.0/16 dev ib1 protocol kernel\n",
-     no_way_unbound, ""},
+     no_way_unbound, "error routed-other-nic ib0"},
     {"a bridge inside the subnet",
      RAILS "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n", NULL, ""},
     {"a rule for main is missing", HOST RAIL0 ROUTE1 STALE("172.16.34.2", "942"), NULL, "error rule-missing ib1"},
@@ -253,6 +253,8 @@ static const Case CASES[] = {
     {"it answers for others", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2\n" ADDRESSES
      RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
     {"it answers nobody", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=8\n" ADDRESSES
+     RAIL0 RAIL1, NULL, "error effective-sysctl ib1"},
+    {"it answers everybody", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=5\n" ADDRESSES
      RAIL0 RAIL1, NULL, "warning effective-sysctl ib1"},
     {"it asks with others' addresses", IB0
      "nic ib1 infiniband rdma mlx5_1/1 arp_ignore=1 arp_announce=1\n" ADDRESSES RAIL0 RAIL1, NULL,
@@ -262,7 +264,7 @@ static const Case CASES[] = {
     {"strict by that of all", RAILS "sysctl -w net/ipv4/conf/all/rp_filter=1\n", NULL,
      "warning effective-sysctl ib0\nwarning effective-sysctl ib1"},
     {"all answers nobody", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL,
-     "warning effective-sysctl ib0\nwarning effective-sysctl ib1"},
+     "error effective-sysctl ib0\nerror effective-sysctl ib1"},
     {"stock values of all", RAILS "sysctl -w net/ipv4/conf/all/rp_filter=2\n"
  "sysctl -w net/ipv4/conf/all/arp_ignore=1\nsysctl -w net/ipv4/conf/all/arp_announce=2\n", NULL, ""},
     {"all answers less", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=2\n", NULL, ""},
@@ -593,13 +595,15 @@ static void check_questions(const char *text, const char *expected)
 static void test_two_rails(void **state)
 {
     (void)state;
-    check_questions(RAILS, "ib0 leaves 172.16.34.1 172.16.0.1\nib0 arrives 172.16.0.1 172.16.34.1\n"
+    check_questions(RAILS, "ib0 leaves 172.16.34.1 172.16.0.1\nib0 unbound 0.0.0.0 172.16.0.1\n"
+                           "ib0 arrives 172.16.0.1 172.16.34.1\n"
                            "ib0 local 172.16.34.1 172.16.34.1\nib0 local 172.16.34.1 172.16.34.2\n"
                            "ib1 leaves 172.16.34.2 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
                            "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1");
-    check_questions(RAILS "do apply only ib1\n",
-                    "ib1 leaves 172.16.34.2 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
-                    "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1");
+    check_questions(
+        RAILS "do apply only ib1\n",
+        "ib1 leaves 172.16.34.2 172.16.0.1\nib1 unbound 0.0.0.0 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
+        "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1");
 }
 
 /* Each to the next, the last to the first, past what is no rail. */
@@ -620,7 +624,8 @@ static void test_single_rail(void **state)
 {
     (void)state;
     check_questions(IB0 "ip address add 10.0.0.9/24 dev ib0\n" ENGAGED,
-                    "ib0 leaves 10.0.0.9 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 local 10.0.0.9 10.0.0.9");
+                    "ib0 leaves 10.0.0.9 10.0.0.1\nib0 unbound 0.0.0.0 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 "
+                    "local 10.0.0.9 10.0.0.9");
 }
 
 /* No carrier, or down: the kernel could only say so again. */
@@ -635,9 +640,11 @@ static void test_small_subnets(void **state)
     (void)state;
     /* /31: neither a network nor a broadcast address */
     check_questions(IB0 "ip address add 10.0.0.0/31 dev ib0\n" ENGAGED,
-                    "ib0 leaves 10.0.0.0 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.0\nib0 local 10.0.0.0 10.0.0.0");
+                    "ib0 leaves 10.0.0.0 10.0.0.1\nib0 unbound 0.0.0.0 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.0\nib0 "
+                    "local 10.0.0.0 10.0.0.0");
     check_questions(IB0 "ip address add 10.0.0.1/31 dev ib0\n" ENGAGED,
-                    "ib0 leaves 10.0.0.1 10.0.0.0\nib0 arrives 10.0.0.0 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1");
+                    "ib0 leaves 10.0.0.1 10.0.0.0\nib0 unbound 0.0.0.0 10.0.0.0\nib0 arrives 10.0.0.0 10.0.0.1\nib0 "
+                    "local 10.0.0.1 10.0.0.1");
     /* full: nobody else can be there */
     check_questions(IB0 IB1 "ip address add 10.0.0.0/31 dev ib0\nip address add 10.0.0.1/31 dev ib1\n" ENGAGED
                             "do apply only ib0\n",
@@ -648,7 +655,8 @@ static void test_small_subnets(void **state)
     /* /32: of itself alone, or of one peer */
     check_questions(IB0 "ip address add 10.0.0.1/32 dev ib0\n" ENGAGED, "ib0 local 10.0.0.1 10.0.0.1");
     check_questions(IB0 "ip address add 10.0.0.1 peer 10.0.0.2/32 dev ib0\n" ENGAGED,
-                    "ib0 leaves 10.0.0.1 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1");
+                    "ib0 leaves 10.0.0.1 10.0.0.2\nib0 unbound 0.0.0.0 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\nib0 "
+                    "local 10.0.0.1 10.0.0.1");
 }
 
 /* Each address is asked about, and one that two rails have, once. */
@@ -659,8 +667,8 @@ static void test_several_addresses(void **state)
         IB0 IB1
         "ip address add 10.0.0.1/24 dev ib0\nip address add 10.1.0.1/24 dev ib0\nip address add 10.2.0.1/32 dev ib0\n"
         "ip address add 10.0.0.1/24 dev ib1\n" ENGAGED,
-        "ib0 leaves 10.0.0.1 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\n"
-        "ib0 leaves 10.1.0.1 10.1.0.2\nib0 arrives 10.1.0.2 10.1.0.1\n"
+        "ib0 leaves 10.0.0.1 10.0.0.2\nib0 unbound 0.0.0.0 10.0.0.2\nib0 arrives 10.0.0.2 10.0.0.1\n"
+        "ib0 leaves 10.1.0.1 10.1.0.2\nib0 unbound 0.0.0.0 10.1.0.2\nib0 arrives 10.1.0.2 10.1.0.1\n"
         "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.1\n"
         "ib1 local 10.0.0.1 10.0.0.1\nib1 local 10.0.0.1 10.0.0.1");
 }
@@ -671,7 +679,8 @@ static void test_broadcast_of_another_rail(void **state)
     (void)state;
     check_questions(IB0 IB1 "ip address add 10.0.0.1/24 dev ib0\nip address add 10.0.0.2/30 dev ib1\n" ENGAGED
                             "do apply only ib0\n",
-                    "ib0 leaves 10.0.0.1 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\nib0 leaves 10.0.0.1 10.0.0.0\n"
+                    "ib0 leaves 10.0.0.1 10.0.0.4\nib0 unbound 0.0.0.0 10.0.0.4\nib0 arrives 10.0.0.4 10.0.0.1\nib0 "
+                    "leaves 10.0.0.1 10.0.0.0\n"
                     "ib0 local 10.0.0.1 10.0.0.1\nib0 local 10.0.0.1 10.0.0.2");
 }
 
@@ -679,14 +688,17 @@ static void test_broadcast_of_another_rail(void **state)
 static void test_ipv6(void **state)
 {
     (void)state;
-    check_questions(RAILS6, "ib0 leaves fd00:16::34:1 fd00:16::1\nib0 local fd00:16::34:1 fd00:16::34:1\n"
-                            "ib0 local fd00:16::34:1 fd00:16::34:2\nib1 leaves fd00:16::34:2 fd00:16::1\n"
-                            "ib1 local fd00:16::34:2 fd00:16::34:2\nib1 local fd00:16::34:2 fd00:16::34:1");
-    check_questions(BOTH "do apply only ib1\n",
-                    "ib1 leaves 172.16.34.2 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
-                    "ib1 leaves fd00:16::34:2 fd00:16::1\n"
-                    "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1\n"
-                    "ib1 local fd00:16::34:2 fd00:16::34:2\nib1 local fd00:16::34:2 fd00:16::34:1");
+    check_questions(
+        RAILS6,
+        "ib0 leaves fd00:16::34:1 fd00:16::1\nib0 unbound :: fd00:16::1\nib0 local fd00:16::34:1 fd00:16::34:1\n"
+        "ib0 local fd00:16::34:1 fd00:16::34:2\nib1 leaves fd00:16::34:2 fd00:16::1\n"
+        "ib1 local fd00:16::34:2 fd00:16::34:2\nib1 local fd00:16::34:2 fd00:16::34:1");
+    check_questions(
+        BOTH "do apply only ib1\n",
+        "ib1 leaves 172.16.34.2 172.16.0.1\nib1 unbound 0.0.0.0 172.16.0.1\nib1 arrives 172.16.0.1 172.16.34.2\n"
+        "ib1 leaves fd00:16::34:2 fd00:16::1\nib1 unbound :: fd00:16::1\n"
+        "ib1 local 172.16.34.2 172.16.34.2\nib1 local 172.16.34.2 172.16.34.1\n"
+        "ib1 local fd00:16::34:2 fd00:16::34:2\nib1 local fd00:16::34:2 fd00:16::34:1");
 }
 
 /* Whom a rail asks about itself: addresses that it serves, neighbours that are nobody here. */
@@ -699,23 +711,25 @@ static void test_ipv6_addresses(void **state)
                             "ip address add fd01::1/128 dev ib0\n"
                             "ip address add fd00::aaaa/64 dev ib0 secondary\n"
                             "ip address add fd00::2/64 dev ib1\n" ENGAGED "do apply only ib0\n",
-                    "ib0 leaves fd00::1 fd00::3\nib0 local fd00::1 fd00::1\n"
+                    "ib0 leaves fd00::1 fd00::3\nib0 unbound :: fd00::3\nib0 local fd00::1 fd00::1\n"
                     "ib0 local fd00::1 fd00::2");
     check_questions(IB0 "ip address add fd00::/127 dev ib0\n" ENGAGED,
-                    "ib0 leaves fd00:: fd00::1\nib0 local fd00:: fd00::");
+                    "ib0 leaves fd00:: fd00::1\nib0 unbound :: fd00::1\nib0 local fd00:: fd00::");
     check_questions(IB0 "ip address add fd00::1/128 dev ib0\n" ENGAGED, "ib0 local fd00::1 fd00::1");
     check_questions(IB0 "ip address add fd00::9/64 dev ib0\nip address add 10.0.0.9/24 dev ib0\n" ENGAGED
                         "config [interface ib*] ipv6=no\n",
-                    "ib0 leaves 10.0.0.9 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 local 10.0.0.9 10.0.0.9");
+                    "ib0 leaves 10.0.0.9 10.0.0.1\nib0 unbound 0.0.0.0 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 "
+                    "local 10.0.0.9 10.0.0.9");
 }
 
 /* Past a bridge inside the subnet somebody is found, in a full one nobody. */
 static void test_ipv6_bridge_inside(void **state)
 {
     (void)state;
-    check_questions(IB0 "ip link add docker0 up type bridge\nip address add fd00::9/120 dev ib0\n"
-                        "ip address add fd00::1/125 dev docker0\n" ENGAGED,
-                    "ib0 leaves fd00::9 fd00::8\nib0 leaves fd00::9 fd00::2\nib0 local fd00::9 fd00::9");
+    check_questions(
+        IB0 "ip link add docker0 up type bridge\nip address add fd00::9/120 dev ib0\n"
+            "ip address add fd00::1/125 dev docker0\n" ENGAGED,
+        "ib0 leaves fd00::9 fd00::8\nib0 unbound :: fd00::8\nib0 leaves fd00::9 fd00::2\nib0 local fd00::9 fd00::9");
     check_questions(IB0 IB1 "ip address add fd00::1/126 dev ib0\nip address add fd00::2/126 dev ib1\n"
                             "ip address add fd00::3/126 dev ib1\n" ENGAGED "do apply only ib0\n",
                     "ib0 local fd00::1 fd00::1\nib0 local fd00::1 fd00::2");
@@ -888,7 +902,7 @@ static void test_bridge_inside(void **state)
     g_autofree char *questions = write_questions(&world);
 
     (void)state;
-    assert_int_equal(world.questions->len, 4);
+    assert_int_equal(world.questions->len, 5);
     assert_non_null(strstr(questions, "\nib0 leaves 172.16.34.1 172.16.0.2"));   /* as main says */
     assert_true(g_str_has_prefix(questions, "ib0 leaves 172.16.34.1 172.16.1")); /* 128 and on */
     check_world(TEXT);

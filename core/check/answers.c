@@ -1,0 +1,208 @@
+#include "check/answers.h"
+
+#include "check/rules.h"
+#include "check/wires.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+/* ---- traffic that names no source ---- */
+
+static gboolean has_rule_for_main(const IbhRails *rails, int family)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (rule->family == family && rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN &&
+            !rule->from.length && !rule->to.length && !rule->selectors && rule->suppress_prefixlength < 0 &&
+            rule->suppress_ifgroup < 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static char *say_where(const IbhCheck *check, const IbhLookup *answer)
+{
+    if (answer->error)
+        return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
+    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, answer->oif));
+}
+
+static void report_no_rule_for_main(IbhCheck *check, int family)
+{
+    g_autofree char *fix =
+        g_strdup_printf("ip -%c rule add priority %u lookup main", ibh_ip_option(family), IBH_PRIORITY_MAIN);
+
+    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
+        if (g_strcmp0(finding->fix, fix) == 0)
+            return; /* it is the host's, not one rail's */
+    }
+    ibh_finding_add(
+        check->findings, "", IBH_ERROR, "main-rule-missing", ibh_fix(g_steal_pointer(&fix)),
+        "no rule leads to table main (32766, which every host has, is gone), so what names no source (ping, "
+        "mount, ssh) reaches nobody");
+}
+
+/* As the kernel made it when the address came; "append", because another NIC's may stand there. */
+static void report_lacking_route(IbhCheck *check, const IbhQuestion *question, const IbhAddress *near)
+{
+    const char *iface = question->nic->link->name;
+    g_autofree char *word = ibh_shell_word(iface), *where = say_where(check, &question->lookup);
+    char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
+
+    ibh_prefix_format(&near->subnet, subnet);
+    ibh_finding_add(
+        check->findings, iface, IBH_WARNING, "route-missing",
+        ibh_fix(g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
+                                ibh_ip_format(&near->local, source))),
+        "main has no route to %s, so what names no source (ping, mount, rping without -I) %s: give main its "
+        "connected route back, or set main=remove if that is meant",
+        subnet, where);
+}
+
+static void report_error_in_main(IbhCheck *check, const char *iface, const IbhRoute *error)
+{
+    const char *type = error->type == RTN_BLACKHOLE  ? "blackhole"
+                       : error->type == RTN_PROHIBIT ? "prohibit"
+                                                     : "unreachable";
+    char dst[IBH_PREFIX_STRLEN];
+
+    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
+        if (g_str_equal(finding->iface, iface) && g_str_equal(finding->code, "main-error-route"))
+            return;
+    }
+    ibh_prefix_format(&error->dst, dst);
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "main-error-route",
+                    ibh_fix(g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family),
+                                            type, dst, error->metric)),
+                    "main has %s as %s, and nothing better for the rail's subnet: a rule asks main first, and that "
+                    "answer is an error: the rail reaches nobody",
+                    dst, type);
+}
+
+/* The error in main that this is refused by; NULL: it is not refused, or not by one. No rule suppresses it. */
+static const IbhRoute *find_error_in_main(const IbhCheck *check, const IbhLookup *answer)
+{
+    const IbhRoute *route = answer->error ? ibh_find_in_main(check->rails->snapshot, &answer->to) : NULL;
+
+    return route && ibh_route_is_error(route) ? route : NULL;
+}
+
+static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const IbhRoute *error = find_error_in_main(check, answer);
+    const char *iface = question->nic->link->name;
+    const IbhAddress *near = ibh_find_address_near(check->rails, question->nic->link->ifindex, &answer->to);
+    g_autofree char *where = say_where(check, answer);
+    char to[IBH_IP_STRLEN];
+
+    if (!has_rule_for_main(check->rails, answer->to.family))
+        report_no_rule_for_main(check, answer->to.family);
+    else if (error)
+        report_error_in_main(check, iface, error);
+    else if (near && answer->to.family == AF_INET && !ibh_main_has(check->rails, &near->subnet))
+        report_lacking_route(check, question, near);
+    else
+        ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
+                        ibh_advice("\"ip rule\" shows which rule comes before table main"),
+                        "what names no source and goes to %s, in its subnet, %s: table main is not asked",
+                        ibh_ip_format(&answer->to, to), where);
+}
+
+/* ---- traffic of a rail's address ---- */
+
+static IbhRemedy advise_on_routing(const IbhNic *nic)
+{
+    if (nic->status == IBH_NIC_DEFERRED)
+        return ibh_advice(
+            "mend the rules and the table that somebody made for it, or let ib-hook route it: manage=yes");
+    return ibh_advice("\"ip rule\" shows who is asked before its rules");
+}
+
+static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const IbhRoute *error = find_error_in_main(check, answer);
+    const char *iface = question->nic->link->name;
+    g_autofree char *where = say_where(check, answer);
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    if (error) {
+        report_error_in_main(check, iface, error);
+        return;
+    }
+    ibh_finding_add(
+        check->findings, iface, IBH_ERROR, "routed-other-nic", advise_on_routing(question->nic),
+        "the kernel answers that what goes from %s to %s%s %s, not by %s: RDMA by it fails, or uses another "
+        "NIC",
+        ibh_ip_format(&answer->from, from), ibh_ip_format(&answer->to, to),
+        question->kind == IBH_ASK_ELSEWHERE ? ", a network of another NIC," : "", where,
+        question->kind == IBH_ASK_ELSEWHERE ? "that one" : iface);
+}
+
+static void report_drop(IbhCheck *check, const IbhQuestion *question)
+{
+    const char *iface = question->nic->link->name;
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    ibh_finding_add(
+        check->findings, iface, IBH_ERROR, "effective-sysctl",
+        ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2)),
+        "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
+        ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), iface);
+}
+
+static void report_late_local_rule(IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "local-rule-late",
+                    ibh_fix(g_strdup_printf("ip -%c rule add priority 0 from all lookup local",
+                                            ibh_ip_option(answer->from.family))),
+                    "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule "
+                    "comes too late",
+                    ibh_ip_format(&answer->from, from), ibh_ip_format(&answer->to, to));
+}
+
+/* The plan has what this NIC lacks: wrong answers follow from that. */
+static gboolean plan_explains(const IbhCheck *check, const IbhQuestion *question)
+{
+    int family = question->lookup.to.family;
+
+    if (question->kind == IBH_ASK_UNBOUND || question->kind == IBH_ASK_PROXIES)
+        return FALSE;
+    IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
+        if (g_str_equal(op->iface, question->nic->link->name) &&
+            ((op->type == IBH_OP_RULE_ADD && op->rule.family == family) ||
+             ((op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE) && op->route.family == family &&
+              op->route.table != IBH_TABLE_MAIN)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_judge_answer(IbhCheck *check, const IbhQuestion *question)
+{
+    if (ibh_question_is_well_answered(check->rails, question) || plan_explains(check, question) ||
+        ibh_find_foreign_rule(check->rails, &question->lookup))
+        return; /* a rule's wrong answers are its finding's */
+    switch (question->kind) {
+    case IBH_ASK_LEAVES:
+    case IBH_ASK_ELSEWHERE:
+        judge_leaving(check, question);
+        break;
+    case IBH_ASK_ARRIVES:
+        report_drop(check, question);
+        break;
+    case IBH_ASK_LOCAL:
+        report_late_local_rule(check, question);
+        break;
+    case IBH_ASK_UNBOUND:
+        judge_unbound(check, question);
+        break;
+    case IBH_ASK_PROXIES:
+        ibh_judge_proxy_arp(check, question);
+        break;
+    }
+}

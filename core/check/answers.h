@@ -1,0 +1,8 @@
+/*
+ * The kernel's own answers: what a wrong one means, and its cause. Pure.
+ */
+#pragma once
+
+#include "check/foreign.h"
+
+void ibh_judge_answer(IbhCheck *check, const IbhQuestion *question);

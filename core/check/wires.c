@@ -1,0 +1,220 @@
+#include "check/wires.h"
+
+#include "check/neighbours.h"
+
+#include <linux/if_arp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- addresses ---- */
+
+static void judge_failed_addresses(IbhCheck *check, const IbhNic *nic)
+{
+    char ip[IBH_IP_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (address->failed && ibh_check_covers(check->rails, address->local.family))
+            ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "address-unusable",
+                            ibh_advice("find the other host that has it, then take the address away here and add it "
+                                       "again"),
+                            "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
+                            "accepted for it here",
+                            ibh_ip_format(&address->local, ip));
+    }
+}
+
+/* A subnet whose hosts are the two ends of a cable has no others that a longer prefix could lose. */
+static gboolean has_room(const IbhPrefix *subnet)
+{
+    return subnet->length + 2 < ibh_ip_bits(&subnet->ip);
+}
+
+static gboolean has_subnet(const IbhNic *nic, const IbhPrefix *subnet)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The address of another rail whose subnet is larger and holds this one; NULL: none. */
+static const IbhAddress *find_wider(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (other == nic || !ibh_is_routed(other) || other->link->type != nic->link->type)
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, theirs, &other->served) {
+            if (ibh_prefix_is_inside(&address->subnet, &theirs->subnet) && !has_subnet(nic, &theirs->subnet) &&
+                !has_subnet(other, &address->subnet))
+                return theirs;
+        }
+    }
+    return NULL;
+}
+
+/* One of the two is a slip, or the wires are different ones: which of them, nobody knows here. */
+static void judge_prefix(IbhCheck *check, const IbhNic *nic)
+{
+    char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        const IbhAddress *wider = has_room(&address->subnet) ? find_wider(check, nic, address) : NULL;
+
+        if (!wider || !ibh_check_covers(check->rails, address->local.family))
+            continue;
+        ibh_finding_add(
+            check->findings, nic->link->name, IBH_WARNING, "prefix-differs",
+            ibh_advice("give both the prefix that the subnet really has, where their network manager is "
+                       "configured"),
+            "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not "
+            "by it",
+            ibh_ip_format(&address->local, own), address->subnet.length, ibh_check_link_name(check, wider->ifindex),
+            ibh_ip_format(&wider->local, ip), wider->subnet.length, ibh_prefix_format(&wider->subnet, wide));
+        return;
+    }
+}
+
+/* ---- hardware addresses ---- */
+
+/* Virtual routers share theirs on purpose, as what is stacked on one link does. */
+static gboolean may_be_shared(const IbhLink *link)
+{
+    static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
+
+    return link->lladdr_len != 6 || memcmp(link->lladdr, vrrp, sizeof vrrp) == 0 || link->parent || link->master;
+}
+
+static gboolean share_a_subnet(const IbhNic *a, const IbhNic *b)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &a->served) {
+        if (!ibh_address_is_host(address) && has_subnet(b, &address->subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void judge_hardware_address(IbhCheck *check, const IbhNic *nic)
+{
+    if (may_be_shared(nic->link))
+        return;
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (other == nic || may_be_shared(other->link) || !share_a_subnet(nic, other) ||
+            memcmp(nic->link->lladdr, other->link->lladdr, nic->link->lladdr_len) != 0)
+            continue;
+        ibh_finding_add(
+            check->findings, nic->link->name, IBH_WARNING, "duplicate-mac",
+            ibh_advice("give one of the two a hardware address of its own"),
+            "it has the hardware address of %s, in the same subnet: switches send what is for one of them to "
+            "the port of the other",
+            other->link->name);
+        return;
+    }
+}
+
+/* ---- ARP and neighbours ---- */
+
+static gboolean is_multicast(const IbhIp *ip)
+{
+    return ip->family == AF_INET && (ip->bytes[0] & 0xf0) == 0xe0;
+}
+
+static gboolean is_in_subnet_of(const IbhNic *nic, const IbhIp *ip)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_prefix_contains(&address->subnet, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Where all neighbours are permanent entries, nobody has to ask. */
+static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
+{
+    gboolean written = FALSE;
+
+    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
+        if (neighbour->ifindex != nic->link->ifindex || is_multicast(&neighbour->ip) ||
+            !is_in_subnet_of(nic, &neighbour->ip))
+            continue;
+        if (neighbour->no_arp)
+            return FALSE;
+        written |= neighbour->fixed;
+    }
+    return written;
+}
+
+static void judge_arp(IbhCheck *check, const IbhNic *nic)
+{
+    if (!(nic->link->flags & IFF_NOARP) || !(nic->link->flags & IFF_BROADCAST) || !ibh_serves_family(nic, AF_INET) ||
+        !ibh_check_covers(check->rails, AF_INET) || has_written_neighbours(check, nic))
+        return;
+    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
+                    ibh_fix(ibh_command_for("ip link set arp on dev", nic->link->name)),
+                    "ARP is switched off on it: it asks nobody and answers nobody, so it reaches those alone whose "
+                    "hardware addresses were written by hand");
+}
+
+/* Our own NIC with this hardware address; NULL: none, or it is this one. */
+static const IbhLink *find_own(const IbhCheck *check, const IbhNic *nic, const IbhNeighbour *neighbour)
+{
+    if (neighbour->lladdr_len == nic->link->lladdr_len &&
+        memcmp(neighbour->lladdr, nic->link->lladdr, neighbour->lladdr_len) == 0)
+        return NULL;
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (other != nic && other->rank && neighbour->lladdr_len == other->link->lladdr_len &&
+            memcmp(neighbour->lladdr, other->link->lladdr, neighbour->lladdr_len) == 0)
+            return other->link;
+    }
+    return NULL;
+}
+
+static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
+{
+    g_autofree char *word = ibh_shell_word(nic->link->name);
+
+    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
+        const IbhLink *own;
+        char ip[IBH_IP_STRLEN];
+
+        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || neighbour->no_arp ||
+            ibh_rails_holder(check->rails, &neighbour->ip) || !(own = find_own(check, nic, neighbour)))
+            continue;
+        ibh_ip_format(&neighbour->ip, ip);
+        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING,
+                        neighbour->fixed ? "neighbour-static" : "neighbour-wrong-rail",
+                        ibh_fix(g_strdup_printf("ip neigh del %s dev %s", ip, word)),
+                        "%s, a neighbour, has the hardware address of %s here%s: what is sent to it comes back to this "
+                        "host",
+                        ip, own->name, neighbour->fixed ? ", in a permanent entry" : "");
+        return;
+    }
+}
+
+void ibh_judge_proxy_arp(IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLink *link = question->nic->link;
+    gboolean all = check->rails->snapshot->proxy_arp;
+    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/proxy_arp=0", all ? "all" : link->name);
+    g_autofree char *word = ibh_shell_word(setting);
+    char ip[IBH_IP_STRLEN];
+
+    ibh_finding_add(
+        check->findings, link->name, IBH_WARNING, "proxy-arp", ibh_fix(g_strdup_printf("sysctl -w %s", word)),
+        "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
+        "hosts of its own subnet, and takes their traffic",
+        all ? "all." : "", ibh_ip_format(&question->lookup.to, ip), ibh_check_link_name(check, question->lookup.oif));
+}
+
+void ibh_judge_wire(IbhCheck *check, const IbhNic *nic)
+{
+    if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
+        judge_failed_addresses(check, nic);
+    if (!ibh_is_routed(nic))
+        return;
+    judge_prefix(check, nic);
+    judge_hardware_address(check, nic);
+    judge_arp(check, nic);
+    if (ibh_check_covers(check->rails, AF_INET))
+        judge_neighbours(check, nic);
+}

@@ -1,0 +1,10 @@
+/*
+ * What a rail's link, addresses and neighbours say of its wire. Pure.
+ */
+#pragma once
+
+#include "check/foreign.h"
+
+void ibh_judge_wire(IbhCheck *check, const IbhNic *nic);
+/* From question to answer: with proxy_arp the NIC would answer ARP for this neighbour. */
+void ibh_judge_proxy_arp(IbhCheck *check, const IbhQuestion *question);

@@ -1,0 +1,80 @@
+#!/bin/bash
+# What --check must not call ok though every rule and route of ours stands: what link, addresses, neighbours, sysctls and
+# others' rules do to the traffic. Each is named once, at the right NIC, and its fix cures it, or leaves no trace.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+for n in 1 2; do ip -n B address add fd00:16::34:$n/64 dev ib$((n - 1)) nodad; done
+hook A --apply >/dev/null
+hook B --apply >/dev/null
+expect_hook 0 B --check
+
+findings() { json '[.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code)"] | sort | join(", ")'; }
+
+# names WHAT FINDINGS BREAK…: where one has a fix, it cures; else `mend` does
+names() {
+    local fix
+    "${@:3}"
+    expect_hook 1 B --check --json
+    expect_equal "$1" "$2" "$(findings)"
+    fix=$(json '[.findings[] | select(.severity != "info") | .fix // empty] | unique | join("; ")')
+    [ -z "$fix" ] || on B sh -c "$fix" || fail "$1: its fix can be pasted" "$fix"
+    [ -n "$fix" ] || mend
+    expect_hook 0 B --check
+}
+set_proxy() { for key in proxy_arp forwarding; do on B sh -c "echo 1 >/proc/sys/net/ipv4/conf/ib1/$key"; done; }
+
+names "rule 32766 is gone" " error main-rule-missing" ip -n B rule del priority 32766
+names "of IPv6, too" " error main-rule-missing" ip -n B -6 rule del priority 32766
+names "ARP is off" "ib1 warning arp-off" ip -n B link set ib1 arp off
+hook B --apply >/dev/null
+expect_hook 0 B --check
+names "proxy_arp, and main's first route is another NIC's" "ib1 warning proxy-arp" set_proxy
+names "a permanent entry with our own other NIC's address" "ib1 warning neighbour-static" \
+    ip -n B neigh replace 172.16.16.1 lladdr "$(mac B 0)" dev ib1 nud permanent
+names "the same, learned" "ib1 warning neighbour-wrong-rail" \
+    ip -n B neigh replace 172.16.16.1 lladdr "$(mac B 0)" dev ib1 nud reachable
+
+mend() { ip -n B link set ib1 address "$(mac B 1)"; }
+names "both have one hardware address" "ib0 warning duplicate-mac, ib1 warning duplicate-mac" \
+    ip -n B link set ib1 address "$(mac B 0)"
+
+longer() {
+    ip -n B address del 172.16.34.2/16 dev ib1
+    ip -n B address add 172.16.34.2/24 dev ib1
+    hook B --apply >/dev/null
+}
+mend() {
+    ip -n B address del 172.16.34.2/24 dev ib1
+    ip -n B address add 172.16.34.2/16 dev ib1
+    hook B --apply >/dev/null
+}
+names "a longer prefix" "ib1 warning prefix-differs" longer
+
+# Another host has the address: the kernel gives it up.
+has_failed() { ip -n B address show dev ib1 | grep -q dadfailed; }
+failed() {
+    on B sh -c "echo 1 >/proc/sys/net/ipv6/conf/ib1/accept_dad; echo 1 >/proc/sys/net/ipv6/conf/ib1/dad_transmits"
+    ip -n A address add fd00:16::dd/64 dev ib0 nodad
+    ip -n B address add fd00:16::dd/64 dev ib1
+    wait_until 10 has_failed
+}
+mend() { ip -n B address del fd00:16::dd/64 dev ib1; }
+names "DAD failed" "ib1 error address-unusable" failed
+
+# Half of a guide: rules and tables of their own, no settings of ARP. Nothing of that is ours, and it is not right.
+hook B --undo >/dev/null
+rm -f /run/ib-hook/*
+for n in 1 2; do ip -n B address del fd00:16::34:$n/64 dev ib$((n - 1)); done
+for n in 1 2; do
+    ip -n B route add 172.16.0.0/16 dev ib$((n - 1)) src 172.16.34.$n table $((99 + n))
+    ip -n B rule add from 172.16.34.$n lookup $((99 + n))
+done
+for nic in ib0 ib1; do for key in arp_ignore arp_announce rp_filter; do sysctl_set B $nic $key 0; done; done
+names "half of a guide" "ib0 warning foreign-nic-answers, ib1 warning foreign-nic-answers" true
+expect_hook 0 B --check --json
+expect_equal "and what is left is said" "ib0 deferred, ib1 deferred" "$(json '[.findings[] | "\(.iface) \(.code)"] | join(", ")')"
+
+mend() { ip -n B route replace 172.16.0.0/16 dev ib1 src 172.16.34.2 table 101; }
+names "a route of the guide leads elsewhere" "ib1 error routed-other-nic" \
+    ip -n B route append 172.16.1.0/24 dev ib0 table 101
