@@ -112,6 +112,7 @@ typedef struct IbhFabric {
     char bare_hca[32];               /* one whose driver is loaded without its RDMA part; "": none seen */
     const char *driver;              /* a driver that is loaded without its RDMA part, which is … NULL: none */
     const char *rdma_driver;         /* … this one */
+    gboolean needs_rdma_driver;      /* else it may be there for Ethernet only */
     gint64 memlock;                  /* bytes that a process may lock, G_MAXINT64: unlimited, IBH_UNKNOWN */
 } IbhFabric;
 

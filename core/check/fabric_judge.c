@@ -58,7 +58,7 @@ static void judge_driver(IbhFabricJudge *judge)
     const IbhFabric *fabric = judge->fabric;
 
     if (lacks_rdma_driver(fabric))
-        ibh_finding_add(judge->findings, "", IBH_ERROR, "module-missing",
+        ibh_finding_add(judge->findings, "", fabric->needs_rdma_driver ? IBH_ERROR : IBH_INFO, "module-missing",
                         ibh_fix(g_strdup_printf("modprobe %s", fabric->rdma_driver)),
                         "the module %s is not loaded, but expected beside %s%s%s: without it these adapters have no "
                         "RDMA and no InfiniBand interfaces",

@@ -36,13 +36,27 @@ static gboolean knows_addresses(const IbhPortNic *nic)
     return FALSE;
 }
 
+static gboolean is_own(const IbhPortNic *nic, const IbhIp *ip)
+{
+    if (knows_addresses(nic)) {
+        IBH_EACH (const IbhIp, own, nic->addresses) {
+            if (ibh_ip_equal(own, ip))
+                return TRUE;
+        }
+        return FALSE;
+    }
+    IBH_EACH (const IbhPrefix, subnet, nic->subnets) {
+        if (is_inside(ip, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 const IbhGid *ibh_find_gid(const IbhPort *port, const IbhPortNic *nic)
 {
-    IBH_EACH (const IbhPrefix, subnet, nic->subnets) {
-        IBH_EACH (const IbhGid, gid, port->gids) {
-            if (subnet->ip.family == AF_INET && gid->roce == 2 && is_inside(&gid->ip, subnet))
-                return gid;
-        }
+    IBH_EACH (const IbhGid, gid, port->gids) {
+        if (gid->ip.family == AF_INET && gid->roce == 2 && is_own(nic, &gid->ip))
+            return gid;
     }
     return NULL;
 }

@@ -93,6 +93,7 @@ static void read_pci(IbhTree *tree, IbhFabric *fabric)
 /* Drivers of Ethernet whose RDMA part is a module of its own. */
 typedef struct {
     const char *base, *rdma;
+    gboolean is_certain; /* its adapters are bought for RDMA */
 } Driver;
 
 static gboolean lacks_rdma_part(IbhTree *tree, const Driver *driver)
@@ -113,25 +114,39 @@ static gboolean is_bare_hca(IbhTree *tree, const char *device, const Driver *dri
     return uevent && strstr(uevent, wanted) && !ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device);
 }
 
+static void find_bare_hca(IbhTree *tree, const Driver *driver, IbhFabric *fabric)
+{
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
+
+    IBH_EACH_POINTER (const char, device, devices) {
+        if (!is_bare_hca(tree, device, driver))
+            continue;
+        g_strlcpy(fabric->bare_hca, device, sizeof fabric->bare_hca);
+        fabric->driver = driver->base;
+        fabric->rdma_driver = driver->rdma;
+        fabric->needs_rdma_driver = TRUE;
+        return;
+    }
+}
+
 /* One that is built in has no directory; so where there are RDMA devices, only an adapter without one tells. */
 static void read_drivers(IbhTree *tree, IbhFabric *fabric)
 {
-    static const Driver drivers[] = {{"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"}};
+    static const Driver drivers[] = {{"mlx5_core", "mlx5_ib", TRUE}, {"mlx4_core", "mlx4_ib", TRUE},
+                                     {"bnxt_en", "bnxt_re", FALSE},  {"ice", "irdma", FALSE},
+                                     {"qede", "qedr", FALSE},        {"cxgb4", "iw_cxgb4", FALSE},
+                                     {"mana", "mana_ib", FALSE},     {"hns3", "hns_roce_hw_v2", FALSE}};
 
     for (gsize i = 0; i < G_N_ELEMENTS(drivers) && !fabric->bare_hca[0]; i++) {
-        g_autoptr(GPtrArray) devices = NULL;
-
         if (!lacks_rdma_part(tree, &drivers[i]))
             continue;
-        fabric->driver = drivers[i].base;
-        fabric->rdma_driver = drivers[i].rdma;
-        devices = ibh_tree_list(tree, "sys/bus/pci/devices");
-        for (guint j = 0; j < devices->len && !fabric->bare_hca[0]; j++) {
-            const char *device = g_ptr_array_index(devices, j);
-
-            if (is_bare_hca(tree, device, &drivers[i]))
-                g_strlcpy(fabric->bare_hca, device, sizeof fabric->bare_hca);
+        if (!fabric->driver) {
+            fabric->driver = drivers[i].base;
+            fabric->rdma_driver = drivers[i].rdma;
+            fabric->needs_rdma_driver = drivers[i].is_certain;
         }
+        if (drivers[i].is_certain)
+            find_bare_hca(tree, &drivers[i], fabric);
     }
 }
 
