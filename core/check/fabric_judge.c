@@ -209,7 +209,8 @@ static IbhRemedy advise_mode_mtu(const IbhFabric *fabric, const IbhPortNic *nic)
         one = fix_mode_mtu(other, model);
         g_string_append_printf(fix, "%s%s", fix->len ? "; " : "", one);
     }
-    return ibh_advice("make them alike, as the fabric has it; as %s is: %s", model->iface, fix->str);
+    return ibh_advice("make them alike, as the fabric has it; as %s is: %s", model ? model->iface : nic->iface,
+                      fix->str);
 }
 
 static char *describe(const IbhPortNic *nic)

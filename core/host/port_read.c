@@ -37,7 +37,7 @@ static int port_number(IbhTree *tree, const IbhPort *port, const char *attribute
 /* "16.0 GT/s PCIe", "100 Gb/sec (4X EDR)": in tenths; IBH_UNKNOWN: "Unknown", or not in this unit. */
 static int tenths_of(const char *text, const char *unit)
 {
-    char *end;
+    char *end = NULL;
     double value = g_ascii_isdigit(text[0]) ? g_ascii_strtod(text, &end) : 0;
 
     return value > 0 && value < 100000 && g_str_has_prefix(end, unit) ? (int)(value * 10 + 0.5) : IBH_UNKNOWN;
