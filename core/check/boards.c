@@ -144,32 +144,26 @@ static gboolean is_in_use(const IbhFabricJudge *judge, const IbhRdmaDevice *devi
     return FALSE;
 }
 
-static gboolean is_alike(const IbhFabricJudge *judge, const IbhRdmaDevice *device, const IbhRdmaDevice *other)
+/* Of the boards that are in use, the device whose firmware most have: the first of them. Names of boards are keys. */
+static GHashTable *find_usual(const IbhFabricJudge *judge)
 {
-    return device->board[0] && g_str_equal(device->board, other->board) && other->firmware[0] &&
-           is_in_use(judge, other);
-}
+    GHashTable *usual = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) most = g_hash_table_new(g_str_hash, g_str_equal);
 
-static guint count_firmware(const IbhFabricJudge *judge, const IbhRdmaDevice *device, const char *firmware)
-{
-    guint n = 0;
+    IBH_EACH (IbhRdmaDevice, device, judge->fabric->devices) {
+        char *key = g_strdup_printf("%s\n%s", device->board, device->firmware);
+        gsize n = GPOINTER_TO_SIZE(g_hash_table_lookup(counts, key)) + 1;
 
-    IBH_EACH (const IbhRdmaDevice, other, judge->fabric->devices)
-        n += is_alike(judge, device, other) && g_str_equal(other->firmware, firmware) ? 1 : 0;
-    return n;
-}
-
-/* Of its board, the device whose firmware most have: the first of them. */
-static const IbhRdmaDevice *find_usual(const IbhFabricJudge *judge, const IbhRdmaDevice *device)
-{
-    const IbhRdmaDevice *usual = NULL;
-    guint most = 0;
-
-    IBH_EACH (const IbhRdmaDevice, other, judge->fabric->devices) {
-        guint n = is_alike(judge, device, other) ? count_firmware(judge, device, other->firmware) : 0;
-
-        usual = n > most ? other : usual;
-        most = MAX(n, most);
+        if (!device->board[0] || !device->firmware[0] || !is_in_use(judge, device)) {
+            g_free(key);
+            continue;
+        }
+        g_hash_table_insert(counts, key, GSIZE_TO_POINTER(n));
+        if (n > GPOINTER_TO_SIZE(g_hash_table_lookup(most, device->board))) {
+            g_hash_table_insert(most, device->board, GSIZE_TO_POINTER(n));
+            g_hash_table_insert(usual, device->board, device);
+        }
     }
     return usual;
 }
@@ -185,9 +179,8 @@ static const IbhPortNic *find_nic_of_device(const IbhFabricJudge *judge, const I
     return nic;
 }
 
-static void judge_firmware(IbhFabricJudge *judge, const IbhRdmaDevice *device)
+static void judge_firmware(IbhFabricJudge *judge, const IbhRdmaDevice *device, const IbhRdmaDevice *usual)
 {
-    const IbhRdmaDevice *usual = find_usual(judge, device);
     const IbhPortNic *nic = find_nic_of_device(judge, device);
 
     if (!is_asked(judge, nic))
@@ -208,11 +201,13 @@ static void judge_firmware(IbhFabricJudge *judge, const IbhRdmaDevice *device)
 
 void ibh_judge_boards(IbhFabricJudge *judge)
 {
+    g_autoptr(GHashTable) usual = find_usual(judge);
+
     IBH_EACH (const IbhPort, port, judge->fabric->ports) {
         judge_guid(judge, port);
         judge_vpi(judge, port);
     }
     judge_ipoib(judge);
     IBH_EACH (const IbhRdmaDevice, device, judge->fabric->devices)
-        judge_firmware(judge, device);
+        judge_firmware(judge, device, g_hash_table_lookup(usual, device->board));
 }

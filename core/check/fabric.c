@@ -62,11 +62,8 @@ const char *ibh_counter_name(IbhCounter counter)
 
 const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port)
 {
-    IBH_EACH (const IbhRdmaDevice, device, fabric->devices) {
-        if (g_str_equal(device->name, port->device))
-            return device;
-    }
-    return NULL;
+    return port->device_at < fabric->devices->len ? &g_array_index(fabric->devices, IbhRdmaDevice, port->device_at)
+                                                  : NULL;
 }
 
 IbhSameness ibh_compare_boards(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)

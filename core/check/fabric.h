@@ -53,6 +53,7 @@ typedef struct {
 
 typedef struct {
     char device[64]; /* "mlx5_0" */
+    guint device_at; /* its place among the devices */
     int number;
     char name[72]; /* "mlx5_0/1" */
     gboolean iwarp;

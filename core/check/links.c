@@ -21,9 +21,10 @@ static char *describe_rate(const IbhPort *port)
 static gboolean share_subnet(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     IBH_EACH (const IbhPortNic, nic, fabric->nics) {
+        if (!g_str_equal(nic->rdma, port->name))
+            continue;
         IBH_EACH (const IbhPortNic, its, fabric->nics) {
-            if (g_str_equal(nic->rdma, port->name) && g_str_equal(its->rdma, other->name) &&
-                ibh_find_shared_subnet(nic, its))
+            if (g_str_equal(its->rdma, other->name) && ibh_find_shared_subnet(nic, its))
                 return TRUE;
         }
     }
@@ -98,6 +99,15 @@ static void judge_rate(IbhFabricJudge *judge, const IbhPort *port, const char *i
 
 /* ---- PCIe ---- */
 
+static gboolean has_rail(const IbhFabric *fabric, const IbhPort *port)
+{
+    IBH_EACH (const IbhPortNic, nic, fabric->nics) {
+        if (nic->rail && g_str_equal(nic->rdma, port->name))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean knows_pcie(const IbhRdmaDevice *device)
 {
     return device && device->pcie_lanes > 0 && device->pcie_speed > 0;
@@ -128,7 +138,7 @@ static gboolean is_said_already(const IbhFabricJudge *judge, const IbhPort *port
 
         if (other == port)
             return FALSE;
-        if (its && ibh_port_is_judged(judge, other) && (its == device || has_same_slot(its, device)))
+        if (its && (its == device || has_same_slot(its, device)) && ibh_port_is_judged(judge, other))
             return TRUE;
     }
     return FALSE;
@@ -140,10 +150,9 @@ static const IbhRdmaDevice *find_better_slot(const IbhFabricJudge *judge, const 
 {
     IBH_EACH (const IbhPort, other, judge->fabric->ports) {
         const IbhRdmaDevice *its = ibh_fabric_device(judge->fabric, other);
-        const IbhPortNic *nic = ibh_find_nic_of_port(judge, other);
 
-        if (knows_pcie(its) && nic && nic->rail && ibh_compare_boards(judge->fabric, port, other) == IBH_SAME &&
-            pcie_bandwidth(its) > pcie_bandwidth(device))
+        if (knows_pcie(its) && pcie_bandwidth(its) > pcie_bandwidth(device) &&
+            ibh_compare_boards(judge->fabric, port, other) == IBH_SAME && has_rail(judge->fabric, other))
             return its;
     }
     return NULL;
@@ -207,15 +216,6 @@ static int compare_counts(gconstpointer a, gconstpointer b)
     gint64 one = *(const gint64 *)a, other = *(const gint64 *)b;
 
     return (one > other) - (one < other);
-}
-
-static gboolean has_rail(const IbhFabric *fabric, const IbhPort *port)
-{
-    IBH_EACH (const IbhPortNic, nic, fabric->nics) {
-        if (nic->rail && g_str_equal(nic->rdma, port->name))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* The median of the other rails' ports; IBH_UNKNOWN: there are none. */

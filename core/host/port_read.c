@@ -298,6 +298,7 @@ static void read_roce(IbhTree *tree, IbhPort *port)
 static void read_port(IbhTree *tree, const char *device, int number, IbhFabric *fabric)
 {
     IbhPort port = {.number = number,
+                    .device_at = fabric->devices->len, /* it is added after its ports */
                     .roce = IBH_UNKNOWN,
                     .pkeys = g_array_new(FALSE, TRUE, sizeof(guint16)),
                     .gids = g_array_new(FALSE, TRUE, sizeof(IbhGid))};
@@ -350,10 +351,14 @@ void ibh_ports_read(IbhTree *tree, IbhFabric *fabric)
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
 
     IBH_EACH_POINTER (const char, device, devices) {
+        guint n;
+
         if (strlen(device) >= sizeof(((IbhPort *)NULL)->device))
             continue;
-        read_device(tree, device, fabric);
+        n = fabric->ports->len;
         read_ports_of_device(tree, device, fabric);
+        if (fabric->ports->len > n)
+            read_device(tree, device, fabric);
     }
 }
 
