@@ -3,17 +3,20 @@
 static void port_clear(gpointer data)
 {
     g_clear_pointer(&((IbhPort *)data)->pkeys, g_array_unref);
+    g_clear_pointer(&((IbhPort *)data)->gids, g_array_unref);
 }
 
 static void nic_clear(gpointer data)
 {
     g_clear_pointer(&((IbhPortNic *)data)->subnets, g_array_unref);
+    g_clear_pointer(&((IbhPortNic *)data)->addresses, g_array_unref);
 }
 
 IbhFabric *ibh_fabric_new(void)
 {
     IbhFabric *fabric = g_new0(IbhFabric, 1);
 
+    fabric->devices = g_array_new(FALSE, TRUE, sizeof(IbhRdmaDevice));
     fabric->ports = g_array_new(FALSE, TRUE, sizeof(IbhPort));
     g_array_set_clear_func(fabric->ports, port_clear);
     fabric->nics = g_array_new(FALSE, TRUE, sizeof(IbhPortNic));
@@ -26,6 +29,7 @@ void ibh_fabric_free(IbhFabric *fabric)
 {
     if (!fabric)
         return;
+    g_array_unref(fabric->devices);
     g_array_unref(fabric->ports);
     g_array_unref(fabric->nics);
     g_free(fabric);
@@ -40,6 +44,46 @@ const char *ibh_module_name(IbhModule module)
                                         [IBH_MODULE_UMAD] = "ib_umad"};
 
     return names[module];
+}
+
+const char *ibh_counter_name(IbhCounter counter)
+{
+    static const char *const names[] = {[IBH_COUNTER_SYMBOL] = "symbol_error",
+                                        [IBH_COUNTER_RECOVERY] = "link_error_recovery",
+                                        [IBH_COUNTER_DOWNED] = "link_downed",
+                                        [IBH_COUNTER_RECEIVE] = "port_rcv_errors",
+                                        [IBH_COUNTER_INTEGRITY] = "local_link_integrity_errors",
+                                        [IBH_COUNTER_OVERRUN] = "excessive_buffer_overrun_errors",
+                                        [IBH_COUNTER_VL15] = "VL15_dropped",
+                                        [IBH_COUNTER_ICRC] = "rx_icrc_encapsulated"};
+
+    return names[counter];
+}
+
+const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port)
+{
+    return port->device_at < fabric->devices->len ? &g_array_index(fabric->devices, IbhRdmaDevice, port->device_at)
+                                                  : NULL;
+}
+
+IbhSameness ibh_compare_boards(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
+{
+    const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
+
+    if (g_str_equal(port->device, other->device))
+        return IBH_SAME;
+    if (!own || !its || !own->board[0] || !its->board[0])
+        return IBH_PERHAPS_SAME;
+    return g_str_equal(own->board, its->board) ? IBH_SAME : IBH_OTHER;
+}
+
+const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic)
+{
+    IBH_EACH (const IbhPort, port, fabric->ports) {
+        if (g_str_equal(port->name, nic->rdma))
+            return port;
+    }
+    return NULL;
 }
 
 /* ---- who uses which netdev ---- */
@@ -61,8 +105,11 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         if (!own)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-            if (ibh_address_counts(address))
-                g_array_append_val(own->subnets, address->subnet);
+            if (!ibh_address_counts(address))
+                continue;
+            g_array_append_val(own->subnets, address->subnet);
+            if (!address->tentative)
+                g_array_append_val(own->addresses, address->local);
         }
         own->rail = nic->status == IBH_NIC_RAIL;
         own->used = own->subnets->len > 0;
@@ -80,6 +127,11 @@ const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b
         }
     }
     return NULL;
+}
+
+gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other)
+{
+    return nic->rail && other->rail && other->type == nic->type && ibh_find_shared_subnet(nic, other);
 }
 
 void ibh_fabric_use_subnets(IbhFabric *fabric)

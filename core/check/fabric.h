@@ -15,19 +15,61 @@ typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } Ibh
 /* Numbers of state and phys_state are the kernel's. */
 #define IBH_PORT_INIT 2
 #define IBH_PORT_ACTIVE 4
+#define IBH_PHYS_SLEEP 1
 #define IBH_PHYS_POLLING 2
 #define IBH_PHYS_DISABLED 3
 #define IBH_PHYS_LINK_UP 5
+#define IBH_PHYS_TEST 7
+
+/* Counters of errors that a sound link does not have. */
+typedef enum {
+    IBH_COUNTER_SYMBOL,
+    IBH_COUNTER_RECOVERY,
+    IBH_COUNTER_DOWNED,
+    IBH_COUNTER_RECEIVE,
+    IBH_COUNTER_INTEGRITY,
+    IBH_COUNTER_OVERRUN,
+    IBH_COUNTER_VL15,
+    IBH_COUNTER_ICRC,
+    IBH_N_COUNTERS
+} IbhCounter;
+
+/* An entry of a port's GID table that is not empty. */
+typedef struct {
+    int index;
+    IbhIp ip; /* IPv4 where it stands for such an address */
+    int roce; /* version 1, 2; IBH_UNKNOWN */
+} IbhGid;
+
+/* What a device says, whichever port is meant. Texts are "" and numbers IBH_UNKNOWN where it is not known. */
+typedef struct {
+    char name[64];                  /* "mlx5_0" */
+    char board[64];                 /* "MT_0000000223", or the model, "MT4123" */
+    char firmware[64];              /* "20.31.1014" */
+    char card[32];                  /* its PCI address without the function, "0000:3b:00" */
+    int pcie_lanes, pcie_max_lanes; /* 16 */
+    int pcie_speed, pcie_max_speed; /* 0.1 GT/s */
+} IbhRdmaDevice;
 
 typedef struct {
     char device[64]; /* "mlx5_0" */
+    guint device_at; /* its place among the devices */
     int number;
     char name[72]; /* "mlx5_0/1" */
     gboolean iwarp;
     IbhLayer layer;
-    int state, phys_state, sm_lid; /* IBH_UNKNOWN: not known */
-    char guid[24];                 /* "0x248a070300b01cfe", "": not known */
-    GArray *pkeys;                 /* guint16: of its P_Key table */
+    int state, phys_state, sm_lid;     /* IBH_UNKNOWN: not known */
+    char guid[24];                     /* "0x248a070300b01cfe", "": not known */
+    guint64 gid_prefix, gid_guid;      /* both halves of the first GID; 0: not known, or none */
+    gboolean is_steady;                /* SM lid and first GID were the same when they were read again */
+    GArray *gids;                      /* IbhGid */
+    gboolean has_gid_table;            /* there is one, and the first entry could be read, or it has none */
+    gboolean has_all_gids;             /* nothing of it is left unread */
+    int n_gid_types;                   /* how many of the first have a type */
+    int rate, lanes;                   /* 0.1 Gb/s; 4 */
+    gint64 errors[IBH_N_COUNTERS];     /* IBH_UNKNOWN: not known */
+    gint64 new_errors[IBH_N_COUNTERS]; /* how much it grew while it was looked at */
+    GArray *pkeys;                     /* guint16: of its P_Key table */
     gboolean has_all_pkeys;
     gboolean has_roce_v1, has_roce_v2; /* it has GIDs of this version */
     int roce;                          /* the version that new connections use: 1, 2, IBH_UNKNOWN */
@@ -36,16 +78,17 @@ typedef struct {
 /* A netdev of an RDMA port. */
 typedef struct {
     char iface[IFNAMSIZ];
-    char rdma[72];   /* the port's name; "": none known */
-    guint16 type;    /* ARPHRD_* */
-    gboolean up;     /* administratively */
-    gboolean usable; /* and with carrier */
-    gboolean rail;   /* it shares a subnet with another one */
-    gboolean used;   /* it has an address */
-    GArray *subnets; /* IbhPrefix */
-    int mtu;         /* IBH_UNKNOWN: not known */
-    char mode[12];   /* "datagram", "connected"; "": not known */
-    int pkey;        /* IBH_UNKNOWN: none */
+    char rdma[72];     /* the port's name; "": none known */
+    guint16 type;      /* ARPHRD_* */
+    gboolean up;       /* administratively */
+    gboolean usable;   /* and with carrier */
+    gboolean rail;     /* it shares a subnet with another one */
+    gboolean used;     /* it has an address */
+    GArray *subnets;   /* IbhPrefix */
+    GArray *addresses; /* IbhIp: all of IPv6, of IPv4 those of this host; a captured tree tells only its subnets */
+    int mtu;           /* IBH_UNKNOWN: not known */
+    char mode[12];     /* "datagram", "connected"; "": not known */
+    int pkey;          /* IBH_UNKNOWN: none */
 } IbhPortNic;
 
 typedef enum {
@@ -58,6 +101,7 @@ typedef enum {
 } IbhModule;
 
 typedef struct IbhFabric {
+    GArray *devices;      /* IbhRdmaDevice */
     GArray *ports;        /* IbhPort */
     GArray *nics;         /* IbhPortNic */
     gboolean captured;    /* of another host: there is no netlink to ask */
@@ -66,6 +110,10 @@ typedef struct IbhFabric {
     gboolean knows_modules;
     gboolean modules[IBH_N_MODULES]; /* loaded, or built in */
     char hca[32];                    /* a PCI device that is an InfiniBand or Omni-Path adapter; "": none seen */
+    char bare_hca[32];               /* one whose driver is loaded without its RDMA part; "": none seen */
+    const char *driver;              /* a driver that is loaded without its RDMA part, which is … NULL: none */
+    const char *rdma_driver;         /* … this one */
+    gboolean needs_rdma_driver;      /* else it may be there for Ethernet only */
     gint64 memlock;                  /* bytes that a process may lock, G_MAXINT64: unlimited, IBH_UNKNOWN */
 } IbhFabric;
 
@@ -73,10 +121,17 @@ IbhFabric *ibh_fabric_new(void);
 void ibh_fabric_free(IbhFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFabric, ibh_fabric_free)
 
-IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface); /* NULL: none */
+const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port); /* NULL: none */
+typedef enum { IBH_SAME, IBH_PERHAPS_SAME, IBH_OTHER } IbhSameness;
+IbhSameness ibh_compare_boards(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other);
+const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic); /* NULL: none */
+IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);         /* NULL: none */
 /* A subnet that both have, of `a`; NULL: none. */
 const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
+/* Rails of one kind in one subnet. */
+gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 const char *ibh_module_name(IbhModule module);
+const char *ibh_counter_name(IbhCounter counter);
 
 /* Who of its netdevs is a rail, has an address, and where: as this namespace's rails say, … */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);

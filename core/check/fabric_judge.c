@@ -1,6 +1,10 @@
 #include "check/fabric_judge.h"
 
+#include "check/boards.h"
+#include "check/gids.h"
+#include "check/links.h"
 #include "check/ports.h"
+#include "check/subnets.h"
 #include "model/text.h"
 
 #define MEMLOCK_ENOUGH ((gint64)1 << 30)
@@ -40,6 +44,28 @@ static gboolean is_needed(const IbhFabric *fabric, IbhModule module)
                                                                    : fabric->ports->len > 0;
 }
 
+/* Without any RDMA device, and with modules that only RDMA needs, somebody wants the adapter's RDMA; on an InfiniBand
+ * adapter there is nothing else. */
+static gboolean lacks_rdma_driver(const IbhFabric *fabric)
+{
+    return fabric->bare_hca[0] || (fabric->driver && !fabric->ports->len &&
+                                   (fabric->modules[IBH_MODULE_UVERBS] || fabric->modules[IBH_MODULE_UCM] ||
+                                    fabric->modules[IBH_MODULE_IPOIB]));
+}
+
+static void judge_driver(IbhFabricJudge *judge)
+{
+    const IbhFabric *fabric = judge->fabric;
+
+    if (lacks_rdma_driver(fabric))
+        ibh_finding_add(judge->findings, "", fabric->needs_rdma_driver ? IBH_ERROR : IBH_INFO, "module-missing",
+                        ibh_fix(g_strdup_printf("modprobe %s", fabric->rdma_driver)),
+                        "the module %s is not loaded, but expected beside %s%s%s: without it these adapters have no "
+                        "RDMA and no InfiniBand interfaces",
+                        fabric->rdma_driver, fabric->driver, fabric->bare_hca[0] ? ", the driver of " : "",
+                        fabric->bare_hca);
+}
+
 static void judge_modules(IbhFabricJudge *judge)
 {
     const IbhFabric *fabric = judge->fabric;
@@ -66,24 +92,16 @@ static void judge_modules(IbhFabricJudge *judge)
         else if (is_needed(fabric, (IbhModule)module))
             report_missing_module(judge, (IbhModule)module);
     }
+    judge_driver(judge);
     ibh_fabric_report_good(judge, "modules: loaded: ib_core%s", loaded->str);
 }
 
 /* ---- netdevs ---- */
 
-static const IbhPort *port_of_nic(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    IBH_EACH (const IbhPort, port, fabric->ports) {
-        if (g_str_equal(port->name, nic->rdma))
-            return port;
-    }
-    return NULL;
-}
-
 gboolean ibh_fabric_explains(const IbhFabric *fabric, const char *iface)
 {
     const IbhPortNic *nic = ibh_fabric_nic(fabric, iface);
-    const IbhPort *port = nic ? port_of_nic(fabric, nic) : NULL;
+    const IbhPort *port = nic ? ibh_fabric_port(fabric, nic) : NULL;
 
     return port && port->layer == IBH_LAYER_INFINIBAND && ibh_port_is_wrong(port);
 }
@@ -101,6 +119,12 @@ static void judge_carrier(IbhFabricJudge *judge, const IbhPortNic *nic)
                             : "the link is administratively down");
 }
 
+/* 10,236 is the most that a datagram takes, on Omni-Path. */
+static gboolean has_impossible_mtu(const IbhPortNic *nic)
+{
+    return g_str_equal(nic->mode, "datagram") && nic->mtu > 10236;
+}
+
 static gboolean has_other_mode(const IbhPortNic *nic, const IbhPortNic *model)
 {
     return model->mode[0] && nic->mode[0] && !g_str_equal(model->mode, nic->mode);
@@ -116,11 +140,6 @@ static gboolean is_unlike(const IbhPortNic *nic, const IbhPortNic *other)
     return has_other_mode(nic, other) || has_other_mtu(nic, other);
 }
 
-static gboolean is_beside(const IbhPortNic *nic, const IbhPortNic *other)
-{
-    return nic->rail && other->rail && other->type == nic->type && ibh_find_shared_subnet(nic, other);
-}
-
 /* Of the rails beside this one, itself among them, the first that more than half of them are like; NULL: none is. */
 static const IbhPortNic *find_majority(const IbhFabric *fabric, const IbhPortNic *nic)
 {
@@ -128,10 +147,10 @@ static const IbhPortNic *find_majority(const IbhFabric *fabric, const IbhPortNic
         guint all = 0, like = 0;
 
         IBH_EACH (const IbhPortNic, other, fabric->nics) {
-            all += is_beside(nic, other) ? 1 : 0;
-            like += is_beside(nic, other) && !is_unlike(other, model) ? 1 : 0;
+            all += ibh_are_beside(nic, other) ? 1 : 0;
+            like += ibh_are_beside(nic, other) && !is_unlike(other, model) ? 1 : 0;
         }
-        if (is_beside(nic, model) && 2 * like > all)
+        if (ibh_are_beside(nic, model) && 2 * like > all)
             return model;
     }
     return NULL;
@@ -146,7 +165,7 @@ static const IbhPortNic *find_model(const IbhFabric *fabric, const IbhPortNic *n
     if (majority)
         return majority;
     IBH_EACH (const IbhPortNic, other, fabric->nics) {
-        majority = is_beside(nic, other) ? find_majority(fabric, other) : NULL;
+        majority = ibh_are_beside(nic, other) ? find_majority(fabric, other) : NULL;
         if (majority && !is_unlike(other, majority))
             return other;
     }
@@ -157,7 +176,7 @@ static const IbhPortNic *find_model(const IbhFabric *fabric, const IbhPortNic *n
 static const IbhPortNic *find_beside(const IbhFabric *fabric, const IbhPortNic *nic, gboolean unlike)
 {
     IBH_EACH (const IbhPortNic, other, fabric->nics) {
-        if (is_beside(nic, other) && is_unlike(nic, other) == unlike)
+        if (ibh_are_beside(nic, other) && is_unlike(nic, other) == unlike)
             return other;
     }
     return NULL;
@@ -182,7 +201,7 @@ static IbhRemedy advise_mode_mtu(const IbhFabric *fabric, const IbhPortNic *nic)
     IBH_EACH (const IbhPortNic, other, fabric->nics) {
         g_autofree char *one = NULL;
 
-        if (!is_beside(nic, other))
+        if (!ibh_are_beside(nic, other))
             continue;
         model = model ? model : other;
         if (!is_unlike(other, model))
@@ -190,7 +209,8 @@ static IbhRemedy advise_mode_mtu(const IbhFabric *fabric, const IbhPortNic *nic)
         one = fix_mode_mtu(other, model);
         g_string_append_printf(fix, "%s%s", fix->len ? "; " : "", one);
     }
-    return ibh_advice("make them alike, as the fabric has it; as %s is: %s", model->iface, fix->str);
+    return ibh_advice("make them alike, as the fabric has it; as %s is: %s", model ? model->iface : nic->iface,
+                      fix->str);
 }
 
 static char *describe(const IbhPortNic *nic)
@@ -208,6 +228,14 @@ static void judge_mode_mtu(IbhFabricJudge *judge, const IbhPortNic *nic)
     g_autofree char *own = describe(nic), *other = model ? describe(model) : NULL;
     char text[IBH_PREFIX_STRLEN];
 
+    if (has_impossible_mtu(nic)) {
+        ibh_finding_add(judge->findings, nic->iface, IBH_WARNING, "mode-mtu",
+                        ibh_advice("set the MTU that the fabric has for datagrams (2044 or 4092), or connected mode"),
+                        "MTU %d in datagram mode, expected 4092 at most: only connected mode sends packets that large, "
+                        "so they are lost",
+                        nic->mtu);
+        return;
+    }
     if (model && is_unlike(nic, model)) {
         ibh_finding_add(
             judge->findings, nic->iface, IBH_WARNING, "mode-mtu",
@@ -226,7 +254,7 @@ static void judge_mode_mtu(IbhFabricJudge *judge, const IbhPortNic *nic)
 
 static void judge_nic(IbhFabricJudge *judge, const IbhPortNic *nic)
 {
-    const IbhPort *port = port_of_nic(judge->fabric, nic);
+    const IbhPort *port = ibh_fabric_port(judge->fabric, nic);
 
     if (!ibh_fabric_is_asked(judge, nic->iface))
         return;
@@ -267,10 +295,15 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
     if (!fabric->ports->len)
         ibh_fabric_report_good(&judge, "RDMA ports: none");
     judge_modules(&judge);
-    IBH_EACH (const IbhPort, port, fabric->ports)
+    IBH_EACH (const IbhPort, port, fabric->ports) {
         ibh_judge_port(&judge, port);
+        ibh_judge_gids(&judge, port);
+    }
     IBH_EACH (const IbhPortNic, nic, fabric->nics)
         judge_nic(&judge, nic);
+    ibh_judge_subnets(&judge);
+    ibh_judge_links(&judge);
+    ibh_judge_boards(&judge);
     ibh_judge_roce(&judge);
     judge_memlock(&judge);
 }

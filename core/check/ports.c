@@ -54,8 +54,7 @@ typedef enum {
     PORT_LEFT_ALONE /* an Ethernet port like that, or one whose netdev is in another network namespace: a container's */
 } Usage;
 
-/* The netdev that speaks for the port: one that was asked for, else a rail, else one with an address, else any. */
-static const IbhPortNic *nic_of_port(const IbhFabricJudge *judge, const IbhPort *port)
+const IbhPortNic *ibh_find_nic_of_port(const IbhFabricJudge *judge, const IbhPort *port)
 {
     const IbhPortNic *best = NULL;
     int best_score = 0;
@@ -76,6 +75,8 @@ static Usage usage_of(const IbhFabricJudge *judge, const IbhPort *port, const Ib
     const IbhFabric *fabric = judge->fabric;
     gboolean ethernet = port->layer == IBH_LAYER_ETHERNET;
 
+    if (nic && ethernet && !nic->up && !fabric->knows_usage && !judge->only)
+        return PORT_LEFT_ALONE;
     if (nic && (nic->used || nic->rail || !fabric->knows_usage || judge->only))
         return PORT_USED;
     if (nic)
@@ -83,10 +84,12 @@ static Usage usage_of(const IbhFabricJudge *judge, const IbhPort *port, const Ib
     if (ethernet && port->phys_state == IBH_PHYS_DISABLED)
         return PORT_LEFT_ALONE; /* its netdev is down on purpose */
     /* Without IPoIB an InfiniBand port has no netdev anywhere. */
-    return fabric->complete && (ethernet || fabric->modules[IBH_MODULE_IPOIB]) ? PORT_LEFT_ALONE : PORT_USED;
+    return fabric->complete && (port->layer != IBH_LAYER_INFINIBAND || fabric->modules[IBH_MODULE_IPOIB])
+               ? PORT_LEFT_ALONE
+               : PORT_USED;
 }
 
-static gboolean is_omni_path(const IbhPort *port)
+gboolean ibh_port_is_omni_path(const IbhPort *port)
 {
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
@@ -109,6 +112,8 @@ static IbhRemedy fix_port(const IbhPort *port, const IbhPortNic *nic)
 
 static const char *why_not_active(const IbhPort *port)
 {
+    if (port->state >= IBH_PORT_ACTIVE)
+        return "its link is not up, or being repaired, so what is sent by it is delayed or lost";
     if (port->phys_state == IBH_PHYS_POLLING)
         return "it looks for the other end of the cable; wait a few seconds, as nothing can be sent by it yet";
     if (port->phys_state == IBH_PHYS_DISABLED)
@@ -130,14 +135,15 @@ static void report_inactive(IbhFabricJudge *judge, const IbhPort *port, const Ib
     if (is_said_of_netdev(port, nic))
         return;
     ibh_finding_add(judge->findings, nic ? nic->iface : "", usage == PORT_USED ? IBH_ERROR : IBH_INFO,
-                    "port-not-active", fix_port(port, nic), "port %s is %s (physical state %s), expected ACTIVE: %s%s",
-                    port->name, state_name(port->state), phys_name(port->phys_state), why_not_active(port),
-                    usage == PORT_USED ? "" : " (it has no address)");
+                    "port-not-active", fix_port(port, nic),
+                    "port %s is %s (physical state %s), expected ACTIVE%s: %s%s", port->name, state_name(port->state),
+                    phys_name(port->phys_state), port->state == IBH_PORT_ACTIVE ? " and LinkUp" : "",
+                    why_not_active(port), usage == PORT_USED ? "" : " (it has no address)");
 }
 
 static void report_missing_sm(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic *nic)
 {
-    gboolean opa = is_omni_path(port);
+    gboolean opa = ibh_port_is_omni_path(port);
 
     ibh_finding_add(
         judge->findings, nic ? nic->iface : "", IBH_ERROR, "sm-missing",
@@ -148,9 +154,16 @@ static void report_missing_sm(IbhFabricJudge *judge, const IbhPort *port, const 
         port->name, state_name(port->state), opa ? "fabric" : "subnet");
 }
 
+/* Its physical state says that the link does not work: some iWARP drivers say 0, Omni-Path has numbers of its own. */
+static gboolean lacks_link(const IbhPort *port)
+{
+    return port->phys_state >= IBH_PHYS_SLEEP && port->phys_state <= IBH_PHYS_TEST &&
+           port->phys_state != IBH_PHYS_LINK_UP;
+}
+
 gboolean ibh_port_is_active(const IbhPort *port)
 {
-    return port->state >= IBH_PORT_ACTIVE;
+    return port->state == IBH_PORT_ACTIVE && !lacks_link(port);
 }
 
 /* A port that is not linked knows of no subnet manager either: that is no finding of its own. */
@@ -185,10 +198,25 @@ static void report_port(IbhFabricJudge *judge, const IbhPort *port, const IbhPor
         report_inactive(judge, port, nic, usage);
 }
 
+gboolean ibh_port_is_free(const IbhFabricJudge *judge, const IbhPort *port)
+{
+    const IbhPortNic *nic = ibh_find_nic_of_port(judge, port);
+
+    return judge->fabric->knows_usage && (!nic || (!nic->used && !nic->rail));
+}
+
+gboolean ibh_port_is_judged(const IbhFabricJudge *judge, const IbhPort *port)
+{
+    const IbhPortNic *nic = ibh_find_nic_of_port(judge, port);
+
+    return port->state != IBH_UNKNOWN && !ibh_port_is_wrong(port) && usage_of(judge, port, nic) == PORT_USED &&
+           (!judge->only || (nic && ibh_fabric_is_asked(judge, nic->iface)));
+}
+
 /* Every rail on it is wrong, and one interface speaks for it where there is no rail. */
 void ibh_judge_port(IbhFabricJudge *judge, const IbhPort *port)
 {
-    const IbhPortNic *nic = nic_of_port(judge, port);
+    const IbhPortNic *nic = ibh_find_nic_of_port(judge, port);
     Usage usage = usage_of(judge, port, nic);
 
     if (judge->only && (!nic || !ibh_fabric_is_asked(judge, nic->iface)))
@@ -269,7 +297,7 @@ static IbhRemedy fix_roce(const IbhPort *port, int version)
 
 static gboolean is_roce_in_use(const IbhFabricJudge *judge, const IbhPort *port)
 {
-    const IbhPortNic *nic = port->roce != IBH_UNKNOWN ? nic_of_port(judge, port) : NULL;
+    const IbhPortNic *nic = port->roce != IBH_UNKNOWN ? ibh_find_nic_of_port(judge, port) : NULL;
 
     return nic && (nic->used || !judge->fabric->knows_usage);
 }
@@ -304,7 +332,7 @@ void ibh_judge_roce(IbhFabricJudge *judge)
     gboolean mixed = has_mixed_roce(judge);
 
     IBH_EACH (const IbhPort, port, judge->fabric->ports) {
-        const IbhPortNic *nic = is_roce_in_use(judge, port) ? nic_of_port(judge, port) : NULL;
+        const IbhPortNic *nic = is_roce_in_use(judge, port) ? ibh_find_nic_of_port(judge, port) : NULL;
 
         if (!nic || !ibh_fabric_is_asked(judge, nic->iface))
             continue;

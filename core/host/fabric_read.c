@@ -1,5 +1,6 @@
 #include "host/fabric_read.h"
 
+#include "host/port_read.h"
 #include "host/sysfs.h"
 
 #include <linux/if_arp.h>
@@ -10,157 +11,19 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The largest P_Key tables of adapters have 128 entries. */
-#define N_PKEYS 256
-/* A port's own GIDs come first, in all versions that it can do (see sysfs.c). */
-#define N_GID_TYPES 8
 #define ROUTES_MAX ((gsize)1024 * 1024)
+#define UEVENT_MAX ((gsize)4 * 1024)
 #define LIMITS_MAX ((gsize)8 * 1024)
 
-/* ---- numbers ---- */
-
-/* "4: ACTIVE", "0x8002", "2044" */
-static int number_of(const char *text)
-{
-    char *end;
-    guint64 value = g_ascii_strtoull(text, &end, 0);
-
-    return g_ascii_isdigit(text[0]) && (!*end || *end == ':') && value <= G_MAXINT ? (int)value : IBH_UNKNOWN;
-}
-
-static int port_number(IbhTree *tree, const IbhPort *port, const char *attribute)
-{
-    char line[64];
-
-    ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/ports/%d/%s", port->device, port->number,
-                  attribute);
-    return number_of(line);
-}
+/* ---- netdevs ---- */
 
 static int net_number(IbhTree *tree, const char *iface, const char *attribute)
 {
     char line[64];
 
     ibh_tree_line(tree, line, sizeof line, "sys/class/net/%s/%s", iface, attribute);
-    return number_of(line);
+    return ibh_port_number_of(line);
 }
-
-/* ---- ports ---- */
-
-static void read_layer(IbhTree *tree, IbhPort *port)
-{
-    char line[64];
-
-    ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/ports/%d/link_layer", port->device, port->number);
-    port->layer = g_str_equal(line, "InfiniBand") ? IBH_LAYER_INFINIBAND
-                  : g_str_equal(line, "Ethernet") ? IBH_LAYER_ETHERNET
-                                                  : IBH_LAYER_UNKNOWN;
-    ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/node_type", port->device);
-    port->iwarp = number_of(line) == 4;
-}
-
-/* The GUID is the second half of its first GID. */
-static void read_guid(IbhTree *tree, IbhPort *port)
-{
-    char line[64];
-    IbhIp gid;
-
-    ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/ports/%d/gids/0", port->device, port->number);
-    if (!strchr(line, ':') || !ibh_ip_parse(line, &gid))
-        return;
-    g_strlcpy(port->guid, "0x", sizeof port->guid);
-    for (gsize i = 0; i < 8; i++)
-        g_snprintf(port->guid + 2 + 2 * i, 3, "%02x", gid.bytes[8 + i]);
-}
-
-static void read_pkeys(IbhTree *tree, IbhPort *port)
-{
-    for (int i = 0; i < N_PKEYS; i++) {
-        char line[64];
-        guint16 pkey;
-        int value;
-
-        ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/ports/%d/pkeys/%d", port->device, port->number,
-                      i);
-        value = number_of(line);
-        if (value == IBH_UNKNOWN) {
-            port->has_all_pkeys = i > 0;
-            return;
-        }
-        pkey = (guint16)value; /* 0: a free place */
-        g_array_append_val(port->pkeys, pkey);
-    }
-}
-
-/* New connections use version 2 where the port can do it, unless the administrator chose otherwise. */
-static void read_roce(IbhTree *tree, IbhPort *port)
-{
-    char line[64];
-
-    for (int i = 0; i < N_GID_TYPES; i++) {
-        ibh_tree_line(tree, line, sizeof line, "sys/class/infiniband/%s/ports/%d/gid_attrs/types/%d", port->device,
-                      port->number, i);
-        port->has_roce_v1 |= g_str_equal(line, "IB/RoCE v1");
-        port->has_roce_v2 |= g_str_equal(line, "RoCE v2");
-    }
-    ibh_tree_line(tree, line, sizeof line, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
-                  port->number);
-    port->roce = g_str_equal(line, "IB/RoCE v1") ? 1
-                 : g_str_equal(line, "RoCE v2")  ? 2
-                 : port->has_roce_v2             ? 2
-                 : port->has_roce_v1             ? 1
-                                                 : IBH_UNKNOWN;
-}
-
-static void read_port(IbhTree *tree, const char *device, int number, IbhFabric *fabric)
-{
-    IbhPort port = {.number = number, .roce = IBH_UNKNOWN, .pkeys = g_array_new(FALSE, TRUE, sizeof(guint16))};
-
-    g_strlcpy(port.device, device, sizeof port.device);
-    g_snprintf(port.name, sizeof port.name, "%s/%d", device, number);
-    read_layer(tree, &port);
-    port.state = port_number(tree, &port, "state");
-    port.phys_state = port_number(tree, &port, "phys_state");
-    port.sm_lid = port_number(tree, &port, "sm_lid");
-    if (port.layer == IBH_LAYER_INFINIBAND) {
-        read_guid(tree, &port);
-        read_pkeys(tree, &port);
-    } else if (port.layer == IBH_LAYER_ETHERNET && !port.iwarp) {
-        read_roce(tree, &port);
-    }
-    g_array_append_val(fabric->ports, port);
-}
-
-/* "01" and "1:" would be read as "1". */
-static gboolean is_number(const char *name, int number)
-{
-    char text[16];
-
-    g_snprintf(text, sizeof text, "%d", number);
-    return g_str_equal(name, text);
-}
-
-static void read_ports(IbhTree *tree, IbhFabric *fabric)
-{
-    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
-
-    IBH_EACH_POINTER (const char, device, devices) {
-        g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
-
-        for (guint j = 0; j < ports->len && strlen(device) < sizeof(((IbhPort *)NULL)->device); j++) {
-            const char *name = g_ptr_array_index(ports, j);
-            int number = number_of(name);
-
-            if (number == IBH_UNKNOWN || !is_number(name, number))
-                continue;
-            /* One of which nothing can be read is there all the same, in a capture, too. */
-            if (ibh_tree_has(tree, "sys/class/infiniband/%s/ports/%d", device, number))
-                read_port(tree, device, number, fabric);
-        }
-    }
-}
-
-/* ---- netdevs ---- */
 
 /* A netdev of this name may be one of another network namespace, if it is that one's /sys. */
 static gboolean is_link(IbhTree *tree, const IbhLink *link)
@@ -176,7 +39,8 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
                       .up = (link->flags & IFF_UP) != 0,
                       .mtu = IBH_UNKNOWN,
                       .pkey = IBH_UNKNOWN,
-                      .subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix))};
+                      .subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix)),
+                      .addresses = g_array_new(FALSE, TRUE, sizeof(IbhIp))};
 
     nic.usable = nic.up && link->carrier;
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
@@ -226,6 +90,66 @@ static void read_pci(IbhTree *tree, IbhFabric *fabric)
     }
 }
 
+/* Drivers of Ethernet whose RDMA part is a module of its own. */
+typedef struct {
+    const char *base, *rdma;
+    gboolean is_certain; /* its adapters are bought for RDMA */
+} Driver;
+
+static gboolean lacks_rdma_part(IbhTree *tree, const Driver *driver)
+{
+    return ibh_tree_has(tree, "sys/module/%s", driver->base) && !ibh_tree_has(tree, "sys/module/%s", driver->rdma);
+}
+
+/* An InfiniBand adapter that this driver has, but that is no RDMA device. */
+static gboolean is_bare_hca(IbhTree *tree, const char *device, const Driver *driver)
+{
+    g_autofree char *uevent = NULL, *wanted = g_strdup_printf("DRIVER=%s\n", driver->base);
+    char class[32];
+
+    ibh_tree_line(tree, class, sizeof class, "sys/bus/pci/devices/%s/class", device);
+    if (!g_str_has_prefix(class, "0x0207"))
+        return FALSE;
+    uevent = ibh_tree_text(tree, UEVENT_MAX, "sys/bus/pci/devices/%s/uevent", device);
+    return uevent && strstr(uevent, wanted) && !ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device);
+}
+
+static void find_bare_hca(IbhTree *tree, const Driver *driver, IbhFabric *fabric)
+{
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
+
+    IBH_EACH_POINTER (const char, device, devices) {
+        if (!is_bare_hca(tree, device, driver))
+            continue;
+        g_strlcpy(fabric->bare_hca, device, sizeof fabric->bare_hca);
+        fabric->driver = driver->base;
+        fabric->rdma_driver = driver->rdma;
+        fabric->needs_rdma_driver = TRUE;
+        return;
+    }
+}
+
+/* One that is built in has no directory; so where there are RDMA devices, only an adapter without one tells. */
+static void read_drivers(IbhTree *tree, IbhFabric *fabric)
+{
+    static const Driver drivers[] = {{"mlx5_core", "mlx5_ib", TRUE}, {"mlx4_core", "mlx4_ib", TRUE},
+                                     {"bnxt_en", "bnxt_re", FALSE},  {"ice", "irdma", FALSE},
+                                     {"qede", "qedr", FALSE},        {"cxgb4", "iw_cxgb4", FALSE},
+                                     {"mana", "mana_ib", FALSE},     {"hns3", "hns_roce_hw_v2", FALSE}};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(drivers) && !fabric->bare_hca[0]; i++) {
+        if (!lacks_rdma_part(tree, &drivers[i]))
+            continue;
+        if (!fabric->driver) {
+            fabric->driver = drivers[i].base;
+            fabric->rdma_driver = drivers[i].rdma;
+            fabric->needs_rdma_driver = drivers[i].is_certain;
+        }
+        if (drivers[i].is_certain)
+            find_bare_hca(tree, &drivers[i], fabric);
+    }
+}
+
 static void read_memlock(IbhTree *tree, IbhFabric *fabric)
 {
     static const char key[] = "Max locked memory";
@@ -250,7 +174,7 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links)
 
     fabric->captured = tree->captured;
     fabric->complete = tree->complete;
-    read_ports(tree, fabric);
+    ibh_ports_read(tree, fabric);
     IBH_EACH (const IbhLink, link, links) {
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
             read_nic(tree, link, fabric);
@@ -258,8 +182,19 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links)
     read_modules(tree, fabric);
     if (!fabric->modules[IBH_MODULE_CORE])
         read_pci(tree, fabric);
+    else
+        read_drivers(tree, fabric);
     read_memlock(tree, fabric);
+    ibh_ports_read_again(tree, fabric);
     return fabric;
+}
+
+void ibh_fabric_read_rails(IbhTree *tree, const IbhRails *rails, IbhFabric *fabric)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && !ibh_fabric_nic(fabric, nic->link->name))
+            read_nic(tree, nic->link, fabric);
+    }
 }
 
 /* ---- a captured tree ---- */
@@ -286,8 +221,8 @@ static void read_link(IbhTree *tree, const char *iface, GArray *links)
         return;
     g_strlcpy(link.name, iface, sizeof link.name);
     link.type = (guint16)type;
-    link.flags = flags == IBH_UNKNOWN ? 0 : (guint)flags;
-    link.carrier = net_number(tree, iface, "carrier") == 1;
+    link.flags = flags == IBH_UNKNOWN ? IFF_UP : (guint)flags;
+    link.carrier = net_number(tree, iface, "carrier") != 0; /* of a link that is down it cannot be read */
     link.lladdr_len = read_lladdr(tree, iface, link.lladdr);
     master = net_number(tree, iface, "master/ifindex");
     link.master = MAX(master, 0);
@@ -304,6 +239,14 @@ static GArray *read_links(IbhTree *tree)
             read_link(tree, name, links);
     }
     return links;
+}
+
+static void add_address(IbhFabric *fabric, const char *iface, const IbhIp *ip)
+{
+    IbhPortNic *nic = ibh_fabric_nic(fabric, iface);
+
+    if (nic && !ibh_ip_is_link_local(ip))
+        g_array_append_val(nic->addresses, *ip);
 }
 
 static void add_subnet(IbhFabric *fabric, const char *iface, const IbhIp *ip, guint length)
@@ -350,6 +293,7 @@ static void read_address6(IbhFabric *fabric, const char *line)
     for (gsize i = 0; i < 16; i++)
         ip.bytes[i] = (guint8)(g_ascii_xdigit_value(hex[2 * i]) << 4 | g_ascii_xdigit_value(hex[2 * i + 1]));
     add_subnet(fabric, iface, &ip, length);
+    add_address(fabric, iface, &ip);
 }
 
 static void for_each_line(const char *text, void (*take)(IbhFabric *fabric, const char *line), IbhFabric *fabric)

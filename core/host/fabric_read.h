@@ -9,6 +9,9 @@
 /* `links`: with their `rdma` found (sysfs.c). */
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links);
 
+/* Adds rails that have no RDMA (manage=yes): their MTU matters as well. */
+void ibh_fabric_read_rails(IbhTree *tree, const IbhRails *rails, IbhFabric *fabric);
+
 /* Of a captured tree, which has no netlink: its netdevs are those of class/net, and their subnets those of
  * proc/net/route and proc/net/if_inet6. */
 IbhFabric *ibh_fabric_read_captured(IbhTree *tree, GError **error);

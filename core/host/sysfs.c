@@ -21,6 +21,7 @@ typedef struct {
 
 static gboolean read_gid(const Port *port, int index, guint8 *gid)
 {
+    static const guint8 no_gid[16] = {0};
     char text[64];
     IbhIp ip;
 
@@ -29,7 +30,7 @@ static gboolean read_gid(const Port *port, int index, guint8 *gid)
     if (!strchr(text, ':') || !ibh_ip_parse(text, &ip)) /* written like an IPv6 address */
         return FALSE;
     memcpy(gid, ip.bytes, sizeof port->gid);
-    return TRUE;
+    return memcmp(gid, no_gid, sizeof no_gid) != 0;
 }
 
 static void read_ndev(const Port *port, int index, char *name, gsize size)

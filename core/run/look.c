@@ -114,6 +114,7 @@ static void look_at_fabric(IbhRun *run)
 
     ibh_tree_open(&tree, run->options->sysfs);
     run->fabric = ibh_fabric_read(&tree, run->snapshot->links);
+    ibh_fabric_read_rails(&tree, run->rails, run->fabric);
     warn_of_problem(run, &tree);
     ibh_fabric_use_rails(run->fabric, run->rails);
     run->snapshot->fabric = run->fabric;

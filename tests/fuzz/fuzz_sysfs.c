@@ -210,6 +210,7 @@ static int fake_closedir(DIR *dir)
 
 #include "host/capture.c"
 #include "host/fabric_read.c"
+#include "host/port_read.c"
 #include "host/sysfs.c"
 
 /* ---- the input ---- */

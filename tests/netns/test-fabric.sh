@@ -152,6 +152,51 @@ remove_nic B ib2
 rdma B ib0 ib1
 expect_hook 0 B --apply
 
+# ---- GIDs: the addresses are netlink's ----
+
+gid() { # PORT INDEX TYPE ADDRESS-IN-HEX
+    local d=$sys/class/infiniband/mlx5_$1/ports/1
+    echo "$4" >"$d/gids/$2"
+    echo "$3" >"$d/gid_attrs/types/$2"
+}
+full_tables() { # as RoCE cards have them; the last is empty
+    local n
+    for n in 0 1; do
+        gid $n 1 "RoCE v2" 0000:0000:0000:0000:0000:ffff:ac10:220$((n + 1))
+        echo 0000:0000:0000:0000:0000:0000:0000:0000 >$sys/class/infiniband/mlx5_$n/ports/1/gids/2
+    done
+}
+no_gid() {
+    full_tables
+    echo 0000:0000:0000:0000:0000:0000:0000:0000 >$sys/class/infiniband/mlx5_1/ports/1/gids/1
+}
+other_gid() { # of another host in the subnet
+    full_tables
+    gid 1 1 "RoCE v2" 0000:0000:0000:0000:0000:ffff:ac10:2209
+}
+finds "each address has its GID" "" full_tables
+finds "one has none" "error gid-missing ib1" no_gid
+finds "a GID of the same subnet is not enough" "error gid-missing ib1" other_gid
+
+# ---- rails without RDMA ----
+
+add_nic B eth8 8 10.8.0.1/24
+add_nic B eth9 9 10.8.0.2/24
+wait_until 5 settled B
+printf '[interface eth8]\nmanage=yes\n[interface eth9]\nmanage=yes\n' >$work/eth.conf
+expect_hook 0 B --apply --config $work/eth.conf
+mtus_of eth8 1500 eth9 1500
+hook B --check --json --config $work/eth.conf >$work/json || true
+expect_equal "the same MTU" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
+mtus_of eth8 9000
+hook B --check --json --config $work/eth.conf >$work/json || true
+expect_equal "another MTU of one of two" "eth8 eth9" \
+    "$(jq -r '[.findings[] | select(.code == "mode-mtu").iface] | join(" ")' <$work/json)"
+expect_hook 0 B --apply
+remove_nic B eth8
+remove_nic B eth9
+hook B --apply >/dev/null
+
 # ---- the host: modules and memory stand beside ----
 
 modules() {
@@ -172,3 +217,6 @@ on B strace -f -o $work/trace -e trace=openat,newfstatat,stat,access "$IB_HOOK" 
 expect_contains "strace sees what is read" "gid_attrs/ndevs/0" "$(<$work/trace)"
 expect_lacks "--apply does not read the ports' state" "ports/1/state" "$(<$work/trace)"
 expect_lacks "nor the limits" "limits" "$(<$work/trace)"
+for attribute in rate counters fw_ver board_id current_link uevent gids/1 sm_lid; do
+    expect_lacks "nor $attribute" "/$attribute" "$(<$work/trace)"
+done

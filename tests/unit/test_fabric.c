@@ -10,6 +10,7 @@
 #include "host/sysfs.c"
 
 #include "host/fabric_read.c"
+#include "host/port_read.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,93 +19,11 @@
 #include <cmocka.h>
 
 #include "speaks.h"
-#include "temp_tree.h"
+#include "fabric_tree.h"
 
 #include <glib/gstdio.h>
 
-#define FIXTURES IBH_TESTS "/unit/fabric"
-
-static char *root;
 static const char *program;
-
-static int set_up(void **state)
-{
-    (void)state;
-    root = g_dir_make_tmp("ib-hook-fabric-XXXXXX", NULL);
-    return root == NULL;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    remove_tree(root);
-    g_clear_pointer(&root, g_free);
-    return 0;
-}
-
-/* ---- trees ---- */
-
-/* Thousands of files: g_file_set_contents() would wait for the disk at each. */
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* `text` NULL: a directory. */
-static void put(const char *path, const char *text)
-{
-    g_autofree char *full = g_build_filename(root, path, NULL);
-    g_autofree char *parent = text ? g_path_get_dirname(full) : g_strdup(full);
-    g_autofree char *plain = text ? g_strcompress(text) : NULL;
-    g_autofree char *line = text ? g_strconcat(plain, "\n", NULL) : NULL;
-
-    assert_int_equal(g_mkdir_with_parents(parent, 0755), 0);
-    if (line)
-        write_file(full, line);
-}
-
-static void take_away(const char *path)
-{
-    g_autofree char *full = g_build_filename(root, path, NULL);
-
-    if (access(full, F_OK) != 0)
-        fail_msg("%s: there is no such thing to remove", path);
-    remove_tree(full);
-}
-
-/* "PATH TEXT", or "PATH/". */
-static void put_line(const char *line)
-{
-    const char *blank = strchr(line, ' ');
-    g_autofree char *path = g_strndup(line, blank ? (gsize)(blank - line) : strlen(line));
-
-    put(path, blank ? blank + 1 : NULL);
-}
-
-static char **read_fixture(const char *name)
-{
-    g_autofree char *path = g_build_filename(FIXTURES, name, NULL), *text = NULL;
-
-    if (!g_file_get_contents(path, &text, NULL, NULL))
-        fail_msg("%s cannot be read", path);
-    return g_strsplit(text, "\n", -1);
-}
-
-static void put_host(const char *name)
-{
-    g_autofree char *file = g_strconcat(name, ".tree", NULL);
-    g_auto(GStrv) lines = read_fixture(file);
-
-    for (char **line = lines; *line; line++) {
-        if ((*line)[0] && (*line)[0] != '#')
-            put_line(*line);
-    }
-    put(IBH_TREE_MARK, "");
-}
 
 /* ---- judging ---- */
 
@@ -294,8 +213,8 @@ static void test_faults(void **state)
             print_error("faults:%u: %s: found %s\n", fault->line, fault->what, fault->found);
             wrong++;
         }
-        tear_down(NULL);
-        set_up(NULL);
+        remove_root(NULL);
+        make_root(NULL);
     }
     write_table(faults);
     assert_int_equal(wrong, 0);
@@ -322,8 +241,8 @@ static void test_right_hosts_are_silent(void **state)
         found = describe_findings(findings);
         if (findings->len)
             fail_msg("%s: %s", host, found);
-        tear_down(NULL);
-        set_up(NULL);
+        remove_root(NULL);
+        make_root(NULL);
         hosts++;
     }
     assert_true(hosts >= 9);
@@ -342,6 +261,15 @@ static void test_what_was_checked(void **state)
         "mlx4_ib0.8002: P_Key 0x8002: a full member by the table of mlx4_0/1",
         "mlx4_ib1: MTU 65520, connected, as mlx4_ib0",
         "mlx4_1/2: RoCE v2",
+        "mlx4_0/1: 56.0 Gb/s, 4 lanes",
+        "mlx4_0: PCIe: 8 lanes of 8.0 GT/s",
+        "mlx4_1/1: no errors that grow or stand out",
+        "mlx4_0/1: GID fabric fe80000000000000, port 0xf4521403007be131",
+        "ens2d1: its addresses have GIDs of mlx4_1/2",
+        "mlx4_ib1: number of the P_Key: as most of the rails in its subnet",
+        "mlx4_ib1: subnet prefix: as most of the rails in its subnet",
+        "mlx4_ib1: lid of the subnet manager: as most of the rails in its subnet",
+        "mlx4_1: firmware 2.42.5000, board MT_1090120019",
         "memlock: unlimited",
     };
     g_autoptr(GPtrArray) good = g_ptr_array_new_with_free_func(g_free), findings = NULL;
@@ -358,9 +286,16 @@ static void test_what_was_checked(void **state)
 static void test_what_could_not_be_checked(void **state)
 {
     static const char *const WANTED[] = {
-        "modules: not known (there is no module directory)",     "mlx5_0/1: state not known",
-        "memlock: not known (there is no proc/self/limits)",     "ib1: MTU not known",
+        "modules: not known (there is no module directory)",
+        "mlx5_0/1: state not known",
+        "memlock: not known (there is no proc/self/limits)",
+        "ib1: MTU not known",
         "ib1: P_Key 0xffff: the table of mlx5_1/1 is not known",
+        "mlx5_1/1: rate not known",
+        "mlx5_1/1: no counters of errors",
+        "mlx5_1/1: GID not known",
+        "mlx5_1: PCIe not known",
+        "mlx5_1: board not known",
     };
     g_autoptr(GPtrArray) good = g_ptr_array_new_with_free_func(g_free), findings = NULL;
 
@@ -370,6 +305,12 @@ static void test_what_could_not_be_checked(void **state)
     take_away("proc/self");
     take_away("sys/class/infiniband/mlx5_0/ports/1/state");
     take_away("sys/class/infiniband/mlx5_1/ports/1/pkeys");
+    take_away("sys/class/infiniband/mlx5_1/ports/1/gids");
+    take_away("sys/class/infiniband/mlx5_1/ports/1/rate");
+    take_away("sys/class/infiniband/mlx5_1/ports/1/counters");
+    take_away("sys/class/infiniband/mlx5_1/device/current_link_width");
+    take_away("sys/class/infiniband/mlx5_1/board_id");
+    take_away("sys/class/infiniband/mlx5_1/hca_type");
     take_away("sys/class/net/ib1/mtu");
     take_away("sys/class/net/ib1/mode");
     findings = judge(NULL, good);
@@ -567,10 +508,59 @@ static void test_long_pkey_table(void **state)
     }
     expect(NULL, "nothing");
     take_away("sys/class/infiniband/mlx5_0/ports/1/pkeys/200");
+    expect(NULL, "nothing"); /* one file is missing */
+    take_away("sys/class/infiniband/mlx5_0/ports/1/pkeys/201");
     expect(NULL, "warning pkey-unknown ib0");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+/* ---- counters that grow ---- */
+
+/* What stands in a file changes between both looks. */
+static void look_twice(const char *path, const char *first, const char *text, const char *expected)
+{
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
+    g_autoptr(IbhFabric) fabric = NULL;
+    g_autofree char *found = NULL;
+    g_auto(IbhTree) tree = {0};
+
+    put_host("mlx5-infiniband");
+    if (first)
+        put(path, first);
+    ibh_tree_open(&tree, root);
+    fabric = ibh_fabric_read_captured(&tree, NULL);
+    put(path, text);
+    ibh_ports_read_again(&tree, fabric);
+    ibh_fabric_judge(fabric, NULL, findings, NULL);
+    assert_findings_speak(findings);
+    found = describe_findings(findings);
+    assert_string_equal(found, expected);
+}
+
+static void test_what_changes_meanwhile(void **state)
+{
+#define PORT1 "sys/class/infiniband/mlx5_1/ports/1/"
+    (void)state;
+    look_twice(PORT1 "counters/symbol_error", NULL, "1", "warning port-errors ib1");
+    look_twice(PORT1 "counters/port_rcv_errors", NULL, "4294967295", "warning port-errors ib1");
+    look_twice(PORT1 "counters/link_downed", NULL, "0", "nothing"); /* it was 1: somebody cleared it */
+    look_twice(PORT1 "counters/symbol_error", NULL, "", "nothing");
+    look_twice(PORT1 "phys_state", NULL, "2: Polling", "nothing"); /* looked at once */
+}
+
+/* A subnet manager that hands over tells one port after the other. */
+static void test_subnet_manager_changes(void **state)
+{
+    (void)state;
+    put_host("mlx5-infiniband");
+    put(PORT1 "sm_lid", "0x7");
+    expect(NULL, "warning sm-differs ib0, warning sm-differs ib1");
+    look_twice(PORT1 "sm_lid", "0x7", "0x7", "warning sm-differs ib0, warning sm-differs ib1");
+    look_twice(PORT1 "sm_lid", "0x7", "0x1", "nothing");
+    look_twice(PORT1 "sm_lid", NULL, "0x7", "nothing");
+    look_twice(PORT1 "gids/0", NULL, "fec0:0000:0000:0001:248a:0703:00b0:1cff", "nothing");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
 
 int main(int argc, char **argv)
 {
@@ -587,6 +577,8 @@ int main(int argc, char **argv)
         TEST(test_strange_names),
         TEST(test_reads_are_bounded),
         TEST(test_long_pkey_table),
+        TEST(test_what_changes_meanwhile),
+        TEST(test_subnet_manager_changes),
     };
 
     (void)argc;

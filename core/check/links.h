@@ -1,0 +1,9 @@
+/*
+ * How good the links of ports are: their rate, that of their PCIe slot, and their errors. Pure.
+ */
+#pragma once
+
+#include "check/ports.h"
+
+/* `port-degraded`, `port-errors` */
+void ibh_judge_links(IbhFabricJudge *judge);

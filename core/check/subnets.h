@@ -1,0 +1,9 @@
+/*
+ * What rails that share an IP subnet must have in common. Pure.
+ */
+#pragma once
+
+#include "check/ports.h"
+
+/* `pkey-differs`, `subnet-prefix-differs`, `sm-differs`, `gid-index-differs` */
+void ibh_judge_subnets(IbhFabricJudge *judge);

@@ -1,0 +1,16 @@
+/*
+ * What sysfs says of RDMA devices and their ports. Only --check, --show and --capture read it, never an event.
+ */
+#pragma once
+
+#include "check/fabric.h"
+#include "host/tree.h"
+
+/* "4: ACTIVE", "0x8002", "2044"; IBH_UNKNOWN: it is no number. */
+int ibh_port_number_of(const char *text);
+
+/* Fills devices and ports. */
+void ibh_ports_read(IbhTree *tree, IbhFabric *fabric);
+/* A second look at what may be changing: counters of errors, subnet managers. Of a running host with counters that are
+ * not 0 it waits a moment first. */
+void ibh_ports_read_again(IbhTree *tree, IbhFabric *fabric);
