@@ -140,20 +140,37 @@ static gboolean is_unlike(const IbhPortNic *nic, const IbhPortNic *other)
     return has_other_mode(nic, other) || has_other_mtu(nic, other);
 }
 
-/* Of the rails beside this one, itself among them, the first that more than half of them are like; NULL: none is. */
+/* The only one of the rails beside this one that most can be like: pairs of unlike ones cancel out. */
+static const IbhPortNic *find_survivor(const IbhFabric *fabric, const IbhPortNic *nic)
+{
+    const IbhPortNic *survivor = NULL;
+    guint more = 0;
+
+    IBH_EACH (const IbhPortNic, other, fabric->nics) {
+        if (!ibh_are_beside(nic, other))
+            continue;
+        survivor = more ? survivor : other;
+        more = more && is_unlike(other, survivor) ? more - 1 : more + 1;
+    }
+    return survivor;
+}
+
+/* Of the rails beside this one, itself among them, one that more than half of them are like; NULL: none is. */
 static const IbhPortNic *find_majority(const IbhFabric *fabric, const IbhPortNic *nic)
 {
-    IBH_EACH (const IbhPortNic, model, fabric->nics) {
-        guint all = 0, like = 0;
+    const IbhPortNic *model = find_survivor(fabric, nic), *first = NULL;
+    guint all = 0, like = 0;
 
-        IBH_EACH (const IbhPortNic, other, fabric->nics) {
-            all += ibh_are_beside(nic, other) ? 1 : 0;
-            like += ibh_are_beside(nic, other) && !is_unlike(other, model) ? 1 : 0;
-        }
-        if (ibh_are_beside(nic, model) && 2 * like > all)
-            return model;
+    IBH_EACH (const IbhPortNic, other, fabric->nics) {
+        if (!ibh_are_beside(nic, other))
+            continue;
+        all++;
+        if (is_unlike(other, model))
+            continue;
+        first = first ? first : other;
+        like++;
     }
-    return NULL;
+    return 2 * like > all ? first : NULL;
 }
 
 /* What this rail should be like: the majority, or one beside it that has a majority of its own behind it (in another
