@@ -59,24 +59,26 @@ static void report_lacking_route(IbhCheck *check, const IbhQuestion *question, c
         subnet, where);
 }
 
-static void report_error_in_main(IbhCheck *check, const char *iface, const IbhRoute *error)
+static void report_error_in_main(IbhCheck *check, const IbhQuestion *question, const IbhRoute *error)
 {
     const char *type = error->type == RTN_BLACKHOLE  ? "blackhole"
                        : error->type == RTN_PROHIBIT ? "prohibit"
                                                      : "unreachable";
-    char dst[IBH_PREFIX_STRLEN];
+    const char *iface = question->nic->link->name;
+    char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
 
     IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
         if (g_str_equal(finding->iface, iface) && g_str_equal(finding->code, "main-error-route"))
             return;
     }
     ibh_prefix_format(&error->dst, dst);
-    ibh_finding_add(check->findings, iface, IBH_ERROR, "main-error-route",
-                    ibh_fix(g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family),
-                                            type, dst, error->metric)),
-                    "main has %s as %s, and nothing better for the rail's subnet: a rule asks main first, and that "
-                    "answer is an error: the rail reaches nobody",
-                    dst, type);
+    ibh_finding_add(
+        check->findings, iface, IBH_ERROR, "main-error-route",
+        ibh_fix(g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family), type, dst,
+                                error->metric)),
+        "main has %s as %s, and nothing better for %s: a rule asks main first, and that answer is an error: it is not "
+        "reached",
+        dst, type, ibh_ip_format(&question->lookup.to, to));
 }
 
 /* The error in main that this is refused by; NULL: it is not refused, or not by one. No rule suppresses it. */
@@ -99,7 +101,7 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
     if (!has_rule_for_main(check->rails, answer->to.family))
         report_no_rule_for_main(check, answer->to.family);
     else if (error)
-        report_error_in_main(check, iface, error);
+        report_error_in_main(check, question, error);
     else if (near && answer->to.family == AF_INET && !ibh_main_has(check->rails, &near->subnet))
         report_lacking_route(check, question, near);
     else
@@ -143,8 +145,9 @@ static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
     if (ibh_find_foreign_route(check, question))
         return; /* foreign-table says it */
     if (error) {
-        report_error_in_main(check, iface, error);
-        return;
+        if (error->dst.length || ibh_find_address_near(check->rails, question->nic->link->ifindex, &answer->to))
+            report_error_in_main(check, question, error);
+        return; /* of an error as default route ibh_judge_errors_in_main speaks */
     }
     if (question->as_main_says && answer->table == IBH_TABLE_MAIN) {
         report_route_by_other_rail(check, question);

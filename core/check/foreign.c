@@ -113,6 +113,10 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
     g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
     const GArray *routes = check->rails->snapshot->routes;
 
+    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
+        if (g_str_equal(finding->iface, nic->link->name) && g_str_equal(finding->code, "main-error-route"))
+            return; /* an answer has said it */
+    }
     IBH_EACH (const IbhRoute, route, routes) {
         if (route->table != IBH_TABLE_MAIN || route->dst.length || !ibh_route_is_error(route))
             continue;
@@ -227,7 +231,8 @@ static gboolean is_on_top_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
 
-    return nic->link->parent == rail->link->ifindex && g_strv_contains(kinds, nic->link->kind);
+    return nic->link->parent == rail->link->ifindex && ibh_serves_family(rail, AF_INET) &&
+           g_strv_contains(kinds, nic->link->kind);
 }
 
 /* It has an address or a neighbour where the rail has its peers. */

@@ -386,6 +386,15 @@ static void ask_beyond(const Asking *asking, const IbhNic *nic, const IbhIp *own
     }
 }
 
+/* Of all that is beyond, what is for documentation alone stands for the rest. */
+static void ask_in_default(const Asking *asking, const Target *target)
+{
+    IbhPrefix beyond;
+
+    if (ibh_prefix_parse(target->prefix->ip.family == AF_INET6 ? "2001:db8::/32" : "192.0.2.0/24", &beyond))
+        ask_in_piece(asking, target, &beyond, NULL);
+}
+
 /* What its own tables reach beyond its subnets: remote=, siblings, gateways. */
 static void ask_about_gateways(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
@@ -398,9 +407,12 @@ static void ask_about_gateways(const Asking *asking, const IbhNic *nic, const Ib
             ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip))
             continue;
         target.holes = holes = ibh_find_holes(asking->rails, &route->dst);
+        if (!route->dst.length) {
+            ask_in_default(asking, &target);
+            continue;
+        }
         ask_in_piece(asking, &target, &route->dst, NULL);
-        if (route->dst.length) /* of all that is beyond, one stands for the rest */
-            ask_about_others(asking, &target);
+        ask_about_others(asking, &target);
     }
 }
 

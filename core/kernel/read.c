@@ -18,6 +18,16 @@ static void get_range(struct nlattr *attribute, void *range, gsize size)
         memcpy(range, nla_data(attribute), size);
 }
 
+/* FRA_DSCP (6.12), FRA_SPORT_MASK and FRA_DPORT_MASK (6.16), which older headers do not have. */
+#define RULE_DSCP 25
+#define RULE_SPORT_MASK 28
+#define RULE_DPORT_MASK 29
+
+static guint16 get_u16(const struct nlattr *attribute)
+{
+    return nla_len(attribute) >= 2 ? nla_get_u16(attribute) : 0;
+}
+
 static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
 {
     IbhSelection *by = &rule->by;
@@ -55,6 +65,14 @@ static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
         rule->selectors |= IBH_SELECT_PORT;
         get_range(attribute, by->dport, sizeof by->dport);
         break;
+    case RULE_DSCP:
+        rule->selectors |= IBH_SELECT_TOS;
+        by->tos = (guint8)(get_u8(attribute) << 2);
+        break;
+    case RULE_SPORT_MASK: /* a kernel that has them says them of every rule by port */
+    case RULE_DPORT_MASK:
+        rule->selectors |= get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
+        break;
     default: /* also what newer kernels bring: such a rule is never taken for ours */
         rule->selectors |= IBH_SELECT_OTHER;
     }
@@ -91,6 +109,7 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
         rule->to = get_prefix(attribute, info->family, info->dst_len);
         break;
     case FRA_PAD:
+    case FRA_GOTO: /* the action says it */
         break;
     default:
         get_rule_selection(attribute, rule);

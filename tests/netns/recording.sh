@@ -37,7 +37,7 @@ run A node16 "ip neigh show to 172.16.34.0/24 | cut -d' ' -f1,4,5 | sort"
 expect_lacks "ib1's hardware address is not there" "$(mac B 1)" "$shown" >/dev/null
 say "What is wrong with ib1?"
 run B node34 "ib-hook --check | grep ib1.*error"
-expect_contains "it is named" routed-other-nic "$shown" >/dev/null
+expect_contains "it is named" rule-missing "$shown" >/dev/null
 run B node34 "sudo ib-hook --apply"
 meet
 run B node34 "ib-hook --check"

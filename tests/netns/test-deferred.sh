@@ -5,13 +5,15 @@
 
 make_hosts 2 B
 
-expect_deferred() { # WHAT
+for nic in ib0 ib1; do sysctl_set B $nic arp_ignore 1 && sysctl_set B $nic arp_announce 2; done
+
+expect_deferred() { # WHAT [STATUS]: of --check, 0
     local before
     before=$(state B)
     expect_hook 0 B --apply --json
     expect_equal "$1: --apply changes nothing" false "$(json .changed)"
     expect_equal "$1: the state" "$before" "$(state B)"
-    expect_hook 0 B --check --json
+    expect_hook "${2:-0}" B --check --json
     expect_equal "$1: --check says deferred" "ib0 info
 ib1 info" "$(json '.findings[] | select(.code == "deferred") | "\(.iface) \(.severity)"' | sort)"
 }
@@ -35,7 +37,8 @@ for i in 0 1; do
     ip -n B rule del from 172.16.34.$((i + 1)) table $((100 + i))
     ip -n B route del 172.16.0.0/16 dev ib$i table main
 done
-expect_deferred "connected routes in tables 100 and 101"
+expect_deferred "connected routes in tables 100 and 101, which no rule leads to" 1
+expect_equal "they reach nobody" "routed-other-nic" "$(json '[.findings[] | select(.severity == "error") | .code] | unique[]')"
 
 # When they are gone, the rails are ours; rules for one NIC's or one user's packets alone are nobody's routing.
 for i in 0 1; do
