@@ -216,6 +216,23 @@ static void judge_rail(IbhCheck *check, const IbhNic *nic)
     ibh_judge_foreign_routes(check, nic);
 }
 
+/* It has no address, and is left to answer because the host has one on lo. */
+static gboolean answers_beside_rails(const IbhCheck *check, const IbhNic *nic)
+{
+    const int *own = nic->link->sysctl, *all = check->rails->snapshot->all;
+
+    if (!nic->rank || nic->status != IBH_NIC_NO_ADDRESS || nic->settings.arp == IBH_ARP_KEEP ||
+        !ibh_nic_is_usable(nic) ||
+        ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) ||
+        ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
+        if (rail->status == IBH_NIC_RAIL && rail->link->type == nic->link->type && ibh_serves_family(rail, AF_INET))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
 {
     const char *iface = nic->link->name;
@@ -252,6 +269,13 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
                         ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_ARP_IGNORE, 1)),
                         "it is up without an IPv4 address, and answers ARP for the rails' addresses: peers may send to "
                         "the wrong NIC");
+    else if (answers_beside_rails(check, nic))
+        ibh_finding_add(
+            check->findings, iface, IBH_WARNING, "foreign-nic-answers",
+            ibh_advice("give it an address or take it down; arp_ignore=1 would silence it, for the address on "
+                       "lo, too"),
+            "it is up without an IPv4 address, and answers ARP for the rails' addresses, as for that on lo: "
+            "peers may send to the wrong NIC");
     if (check->only)
         ibh_finding_add(check->findings, iface, IBH_WARNING, "not-engaged",
                         ibh_advice("ib-hook --show says so of all NICs; manage=yes makes one a rail"),

@@ -47,6 +47,8 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
     if (is_link(tree, link))
         nic.mtu = net_number(tree, link->name, "mtu");
+    if (nic.mtu == IBH_UNKNOWN && link->mtu) /* of a captured host, netlink tells nothing */
+        nic.mtu = link->mtu;
     if (link->type == ARPHRD_INFINIBAND && is_link(tree, link)) {
         nic.pkey = net_number(tree, link->name, "pkey");
         ibh_tree_line(tree, nic.mode, sizeof nic.mode, "sys/class/net/%s/mode", link->name);

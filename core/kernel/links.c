@@ -90,6 +90,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     link.flags = info->ifi_flags;
     link.carrier = (info->ifi_flags & (1u << 16 /* IFF_LOWER_UP */)) != 0;
     link.master = (int)get_u32(attributes[IFLA_MASTER], 0);
+    link.mtu = (int)get_u32(attributes[IFLA_MTU], 0);
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
     get_kind(attributes[IFLA_LINKINFO], link.kind, sizeof link.kind);
     if (!attributes[IFLA_LINK_NETNSID] && (is_stacked_kind(link.kind) || link.type == ARPHRD_INFINIBAND))

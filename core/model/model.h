@@ -86,6 +86,7 @@ typedef struct {
     guint flags;  /* IFF_* */
     gboolean carrier;
     int master;    /* ifindex, 0: none */
+    int mtu;       /* 0: not known */
     int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
     char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
     gboolean representor;
