@@ -157,7 +157,10 @@ class Right:
         kinds = [self.bridge_inside, self.static_inside, self.vrf, self.macvlan, self.vlan, self.vip, self.rules_of_others,
                  self.more_addresses, self.forwarding, self.spread, self.remove, self.strict, self.no_address,
                  self.plain_nic, self.second_subnet, self.other_routes]
-        for one in self.rng.sample(kinds, self.rng.choice((0, 0, 1, 1, 2, 3))):
+        chosen = self.rng.sample(kinds, self.rng.choice((0, 0, 1, 1, 2, 3)))
+        if self.vip in chosen and self.no_address in chosen:  # it is left to answer for the VIP, and so for the rails
+            chosen.remove(self.no_address)
+        for one in chosen:
             if one.__name__ not in self.lacking and one() is not False:
                 self.extras.append(one.__name__)
 
