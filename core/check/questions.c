@@ -406,7 +406,8 @@ static void ask_about_gateways(const Asking *asking, const IbhNic *nic, const Ib
             route->family != address->local.family || route->gateway.family == AF_UNSPEC ||
             ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip))
             continue;
-        target.holes = holes = ibh_find_holes(asking->rails, &route->dst);
+        holes = ibh_find_holes(asking->rails, &route->dst);
+        target.holes = holes;
         if (!route->dst.length) {
             ask_in_default(asking, &target);
             continue;
