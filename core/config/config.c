@@ -3,9 +3,10 @@
  */
 #include "config/config.h"
 
+#include "config/networks.h"
+
 #include <fnmatch.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define TABLE_SPREAD IBH_TABLE_BASE
 /* From N-15 to N and, for main=spread, N+3000: behind the local table's rule, before those of default routes. */
@@ -229,67 +230,17 @@ static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_v
     return TRUE;
 }
 
-/* Of a host: not 0.0.0.0 or ::, not of this host alone, not of a group. */
-static gboolean is_of_a_host(const IbhIp *ip)
-{
-    const IbhPrefix none[] = {
-        {.ip = {.family = AF_INET}, .length = 8},
-        {.ip = {.family = AF_INET, .bytes = {127}}, .length = 8},
-        {.ip = {.family = AF_INET, .bytes = {224}}, .length = 3}, /* multicast, reserved, broadcast */
-        {.ip = {.family = AF_INET6}, .length = 127},
-        {.ip = {.family = AF_INET6, .bytes = {0xff}}, .length = 8},
-    };
-
-    for (guint i = 0; i < G_N_ELEMENTS(none); i++) {
-        if (ibh_prefix_contains(&none[i], ip))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value, char **ret_reason)
 {
-    IbhIp ip;
-
-    if (!ibh_ip_parse(text, &ip))
+    if (!ibh_networks_is_gateway(text, ret_reason))
         return FALSE;
-    if (!is_of_a_host(&ip)) {
-        *ret_reason = g_strdup("no host can have this address");
-        return FALSE;
-    }
     *ret_value = IBH_GATEWAY_ADDRESS; /* which one is in the setting's text */
     return TRUE;
 }
 
-#define REMOTE_MAX 64
-
-/* NULL: `reason` says why, or what is written there is no list of prefixes. The caller frees both. */
-static GArray *parse_prefixes(const char *text, char **ret_reason)
-{
-    g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-
-    for (char **word = words; *word; word++) {
-        IbhPrefix prefix;
-
-        if (!ibh_prefix_parse(g_strstrip(*word), &prefix))
-            return NULL;
-        if (prefix.length == 0)
-            *ret_reason = g_strdup("a prefix of length 0 is everything: use gateway= for that");
-        else if (ibh_ip_is_link_local(&prefix.ip) || !is_of_a_host(&prefix.ip))
-            *ret_reason = g_strdup_printf("%s is reached by no gateway", *word);
-        else if (list->len == REMOTE_MAX)
-            *ret_reason = g_strdup_printf("more than %d prefixes", REMOTE_MAX);
-        if (*ret_reason)
-            return NULL;
-        g_array_append_val(list, prefix);
-    }
-    return g_steal_pointer(&list);
-}
-
 static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value, char **ret_reason)
 {
-    g_autoptr(GArray) list = parse_prefixes(text, ret_reason);
+    g_autoptr(GArray) list = ibh_networks_parse(text, ret_reason);
 
     *ret_value = list ? list->len : 0; /* which ones are in the setting's list */
     return list != NULL;
@@ -320,7 +271,7 @@ static Setting *setting_new(const Reader *reader, Key key, const char *text, gin
     if (key == KEY_REMOTE) {
         g_autofree char *reason = NULL;
 
-        setting->list = parse_prefixes(text, &reason);
+        setting->list = ibh_networks_parse(text, &reason);
     }
     setting->pattern = g_strdup(reader->lines.pattern);
     setting->rank = reader->lines.rank;

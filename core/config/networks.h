@@ -1,0 +1,12 @@
+/*
+ * Values of the configuration that are addresses and networks. Pure.
+ */
+#pragma once
+
+#include "model/model.h"
+
+/* FALSE: it is no address, or `ret_reason`, which the caller frees, says why no gateway can have it. */
+gboolean ibh_networks_is_gateway(const char *text, char **ret_reason);
+/* IbhPrefix, of what is written "10.0.0.0/8, 172.16.0.0/12". NULL: `ret_reason` says why, or what is written there is
+ * no list of prefixes. The caller frees both. */
+GArray *ibh_networks_parse(const char *text, char **ret_reason);
