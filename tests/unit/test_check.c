@@ -343,6 +343,21 @@ static const Case CASES[] = {
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, ""},
     {"somebody's route in another table", RAILS "ip route add 172.16.0.0/16 dev ib0 table 777\n", NULL, ""},
 
+#define NOTHING_YET(a, b) "error route-missing " a "\nerror route-missing " b "\nerror rule-missing " a "\nerror rule-missing " b
+    {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL,
+     NOTHING_YET("ib0", "ib1") "\nwarning prefix-differs ib1"},
+    {"a longer prefix beside the same", IB0 IB1 ADDRESSES "ip address add 172.16.35.2/24 dev ib1\n" RAIL0 RAIL1, NULL,
+     "error route-missing ib1\nerror rule-missing ib1\nerror rule-missing ib1\nerror rule-missing ib1"},
+    {"a cable inside a subnet", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/31 dev ib1\n", NULL,
+     NOTHING_YET("ib0", "ib1")},
+    {"one hardware address", "nic eth0 ether rdma mlx5_0/1 address 02:00:00:00:00:07 " RIGHT "\n"
+     "nic eth1 ether rdma mlx5_1/1 address 02:00:00:00:00:07 " RIGHT "\n"
+     "ip address add 172.16.34.1/16 dev eth0\nip address add 172.16.34.2/16 dev eth1\n", NULL,
+     NOTHING_YET("eth0", "eth1") "\nwarning duplicate-mac eth0\nwarning duplicate-mac eth1"},
+    {"one hardware address of virtual routers", "nic eth0 ether rdma mlx5_0/1 address 00:00:5e:00:01:07 " RIGHT "\n"
+     "nic eth1 ether rdma mlx5_1/1 address 00:00:5e:00:01:07 " RIGHT "\n"
+     "ip address add 172.16.34.1/16 dev eth0\nip address add 172.16.34.2/16 dev eth1\n", NULL, NOTHING_YET("eth0", "eth1")},
+
     {"one address on two rails", IB0 IB1 ADDRESSES "ip address add 172.16.34.1/16 dev ib1\n" RAIL0 RAIL1, NULL,
      "error duplicate-address ib1"},
     {"one address on a rail and another NIC", RAILS "nic eth0\nip address add 172.16.34.1/32 dev eth0\n", NULL, ""},
