@@ -42,6 +42,9 @@ def facts($host):
     (.rails | arrays | ["rails", $host, length, "--check"]),
     (.pairs | arrays | select(length > 0) | ["rails", $host, (map(.iface) | unique | length), "--probe"]),
     (.rails[]? | .iface as $iface | .addresses[]? | ["own", sub("/.*"; ""), $host, $iface]),
+    (.rails[]? | .iface as $iface | [.addresses[]? | split("/") | select(.[1] and (.[1] | IN("32", "128") | not))
+       | [(.[0] | test(":")), .[1]]] | unique | group_by(.[0])[] | select(length == 1)[0] # one subnet of each family
+     | ["prefix", "\($iface)\(if .[0] then " (IPv6)" else "" end)", $host, .[1]]),
     ([.pairs[]?.problems[]] + ["peer-down", "separate-wires"] | unique) as $told # by the pairs themselves
     | (.findings[]? | select(.severity != "info" and (.code | IN($told[]) | not))
        | ["finding", $host, .iface, .severity, .code, .message]),
@@ -50,7 +53,7 @@ def facts($host):
 
 [labelled | .host as $host | .text as $text | select($text | test("\\S"))
  | ($text | try fromjson catch null) as $report
- | if ($report | type) == "object" and ($report | has("ok")) then $report | facts($host)
+ | if ($report | type) == "object" and ($report | has("ok")) then (try [$report | facts($host)] catch [["junk", $host, "a report of another form: \(.)"[:80]]])[]
    else ["junk", $host, $text[:80]] end] as $facts
 | def told($kind): $facts[] | select(.[0] == $kind);
 
@@ -70,6 +73,13 @@ def facts($host):
 | ([told("rails")] | group_by(.[1]) | map(min_by(.[3]))) as $rails # --check knows it better
 | ([$ARGS.named.hosts // "" | expand] | unique) as $expected
 | ($expected - ($heard | keys) - ($junk | map(.[1]))) as $missing
+
+# ---- what hosts must not share, and what they should ----
+
+| ([told("own")] | unique | group_by(.[1]) | map(select(map(.[2]) | unique | length > 1))) as $doubles
+| ([told("prefix")] | group_by(.[1]) | map(. as $all | group_by(.[3]) | max_by(length) as $most
+   | select(($most | length) * 2 > ($all | length)) | .[] | select(.[0][3] != $most[0][3])
+   | {rail: .[0][1], length: .[0][3], hosts: map(.[2]), most: $most[0][3]})) as $prefixes
 
 # ---- pairs: [host, rail, peer, came through, problems, the peer's host, the peer's rail, on wires of their own] ----
 
@@ -130,12 +140,14 @@ def facts($host):
     ([told("finding")] | group_by(.[2:5])[] | (map(.[1]) | unique) as $hosts
      | "\($hosts | join(" ")): \(.[0][2] | if . == "" then . else . + ": " end)\(.[0][3]) \(.[0][4]): \(.[0][5])"
        + if map(.[5]) | unique | length > 1 then " (and more like it)" else "" end),
+    ($doubles[] | "\(map("\(.[2]) \(.[3])") | join(", ")): error duplicate-address: all of them have \(.[0][1])"),
+    ($prefixes[] | "\(.hosts | join(" ")): \(.rail): warning prefix-differs: /\(.length), most hosts have /\(.most)"),
     ($swapped | to_entries[] | "\(.key): wrong-wire: it reaches \(.value | join(" ")) of other hosts: another rail's cable"),
     ($by | group_by(.code)[] | "\(map(.pair) | rails): \(.[0].code): to all peers"),
     ($named | group_by([.code, .whom])[] | "\(map(.peer) | join(", ")): \(.[0].code): from \(.[0].whom)")
   ] as $lines
 | "hosts: \($heard | length) reported, \($missing | length) missing, \($junk | length) unreadable; "
-  + "\($all | length) pairs of rail and peer; " + if $lines == [] then "all good" else "\($lines | length) to see to:" end,
+  + "\($all | length) pairs of rail and peer; " + if $heard == {} and $lines == [] then "nobody reported" elif $lines == [] then "all good" else "\($lines | length) to see to:" end,
   ($lines[] | clean),
   ($rails | group_by(.[2]) | select(length > 1)
    | "note: hosts differ: " + (map("\(.[0][2]) rails: " + (map(.[1]) | unique | join(" "))) | join("; ")) | clean),

@@ -48,7 +48,8 @@ $2" "$status
 $(sed 1d <<<"$out")"
 }
 fold </dev/null
-expect_equal "nobody said anything" 1 $status
+expect_equal "nobody said anything" \
+    "1 hosts: 0 reported, 0 missing, 0 unreadable; 0 pairs of rail and peer; nobody reported" "$status $out"
 expect_fold "a host is missing" "missing: n2" < <(grep -v '^n2' $work/lines)
 n2_says() { # LINE
     grep -v ^n2 $work/lines
@@ -57,6 +58,28 @@ n2_says() { # LINE
 expect_fold "a host says something else" "unreadable: n2: bash: ib-hook: not found" < <(n2_says "bash: ib-hook: not found")
 expect_fold "a report is cut short" 'unreadable: n2: {"ok":' < <(n2_says '{"ok":')
 expect_fold "one of two" 'unreadable: n2: {"ok":' < <(sed '6s/.*/n2: {"ok":/' $work/lines)
+expect_fold "a report of another form ends nothing" 'unreadable: n2: a report of another form: Cannot iterate over string ("none")' \
+    < <(n2_says '{"ok":true,"findings":[],"pairs":[{"problems":"none"}]}')
+rails_of() { # HOST ADDRESS…: of ib0, ib1, …
+    jq -nc '{ok: true, findings: [], rails: [$ARGS.positional | to_entries[] | {iface: "ib\(.key)", addresses: [.value]}]}' \
+        --args "${@:2}" | sed "s/^/$1: /"
+}
+expect_fold "one address on two hosts" "n0 ib0, n2 ib1: error duplicate-address: all of them have 10.0.0.1" < <(
+    rails_of n0 10.0.0.1/16 10.0.1.1/16
+    rails_of n1 10.0.0.2/16 10.0.1.2/16
+    rails_of n2 10.0.0.3/16 10.0.0.1/16
+)
+expect_fold "a prefix of another length" "n2: ib1: warning prefix-differs: /24, most hosts have /16" < <(
+    rails_of n0 10.0.0.1/16 10.0.1.1/16
+    rails_of n1 10.0.0.2/16 10.0.1.2/16
+    rails_of n2 10.0.0.3/16 10.0.1.3/24
+)
+fold --arg hosts 'n[0-2]' < <(
+    rails_of n0 10.0.0.1/16 10.0.1.1/24
+    rails_of n1 10.0.0.2/16 10.0.1.2/24
+    rails_of n2 10.0.0.3/16 10.0.1.3/24
+)
+expect_equal "rails of different lengths, alike on all hosts" 0 $status
 fold < <(sed '1i n1: Welcome to n1!' $work/lines)
 expect_equal "a greeting beside a report is none" "0 $good" "$status $out"
 expect_fold "a probe ends before it says anything" "unreadable: n2: Killed" < <(sed '6s/.*/n2: Killed/; 1i n2: Welcome to n2!' $work/lines)

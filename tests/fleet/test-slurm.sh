@@ -192,6 +192,8 @@ at n3 ib-hook --apply >/dev/null
 expect_states "--apply takes it back" "$all"
 
 # ---- it looks again
+settings ACTION=report AGAIN=16
+expect_contains "too long a pause is refused" "AGAIN=16 is more than 15" "$(health n1)"
 settings ACTION=report AGAIN=7
 instead_of sleep <<<"ib-hook --apply --quiet >/dev/null && echo slept \$1"
 break_rail n1
