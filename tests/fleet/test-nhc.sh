@@ -40,7 +40,7 @@ on A sysctl -q -w net.ipv4.conf.ib0.arp_ignore=0
 expect_equal "a warning is no reason" "status 0" "$(nhc)"
 expect_equal "but if told so; NHC gives it to a shell, between '" \
     "slept 10
-die: check_ib_hook:  ib0 effective-sysctl: arp_ignore is 0, not 1: it answers ARP for other NICs addresses, and peers send to the wrong one
+die: check_ib_hook:  ib0 effective-sysctl: its arp_ignore is 0, ib-hook wants 1: it answers ARP for other NICs addresses, and peers send to the wrong one
 status 1" "$(nhc warning)"
 
 hook A --undo >/dev/null

@@ -164,7 +164,6 @@ raised() { # errors are evaluated first
 wait_until 10 raised
 expect_equal "a missing route raises IbHookError, a rail that is gone IbHookWarning, and a new name leaves nothing behind" \
     "IbHookError $odd_label route-missing
-IbHookError $odd_label routed-other-nic
 IbHookWarning ib2 nic-gone" "$(alerts)"
 
 dashboard=$fleet/ib-hook-dashboard.json

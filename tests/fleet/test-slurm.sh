@@ -93,7 +93,7 @@ break_rail() { # NODE: somebody deletes the rule of its ib1
 missing() { # NODE DRAINED
     local address
     address=172.16.$(host_id "${NODES[$1]}").2
-    echo "$1 $2 ib-hook: ib1 rule-missing: no rule for what comes from $address (to table 942), so it leaves by whichever NIC main prefers (and 1 more, of 2 rails)"
+    echo "$1 $2 ib-hook: ib1 rule-missing: no rule for what comes from $address (to table 942), so it leaves by whichever NIC main prefers (of 2 rails)"
 }
 break_rail n2
 expect_states "a broken rail" "n1 idle none
@@ -141,7 +141,7 @@ expect_states "taken back" "$all"
 at n2 sysctl -q -w net.ipv4.conf.ib0.arp_ignore=0
 expect_equal "a warning is no reason" "" "$(health n2)"
 settings DRAIN_ON=warning
-wait_until 20 drained_for "n2 drained ib-hook: ib0 effective-sysctl: arp_ignore is 0"
+wait_until 20 drained_for "n2 drained ib-hook: ib0 effective-sysctl: its arp_ignore is 0"
 ok "but if told so"
 at n2 ib-hook --apply >/dev/null
 expect_states "repaired" "$all"
