@@ -3,7 +3,7 @@
 clone
 cd ib-hook
 make deps
-make -s build/unpacked/.complete build/unpacked-routers/.complete
+make -s build/unpacked/.complete
 install_packages iproute2
 before=$(machine /root/ib-hook)
 make check >/root/check.log 2>&1 || { cat /root/check.log && fail "make check"; }
