@@ -20,13 +20,6 @@ static gboolean has_rule_for_main(const IbhRails *rails, int family)
     return FALSE;
 }
 
-static char *say_where(const IbhCheck *check, const IbhLookup *answer)
-{
-    if (answer->error)
-        return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
-    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, answer->oif));
-}
-
 static void report_no_rule_for_main(IbhCheck *check, int family)
 {
     g_autofree char *fix =
@@ -46,7 +39,7 @@ static void report_no_rule_for_main(IbhCheck *check, int family)
 static void report_lacking_route(IbhCheck *check, const IbhQuestion *question, const IbhAddress *near)
 {
     const char *iface = question->nic->link->name;
-    g_autofree char *word = ibh_shell_word(iface), *where = say_where(check, &question->lookup);
+    g_autofree char *word = ibh_shell_word(iface), *where = ibh_check_say_where(check, &question->lookup);
     char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
 
     ibh_prefix_format(&near->subnet, subnet);
@@ -67,10 +60,8 @@ static void report_error_in_main(IbhCheck *check, const IbhQuestion *question, c
     const char *iface = question->nic->link->name;
     char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
 
-    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
-        if (g_str_equal(finding->iface, iface) && g_str_equal(finding->code, "main-error-route"))
-            return;
-    }
+    if (ibh_findings_have(check->findings, iface, "main-error-route"))
+        return;
     ibh_prefix_format(&error->dst, dst);
     ibh_finding_add(
         check->findings, iface, IBH_ERROR, "main-error-route",
@@ -81,21 +72,13 @@ static void report_error_in_main(IbhCheck *check, const IbhQuestion *question, c
         dst, type, ibh_ip_format(&question->lookup.to, to));
 }
 
-/* The error in main that this is refused by; NULL: it is not refused, or not by one. No rule suppresses it. */
-static const IbhRoute *find_error_in_main(const IbhCheck *check, const IbhLookup *answer)
-{
-    const IbhRoute *route = answer->error ? ibh_find_in_main(check->rails->snapshot, &answer->to) : NULL;
-
-    return route && ibh_route_is_error(route) ? route : NULL;
-}
-
 static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
-    const IbhRoute *error = find_error_in_main(check, answer);
+    const IbhRoute *error = answer->error ? ibh_find_error_in_main(check->rails->snapshot, &answer->to) : NULL;
     const char *iface = question->nic->link->name;
     const IbhAddress *near = ibh_find_address_near(check->rails, question->nic->link->ifindex, &answer->to);
-    g_autofree char *where = say_where(check, answer);
+    g_autofree char *where = ibh_check_say_where(check, answer);
     char to[IBH_IP_STRLEN];
 
     if (!has_rule_for_main(check->rails, answer->to.family))
@@ -137,9 +120,9 @@ static void report_route_by_other_rail(IbhCheck *check, const IbhQuestion *quest
 static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
-    const IbhRoute *error = find_error_in_main(check, answer);
+    const IbhRoute *error = answer->error ? ibh_find_error_in_main(check->rails->snapshot, &answer->to) : NULL;
     const char *iface = question->nic->link->name;
-    g_autofree char *where = say_where(check, answer);
+    g_autofree char *where = ibh_check_say_where(check, answer);
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
     if (ibh_find_foreign_route(check, question))
@@ -174,17 +157,6 @@ static void report_drop(IbhCheck *check, const IbhQuestion *question)
         ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), iface);
 }
 
-/* The local table is asked first: it lacks the address. */
-static gboolean comes_first(const IbhCheck *check, int family)
-{
-    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
-        if (rule->family == family && rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL &&
-            !rule->from.length && !rule->selectors && rule->priority < check->rails->priority - IBH_PRIORITY_SPAN)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static void report_lacking_address(IbhCheck *check, const IbhIp *ip)
 {
     const IbhNic *holder = ibh_rails_holder(check->rails, ip);
@@ -192,10 +164,8 @@ static void report_lacking_address(IbhCheck *check, const IbhIp *ip)
     g_autofree char *word = ibh_shell_word(iface);
     char text[IBH_IP_STRLEN];
 
-    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
-        if (g_str_equal(finding->iface, iface) && g_str_equal(finding->code, "address-unusable"))
-            return;
-    }
+    if (ibh_findings_have(check->findings, iface, "address-unusable"))
+        return;
     ibh_ip_format(ip, text);
     ibh_finding_add(
         check->findings, iface, IBH_ERROR, "address-unusable",
@@ -211,8 +181,9 @@ static void report_late_local_rule(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+    guint32 late;
 
-    if (comes_first(check, answer->to.family)) {
+    if (!ibh_is_local_rule_late(check->rails, answer->to.family, &late)) { /* the table lacks the address */
         report_lacking_address(check, &answer->to);
         return;
     }

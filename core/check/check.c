@@ -1,13 +1,12 @@
 #include "check/check.h"
 
 #include "check/answers.h"
-
-#include "plan/emit.h"
-#include "plan/tables.h"
 #include "check/fabric_judge.h"
 #include "check/foreign.h"
 #include "check/rules.h"
 #include "check/wires.h"
+#include "plan/emit.h"
+#include "plan/tables.h"
 #include "plan/want.h"
 
 #include <errno.h>
@@ -170,7 +169,6 @@ static void judge_sysctls(IbhCheck *check, const IbhNic *nic)
 
         if ((key == IBH_SYSCTL_ARP_IGNORE && now > 2) || (key == IBH_SYSCTL_RP_FILTER && drops(check, nic)))
             continue;
-
         if (now != want)
             ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
                             ibh_fix(ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want)),

@@ -55,6 +55,15 @@ void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severit
     g_ptr_array_add(findings, finding);
 }
 
+gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+        if (g_str_equal(finding->iface, iface) && g_str_equal(finding->code, code))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_findings_are_ok(const GPtrArray *findings, const char *iface)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {

@@ -34,5 +34,6 @@ G_GNUC_PRINTF(6, 7)
 void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, IbhRemedy remedy,
                      const char *format, ...);
 
+gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code);
 /* FALSE where there is an error or a warning: about one interface, or (NULL) about any. */
 gboolean ibh_findings_are_ok(const GPtrArray *findings, const char *iface);

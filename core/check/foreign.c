@@ -34,6 +34,13 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
     return link ? link->name : "no interface";
 }
 
+char *ibh_check_say_where(const IbhCheck *check, const IbhLookup *answer)
+{
+    if (answer->error)
+        return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
+    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, answer->oif));
+}
+
 /* ---- rules and routes ---- */
 
 /* Of a family that the rail does not serve nobody asks the table. */
@@ -113,10 +120,8 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
     g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
     const GArray *routes = check->rails->snapshot->routes;
 
-    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
-        if (g_str_equal(finding->iface, nic->link->name) && g_str_equal(finding->code, "main-error-route"))
-            return; /* an answer has said it */
-    }
+    if (ibh_findings_have(check->findings, nic->link->name, "main-error-route"))
+        return; /* an answer has said it */
     IBH_EACH (const IbhRoute, route, routes) {
         if (route->table != IBH_TABLE_MAIN || route->dst.length || !ibh_route_is_error(route))
             continue;

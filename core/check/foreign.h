@@ -33,3 +33,4 @@ char ibh_ip_option(int family); /* of ip: -4, -6 */
 char *ibh_sysctl_command(const char *iface, IbhSysctl key, int value);
 char *ibh_command_for(const char *command, const char *iface); /* a command that ends in the interface's name */
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
+char *ibh_check_say_where(const IbhCheck *check, const IbhLookup *answer); /* "leaves by ib0"; the caller frees it */

@@ -111,16 +111,9 @@ static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
 
 /* ---- judgement ---- */
 
-static char *say_where(const IbhCheck *check, const IbhLookup *answer)
-{
-    if (answer->error)
-        return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
-    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, answer->oif));
-}
-
 static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
 {
-    g_autofree char *text = describe(rule), *where = say_where(check, &question->lookup);
+    g_autofree char *text = describe(rule), *where = ibh_check_say_where(check, &question->lookup);
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 

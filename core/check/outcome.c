@@ -25,11 +25,11 @@ const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to)
     return best;
 }
 
-static gboolean refuses_in_main(const IbhRails *rails, const IbhIp *to)
+const IbhRoute *ibh_find_error_in_main(const IbhSnapshot *snapshot, const IbhIp *to)
 {
-    const IbhRoute *route = ibh_find_in_main(rails->snapshot, to);
+    const IbhRoute *route = ibh_find_in_main(snapshot, to);
 
-    return route && ibh_route_is_error(route);
+    return route && ibh_route_is_error(route) ? route : NULL;
 }
 
 /* Main has a route there, written by somebody, that leads what another rail's address sends by this rail's own wire. */
@@ -48,7 +48,7 @@ static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
 
-    if (question->as_main_says && answer->error && refuses_in_main(rails, &answer->to))
+    if (question->as_main_says && answer->error && ibh_find_error_in_main(rails->snapshot, &answer->to))
         return TRUE;
     if (question->as_main_says)
         return answer->table == IBH_TABLE_MAIN ? !leads_by_other_rail(rails, question)
@@ -103,7 +103,7 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
         return answer->error != EINVAL && answer->error != EXDEV;
     case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */
         if (question->as_main_says)
-            return !answer->error || refuses_in_main(rails, &answer->to);
+            return !answer->error || ibh_find_error_in_main(rails->snapshot, &answer->to);
         near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
         return !answer->error && (ibh_find_address_near(rails, answer->oif, &answer->to) ||
                                   (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet)));

@@ -20,9 +20,8 @@ typedef enum {
 typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
-    guint length; /* of the rail's subnet: what main has by a longer prefix is right, too */
-    gboolean
-        as_main_says; /* main, or a rule or route of somebody's, has this neighbour more exactly than by the subnet */
+    guint length;          /* of the rail's subnet: what main has by a longer prefix is right, too */
+    gboolean as_main_says; /* main, or a rule or route of somebody's, has it more exactly than by the subnet */
     IbhLookup lookup;
 } IbhQuestion;
 
@@ -36,6 +35,8 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* 
 
 /* Main's best route there: the longest prefix, the lowest metric, the first; NULL: none. */
 const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
+/* The same, where it is an error, which no rule suppresses; NULL: it is none. */
+const IbhRoute *ibh_find_error_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
 
 gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, by ib-hook or by somebody else */
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */

@@ -76,6 +76,8 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* Whatever NIC has this address; NULL: nobody here. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
+/* The rule for the local table comes after the rails', or (`ret_priority` G_MAXUINT32) there is none. */
+gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority);
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
