@@ -25,7 +25,8 @@ static gboolean judge_main(IbhCheck *check, const IbhOp *op)
     if (op->route.table != IBH_TABLE_MAIN || (!back && op->type != IBH_OP_ROUTE_DEL))
         return FALSE;
     ibh_finding_add(
-        check->findings, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong", ibh_fix(ibh_op_command(op)),
+        check->findings, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong",
+        ibh_fix_by_apply(ibh_op_command(op)),
         back ? "main lacks the connected route to %s that main=remove took, so what names no source does not get there"
              : "main has the connected route to %s, against main=remove: what names no source uses it",
         ibh_prefix_format(&op->route.dst, text));
@@ -49,7 +50,7 @@ static void judge_missing_rule_for_main(IbhCheck *check, const IbhOp *op)
 {
     char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
 
-    ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix(ibh_op_command(op)),
+    ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix_by_apply(ibh_op_command(op)),
                     "no rule asks main first for what comes from %s%s%s: bridges, containers and other routes of main "
                     "lose it",
                     ibh_rule_is_spread(&op->rule) ? "no source yet" : ibh_ip_format(&op->rule.from.ip, from),
@@ -72,37 +73,37 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
             break;
         }
         if (ibh_rule_is_spread(&op->rule)) {
-            ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix(ibh_op_command(op)),
+            ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix_by_apply(ibh_op_command(op)),
                             "no rule leads unbound traffic to table %u, so all of it leaves by one rail",
                             op->rule.table);
             break;
         }
-        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix(ibh_op_command(op)),
+        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "rule-missing", ibh_fix_by_apply(ibh_op_command(op)),
                         "no rule for what comes from %s (to table %u), so it leaves by whichever NIC main prefers",
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table);
         break;
     case IBH_OP_RULE_DEL:
         if (follows_from_another(check->plan, op))
             break;
-        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_fix(ibh_op_command(op)),
+        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_fix_by_apply(ibh_op_command(op)),
                         "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
-        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "route-missing", ibh_fix(ibh_op_command(op)),
+        ibh_finding_add(check->findings, op->iface, IBH_ERROR, "route-missing", ibh_fix_by_apply(ibh_op_command(op)),
                         "table %u lacks the route to %s, so its traffic falls through to main", op->route.table,
                         ibh_prefix_format(&op->route.dst, text));
         break;
     case IBH_OP_ROUTE_REPLACE:
         ibh_finding_add(
-            check->findings, op->iface, IBH_ERROR, "route-wrong", ibh_fix(ibh_op_command(op)),
+            check->findings, op->iface, IBH_ERROR, "route-wrong", ibh_fix_by_apply(ibh_op_command(op)),
             "the route to %s in table %u has another device or a source address that is gone: what uses it leaves by "
             "the "
             "wrong NIC, or not at all",
             ibh_prefix_format(&op->route.dst, text), op->route.table);
         break;
     case IBH_OP_ROUTE_DEL:
-        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_fix(ibh_op_command(op)),
+        ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_fix_by_apply(ibh_op_command(op)),
                         "the route to %s in table %u is left over (%s): what uses the table is misled",
                         ibh_prefix_format(&op->route.dst, text), op->route.table, op->why);
         break;
@@ -171,7 +172,7 @@ static void judge_sysctls(IbhCheck *check, const IbhNic *nic)
             continue;
         if (now != want)
             ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "effective-sysctl",
-                            ibh_fix(ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want)),
+                            ibh_fix_by_apply(ibh_sysctl_command(nic->link->name, (IbhSysctl)key, want)),
                             "its %s is %d, ib-hook wants %d: %s", ibh_sysctl_name((IbhSysctl)key), now, want,
                             explain_sysctl((IbhSysctl)key));
     }
@@ -238,8 +239,8 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
     switch (nic->status) {
     case IBH_NIC_HELD:
         ibh_finding_add(check->findings, iface, IBH_WARNING, "held",
-                        ibh_fix(ibh_command_for("ib-hook --apply --iface", iface)), "%s: it is no rail meanwhile",
-                        nic->why);
+                        ibh_fix_by_apply(ibh_command_for("ib-hook --apply --iface", iface)),
+                        "%s: it is no rail meanwhile", nic->why);
         break;
     case IBH_NIC_DEFERRED:
         ibh_finding_add(
@@ -264,7 +265,7 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
     }
     if (ibh_must_be_silent(check->rails, nic) && nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] == 0)
         ibh_finding_add(check->findings, iface, IBH_WARNING, "foreign-nic-answers",
-                        ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_ARP_IGNORE, 1)),
+                        ibh_fix_by_apply(ibh_sysctl_command(iface, IBH_SYSCTL_ARP_IGNORE, 1)),
                         "it is up without an IPv4 address, and answers ARP for the rails' addresses: peers may send to "
                         "the wrong NIC");
     else if (answers_beside_rails(check, nic))

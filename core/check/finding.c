@@ -27,6 +27,11 @@ IbhRemedy ibh_fix(char *command)
     return (IbhRemedy){.fix = command};
 }
 
+IbhRemedy ibh_fix_by_apply(char *command)
+{
+    return (IbhRemedy){.fix = command, .by_apply = TRUE};
+}
+
 IbhRemedy ibh_advice(const char *format, ...)
 {
     IbhRemedy remedy = {0};
@@ -49,6 +54,7 @@ void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severit
     finding->code = code;
     finding->fix = remedy.fix;
     finding->advice = remedy.advice;
+    finding->by_apply = remedy.by_apply;
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
     va_end(args);

@@ -14,16 +14,19 @@ typedef struct {
     IbhSeverity severity;
     const char *code; /* stable: monitoring depends on it */
     char *message;
-    char *fix;    /* NULL; or a command that cures this, can be pasted here as it is, and does no harm otherwise */
-    char *advice; /* NULL; or what a person has to do */
+    char *fix;         /* NULL; or a command that cures this, can be pasted here as it is, and does no harm otherwise */
+    char *advice;      /* NULL; or what a person has to do */
+    gboolean by_apply; /* ib-hook --apply cures it, too */
 } IbhFinding;
 
 /* What to do about a finding. */
 typedef struct {
     char *fix, *advice;
+    gboolean by_apply;
 } IbhRemedy;
 
-IbhRemedy ibh_fix(char *command); /* takes it */
+IbhRemedy ibh_fix(char *command);          /* takes it */
+IbhRemedy ibh_fix_by_apply(char *command); /* the same, where --apply does what this command does */
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_advice(const char *format, ...);
 

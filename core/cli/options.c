@@ -230,7 +230,7 @@ static const Row rows[] = {
      "with --probe: seconds to wait for the last replies (1)", NULL},
     {"config", "PATH", take_path, AT(config), ANY, "instead of /etc/ib-hook: a file, or such a directory", NULL},
     {"sysfs", "DIR", take_path, AT(sysfs), ANY,
-     "instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an\n"
+     "instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an "
      "archive of --capture unpacks to: --show and --check then judge that host's RDMA ports",
      NULL},
     {"family", "4|6", take_family, 0, BUT(ONLY(APPLY) | ONLY(UNDO) | HOOK),
@@ -253,26 +253,43 @@ static const Row *find_row(const char *name, gsize length)
 
 /* ---- --help ---- */
 
+#define HELP_COLUMN 19
+#define HELP_WIDTH 80
+
+/* Words from `column` on, wrapped. */
+static void add_wrapped(GString *text, const char *words, gsize column)
+{
+    g_auto(GStrv) list = g_strsplit(words, " ", -1);
+    gsize used = column;
+
+    for (char **word = list; *word; word++) {
+        if (used > column && used + 1 + strlen(*word) > HELP_WIDTH) {
+            g_string_append_printf(text, "\n%*s", (int)column, "");
+            used = column;
+        }
+        g_string_append_printf(text, "%s%s", used > column ? " " : "", *word);
+        used += (used > column) + strlen(*word);
+    }
+    g_string_append_c(text, '\n');
+}
+
 static void add_help(GString *text, const Row *row)
 {
-    g_autofree char *formats = ibh_render_formats();
+    g_autofree char *formats = row->take == take_render ? ibh_render_formats() : NULL;
     g_autofree char *name = g_strjoin(" ", row->name, row->argument, NULL);
-    g_auto(GStrv) lines = g_strsplit(row->help, "\n", -1);
+    g_autofree char *help = g_strjoin(" ", row->help, formats, NULL);
 
     g_string_append_printf(text, "  --%-15s", name);
-    for (char **line = lines; *line; line++)
-        g_string_append_printf(text, "%*s%s\n", line == lines ? 0 : 19, "", *line);
-    if (row->take == take_render)
-        g_string_append_printf(text, "%19s%s\n", "", formats);
+    add_wrapped(text, help, HELP_COLUMN);
 }
 
 char *ibh_options_help(void)
 {
     GString *text = g_string_new("usage: ib-hook [ACTION] [--iface NAME]... [OPTION]...\n"
                                  "\n"
-                                 "Makes each of a host's RDMA NICs that share an IP subnet a rail of its own: what is "
-                                 "sent from a NIC's address\n"
-                                 "leaves by that NIC, and what is sent to it arrives there.\n"
+                                 "Makes each of a host's RDMA NICs that share an IP subnet a rail of its own: what\n"
+                                 "is sent from a NIC's address leaves by that NIC, and what is sent to it arrives\n"
+                                 "there.\n"
                                  "\n"
                                  "actions (without --iface: on all rails)\n");
 
@@ -281,8 +298,8 @@ char *ibh_options_help(void)
             g_string_append(text, "\noptions\n");
         add_help(text, row);
     }
-    g_string_append(text, "\nexit status: 0 clean or done, 1 findings, 2 bad usage or configuration (nothing changed), "
-                          "3 the system refused\n");
+    g_string_append(text, "\nexit status: 0 clean or done, 1 findings, 2 bad usage or configuration (nothing\n"
+                          "changed), 3 the system refused\n");
     return g_string_free(text, FALSE);
 }
 
@@ -305,8 +322,11 @@ static gboolean take_word(Parser *parser, const char *word, GError **error)
     g_autofree char *shown = g_strescape(word, NULL);
     IbhIp ip;
 
-    if (parser->options->action != IBH_ACTION_PROBE)
+    if (parser->options->action != IBH_ACTION_PROBE) {
+        if (find_row(word, strlen(word)))
+            return refuse(error, "\"%.40s\" is no option: ib-hook --%s", shown, word);
         return refuse(error, "\"%.40s\" is no option", shown);
+    }
     if (!ibh_ip_parse(word, &ip))
         return refuse_value(error, row, word, "an IPv4 or IPv6 address is wanted (getent ahosts NAME tells a host's)");
     if (!is_unicast(&ip) || ibh_ip_is_link_local(&ip))
@@ -325,6 +345,8 @@ static const Row *split_option(const char *word, const char **ret_value)
     gsize length = g_str_has_prefix(word, "--") ? strcspn(word + 2, "=") : 0;
     const Row *row = length ? find_row(word + 2, length) : NULL;
 
+    if (g_str_equal(word, "-h"))
+        row = find_row("help", strlen("help"));
     *ret_value = row && word[2 + length] ? word + 2 + length + 1 : NULL;
     return row && *ret_value && !row->argument ? NULL : row;
 }

@@ -17,7 +17,7 @@ say() { printf '%s# %s%s\n' "$dim" "$1" "$plain"; }
 
 run() { # HOST NAME COMMAND: shown, then run; its output is left in $shown, too
     printf '%s$ %s\n' "$2" "$3"
-    on "$1" env PATH="$work/bin.$1:$PATH" bash -c "$3" 2>&1 | tee $work/shown
+    { on "$1" env PATH="$work/bin.$1:$PATH" bash -c "$3" 2>&1 || [ $? = 1 ]; } | tee $work/shown # 1: findings
     shown=$(<$work/shown)
 }
 
@@ -36,7 +36,7 @@ say "node34 has ib0 172.16.34.1/16 and ib1 172.16.34.2/16. Its peer sees one NIC
 run A node16 "ip neigh show to 172.16.34.0/24 | cut -d' ' -f1,4,5 | sort"
 expect_lacks "ib1's hardware address is not there" "$(mac B 1)" "$shown" >/dev/null
 say "What is wrong with ib1?"
-run B node34 "ib-hook --check | grep ib1.*error"
+run B node34 "ib-hook --check"
 expect_contains "it is named" rule-missing "$shown" >/dev/null
 run B node34 "sudo ib-hook --apply"
 meet

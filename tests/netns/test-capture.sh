@@ -54,7 +54,7 @@ done <list
 ok "nothing is in it that is not read"
 
 run 0 --check --sysfs node
-expect_contains "a right host" "captured: ok" "$out"
+expect_contains "a right host" "ok: its RDMA ports" "$out"
 run 0 --check --sysfs node/sys/ --verbose
 expect_contains "its ports" "checked: mlx5_1/1: ib1, InfiniBand: ACTIVE, LinkUp, with a subnet manager" "$out"
 run 0 --show --sysfs node
@@ -65,8 +65,8 @@ expect_equal "--quiet: silence" "" "$out"
 echo "1: DOWN" >node/sys/class/infiniband/mlx5_1/ports/1/state
 echo "2: Polling" >node/sys/class/infiniband/mlx5_1/ports/1/phys_state
 run 1 --check --sysfs node
-expect_contains "a fault" "ib1: error port-not-active: port mlx5_1/1 is DOWN (physical state Polling)" "$out"
-expect_contains "what it is about" "captured: not ok: only RDMA ports" "$out"
+expect_contains "a fault" "ib1  error    port-not-active: port mlx5_1/1 is DOWN (physical state..." "$out"
+expect_contains "what it is about" "captured: RDMA ports were judged" "$out"
 run 1 --check --sysfs node --json
 expect_equal "in JSON" '["captured","findings","ok","others","rails"]' "$(jq -c keys <<<"$out")"
 expect_equal "its findings" "ib1 error port-not-active" "$(json '.findings[] | "\(.iface) \(.severity) \(.code)"')"

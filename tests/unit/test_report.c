@@ -562,7 +562,7 @@ static void test_asked_about_no_rail(void **state)
 static void test_check_text(void **state)
 {
     g_auto(World) world = look(HOST);
-    g_autofree char *plain = NULL, *quiet = NULL, *verbose = NULL, *finding = NULL;
+    g_autofree char *plain = NULL, *quiet = NULL, *verbose = NULL, *line = NULL;
 
     (void)state;
     add_finding(&world, "ib1", IBH_ERROR, "route-missing", "first message");
@@ -571,13 +571,81 @@ static void test_check_text(void **state)
     plain = ibh_text_writer.check(&world.report, &PLAIN);
     quiet = ibh_text_writer.check(&world.report, &QUIET);
     verbose = ibh_text_writer.check(&world.report, &VERBOSE);
-    finding = find_line(plain, "ib1: ");
-    HAS(finding, "error", "route-missing", "first message");
-    HAS(plain, "do something about first message", "warning", "rule-stale", "info", "no-address", "ib0: ok");
-    HAS_NOT(plain, "ib1: ok", "ib2: ok", "engaged", NONE);
-    HAS(quiet, "route-missing", "rule-stale");
-    HAS_NOT(quiet, "no-address", "ib0");
-    HAS(verbose, "ib0: engaged: ", "lo: not engaged: ");
+    assert_string_equal(plain, "error: 1 of 3 NICs wrong; why, and what to do: ib-hook --check --verbose\n"
+                               "ib0   ok       172.16.34.1/16 leaves and arrives by it (table 941)\n"
+                               "ib1   error    route-missing: first message\n"
+                               "ib2   info     no-address: third message\n"
+                               "host  warning  rule-stale: second message\n");
+    assert_string_equal(quiet, "ib1: error route-missing: first message\n"
+                               "    fix: do something about first message\n"
+                               "-: warning rule-stale: second message\n"
+                               "    fix: do something about second message\n");
+    line = find_line(verbose, "ib1: ");
+    HAS(line, "error", "route-missing", "first message");
+    HAS(verbose, "ib0: engaged: ", "lo: not engaged: ", "\n    fix: do something about first message\n",
+        "-: warning rule-stale: second message", "ib2: info no-address: third message");
+}
+
+/* A line for the host and one for each NIC, however many findings there are, however long. */
+static void test_check_is_narrow(void **state)
+{
+    static const char *const NAMES[] = {"lo", "ib0", "ib1", "a-name-of-fift1", NULL};
+    g_autofree char *text = NULL, *message = g_strnfill(300, 'x');
+    g_auto(World) world = look_renamed(HOST "ip address add fd00:1234:5678:9abc:def0:1234:5678:9abc/64 dev ib0\n"
+                                            "ip address add fd00:1234:5678:9abc:def0:1234:5678:9abd/64 dev ib0\n",
+                                       NAMES);
+    g_auto(GStrv) lines = NULL;
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        g_autofree char *code = g_strdup_printf("code-%d", i);
+
+        add_finding(&world, "ib1", IBH_WARNING, g_intern_string(code), message);
+    }
+    add_finding(&world, "a-name-of-fift1", IBH_ERROR, "foreign-rule",
+                "a message of words that are many more than a line of eighty columns has room for, to be cut");
+    text = ibh_text_writer.check(&world.report, &PLAIN);
+    lines = g_strsplit(text, "\n", -1);
+    assert_int_equal(g_strv_length(lines), 4 + 1); /* "" after the last one */
+    for (char **line = lines; *line; line++)
+        assert_true(strlen(*line) <= 80);
+    HAS(text, "\na-name-of-fift1  error    foreign-rule: a message of words that are many more...\n",
+        "code-0, code-1, ", "...\n");
+}
+
+/* What the host's line says is enough, where it names a command. */
+static void test_check_names_one_command(void **state)
+{
+    static const struct {
+        const char *fixes[3]; /* "apply": what --apply does, too; NULL: advice */
+        const char *line;
+    } cases[] = {
+        {{"apply", "apply", "apply"}, "error: 2 of 2 NICs wrong; fix: sudo ib-hook --apply"},
+        {{"apply", "apply", NULL}, "error: 2 of 2 NICs wrong; why, and what to do: ib-hook --check --verbose"},
+        {{"apply", "x", "apply"}, "error: 2 of 2 NICs wrong; why, and what to do: ib-hook --check --verbose"},
+        {{"modprobe x", "modprobe x", "modprobe x"}, "error: 2 of 2 NICs wrong; fix: modprobe x"},
+        {{"modprobe x", "modprobe y", "modprobe x"},
+         "error: 2 of 2 NICs wrong; why, and what to do: ib-hook --check --verbose"},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(World) world = look(HOST);
+        g_autofree char *text = NULL, *line = NULL;
+
+        for (int j = 0; j < 3; j++) {
+            IbhFinding *finding;
+
+            add_finding(&world, j == 1 ? "ib1" : "ib0", IBH_ERROR, "code", "message");
+            finding = g_ptr_array_index(world.findings, world.findings->len - 1);
+            g_free(finding->fix);
+            finding->fix = g_strdup(cases[i].fixes[j]);
+            finding->by_apply = g_strcmp0(finding->fix, "apply") == 0;
+        }
+        text = ibh_text_writer.check(&world.report, &PLAIN);
+        line = find_line(text, "error");
+        assert_string_equal(line, cases[i].line);
+    }
 }
 
 static void test_check_of_a_right_host(void **state)
@@ -589,9 +657,11 @@ static void test_check_of_a_right_host(void **state)
     g_autofree char *of_one = ibh_text_writer.check(&one.report, &PLAIN);
 
     (void)state;
-    HAS(plain, "ib0: ok", "172.16.34.1/16", "941", "ib1: ok", "172.16.34.2/16", "942");
+    assert_string_equal(plain, "ok: 2 rails\n"
+                               "ib0  ok       172.16.34.1/16 leaves and arrives by it (table 941)\n"
+                               "ib1  ok       172.16.34.2/16 10.0.0.1/32 leaves and arrives by it (table 942)\n");
     assert_string_equal(quiet, "");
-    HAS(of_one, "ib1: ok");
+    HAS(of_one, "ok: 1 rail\n", "ib1  ok ");
     HAS_NOT(of_one, "ib0");
 }
 
@@ -1220,6 +1290,8 @@ int main(void)
         cmocka_unit_test(test_no_rails),
         cmocka_unit_test(test_asked_about_no_rail),
         cmocka_unit_test(test_check_text),
+        cmocka_unit_test(test_check_is_narrow),
+        cmocka_unit_test(test_check_names_one_command),
         cmocka_unit_test(test_check_of_a_right_host),
         cmocka_unit_test(test_ipv6),
         cmocka_unit_test(test_plan_text),
