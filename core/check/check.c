@@ -57,6 +57,25 @@ static void judge_missing_rule_for_main(IbhCheck *check, const IbhOp *op)
                     op->rule.to.length ? " to " : "", op->rule.to.length ? ibh_prefix_format(&op->rule.to, to) : "");
 }
 
+/* The kernel keeps one route there, and would refuse ours beside it. */
+static gboolean report_place_taken(IbhCheck *check, const IbhOp *op)
+{
+    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
+        IbhOp instead = *op;
+        char text[IBH_PREFIX_STRLEN];
+
+        if (!ibh_route_same_place(route, &op->route) || ibh_route_is_ours(route))
+            continue;
+        instead.type = IBH_OP_ROUTE_REPLACE;
+        ibh_finding_add(
+            check->findings, op->iface, IBH_ERROR, "route-missing", ibh_fix(ibh_op_command(&instead)),
+            "table %u lacks the route to %s: another one stands in its place, with the metric that is ib-hook's mark",
+            op->route.table, ibh_prefix_format(&op->route.dst, text));
+        return TRUE;
+    }
+    return FALSE;
+}
+
 static void judge_op(IbhCheck *check, const IbhOp *op)
 {
     char text[IBH_PREFIX_STRLEN];
@@ -90,6 +109,8 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:
+        if (report_place_taken(check, op))
+            break;
         ibh_finding_add(check->findings, op->iface, IBH_ERROR, "route-missing", ibh_fix_by_apply(ibh_op_command(op)),
                         "table %u lacks the route to %s, so its traffic falls through to main", op->route.table,
                         ibh_prefix_format(&op->route.dst, text));

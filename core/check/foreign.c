@@ -68,23 +68,36 @@ const IbhRoute *ibh_find_foreign_route(const IbhCheck *check, const IbhQuestion 
     return found;
 }
 
+/* Ours is to stand there: that one is said to be missing. */
+static gboolean has_place_of_ours(const IbhCheck *check, const IbhRoute *route)
+{
+    IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
+        if (op->type == IBH_OP_ROUTE_ADD && ibh_route_same_place(route, &op->route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* It is named where an answer is wrong by it: by metric, or by a longer prefix. */
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
 {
     char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
 
     IBH_EACH (const IbhQuestion, question, check->questions) {
+        g_autofree char *where = ibh_check_say_where(check, &question->lookup);
         const IbhRoute *route;
 
         if (question->nic != nic || (question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_ELSEWHERE) ||
-            ibh_question_is_well_answered(check->rails, question) || !(route = ibh_find_foreign_route(check, question)))
+            ibh_question_is_well_answered(check->rails, question) ||
+            !(route = ibh_find_foreign_route(check, question)) || has_place_of_ours(check, route))
             continue;
         ibh_finding_add(
             check->findings, nic->link->name, IBH_ERROR, "foreign-table",
             ibh_advice("remove what is not marked from table %u, or choose another table=", route->table),
-            "table %u has a route to %s that is not ours and comes before ours: what goes from its address to %s does "
-            "not leave by it",
-            route->table, ibh_prefix_format(&route->dst, dst), ibh_ip_format(&question->lookup.to, to));
+            "table %u has a route to %s that is not ours and comes before ours: what goes from its address to %s %s, "
+            "not %s",
+            route->table, ibh_prefix_format(&route->dst, dst), ibh_ip_format(&question->lookup.to, to), where,
+            question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by it" : "as table main says");
         return;
     }
 }

@@ -90,9 +90,9 @@ static gboolean is_first_deleted(const IbhCheck *check, const IbhRule *rule)
     return FALSE;
 }
 
-/* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. One that refuses would go
- * on doing so there: whether it is meant, its owner knows. */
-static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
+/* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. One that refuses, or takes
+ * what names no source, would go on doing so there: whether it is meant, its owner knows. */
+static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
 {
     g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
     gboolean leads_to_rail = rule->action == FR_ACT_TO_TBL && ibh_rails_nic_by_table(check->rails, rule->table);
@@ -101,7 +101,7 @@ static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
     if (!text || !is_first_deleted(check, rule))
         return ibh_advice("whose is it (ip -%c rule show priority %u)? A priority after the rails' leaves them alone",
                           family, rule->priority);
-    if (rule->action != FR_ACT_TO_TBL)
+    if (rule->action != FR_ACT_TO_TBL || (question->kind == IBH_ASK_UNBOUND && !leads_to_rail))
         return ibh_advice("if it is not meant: ip -%c rule del priority %u %s", family, rule->priority, text);
     if (leads_to_rail)
         return ibh_fix(g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text));
@@ -117,7 +117,7 @@ static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion 
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule),
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule, question),
                     "the rule %u: %s is asked before ours: what goes from %s to %s %s, not %s%s", rule->priority, text,
                     ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), where,
                     question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by " : "as the table main says",
@@ -133,6 +133,28 @@ static const IbhQuestion *find_wrong(const IbhCheck *check, const IbhNic *nic, c
             return question;
     }
     return NULL;
+}
+
+/* Of each rule once: that an answer is wrong by it, or that it was seen. */
+static void report_seen(IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
+{
+    g_autofree char *text = describe(rule);
+    g_autofree char *seen = g_strdup_printf(
+        "the rule %u: %s is asked before ours; what was asked of it is answered right", rule->priority, text);
+
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (!ibh_question_is_well_answered(check->rails, question) &&
+            ibh_find_foreign_rule(check->rails, &question->lookup) == rule)
+            return;
+    }
+    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
+        if (g_str_equal(finding->message, seen))
+            return;
+    }
+    ibh_finding_add(
+        check->findings, nic->link->name, IBH_INFO, "foreign-rule",
+        ibh_advice("nothing has to be done; a priority after %u would leave the rails alone", check->rails->priority),
+        "%s", seen);
 }
 
 static gboolean can_match(const IbhNic *nic, const IbhRule *rule)
@@ -157,21 +179,14 @@ void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhQuestion *wrong;
-        g_autofree char *text = NULL;
 
         if (!ibh_rule_is_foreign(check->rails, rule) || !can_match(nic, rule) ||
             ((wrong = find_wrong(check, nic, rule)) == NULL &&
              ((rule->to.length && !has_subnet_overlapping(nic, &rule->to)) || rule->priority > check->rails->priority)))
             continue;
-        if (wrong) {
+        if (wrong)
             judge_wrong(check, rule, wrong);
-            continue;
-        }
-        text = describe(rule);
-        ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "foreign-rule",
-                        ibh_advice("nothing has to be done; a priority after %u would leave the rails alone",
-                                   check->rails->priority),
-                        "the rule %u: %s is asked before ours; what was asked of it is answered right", rule->priority,
-                        text);
+        else
+            report_seen(check, rule, nic);
     }
 }

@@ -6,6 +6,7 @@
 #include "plan/gateways.h"
 #include "plan/want.h"
 
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 static gboolean have_gateway(const GArray *routes, int family)
@@ -45,6 +46,25 @@ static gboolean has_room_for_one(const IbhNic *nic, int family)
     return FALSE;
 }
 
+/* Single addresses (/32) only, and no route to anybody by this NIC. */
+static gboolean reaches_nobody(const IbhCheck *check, const IbhNic *nic, int family)
+{
+    const GArray *lists[] = {check->rails->snapshot->routes, check->rails->snapshot->more};
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == family && !ibh_address_is_host(address))
+            return FALSE;
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
+                !ibh_ip_is_link_local(&route->dst.ip))
+                return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 /* What gateway= asks for in this family; NULL: nothing that it does not have. */
 static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
 {
@@ -79,6 +99,8 @@ static void judge_family(IbhCheck *check, const IbhNic *nic, const GArray *wante
     if (!why && nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO &&
         has_room_for_one(nic, family) && !have_gateway(wanted, family))
         why = g_strdup("its subnet has room for one peer, and main has no default route by this NIC");
+    if (!why && reaches_nobody(check, nic, family))
+        why = g_strdup("it has single addresses only, and no route leads anywhere by this NIC");
     if (why)
         ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "gateway-missing",
                         ibh_advice("name one that it has: gateway= in the configuration, or a default route in main"),

@@ -76,8 +76,16 @@ static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *qu
     const IbhRoute *route = ibh_find_in_main(rails->snapshot, &answer->to);
 
     return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||
-           (route && route->ifindex == answer->oif) ||
+           (route ? route->ifindex == answer->oif : question->as_main_says) ||
            (nic == question->nic && (question->as_main_says || reaches_by_gateway(rails, nic, &answer->to)));
+}
+
+/* A rule of somebody's gives it to a rail's table, and so to that rail's gateway. */
+static gboolean is_led_by_rail(const IbhRails *rails, const IbhLookup *answer)
+{
+    const IbhNic *rail = ibh_rails_nic_by_table(rails, answer->table);
+
+    return rail && rail->link->ifindex == answer->oif && reaches_by_gateway(rails, rail, &answer->to);
 }
 
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
@@ -87,6 +95,13 @@ const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, cons
             return address;
     }
     return NULL;
+}
+
+static gboolean is_loopback(const IbhRails *rails, int ifindex)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
+
+    return nic && (nic->link->flags & IFF_LOOPBACK);
 }
 
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
@@ -103,10 +118,12 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
         return answer->error != EINVAL && answer->error != EXDEV;
     case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */
         if (question->as_main_says)
-            return !answer->error || ibh_find_error_in_main(rails->snapshot, &answer->to);
+            return answer->error ? ibh_find_error_in_main(rails->snapshot, &answer->to) != NULL
+                                 : answer->type != RTN_UNICAST || !is_loopback(rails, answer->oif);
         near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
-        return !answer->error && (ibh_find_address_near(rails, answer->oif, &answer->to) ||
-                                  (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet)));
+        return !answer->error &&
+               (ibh_find_address_near(rails, answer->oif, &answer->to) || is_led_by_rail(rails, answer) ||
+                (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet)));
     case IBH_ASK_PROXIES:
         return answer->error || answer->type != RTN_UNICAST || answer->oif == question->nic->link->ifindex;
     default:

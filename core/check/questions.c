@@ -137,6 +137,19 @@ static const IbhAddress *first_address(const IbhNic *nic, int family)
     return NULL;
 }
 
+#define OWN_MAX 1024 /* own addresses that are all asked for */
+
+/* Each own address is this host's. */
+static void ask_own(const Asking *asking, const IbhNic *nic, int family)
+{
+    if (asking->rails->snapshot->addresses->len > OWN_MAX)
+        return;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == family && address != first_address(nic, family))
+            ask_simply(asking, IBH_ASK_LOCAL, nic, &address->local, &address->local);
+    }
+}
+
 /* From each rail to itself and to the next one: all of them are reached in a ring. */
 static void ask_local(const Asking *asking, const IbhNic *nic, int family)
 {
@@ -314,8 +327,9 @@ static void ask_unbound_pieces(const Asking *asking, const Target *target)
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
 
     IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
-        if (rule->family == target->prefix->ip.family && !rule->from.length && !rule->l3mdev &&
-            !(rule->selectors & ~(guint)IBH_SELECT_TO) && !ibh_rule_is_ours(rule) &&
+        if (rule->family == target->prefix->ip.family && !rule->l3mdev &&
+            (!rule->from.length || (rule->selectors & IBH_SELECT_NOT)) &&
+            !(rule->selectors & ~(guint)(IBH_SELECT_TO | IBH_SELECT_NOT)) && !ibh_rule_is_ours(rule) &&
             ibh_prefix_is_inside(&rule->to, target->prefix))
             ask_unbound_piece(asking, target, &rule->to, target->holes);
     }
@@ -323,9 +337,20 @@ static void ask_unbound_pieces(const Asking *asking, const Target *target)
         ask_unbound_piece(asking, target, hole, none);
 }
 
+/* An inverted rule matches what its selectors do not: what is asked simply, inside its own destination, too. */
+static void ask_about_inverted(const Asking *asking, const Target *target, const IbhRule *rule)
+{
+    if (ibh_prefix_is_inside(&rule->to, target->prefix))
+        ask_in_piece(asking, target, &rule->to, NULL);
+    if (rule->action == FR_ACT_TO_TBL)
+        ask_about_foreign_routes(asking, target, rule->table, NULL);
+}
+
 static void ask_about_others(const Asking *asking, const Target *target)
 {
     IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
+        if ((rule->selectors & IBH_SELECT_NOT) && rule->family == target->prefix->ip.family)
+            ask_about_inverted(asking, target, rule);
         if ((rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &target->address->local))
             continue;
         ask_about_rule(asking, target, rule);
@@ -467,6 +492,7 @@ static void ask_about_family(const Asking *asking, const IbhNic *nic, int family
         ask_beyond(asking, nic, &own->local);
     }
     ask_local(asking, nic, family);
+    ask_own(asking, nic, family);
 }
 
 static void ask_about_rail(const Asking *asking, const IbhNic *nic)

@@ -112,11 +112,94 @@ static void judge_hardware_address(IbhCheck *check, const IbhNic *nic)
     }
 }
 
+/* ---- what IPv6 sends at most ---- */
+
+static gboolean is_cut(const IbhLink *link)
+{
+    return link->mtu6 && link->mtu6 < link->mtu;
+}
+
+/* A router's advertisement may lower it on all rails. */
+static void judge_mtu6(IbhCheck *check, const IbhNic *nic)
+{
+    g_autofree char *setting = g_strdup_printf("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu);
+    g_autofree char *word = ibh_shell_word(setting);
+
+    if (!is_cut(nic->link) || !ibh_serves_family(nic, AF_INET6) || !ibh_check_covers(check->rails, AF_INET6))
+        return;
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (other == nic || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6) || is_cut(other->link))
+            continue;
+        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "mode-mtu",
+                        ibh_fix(g_strdup_printf("sysctl -w %s", word)),
+                        "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: what is larger is sent "
+                        "in fragments by this rail, or not at all",
+                        nic->link->mtu6, nic->link->mtu, other->link->name);
+        return;
+    }
+}
+
+/* ---- MTUs of rails with subnets of their own; of those in one subnet their ports tell ---- */
+
+/* A route of the first one's table leads to the other's subnet by a gateway. */
+static gboolean reaches(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
+{
+    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
+        if (route->table != nic->table || !ibh_route_is_ours(route) || route->gateway.family == AF_UNSPEC)
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+            if (ibh_prefix_contains(&route->dst, &address->local))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean is_sibling(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
+{
+    return other != nic && other->status == IBH_NIC_RAIL && other->link->type == nic->link->type && other->link->mtu &&
+           !share_a_subnet(nic, other) && reaches(check, nic, other);
+}
+
+/* How many of its siblings, itself included, have this MTU; 0 stands for any. */
+static guint count_mtu(const IbhCheck *check, const IbhNic *nic, int mtu)
+{
+    guint count = !mtu || nic->link->mtu == mtu;
+
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics)
+        count += is_sibling(check, nic, other) && (!mtu || other->link->mtu == mtu);
+    return count;
+}
+
+/* Who differs from the majority is named; where there is none, all are. */
+static void judge_routed_mtu(IbhCheck *check, const IbhNic *nic)
+{
+    guint all = count_mtu(check, nic, 0), alike = count_mtu(check, nic, nic->link->mtu);
+    g_autofree char *word = ibh_shell_word(nic->link->name);
+    const IbhNic *model = NULL;
+    gboolean right;
+
+    if (nic->status != IBH_NIC_RAIL || !nic->link->mtu || alike == all || alike > all / 2)
+        return;
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (is_sibling(check, nic, other) && other->link->mtu != nic->link->mtu &&
+            (!model || count_mtu(check, nic, other->link->mtu) > count_mtu(check, nic, model->link->mtu)))
+            model = other;
+    }
+    right = count_mtu(check, nic, model->link->mtu) > all / 2;
+    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "mode-mtu",
+                    right ? ibh_fix(g_strdup_printf("ip link set %s mtu %d", word, model->link->mtu))
+                          : ibh_advice("make them alike, as the fabric has it"),
+                    "MTU %d, expected %d as %s, to whose hosts it has a gateway: what is too large for one of the two "
+                    "is lost on the way",
+                    nic->link->mtu, model->link->mtu, model->link->name);
+}
+
 /* ---- ARP and neighbours ---- */
 
 static gboolean is_multicast(const IbhIp *ip)
 {
-    return ip->family == AF_INET && (ip->bytes[0] & 0xf0) == 0xe0;
+    return ip->family == AF_INET6 ? ip->bytes[0] == 0xff : (ip->bytes[0] & 0xf0) == 0xe0;
 }
 
 static gboolean is_in_subnet_of(const IbhNic *nic, const IbhIp *ip)
@@ -134,8 +217,8 @@ static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
     gboolean written = FALSE;
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        if (neighbour->ifindex != nic->link->ifindex || is_multicast(&neighbour->ip) ||
-            !is_in_subnet_of(nic, &neighbour->ip))
+        if (neighbour->ifindex != nic->link->ifindex || neighbour->ip.family != AF_INET ||
+            is_multicast(&neighbour->ip) || !is_in_subnet_of(nic, &neighbour->ip))
             continue;
         if (neighbour->no_arp)
             return FALSE;
@@ -153,6 +236,22 @@ static void judge_arp(IbhCheck *check, const IbhNic *nic)
                     ibh_fix(ibh_command_for("ip link set arp on dev", nic->link->name)),
                     "ARP is switched off on it: it asks nobody and answers nobody, so it reaches those alone whose "
                     "hardware addresses were written by hand");
+}
+
+static void judge_solicitations(IbhCheck *check, const IbhNic *nic, int family)
+{
+    gboolean mute = family == AF_INET6 ? nic->link->mute6 : nic->link->mute;
+    char version = ibh_ip_option(family);
+    g_autofree char *setting = g_strdup_printf("net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name);
+    g_autofree char *word = ibh_shell_word(setting);
+
+    if (!mute || !ibh_check_covers(check->rails, family))
+        return;
+    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
+                    ibh_fix(g_strdup_printf("sysctl -w %s", word)),
+                    "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches those alone that ask "
+                    "for its own",
+                    version);
 }
 
 /* Our own NIC with this hardware address; NULL: none, or it is this one. */
@@ -178,6 +277,7 @@ static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
         char ip[IBH_IP_STRLEN];
 
         if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || neighbour->no_arp ||
+            is_multicast(&neighbour->ip) || !ibh_check_covers(check->rails, neighbour->ip.family) ||
             ibh_rails_holder(check->rails, &neighbour->ip) || !(own = find_own(check, nic, neighbour)))
             continue;
         ibh_ip_format(&neighbour->ip, ip);
@@ -200,7 +300,8 @@ static void report_written_neighbours(IbhCheck *check, const IbhNic *nic)
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
         if (neighbour->ifindex != nic->link->ifindex || !neighbour->fixed || neighbour->no_arp ||
-            !neighbour->lladdr_len || !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
+            !ibh_check_covers(check->rails, neighbour->ip.family) || !neighbour->lladdr_len ||
+            !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
             continue;
         first = first ? first : neighbour;
         count++;
@@ -236,9 +337,11 @@ void ibh_judge_wire(IbhCheck *check, const IbhNic *nic)
         return;
     judge_prefix(check, nic);
     judge_hardware_address(check, nic);
+    judge_mtu6(check, nic);
+    judge_routed_mtu(check, nic);
     judge_arp(check, nic);
-    if (!ibh_check_covers(check->rails, AF_INET))
-        return;
+    judge_solicitations(check, nic, AF_INET);
+    judge_solicitations(check, nic, AF_INET6);
     judge_neighbours(check, nic);
     report_written_neighbours(check, nic);
 }

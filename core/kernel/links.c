@@ -9,6 +9,7 @@
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 
 /* ---- links ---- */
@@ -61,6 +62,9 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
         link->sysctl[key] = get_conf(conf, indices[key]);
     link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
+    inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET6) : NULL;
+    conf = inet ? nla_find(nla_data(inet), nla_len(inet), IFLA_INET6_CONF) : NULL;
+    link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* IPv6 counts from 0 */
 }
 
 static void get_hardware_address(struct nlattr **attributes, IbhLink *link)

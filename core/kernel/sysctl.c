@@ -53,6 +53,21 @@ gboolean ibh_sysctl_read_proxy_arp(void)
     return value != 0;
 }
 
+gboolean ibh_sysctl_read_mute(const char *iface, int family)
+{
+    static const char *const keys[] = {"mcast_solicit", "app_solicit"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+        g_autofree char *path =
+            g_strdup_printf("/proc/sys/net/ipv%c/neigh/%s/%s", family == AF_INET6 ? '6' : '4', iface, keys[i]);
+        int value;
+
+        if (access(path, R_OK) != 0 || read_number(path, &value) || value)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 int ibh_sysctl_read_hash_policy(void)
 {
     int policy;

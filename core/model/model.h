@@ -87,6 +87,7 @@ typedef struct {
     gboolean carrier;
     int master;    /* ifindex, 0: none */
     int mtu;       /* 0: not known */
+    int mtu6;      /* what IPv6 sends at most, 0: not known */
     int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
     char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
     gboolean representor;
@@ -97,6 +98,7 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, forwarding; /* its own IPv4 sysctls, which are nobody's of ours */
+    gboolean mute, mute6; /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
 } IbhLink;
 
 /* lo, or what is like it: its addresses are the host's own, on no wire. */
@@ -282,7 +284,7 @@ typedef struct {
     GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
                                connected ones), and all of the tables somebody's rule leads a rail's address to */
     GArray *more;           /* IbhRoute: what else main and the tables of others' rules have; only for --check */
-    GArray *neighbours;     /* IbhNeighbour of IPv4: for --undo dynamic entries, for --check all */
+    GArray *neighbours;     /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
     GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */

@@ -85,7 +85,16 @@ static gboolean look_at_neighbours(IbhRun *run, GError **error)
 {
     g_array_set_size(run->snapshot->neighbours, 0);
     run->snapshot->proxy_arp = ibh_sysctl_read_proxy_arp();
-    return ibh_netlink_read_all_neighbours(run->netlink, AF_INET, run->snapshot->neighbours, error);
+    IBH_EACH (IbhLink, link, run->snapshot->links) {
+        const IbhNic *nic = ibh_rails_nic(run->rails, link->ifindex);
+
+        if (!nic || !ibh_is_routed(nic))
+            continue;
+        link->mute = ibh_serves_family(nic, AF_INET) && ibh_sysctl_read_mute(link->name, AF_INET);
+        link->mute6 = ibh_serves_family(nic, AF_INET6) && ibh_sysctl_read_mute(link->name, AF_INET6);
+    }
+    return ibh_netlink_read_all_neighbours(run->netlink, AF_INET, run->snapshot->neighbours, error) &&
+           ibh_netlink_read_all_neighbours(run->netlink, AF_INET6, run->snapshot->neighbours, error);
 }
 
 static gboolean ask_kernel(IbhRun *run, GArray *questions, GError **error)

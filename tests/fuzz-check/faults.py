@@ -292,7 +292,7 @@ class Faults:
             ("multicast off", [self.ip(f"link set {self.nic} multicast off")]),
             ("mtu smaller", [self.ip(f"link set {self.nic} mtu {self.rng.choice((1280, 1400, 1492))}")]),
             ("mtu larger", [self.ip(f"link set {self.nic} mtu {self.rng.choice((2044, 4092, 9000))}")]),
-            ("equal MAC", [self.ip(f"link set {self.nic} address {mac}")]),
+            *([] if self.right.routed else [("equal MAC", [self.ip(f"link set {self.nic} address {mac}")])]),  # wires of their own
             ("another MAC", [self.ip(f"link set {self.nic} address 02:00:00:00:77:01")]),
             ("no carrier", [("ip", "wire", f"link set {port} down")]),
             ("off the switch", [("ip", "wire", f"link set {port} nomaster")]),
@@ -318,7 +318,7 @@ class Faults:
         other = rng.choice([nic for nic in self.nics if nic != self.nic] + self.others())
         full = 128 if ":" in address else 32
         near = str(ipaddress.ip_address(address) + rng.choice((11, 12, 300)))
-        shorter = rng.choice((length - 1, length - 4, length + 1, length + 2, full - 2, full))
+        shorter = rng.choice((length - 1, length - 4, length + 1, length + 2, full - 3, full))  # two hosts may be meant
         shorter = min(max(shorter, 8), full)
         far = "fd00:55::1/64" if ":" in address else "10.155.0.1/24"
         peer = next((one for _, one in self.rail.peers if family_of(one) == family_of(address)), address)

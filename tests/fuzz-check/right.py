@@ -4,6 +4,7 @@ import ipaddress
 
 NAMES = (("ib0", "ib1", "ib2", "ib3"), ("ens1f0np0", "ens1f1np1", "ens2f0np0", "ens2f1np1"), ("roce0", "roce1", "roce2", "roce3"))
 BEYOND = "203.0.113.9"
+REMOTE = [ipaddress.ip_network(one) for one in ("10.1.0.0/16", "10.9.0.0/24")]
 MANAGEMENT = "10.0.0.0/24"
 
 
@@ -11,10 +12,11 @@ class Rail:
     def __init__(self, nic):
         self.nic = nic
         self.addresses = []  # (address, length)
+        self.more = []  # the same, where it has no peers
         self.peers = []  # addresses that it reaches by itself
 
     def subnets(self):
-        return [ipaddress.ip_network(f"{one}/{length}", strict=False) for one, length in self.addresses]
+        return [ipaddress.ip_network(f"{one}/{length}", strict=False) for one, length in self.addresses + self.more]
 
 
 class Right:
@@ -269,6 +271,7 @@ class Right:
         if self.routed:
             return False
         self.ip(f"address add 10.80.0.34/24 dev {rail.nic}")
+        rail.more.append(("10.80.0.34", 24))
         return True
 
     def other_routes(self):

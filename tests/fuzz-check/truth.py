@@ -5,6 +5,7 @@ from collections import namedtuple
 
 from kernel import KINDS, MAIN, RTA_OIF, RTA_TABLE, Question, State, family_of, number, prefix
 from packets import Echo, Wire
+from right import BEYOND, REMOTE
 
 LIMITS = (0.15, 0.5)  # seconds for replies: what is wrong is looked at once more
 SMALL, WHOLE = 64, 1500  # bytes; what peers' NICs let through
@@ -164,6 +165,7 @@ class Truth:
     def lookups(self, pieces, extra):
         """From each address of a rail: to hosts of its subnet that nobody has, to others of the host, to what is beyond."""
         asked = []
+        others = self.right.others + self.networks_of_others()
         shared = {net for rail in self.right.rails for net in rail.subnets()}
         for rail in self.right.rails + self.right.spare:
             if rail.nic not in self.links:
@@ -176,17 +178,35 @@ class Truth:
                         if str(to) not in self.present:
                             asked += [(rail, "own", question) for question in
                                       self.variants(Question(family, str(to), address), extra)]
-                for to in self.right.others if family == 4 else ():
+                for to in others if family == 4 else ():
                     asked.append((rail, "beyond", Question(family, to, address)))
-                for to in self.right.remote(rail) if address in dict(rail.addresses) else ():
-                    asked.append((rail, "own", Question(family, to, address)))
+                for to in self.right.remote(rail) + self.pieces_beyond(rail, pieces) if address in dict(rail.addresses) else ():
+                    asked += [(rail, "own", question) for question in 
+                              self.variants(Question(family, to, address), extra if to != BEYOND else [])]
                 for to in (one for one in self.present if family_of(one) == family and self.of_a_rail(one)):
                     asked.append((rail, "local", Question(family, to, address)))
         asked += self.unbound(pieces)
-        beyond = {to: answer for to, answer in zip(self.right.others, self.scene["host"].ask(
-            [Question(4, to) for to in self.right.others]))}
+        beyond = {to: answer for to, answer in zip(others, self.scene["host"].ask([Question(4, to) for to in others]))}
         for (rail, what, question), answer in zip(asked, self.scene["host"].ask([one[2] for one in asked])):
             getattr(self, f"judge_{what}")(rail, question, answer, beyond)
+
+    def networks_of_others(self):
+        """A host in each network of a NIC that is no rail, and where no rail has one."""
+        rails = [net for rail in self.right.rails for net in rail.subnets()] + (REMOTE if self.right.routed else [])
+        nets = [net for net, kind, device, _ in self.main if kind == "unicast" and net.version == 4 and 8 <= net.prefixlen <= 30
+                and device and device not in self.right_nics() and not any(net.overlaps(one) for one in rails)]
+        return sorted({str(net[net.num_addresses // 2 + 1]) for net in nets} - set(self.right.others) - set(self.present))
+
+    def right_nics(self):
+        return {one.nic for one in self.right.rails}
+
+    def pieces_beyond(self, rail, pieces):
+        """Of what the rail's gateway reaches."""
+        if not self.right.routed:
+            return []
+        found = [str(piece[min(5, piece.num_addresses - 1)]) for piece in pieces
+                 if any(piece.version == net.version and piece.subnet_of(net) for net in REMOTE)]
+        return [to for to in found if to not in self.present and not any(ipaddress.ip_address(to) in net for net in rail.subnets())]
 
     def unbound(self, pieces):
         """What has no source yet has a way to every host of the rails' subnets."""
@@ -228,7 +248,7 @@ class Truth:
         return any(nic in rails and self.links[nic].flags & 1 and not flags & FAILED for nic, _, flags in self.present[address])
 
     def judge_beyond(self, rail, question, answer, beyond):
-        if self.right.routed and question.to not in self.right.near:
+        if self.right.routed and question.to not in self.right.near and question.to == BEYOND:
             return
         rails = {one.nic for one in self.right.rails}
         if answer.dev in rails and beyond[question.to].dev not in rails:

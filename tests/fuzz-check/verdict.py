@@ -21,6 +21,7 @@ ALLOWED = {
     "nic-gone": "a rail is away",
     "not-engaged": "what was a rail is none any more",
     "prefix-differs": "none of the peers has an address that only the wider prefix has",
+    "foreign-nic-answers": "its address says that it is on the rails' wire; that it is on another one is not known",
     "effective-sysctl": "peers that have learned another NIC lose packets, and here none has",
 }
 # Nothing of the host differs: only packets show it, and that is --probe's work.

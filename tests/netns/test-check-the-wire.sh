@@ -35,6 +35,48 @@ names "a permanent entry with our own other NIC's address" "ib1 warning neighbou
 names "the same, learned" "ib1 warning neighbour-wrong-rail" \
     ip -n B neigh replace 172.16.16.1 lladdr "$(mac B 0)" dev ib1 nud reachable
 
+set_of() { on B sh -c "echo $2 >/proc/sys/net/$1"; }
+names "it asks for no hardware address" "ib1 warning arp-off" set_of ipv4/neigh/ib1/mcast_solicit 0
+names "of IPv6" "ib0 warning arp-off" set_of ipv6/neigh/ib0/mcast_solicit 0
+names "IPv6's own MTU is smaller" "ib1 warning mode-mtu" set_of ipv6/conf/ib1/mtu 1280
+for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1400; done
+expect_hook 0 B --check # as a router's advertisement has it
+for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1500; done
+names "another route has the place of ours" "ib1 error route-missing" \
+    ip -n B route replace blackhole 172.16.0.0/16 table 942 metric 1768056939
+inverted() {
+    ip -n B route add 172.16.7.0/24 table 700 dev ib0
+    ip -n B rule add not from all to 172.16.7.0/24 ipproto tcp dport 80 lookup 700 priority 100
+}
+names "a rule for all but some" "ib1 error foreign-rule" inverted
+ip -n B rule del priority 32763
+ip -n B route flush table 700
+refused() {
+    ip -n B route add unreachable 172.16.16.103 table 700
+    ip -n B rule add not from 172.16.0.0/16 to 172.16.16.103 lookup 700 priority 100
+}
+mend() { ip -n B rule del not from 172.16.0.0/16 to 172.16.16.103; }
+names "such a rule refuses what names no source" "ib0 error foreign-rule" refused
+ip -n B route flush table 700
+names "our own MAC, of an IPv6 neighbour" "ib0 warning neighbour-static" \
+    ip -n B neigh replace fd00:16::16:1 lladdr "$(mac B 1)" dev ib0 nud permanent
+ip -n B address add 10.80.0.34/24 dev ib1
+hook B --apply >/dev/null
+mend() { ip -n B route add local 10.80.0.34 dev ib1 table local proto kernel scope host src 10.80.0.34; }
+names "the local table lacks its second address" "ib1 error address-unusable" ip -n B route del local 10.80.0.34 dev ib1 table local
+ip -n B address del 10.80.0.34/24 dev ib1
+single() {
+    ip -n B address del 172.16.34.2/16 dev ib1
+    ip -n B address add 172.16.34.2/32 dev ib1
+    hook B --apply >/dev/null
+}
+mend() {
+    ip -n B address del 172.16.34.2/32 dev ib1
+    ip -n B address add 172.16.34.2/16 dev ib1
+    hook B --apply >/dev/null
+}
+names "a single address, that reaches nobody" "ib1 warning gateway-missing" single
+
 mend() { ip -n B link set ib1 address "$(mac B 1)"; }
 names "both have one hardware address" "ib0 warning duplicate-mac, ib1 warning duplicate-mac" \
     ip -n B link set ib1 address "$(mac B 0)"
