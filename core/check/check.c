@@ -353,6 +353,7 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
         judge_vrf(&check, nic);
         if (ibh_check_covers(rails, AF_INET))
             ibh_judge_foreign_nic(&check, nic);
+        ibh_judge_duplicate_elsewhere(&check, nic);
         ibh_judge_wire(&check, nic);
         (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);
     }

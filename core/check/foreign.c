@@ -216,6 +216,25 @@ void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic)
     }
 }
 
+/* A NIC that is no rail has it, too, and answers for it where it is on the same wire. */
+void ibh_judge_duplicate_elsewhere(IbhCheck *check, const IbhNic *nic)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (nic->status == IBH_NIC_RAIL || ibh_link_is_of_the_host(nic->link) || !(nic->link->flags & IFF_UP))
+        return;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
+
+        if (owner && owner != nic && owner->link->type == nic->link->type &&
+            ibh_check_covers(check->rails, address->local.family))
+            ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "duplicate-address",
+                            ibh_advice("take %s from one of the two", ibh_ip_format(&address->local, ip)),
+                            "%s is also an address of the rail %s: where both are on one wire, peers learn either", ip,
+                            owner->link->name);
+    }
+}
+
 /* ---- other NICs on the wire ---- */
 
 /* Whether this NIC reaches the address in a subnet that is at least as large as the rail's. One that is smaller, as of

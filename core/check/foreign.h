@@ -25,6 +25,7 @@ void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_scripts(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic);
+void ibh_judge_duplicate_elsewhere(IbhCheck *check, const IbhNic *nic); /* of one that is no rail */
 void ibh_judge_foreign_nic(IbhCheck *check, const IbhNic *nic);
 
 /* ---- for fixes: the caller frees a command ---- */

@@ -43,6 +43,36 @@ static gboolean leads_by_other_rail(const IbhRails *rails, const IbhQuestion *qu
            route->gateway.family == AF_UNSPEC && route->protocol != RTPROT_KERNEL;
 }
 
+/* The best of our routes in the rail's table; NULL: none. */
+static const IbhRoute *find_ours(const IbhRails *rails, const IbhNic *nic, const IbhIp *to)
+{
+    const IbhRoute *best = NULL;
+
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (ibh_route_is_ours(route) && route->table == nic->table && ibh_prefix_contains(&route->dst, to) &&
+            (!best || route->dst.length > best->dst.length))
+            best = route;
+    }
+    return best;
+}
+
+/* A route of somebody's in the rail's table answered, on the rail's wire, where ours has a gateway. */
+static gboolean bypasses_gateway(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const IbhRoute *ours = find_ours(rails, question->nic, &answer->to);
+
+    if (!ours || ours->gateway.family == AF_UNSPEC)
+        return FALSE;
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (!ibh_route_is_ours(route) && route->table == answer->table && route->table == question->nic->table &&
+            route->ifindex == answer->oif && route->gateway.family == AF_UNSPEC &&
+            route->dst.length == answer->length && ibh_prefix_contains(&route->dst, &answer->to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* What main has more exactly inside a rail's subnet stays so: what is not by main is somebody's rule's. */
 static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
 {
@@ -53,19 +83,17 @@ static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
     if (question->as_main_says)
         return answer->table == IBH_TABLE_MAIN ? !leads_by_other_rail(rails, question)
                                                : !ibh_find_foreign_rule(rails, &question->lookup);
-    return !answer->error && (answer->oif == question->nic->link->ifindex ||
-                              (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
+    return !answer->error && !bypasses_gateway(rails, question) &&
+           (answer->oif == question->nic->link->ifindex ||
+            (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
 }
 
 /* gateway= and remote= lead there by the rail's own gateway. */
 static gboolean reaches_by_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *to)
 {
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (ibh_route_is_ours(route) && route->table == nic->table && route->gateway.family != AF_UNSPEC &&
-            ibh_prefix_contains(&route->dst, to))
-            return TRUE;
-    }
-    return FALSE;
+    const IbhRoute *ours = find_ours(rails, nic, to);
+
+    return ours && ours->gateway.family != AF_UNSPEC;
 }
 
 /* Another NIC's network is reached by none of ours, unless main says so. */

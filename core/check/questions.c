@@ -269,7 +269,8 @@ static void ask_about_piece(const Asking *asking, const IbhNic *nic, const IbhAd
 
     g_array_append_val(own, address->subnet);
     if (piece->ip.family != address->local.family || (rule->to.length && !ibh_prefix_overlaps(&rule->to, subnet)) ||
-        !ibh_find_in_piece(&asking->all, piece, own, &neighbour))
+        !ibh_find_in_piece(&asking->all, piece, own, &neighbour) ||
+        ibh_find_address_near(asking->rails, nic->link->ifindex, &neighbour))
         return;
     question = about(IBH_ASK_ELSEWHERE, nic, &address->local, &neighbour);
     ask_with(asking, &question, rule);
