@@ -58,7 +58,7 @@ static gboolean reaches_nobody(const IbhCheck *check, const IbhNic *nic, int fam
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
             if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
-                !ibh_ip_is_link_local(&route->dst.ip))
+                !ibh_ip_is_link_local(&route->dst.ip) && !ibh_rails_holder(check->rails, &route->dst.ip))
                 return FALSE;
         }
     }

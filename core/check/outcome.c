@@ -103,6 +103,8 @@ static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *qu
     const IbhNic *nic = answer->oif ? ibh_rails_nic(rails, answer->oif) : NULL;
     const IbhRoute *route = ibh_find_in_main(rails->snapshot, &answer->to);
 
+    if (route && route->ifindex && nic && nic != question->nic && ibh_nic_has_table(question->nic, answer->table))
+        return route->ifindex == answer->oif;
     return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||
            (route ? route->ifindex == answer->oif : question->as_main_says) ||
            (nic == question->nic && (question->as_main_says || reaches_by_gateway(rails, nic, &answer->to)));
@@ -147,7 +149,8 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
     case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */
         if (question->as_main_says)
             return answer->error ? ibh_find_error_in_main(rails->snapshot, &answer->to) != NULL
-                                 : answer->type != RTN_UNICAST || !is_loopback(rails, answer->oif);
+                                 : answer->type != RTN_UNICAST || answer->table == IBH_TABLE_MAIN ||
+                                       !is_loopback(rails, answer->oif);
         near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
         return !answer->error &&
                (ibh_find_address_near(rails, answer->oif, &answer->to) || is_led_by_rail(rails, answer) ||

@@ -217,8 +217,8 @@ static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
     gboolean written = FALSE;
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        if (neighbour->ifindex != nic->link->ifindex || neighbour->ip.family != AF_INET ||
-            is_multicast(&neighbour->ip) || !is_in_subnet_of(nic, &neighbour->ip))
+        if (neighbour->ifindex != nic->link->ifindex || is_multicast(&neighbour->ip) ||
+            !is_in_subnet_of(nic, &neighbour->ip))
             continue;
         if (neighbour->no_arp)
             return FALSE;
@@ -229,8 +229,11 @@ static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_arp(IbhCheck *check, const IbhNic *nic)
 {
-    if (!(nic->link->flags & IFF_NOARP) || !(nic->link->flags & IFF_BROADCAST) || !ibh_serves_family(nic, AF_INET) ||
-        !ibh_check_covers(check->rails, AF_INET) || has_written_neighbours(check, nic))
+    gboolean needed = (ibh_serves_family(nic, AF_INET) && ibh_check_covers(check->rails, AF_INET)) ||
+                      (ibh_serves_family(nic, AF_INET6) && ibh_check_covers(check->rails, AF_INET6));
+
+    if (!(nic->link->flags & IFF_NOARP) || !(nic->link->flags & IFF_BROADCAST) || !needed ||
+        has_written_neighbours(check, nic))
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
                     ibh_fix(ibh_command_for("ip link set arp on dev", nic->link->name)),

@@ -204,7 +204,7 @@ class Truth:
         """Of what the rail's gateway reaches."""
         if not self.right.routed:
             return []
-        found = [str(piece[min(5, piece.num_addresses - 1)]) for piece in pieces
+        found = [str(piece[min(5, max(piece.num_addresses - 2, 0))]) for piece in pieces
                  if any(piece.version == net.version and piece.subnet_of(net) for net in REMOTE)]
         return [to for to in found if to not in self.present and not any(ipaddress.ip_address(to) in net for net in rail.subnets())]
 

@@ -446,7 +446,7 @@ class Judge:
         """Where a rail's own address sends."""
         device = facts.rail_of[question.source]
         if self.by_a_table_of_two(facts, question, mine):
-            if mine.dev not in (other.dev, device):
+            if other.dev and mine.dev not in (other.dev, device):  # what had no way has lost none
                 self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
             return
         remote = Remote(facts, self.config.keys, device, question.to, main)
