@@ -14,12 +14,6 @@ PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -ldl
 # For the scripts of the tests, which may be called by hand, too.
 export IBH_BUILD := $(if $(filter /%,$(BUILD)),$(BUILD),$(CURDIR)/$(BUILD))
 
-# A hook runs on every interface event, and most of such a run would be the linking of GLib and libnl. So where their
-# archives are installed, the programs in the hook directories contain what they use of them. HOOK_LIBS= links all alike.
-ARCHIVES = $(foreach name,nl-route-3 nl-3 glib-2.0,$(filter /%,$(shell $(CC) -print-file-name=lib$(name).a 2>/dev/null)))
-HOOK_LIBS ?= $(if $(word 3,$(ARCHIVES)),$(ARCHIVES) -lpthread -ldl -lm \
-    $(filter-out -lnl-route-3 -lnl-3 -lglib-2.0,$(shell $(PKG_CONFIG) --static --libs $(PKGS) 2>/dev/null)))
-
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
             -Wno-overlength-strings
@@ -31,11 +25,14 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_RE
 # What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
 PURE := $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,model config plan check render cli))))
 COMMAND := core/run/main
+# What the programs in the hook directories are made of: of the C library alone.
+THIN := $(patsubst %.c,%,$(wildcard core/hook/*.c))
 EFFECT := $(filter-out $(COMMAND),$(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,kernel host run)))))
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 
-# The thin programs in the hook directories: each is one main.c.
+# The programs in the hook directories. A hook runs on every interface event, and most of such a run would be the linking
+# of GLib and libnl: so each is one main.c and core/hook/, which asks --watch, or executes ib-hook.
 HOOKS := nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg
 
 # libnm is for nm.so alone, which is left out where it is missing.
@@ -45,14 +42,19 @@ NM ?= $(shell $(PKG_CONFIG) --exists 'libnm >= 1.22' 2>/dev/null && echo $(BUILD
 
 all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%) $(NM)
 
-$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
+$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook-thin.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -Wl,--gc-sections -o $@ $^ $(or $(HOOK_LIBS),$(PKG_LIBS))
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^
 
-$(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a
+$(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a $(BUILD)/libibhook-thin.a
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/core/host/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
+# Hooks and --watch rely on each other if they are of the same sources.
+SOURCES := $(sort $(wildcard Makefile core/*/*.[ch]))
+$(BUILD)/core/hook/request.o: $(SOURCES)
+$(BUILD)/core/hook/request.o: ALL_CFLAGS += -DIBH_BUILD_ID='"$(shell cat $(SOURCES) | sha256sum | cut -c 1-24)"'
+$(BUILD)/core/hook/program.o: ALL_CFLAGS += -DIBH_COMMAND='"$(SBINDIR)/ib-hook"'
 
 $(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 	@mkdir -p $(@D)
@@ -61,6 +63,7 @@ $(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))
+$(BUILD)/libibhook-thin.a: $(call objects,$(THIN))
 $(BUILD)/%.a:
 	rm -f $@ && $(AR) qcs $@ $^ # appended: two rooms may have files of one name
 

@@ -1,5 +1,5 @@
 /* In ifupdown's if-up.d and if-post-down.d (classic, -ng and 2): no arguments, all in the environment. */
-#include "run/hook.h"
+#include "hook/program.h"
 
 #include <unistd.h>
 
@@ -7,5 +7,5 @@ int main(void)
 {
     const IbhTrigger trigger = ibh_trigger_ifupdown(environ);
 
-    return ibh_hook(&trigger, NULL, NULL);
+    return ibh_hook_program(&trigger);
 }

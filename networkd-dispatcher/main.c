@@ -1,5 +1,5 @@
 /* In networkd-dispatcher's STATE.d: no arguments, all in the environment. */
-#include "run/hook.h"
+#include "hook/program.h"
 
 #include <unistd.h>
 
@@ -7,5 +7,5 @@ int main(void)
 {
     const IbhTrigger trigger = ibh_trigger_networkd(environ);
 
-    return ibh_hook(&trigger, NULL, NULL);
+    return ibh_hook_program(&trigger);
 }

@@ -1,9 +1,9 @@
 /* In NetworkManager's dispatcher.d and pre-up.d: NAME INTERFACE ACTION. */
-#include "run/hook.h"
+#include "hook/program.h"
 
 int main(int argc, char **argv)
 {
     const IbhTrigger trigger = ibh_trigger_nm(argc, argv);
 
-    return ibh_hook(&trigger, NULL, NULL);
+    return ibh_hook_program(&trigger);
 }

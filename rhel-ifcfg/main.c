@@ -1,9 +1,9 @@
 /* /sbin/ifup-local and /sbin/ifdown-local of RHEL's network-scripts: NAME INTERFACE. */
-#include "run/hook.h"
+#include "hook/program.h"
 
 int main(int argc, char **argv)
 {
     const IbhTrigger trigger = ibh_trigger_rhel(argc, argv);
 
-    return ibh_hook(&trigger, NULL, NULL);
+    return ibh_hook_program(&trigger);
 }

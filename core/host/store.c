@@ -22,7 +22,7 @@ typedef struct {
 struct IbhStore {
     int directory; /* -1: there is none */
     int lock;
-    char *key; /* of the namespace */
+    char key[IBH_KEY_MAX]; /* of the namespace */
     gboolean waited;
     gboolean is_done;     /* by a run on an event that began while we waited, and ended well */
     guint64 begun_before; /* the last run on an event that had begun when we came; only if we waited */
@@ -36,19 +36,6 @@ static gboolean fail(const char *doing, const char *name, GError **error)
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s " IBH_RUN_DIR "%s%s: %s", doing,
                 name[0] ? "/" : "", name, g_strerror(problem));
     return FALSE;
-}
-
-/* Before 5.14 a namespace has no cookie. Its inode may be used again, but not within the life of a process in it,
- * and the boot id keeps what survived a reboot apart. */
-static char *fallback_key(void)
-{
-    g_autofree char *boot = NULL;
-    struct stat info = {.st_ino = 0};
-
-    if (g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL))
-        g_strstrip(boot);
-    (void)stat("/proc/self/ns/net", &info);
-    return g_strdup_printf("i%lu-%s", (gulong)info.st_ino, boot ? boot : "0");
 }
 
 static gboolean is_private(int fd, GError **error)
@@ -74,7 +61,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
 
     store->lock = -1;
-    store->key = cookie ? g_strdup_printf("n%" G_GINT64_MODIFIER "x", cookie) : fallback_key();
+    ibh_namespace_key(cookie, store->key);
     store->directory = open_directory();
     if (create && store->directory < 0 && errno == ENOENT &&
         (mkdir(IBH_RUN_DIR, 0755) == 0 || errno == EEXIST)) /* another one was first */
@@ -96,7 +83,6 @@ void ibh_store_close(IbhStore *store)
         close(store->lock);
     if (store->directory >= 0)
         close(store->directory);
-    g_free(store->key);
     g_free(store);
 }
 

@@ -3,9 +3,8 @@
  */
 #pragma once
 
+#include "hook/request.h" /* IBH_RUN_DIR */
 #include "model/model.h"
-
-#define IBH_RUN_DIR "/run/ib-hook"
 
 typedef struct IbhStore IbhStore;
 

@@ -47,7 +47,8 @@ static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhR
 
     return nic && !has_address(rails, op) &&
            !(op->type == IBH_OP_SYSCTL_SET && op->to && ibh_must_be_silent(rails, nic)) &&
-           nic->status != IBH_NIC_UNMANAGED && g_strcmp0(nic->link->name, restraint->down) != 0 &&
+           nic->status != IBH_NIC_UNMANAGED &&
+           !(restraint->down && g_strv_contains(restraint->down, nic->link->name)) &&
            !contains(restraint->given_up, op->ifindex) && !is_shared(plan, op);
 }
 

@@ -9,7 +9,7 @@
 #include "plan/emit.h"
 
 typedef struct {
-    const char *down;         /* an interface that was taken down on purpose; NULL or "": none */
+    const char *const *down;  /* interfaces that were taken down on purpose, NULL at the end; NULL: none */
     const GArray *given_up;   /* int: NICs whose addresses have been away for long enough; NULL: none */
     const GArray *backed_off; /* int: units that somebody else undoes again and again; NULL: none */
 } IbhRestraint;

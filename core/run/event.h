@@ -14,10 +14,12 @@ typedef struct {
     const char *config;   /* NULL: the system's */
     const char *sysfs;    /* NULL: the system's */
     gboolean one_of_many; /* another one like it that begins while this one waits may do its work */
+    gboolean hurries;     /* others wait for it: if the lock is not free soon, it is busy */
     IbhRestraint restraint;
     void (*done)(gpointer data, const IbhOp *op); /* told of each change that stands; may be NULL */
     gpointer data;
     GArray *spared;     /* out: int, the NICs that were; NULL: it did not come so far */
     GArray *candidates; /* out: int; NULL: it did not come so far */
+    gboolean busy;      /* out: somebody else has had the lock all the time */
     guint32 port;       /* out: of the socket that the changes were made by */
 } IbhReconcile;

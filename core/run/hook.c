@@ -1,61 +1,15 @@
 #include "run/hook.h"
 
+#include "hook/bounded.h"
+#include "hook/program.h"
 #include "kernel/events.h"
 #include "run/journal.h"
 #include "run/run.h"
-#include "run/start.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#define SECONDS 10
 #define LATE G_USEC_PER_SEC /* what comes later than this after an early call, only --watch repairs */
 #define PAUSE (20 * 1000)   /* between two runs, of microseconds: one answers several events */
-
-/* In a signal handler: no memory, no locks. */
-static void write_last_words(const char *words)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0 ||
-        sendto(fd, words, strlen(words), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) < 0)
-        ibh_log_last(words);
-}
-
-/* What is half done then, the next run completes. */
-static void on_signal(int number)
-{
-    write_last_words(number == SIGALRM ? "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
-                                         "ib-hook --check says what is missing\n"
-                                       : "<27>ib-hook: the hook ended early: out of memory, or a fault of its own; "
-                                         "ib-hook --check says what is missing\n");
-    _exit(0);
-}
-
-/* ifupdown marks an interface as failed, and leaves out what comes after, if a hook does not exit with 0. */
-static void never_fail(void)
-{
-    static const int numbers[] = {SIGALRM, SIGABRT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU};
-    static char room[32 * 1024]; /* where the stack itself is at its end */
-    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
-    sigset_t set;
-
-    (void)sigaltstack(&stack, NULL);
-    sigemptyset(&set);
-    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
-        sigaction(numbers[i], &action, NULL);
-        sigaddset(&set, numbers[i]);
-    }
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    alarm(SECONDS);
-}
 
 static void run(IbhReconcile *how, GString *complained)
 {
@@ -102,20 +56,37 @@ static void run_for_a_moment(IbhReconcile *how, GString *complained)
     ibh_events_close(&events);
 }
 
-int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs)
+static int hook(IbhReconcile *how, gboolean early, unsigned seconds)
 {
-    IbhReconcile how = {.config = config,
-                        .sysfs = sysfs,
-                        .one_of_many = !config && !sysfs, /* only this hook uses those */
-                        .restraint = {.down = trigger->down}};
     g_autoptr(GString) complained = NULL;
 
-    if (!trigger->wanted)
-        return 0;
-    ibh_start(0, NULL, environ);
-    never_fail();
+    ibh_bounded(seconds);
     complained = g_string_new(NULL);
-    (trigger->early ? run_for_a_moment : run)(&how, complained);
-    ibh_reconcile_clear(&how);
+    (early ? run_for_a_moment : run)(how, complained);
+    ibh_reconcile_clear(how);
     return 0;
+}
+
+int ibh_hook(const char *config, const char *sysfs)
+{
+    IbhReconcile how = {
+        .config = config, .sysfs = sysfs, .one_of_many = !config && !sysfs}; /* only this hook uses those */
+
+    return hook(&how, FALSE, IBH_HOOK_SECONDS);
+}
+
+/* "--event SECONDS WHAT [INTERFACE]". What it does not know, of a hook of another version, is a change like any other.
+ */
+int ibh_hook_event(char **argv)
+{
+    guint n = g_strv_length(argv);
+    guint64 seconds = n > 2 ? g_ascii_strtoull(argv[2], NULL, 10) : 0;
+    gboolean early = n > 3 && g_str_equal(argv[3], IBH_EVENT_EARLY);
+    gboolean down = n > 4 && g_str_equal(argv[3], IBH_EVENT_DOWN) && ibh_is_iface_name(argv[4]);
+    const char *const names[] = {down ? argv[4] : NULL, NULL};
+    IbhReconcile how = {.one_of_many = TRUE, .restraint = {.down = down ? names : NULL}};
+
+    if (seconds < 1 || seconds > IBH_HOOK_SECONDS)
+        seconds = IBH_HOOK_SECONDS;
+    return hook(&how, early, (unsigned)seconds);
 }

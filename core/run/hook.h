@@ -1,9 +1,12 @@
 /*
- * What all hooks are: one run over all interfaces, that never hurts the caller.
+ * What the hooks execute: one run over all interfaces, that never hurts the caller. Both return 0, the exit status.
  */
 #pragma once
 
-#include "config/trigger.h"
+#include <glib.h>
 
-/* `config`, `sysfs`: NULL for the system's. Its caller returns what it returns: 0. */
-int ibh_hook(const IbhTrigger *trigger, const char *config, const char *sysfs);
+/* --apply --hook. `config`, `sysfs`: NULL for the system's. */
+int ibh_hook(const char *config, const char *sysfs);
+
+/* What a program in a manager's hook directory executes (hook/program.h): argv[1] is IBH_EVENT. */
+int ibh_hook_event(char **argv);

@@ -1,9 +1,8 @@
 #include "run/journal.h"
 
 #include "cli/report.h"
+#include "hook/bounded.h"
 
-#include <limits.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -40,14 +39,6 @@ static gboolean to_syslog(int fd, int priority, const char *message)
     g_autofree char *text = g_strdup_printf("<%d>ib-hook[%d]: %s", LOG_DAEMON | priority, (int)getpid(), message);
 
     return send_to(fd, "/dev/log", text, strlen(text));
-}
-
-void ibh_log_last(const char *text)
-{
-    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
-
-    if (poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
-        (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* there is room for so much */
 }
 
 static void log_line(int fd, int priority, const char *line)

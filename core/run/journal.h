@@ -6,8 +6,6 @@
 #include <glib.h>
 #include <syslog.h>
 
-/* To standard error, and only if that does not block; in a signal handler, too. */
-void ibh_log_last(const char *text);
 void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
 /* A warning, unless it is what was warned of last: what stays wrong is said once, not at every event. */
 void ibh_log_complaint(const GString *warnings, GString *complained);

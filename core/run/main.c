@@ -1,8 +1,9 @@
 /* The ib-hook command. */
-#include "run/hook.h"
 #include "cli/report.h"
+#include "hook/program.h"
+#include "hook/start.h"
+#include "run/hook.h"
 #include "run/run.h"
-#include "run/start.h"
 #include "run/watch.h"
 
 #include <stdio.h>
@@ -57,7 +58,8 @@ int main(int argc, char **argv)
     int status = IBH_EXIT_OK;
 
     ibh_start(argc, argv, environ);
-
+    if (argc > 1 && g_str_equal(argv[1], IBH_EVENT)) /* no option: whatever follows, the exit status is 0 */
+        return ibh_hook_event(argv);
     if (!ibh_options_parse(argc, argv, &options, &error))
         status = fail(&options, IBH_EXIT_USAGE, error->message);
     else if (options.action == IBH_ACTION_HELP)
@@ -65,8 +67,7 @@ int main(int argc, char **argv)
     else if (options.action == IBH_ACTION_VERSION)
         puts("ib-hook " IBH_VERSION);
     else if (options.hook)
-        return ibh_hook(&(IbhTrigger){.wanted = TRUE}, options.config,
-                        g_str_equal(options.sysfs, "/sys") ? NULL : options.sysfs);
+        return ibh_hook(options.config, g_str_equal(options.sysfs, "/sys") ? NULL : options.sysfs);
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch(options.config, options.sysfs);
     else

@@ -12,6 +12,8 @@
 #include <linux/capability.h>
 #include <string.h>
 
+#define HURRY 1 /* seconds to wait for the lock, where hooks wait for us, for two */
+
 /* ---- getting ready ---- */
 
 static gboolean writes(const IbhRun *run)
@@ -37,10 +39,11 @@ static gboolean check_privileges(const IbhRun *run, GError **error)
 static gboolean take_turn(IbhRun *run, GError **error)
 {
     const IbhReconcile *event = run->event;
+    int seconds = event && event->hurries ? HURRY : run->mode->lock_seconds;
 
-    if (!event || !event->one_of_many || event->restraint.down[0])
-        return ibh_store_lock(run->store, run->mode->lock_seconds, error);
-    return ibh_store_lock_or_share(run->store, run->mode->lock_seconds, &run->is_done, error);
+    if (!event || !event->one_of_many || event->restraint.down)
+        return ibh_store_lock(run->store, seconds, error);
+    return ibh_store_lock_or_share(run->store, seconds, &run->is_done, error);
 }
 
 /* Without its directory a change can still be made: only what would have been remembered is lost. */
@@ -55,8 +58,14 @@ static gboolean open_store(IbhRun *run, GError **error)
             problem->message);
 
         ibh_run_warn(run, text);
+        g_clear_error(&problem);
     }
-    return !run->store || !writes(run) || take_turn(run, error);
+    if (!run->store || !writes(run) || take_turn(run, &problem))
+        return TRUE;
+    if (run->event)
+        run->event->busy = g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_AGAIN);
+    g_propagate_error(error, g_steal_pointer(&problem));
+    return FALSE;
 }
 
 /* Old values of an interface that is gone, or came back as another, are worth nothing. */
@@ -281,6 +290,7 @@ void ibh_reconcile_clear(IbhReconcile *event)
 {
     g_clear_pointer(&event->spared, g_array_unref);
     g_clear_pointer(&event->candidates, g_array_unref);
+    event->busy = FALSE;
     event->port = 0;
 }
 

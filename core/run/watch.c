@@ -3,6 +3,7 @@
 #include "plan/backoff.h"
 #include "kernel/caps.h"
 #include "kernel/events.h"
+#include "run/answer.h"
 #include "run/journal.h"
 #include "run/notify.h"
 #include "run/run.h"
@@ -28,6 +29,9 @@
 typedef struct {
     IbhReconcile how;
     IbhEvents events;
+    IbhAnswers *answers;
+    gboolean listens; /* to hooks: it does what they would do themselves */
+    gboolean asked;   /* hooks wait for the next look */
     int signals;
     gboolean stop;
 
@@ -51,7 +55,8 @@ static void note(gpointer data, const IbhOp *op)
     Watch *watch = data;
     g_autofree char *command = NULL, *text = NULL;
     gboolean contested = watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* nobody says who sets those */
-    int seconds = contested ? ibh_backoff_note(watch->backoff, op, g_get_monotonic_time()) : 0;
+    /* What a hook asked for is an event of its manager, and no fight. */
+    int seconds = contested && !watch->asked ? ibh_backoff_note(watch->backoff, op, g_get_monotonic_time()) : 0;
 
     watch->changes++;
     if (!seconds)
@@ -117,19 +122,38 @@ static void report_status(const Watch *watch)
     ibh_notify(text);
 }
 
+/* A hook does what its event asks for, whoever undoes it: so do we, for it. */
+static void find_backed_off(Watch *watch, gint64 now)
+{
+    g_clear_pointer(&watch->backed_off, g_array_unref);
+    watch->backed_off = ibh_backoff_units(watch->backoff, now);
+    IBH_EACH_BACK (const int, unit, watch->backed_off) {
+        if (ibh_answers_concern(watch->answers, ABS(*unit))) /* that of IPv6 is negative */
+            IBH_REMOVE(const int, unit, watch->backed_off);
+    }
+}
+
+/* All is read anew from here on: what hooks have asked for until now, this look has seen. */
 static void look(Watch *watch)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
+    g_autoptr(GPtrArray) down = ibh_answers_down(watch->answers);
     gint64 now = g_get_monotonic_time();
     int status;
 
     find_given_up(watch, now);
-    g_clear_pointer(&watch->backed_off, g_array_unref);
-    watch->backed_off = ibh_backoff_units(watch->backoff, now);
-    watch->how.restraint = (IbhRestraint){.given_up = watch->given_up, .backed_off = watch->backed_off};
+    find_backed_off(watch, now);
+    watch->how.hurries = watch->asked;
+    watch->how.restraint = (IbhRestraint){
+        .down = (const char *const *)down->pdata, .given_up = watch->given_up, .backed_off = watch->backed_off};
     status = ibh_reconcile(&watch->how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
-    ibh_log_complaint(warnings, watch->complained);
+    if (!watch->asked || !watch->how.busy) /* else those who asked wait for the lock, and say so */
+        ibh_log_complaint(warnings, watch->complained);
+    ibh_answers_reply(watch->answers, watch->how.busy ? IBH_REPLY_BUSY : IBH_REPLY_DONE, status);
+    watch->asked = FALSE;
+    if (watch->listens)
+        ibh_answers_listen(watch->answers);
     if (watch->how.candidates)
         ibh_events_focus(&watch->events, watch->how.candidates);
     watch->looked = g_get_monotonic_time();
@@ -157,6 +181,15 @@ static void on_signal(Watch *watch, gint64 now)
     }
 }
 
+/* Without a pause: its caller waits. */
+static void on_request(Watch *watch, gint64 now)
+{
+    if (!ibh_answers_receive(watch->answers))
+        return;
+    watch->asked = TRUE;
+    watch->due = now;
+}
+
 static int time_left(const Watch *watch)
 {
     gint64 next = MIN(watch->due, watch->alive), now = g_get_monotonic_time();
@@ -168,15 +201,21 @@ static int time_left(const Watch *watch)
 
 static void wait_for_something(Watch *watch)
 {
-    struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
-                           {.fd = watch->events.netlink, .events = POLLIN},
-                           {.fd = watch->events.uevents, .events = POLLIN}};
+    const struct pollfd own[] = {{.fd = watch->signals, .events = POLLIN},
+                                 {.fd = watch->events.netlink, .events = POLLIN},
+                                 {.fd = watch->events.uevents, .events = POLLIN}};
+    g_autoptr(GArray) fds = g_array_new(FALSE, FALSE, sizeof(struct pollfd));
     gint64 now;
 
-    (void)poll(fds, G_N_ELEMENTS(fds), time_left(watch));
+    g_array_append_vals(fds, own, G_N_ELEMENTS(own));
+    ibh_answers_poll(watch->answers, fds);
+    (void)poll((struct pollfd *)(void *)fds->data, fds->len, time_left(watch));
     now = g_get_monotonic_time();
     on_signal(watch, now);
-    if ((fds[1].revents || fds[2].revents) && ibh_events_drain(&watch->events, watch->how.port))
+    on_request(watch, now);
+    if ((g_array_index(fds, struct pollfd, 1).revents || g_array_index(fds, struct pollfd, 2).revents ||
+         watch->asked) &&
+        ibh_events_drain(&watch->events, watch->how.port))
         on_event(watch, now);
     if (now >= watch->alive) {
         ibh_notify("WATCHDOG=1");
@@ -222,6 +261,7 @@ static void run(Watch *watch)
     watch->given_up = g_array_new(FALSE, FALSE, sizeof(int));
     watch->backoff = ibh_backoff_new();
     watch->complained = g_string_new(NULL);
+    watch->answers = ibh_answers_new();
     watch->how.done = note;
     watch->how.data = watch;
     while (!watch->stop) {
@@ -230,6 +270,7 @@ static void run(Watch *watch)
         wait_for_something(watch);
     }
     ibh_notify("STOPPING=1");
+    ibh_answers_free(watch->answers);
     ibh_reconcile_clear(&watch->how);
     g_clear_pointer(&watch->backed_off, g_array_unref);
     g_hash_table_unref(watch->away);
@@ -242,7 +283,7 @@ static void run(Watch *watch)
 
 int ibh_watch(const char *config, const char *sysfs)
 {
-    Watch watch = {.how = {.config = config, .sysfs = sysfs}};
+    Watch watch = {.how = {.config = config, .sysfs = sysfs}, .listens = !config && g_str_equal(sysfs, "/sys")};
     g_autoptr(GError) error = NULL;
 
     if (!start(&watch, &error)) {

@@ -14,13 +14,15 @@ declare -A ERRORS=(
     [getdents64]="EIO" [mkdir]="ENOSPC EROFS" [fchmod]="EPERM" [flock]="EINTR ENOLCK EBADF"
     [renameat]="ENOSPC EIO" [unlinkat]="EROFS" [fsync]="EIO" [mmap]="ENOMEM" [capget]="EPERM" [capset]="EPERM"
     [prctl]="EINVAL" [ioctl]="ENOTTY" [poll]="EINTR ENOMEM" [signalfd4]="EMFILE" [alarm]=""
+    [execve]="ENOENT ENOMEM EACCES" [connect]="EAGAIN ECONNREFUSED"
 )
 
-# calls TRACE → one line "NAME N" per call after the loader, where N counts the calls of that name from the first
+# calls TRACE → one line "NAME N" per call but the loader's, where N counts the calls of that name from the first
 calls() {
     sed 's/^[0-9]* *//' "$1" | sed -n 's/^\([a-z0-9_]*\)(.*/\1/p' |
         awk -v known=" ${!ERRORS[*]} " '{ n[$1]++ } $1 == "prlimit64" { loaded = 1 }
-            loaded && index(known, " " $1 " ") { print $1, n[$1] }'
+            loaded && index(known, " " $1 " ") { print $1, n[$1] }
+            $1 == "execve" { loaded = 0 } # what a hook executes has a loader of its own'
 }
 
 # spread N: of each name at most N lines, evenly spread

@@ -59,6 +59,9 @@ def private():
     for name in ("ib-hook", "iproute2"):
         shutil.rmtree(f"/etc/{name}", ignore_errors=True)
         os.makedirs(f"/etc/{name}")
+    os.makedirs("/run/sbin")  # what the hooks execute
+    os.symlink(program(), "/run/sbin/ib-hook")
+    mount("-t", "overlay", "overlay", "-o", "lowerdir=/run/sbin:/usr/sbin", "/usr/sbin")
     os.makedirs("/run/sys")
     mount("--bind", "/run/sys", "/sys")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

@@ -3,16 +3,16 @@
  * that only what the program itself looks at is left; of a hook, whether to run, and which NIC was taken down.
  */
 #include "broken.h"
-#include "model/model.h"
 #include "cli/options.h"
-#include "config/trigger.h"
+#include "hook/trigger.h"
+#include "model/model.h"
 
 #include <stdint.h>
 #include <string.h>
 
 /* As code of this program, and not as what comes before it: the fuzzer's own environment is none of its business. */
 #define section(name) unused
-#include "run/start.c"
+#include "hook/start.c"
 #undef section
 
 #define WORDS_MAX 16
@@ -53,6 +53,8 @@ static void check_trigger(IbhTrigger trigger, const char *iface, gboolean heeded
 
     if (!memchr(trigger.down, '\0', sizeof trigger.down) || (trigger.down[0] && !ibh_is_iface_name(trigger.down)))
         broken("no interface can be called so");
+    if (g_strcmp0(trigger.iface, wanted && named ? iface : "") != 0 && wanted)
+        broken("it is about %s, of %s", trigger.iface, iface ? iface : "nothing");
     if (trigger.wanted != wanted)
         broken("%s of %s", wanted ? "nothing is made" : "something is made", iface ? iface : "nothing");
     if (g_strcmp0(trigger.down, wanted && down && named ? iface : "") != 0 && wanted)

@@ -78,6 +78,7 @@ lay_over() {
 lay_over_usr() {
     local one below=
     [ "$rooted" = yes ] || skip "laying programs over /usr needs the real root: sudo make check-netns"
+    umount /usr/sbin
     [ $# -gt 0 ] || set -- unpacked
     for one in "$@"; do
         [ -e "$IBH_BUILD/$one/.complete" ] || skip "what it needs is not unpacked: make $IBH_BUILD/$one/.complete"
@@ -85,6 +86,16 @@ lay_over_usr() {
         below+=${below:+:}$IBH_BUILD/$one/usr
     done
     lay_over /usr "$below"
+    lay_command
+}
+
+# What the hooks execute, by its full path, is the program under test.
+lay_command() {
+    mkdir -p $work/sbin
+    ln -sf "$IB_HOOK" $work/sbin/ib-hook
+    mount -t overlay overlay -o "lowerdir=$work/sbin:/usr/sbin" /usr/sbin 2>/dev/null && return
+    copy_over /usr/sbin
+    ln -sf "$IB_HOOK" /usr/sbin/ib-hook
 }
 
 copy_over() { # DIRECTORY: the same where overlays are refused, of what may be read
@@ -106,6 +117,7 @@ make_private() {
         copy_over /etc
         mount_over /var/tmp mount -t tmpfs -o mode=1777 tmpfs /var/tmp
     fi
+    lay_command
     rm -rf /etc/ib-hook /etc/iproute2
     mkdir /etc/iproute2
     mount -t sysfs -o ro sysfs /sys 2>/dev/null || true # of this network namespace; a container may have its own alone
@@ -351,6 +363,18 @@ watch_start() {
     wait_until 5 test -S $work/notify
     : >$work/notified
     NOTIFY_SOCKET=$work/notify nsenter --net="/run/netns/$1" "$IB_HOOK" --sysfs "/run/sys/$1" --watch "${@:2}" >$work/watch.out 2>&1 &
+    watch=$!
+    wait_until 5 grep -q READY=1 $work/notified
+}
+
+# watch_listen HOST [ARGUMENT]…: as its unit starts it, with the system's configuration and /sys: it answers the hooks of HOST
+# shellcheck disable=SC2016 # for the inner shell
+watch_listen() {
+    [ -S $work/notify ] || { "$LISTEN" $work/notify >$work/notified & }
+    wait_until 5 test -S $work/notify
+    : >$work/notified
+    NOTIFY_SOCKET=$work/notify nsenter --net="/run/netns/$1" unshare --mount \
+        sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh "/run/sys/$1" "$IB_HOOK" --watch "${@:2}" >$work/watch.out 2>&1 &
     watch=$!
     wait_until 5 grep -q READY=1 $work/notified
 }

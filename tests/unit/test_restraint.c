@@ -73,7 +73,7 @@ static guint count(const World *world, IbhOpType type, const char *iface)
 
 static void test_an_address_that_may_come_back(void **state)
 {
-    const IbhRestraint restraint = {.down = "ib0"};
+    const IbhRestraint restraint = {.down = (const char *const[]){"ib0", NULL}};
     World world = restrain("", &restraint);
 
     (void)state;
@@ -85,7 +85,7 @@ static void test_an_address_that_may_come_back(void **state)
 
 static void test_down_on_purpose(void **state)
 {
-    const IbhRestraint restraint = {.down = "ib1"};
+    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}};
     World world = restrain("", &restraint);
 
     (void)state;
@@ -168,7 +168,7 @@ static void test_another_takes_its_table(void **state)
 static void test_backed_off(void **state)
 {
     g_autoptr(GArray) units = g_array_new(FALSE, FALSE, sizeof(int));
-    const IbhRestraint restraint = {.down = "ib1", .backed_off = units};
+    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}, .backed_off = units};
     const int ib1 = 3;
     World world;
 
@@ -195,7 +195,7 @@ static char *log_of(const World *world)
 
 static void test_a_line_per_interface(void **state)
 {
-    const IbhRestraint restraint = {.down = "ib1"};
+    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}};
     World world = restrain("", &restraint);
     g_autofree char *text = log_of(&world);
 
@@ -206,7 +206,7 @@ static void test_a_line_per_interface(void **state)
 
 static void test_a_rule_of_no_interface(void **state)
 {
-    const IbhRestraint restraint = {.down = "ib1"};
+    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}};
     World world = restrain("ip address add 172.16.34.2/16 dev ib1\nip rule add priority 4941 lookup 940 "
                            "suppress_ifgroup mark protocol kernel\n",
                            &restraint);

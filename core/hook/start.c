@@ -1,4 +1,4 @@
-#include "run/start.h"
+#include "hook/start.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ static void open_standard_descriptors(void)
     int fd;
 
     do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        fd = open("/dev/null", O_RDWR); /* which what is executed has, too */
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);

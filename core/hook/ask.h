@@ -1,0 +1,9 @@
+/*
+ * Asks a --watch that runs to do what an event asks for, and waits. Of the C library alone.
+ */
+#pragma once
+
+#include "hook/trigger.h"
+
+/* true: done, by a look that began after the question. false: nobody listens, or could not do it, or not in time. */
+bool ibh_ask(const IbhTrigger *trigger);
