@@ -94,8 +94,9 @@ prepare() {
     chmod +x "$name" "$name-routes"
 }
 
-# callgrind FILE HOST PREPARE PROGRAM ARGUMENT…: counts its instructions, the kernel's not
+# callgrind FILE HOST PREPARE PROGRAM ARGUMENT…: counts its instructions, the kernel's not; of a hook that executes
+# ib-hook, those of ib-hook
 callgrind() {
     inside "$2" "$3"
-    inside "$2" valgrind -q --tool=callgrind --callgrind-out-file="$1" "${@:4}" >/dev/null
+    inside "$2" valgrind -q --tool=callgrind --trace-children=yes --callgrind-out-file="$1" "${@:4}" >/dev/null
 }

@@ -30,6 +30,7 @@ FILES = {
     "/etc/ib-hook/ib-hook.conf": "the configuration",
     "/etc/ib-hook/conf.d": "the configuration",
     "/run/ib-hook": "whose it is",
+    "/run/ib-hook/watch-*": "does --watch listen?",
     "/run/ib-hook/*.lock": "one at a time per network namespace",
     "/run/ib-hook/*.state": "holds; sysctls as they were",
     "/run/ib-hook/*.new": "the state, written atomically",
@@ -109,6 +110,9 @@ def time_rows(r):
     version = r.rounds("none", "version")
     yield row("hook in a namespace without candidates, against `ip -V`", 0.8, r.rounds("none", "hook") / version)
     yield row("event that is not wanted, against `ip -V`", None, r.rounds("none", "unwanted") / version)
+    asked = r.rounds("awake", "asked")
+    yield row("event with nothing to do that --watch answers, against `ip -V`", None, asked / r.rounds("awake", "version"))
+    yield row("the same against that event without --watch", None, asked / r.rounds("nothing", "hook"))
 
 
 def counted_rows(programs, nothing):
@@ -164,6 +168,8 @@ def number_rows(r):
     for host, what, target in (("two", "2 rails", 4), ("all256", "256 rails", None),
                                ("routes100000", "100,000 routes", None)):
         yield row(f"peak resident memory of a hook, {what}", target, r.numbers[f"memory {host}"] / 1024, " MiB")
+    whole = statistics.median(r.rounds("nothing", "hook")) * 1e9
+    yield row("--watch: its own time for it, against that event without --watch", None, r.numbers["watch answer"] / whole)
     yield row("--watch: CPU when idle", 0, r.numbers["watch idle"] / 1e9, " s")
     seconds = r.numbers["watch microseconds"] / 1e6
     share = r.numbers["watch storm"] / 1e9 / seconds

@@ -50,6 +50,34 @@ for call in "$HOOKS/nm-dispatcher ib1 up" "$HOOKS/nm-dispatcher ib1 reapply" "IF
     expect_equal "$call: silence when nothing changed" "" "$(journal "$from")"
 done
 
+# Whatever its caller leaves behind.
+huge=$(head -c 131060 /dev/zero | tr '\0' x)
+while read -r surroundings; do
+    sysctl_set B ib1 arp_announce 0
+    status=0
+    # shellcheck disable=SC2016,SC2086 # for the inner shell; words
+    with_sys B strace -f -o $work/trace -e trace=execve sh -c "$surroundings" sh env -i A="$huge" GCONV_PATH=/nowhere NLDBG=9 IFACE=ib1 \
+        MODE=start "$HOOKS/ifupdown" </dev/null >$work/said 2>&1 || status=$?
+    expect_equal "$surroundings: exit status, and nothing said" 0 "$status$(<$work/said)"
+    expect_equal "$surroundings: it executes nothing" "" "$(grep 'execve("/usr/sbin/ib-hook' $work/trace || true)"
+    expect_equal "$surroundings: all is done" "$applied" "$(state B | tidy)"
+done <<'END'
+exec "$@" <&-
+exec "$@" >&- 2>&-
+exec "$@" <&- >&- 2>&-
+umask 0777; exec "$@"
+exec env --block-signal "$@"
+exec env --ignore-signal "$@"
+exec prlimit --nofile=5 --fsize=0 --nproc=0 --memlock=0 "$@"
+exec prlimit --as=8192000 "$@"
+END
+# shellcheck disable=SC2016 # a name, not a command
+for name in '../../etc/passwd' '$(reboot)' "$huge" $'\e[2J' %n%n 'ib0:1' '' -ib1; do
+    sysctl_set B ib1 arp_announce 0
+    manager_calls B "IFACE=$name" MODE=stop "$HOOKS/ifupdown"
+    expect_equal "a name that no interface has: all is done" "$applied" "$(state B | tidy)"
+done
+
 # The configuration and the holds of now.
 up() { asked "${1:-up}" "$HOOKS/nm-dispatcher" ib1 up; }
 system_config "[interface ib1]
@@ -100,6 +128,32 @@ expect_equal "ib1 is left alone" "$(own_rule 172.16.34.1 941)" "$(own_rules B | 
 expect_equal "its rule is missing" "" "$(own_rules B | grep 'from 172.16.34.2 lookup' || true)"
 up "its own event"
 expect_equal "back as it was" "$applied" "$(state B | tidy)"
+
+# No answer before all is done: here --watch waits for the lock. And no pause before it, whatever came before.
+sysctl_set B ib1 arp_announce 0
+exec 9<"$(find /run/ib-hook -name '*.lock')"
+flock 9
+with_sys B env -i "$HOOKS/nm-dispatcher" ib1 up </dev/null 9>&- &
+hook=$!
+has_lock_open() { find "/proc/$watch/fd" -lname '/run/ib-hook/*.lock' | grep -q .; }
+wait_until 5 has_lock_open
+end=$((${EPOCHREALTIME/[.,]/} + 300000))
+while [ "${EPOCHREALTIME/[.,]/}" -lt $end ]; do
+    kill -0 $hook 2>/dev/null || fail "the hook ends before --watch has begun"
+done
+flock -u 9
+exec 9>&-
+wait $hook
+expect_equal "all is done when it ends" "$applied" "$(state B | tidy)"
+start=${EPOCHREALTIME/[.,]/}
+for i in $(seq 20); do
+    sysctl_set B ib1 arp_announce 0
+    up "$i" >/dev/null
+    expect_equal "call $i: all is done" 2 "$(on B cat $CONF/ib1/arp_announce)"
+done
+took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+[ $took -lt 5000 ] || fail "20 hooks, one after the other, took $took ms: --watch pauses before it answers"
+ok "20 hooks took $took ms"
 
 # Many at once share a look.
 sysctl_set B ib1 arp_announce 0

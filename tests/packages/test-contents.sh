@@ -42,6 +42,10 @@ for package in deb rpm; do
         expect_contains "it notices a smashed stack" __stack_chk_fail "$(nm -D "$program")"
         expect_equal "it is stripped" 0 "$(readelf -WS "$program" | grep -c -e '\.symtab' -e '\.debug_' || true)"
         expect_lacks "it does not link libnm" libnm.so "$elf"
+        [ "${program%/sbin/ib-hook}" = "$program" ] || continue
+        expect_equal "a hook is linked with the C library alone" "[libc.so.6]" "$(sed -n 's/.*(NEEDED).*: //p' <<<"$elf")"
+        expect_at_least "and is small" "$(stat -Lc %s "$program")" 65536
+        expect_contains "what it executes" /usr/sbin/ib-hook "$(grep -ao '/[a-z/-]*/ib-hook' "$program" | sort -u)"
     done
 done
 expect_lacks "the Debian package does not depend on libnm" libnm "$(dpkg-deb --field "$deb" Depends)"
