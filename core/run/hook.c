@@ -75,18 +75,32 @@ int ibh_hook(const char *config, const char *sysfs)
     return hook(&how, FALSE, IBH_HOOK_SECONDS);
 }
 
+typedef struct {
+    unsigned seconds;
+    gboolean early;
+    const char *down[2]; /* the interface, if it was taken down on purpose; NULL */
+} Event;
+
 /* "--event SECONDS WHAT [INTERFACE]". What it does not know, of a hook of another version, is a change like any other.
  */
-int ibh_hook_event(char **argv)
+static Event parse_event(char **argv)
 {
     guint n = g_strv_length(argv);
     guint64 seconds = n > 2 ? g_ascii_strtoull(argv[2], NULL, 10) : 0;
-    gboolean early = n > 3 && g_str_equal(argv[3], IBH_EVENT_EARLY);
-    gboolean down = n > 4 && g_str_equal(argv[3], IBH_EVENT_DOWN) && ibh_is_iface_name(argv[4]);
-    const char *const names[] = {down ? argv[4] : NULL, NULL};
-    IbhReconcile how = {.one_of_many = TRUE, .restraint = {.down = down ? names : NULL}};
+    Event event = {.seconds = IBH_HOOK_SECONDS};
 
-    if (seconds < 1 || seconds > IBH_HOOK_SECONDS)
-        seconds = IBH_HOOK_SECONDS;
-    return hook(&how, early, (unsigned)seconds);
+    if (seconds >= 1 && seconds < IBH_HOOK_SECONDS)
+        event.seconds = (unsigned)seconds;
+    event.early = n > 3 && g_str_equal(argv[3], IBH_EVENT_EARLY);
+    if (n > 4 && g_str_equal(argv[3], IBH_EVENT_DOWN) && ibh_is_iface_name(argv[4]))
+        event.down[0] = argv[4];
+    return event;
+}
+
+int ibh_hook_event(char **argv)
+{
+    const Event event = parse_event(argv);
+    IbhReconcile how = {.one_of_many = TRUE, .restraint = {.down = event.down}};
+
+    return hook(&how, event.early, event.seconds);
 }

@@ -41,7 +41,7 @@ static gboolean take_turn(IbhRun *run, GError **error)
     const IbhReconcile *event = run->event;
     int seconds = event && event->hurries ? HURRY : run->mode->lock_seconds;
 
-    if (!event || !event->one_of_many || event->restraint.down)
+    if (!event || !event->one_of_many || (event->restraint.down && event->restraint.down[0]))
         return ibh_store_lock(run->store, seconds, error);
     return ibh_store_lock_or_share(run->store, seconds, &run->is_done, error);
 }
