@@ -53,8 +53,6 @@ static void stop_listening(IbhAnswers *answers)
 
 void ibh_answers_free(IbhAnswers *answers)
 {
-    if (!answers)
-        return;
     stop_listening(answers);
     IBH_EACH (const Caller, caller, answers->callers)
         close(caller->fd);

@@ -12,7 +12,6 @@ typedef struct IbhAnswers IbhAnswers;
 IbhAnswers *ibh_answers_new(void);
 /* Nobody finds us any more; whoever waits reads the end of file, and does it himself. */
 void ibh_answers_free(IbhAnswers *answers);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhAnswers, ibh_answers_free)
 
 /* From now on, if no other --watch of this network namespace does: then again, later. */
 void ibh_answers_listen(IbhAnswers *answers);

@@ -26,6 +26,12 @@ for signal in SIGALRM SIGABRT SIGTRAP SIGSEGV SIGBUS SIGILL SIGFPE SIGSYS SIGXCP
     expect_contains "$signal: it is said" "ib-hook: the hook" "$(<$work/err)"
 done
 
+# Not even what it executes is there.
+status=0
+with_sys B strace -qq -o $work/trace -e inject=execve:error=ENOENT:when=2 "$HOOKS/networkd-dispatcher" 2>$work/err || status=$?
+expect_equal "no ib-hook: exit status" 0 "$status"
+expect_contains "no ib-hook: it is said" "the hook cannot execute /usr/sbin/ib-hook: No such file or directory" "$(<$work/err)"
+
 # No journal, no syslog, and a caller that does not read what is written to it.
 rm /run/systemd/journal/socket
 [ ! -S /dev/log ] || mount --bind /dev/null /dev/log

@@ -142,6 +142,9 @@ silent=$!
 broken
 called "beside one that asks nothing" 0 1500
 kill $silent
+gone() { ! on B ss -xH | grep -q "$socket"; }
+wait_until 5 gone
+ok "it is not kept"
 watch_stop
 
 # Answers of others: nobody but root could give one, and "done" of another version is none.
