@@ -1,5 +1,5 @@
-/* For make coverage: whoever leaves by _exit() (hooks, the process that waits for --confirm) or becomes another program (a
- * hook) counts what it did, too. */
+/* For make coverage: whoever leaves by _exit() (hooks, the process that waits for --confirm) or becomes another program
+ * (a hook) counts what it did, too. */
 #pragma once
 
 #include <unistd.h>
