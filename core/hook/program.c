@@ -13,17 +13,10 @@
 /* With less, the loader of a program with GLib fails, and its exit status is not 0. */
 static bool has_room(void)
 {
-    static const struct {
-        int which;
-        rlim_t least;
-    } needs[] = {{RLIMIT_AS, 16 << 20}, {RLIMIT_DATA, 1 << 20}};
     struct rlimit limit;
 
-    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
-        if (getrlimit(needs[i].which, &limit) == 0 && limit.rlim_cur < needs[i].least)
-            return false;
-    }
-    return true;
+    return (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur >= 16 << 20) &&
+           (getrlimit(RLIMIT_DATA, &limit) < 0 || limit.rlim_cur >= 1 << 20);
 }
 
 /* By its full path, with nothing of the caller's environment. If it works, it does not come back. */
