@@ -131,10 +131,10 @@ static bool connect_to_root(int fd, pid_t *ret_pid)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred daemon;
     socklen_t size = sizeof daemon;
-    char path[IBH_PATH_MAX];
+    char path[IBH_PATH_MAX] = "";
 
     ibh_request_path(fd, IBH_REQUEST_SOCKET, path);
-    strcpy(address.sun_path, path);
+    memcpy(address.sun_path, path, sizeof path);
     if (!ibh_request_trusts(path, S_IFSOCK) || !ibh_request_trusts(IBH_RUN_DIR, S_IFDIR) ||
         connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &size) < 0 || daemon.uid != 0)

@@ -26,7 +26,10 @@ static void become_ib_hook(IbhTrigger trigger)
     char *arguments[] = {name, event, seconds, what, trigger.iface[0] ? trigger.iface : NULL, NULL},
          *nothing[] = {NULL};
 
-    strcpy(what, trigger.down[0] ? IBH_EVENT_DOWN : trigger.early ? IBH_EVENT_EARLY : IBH_EVENT_CHANGED);
+    (void)snprintf(what, sizeof what, "%s",
+                   trigger.down[0] ? IBH_EVENT_DOWN
+                   : trigger.early ? IBH_EVENT_EARLY
+                                   : IBH_EVENT_CHANGED);
     (void)snprintf(seconds, sizeof seconds, "%u", alarm(0)); /* an alarm would outlive this, its handler would not */
     (void)execve(IBH_COMMAND, arguments, nothing);
     (void)snprintf(message, sizeof message,

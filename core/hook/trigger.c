@@ -14,8 +14,8 @@ static IbhTrigger make(const char *iface, bool down)
     IbhTrigger trigger = {.wanted = !iface || strcmp(iface, "lo") != 0};
 
     if (iface && ibh_trigger_is_name(iface)) {
-        strcpy(trigger.iface, iface);
-        strcpy(trigger.down, down ? iface : "");
+        memcpy(trigger.iface, iface, strlen(iface));
+        memcpy(trigger.down, trigger.iface, down ? sizeof trigger.down : 0);
     }
     return trigger;
 }
