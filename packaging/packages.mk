@@ -2,6 +2,8 @@
 
 SBINDIR ?= $(PREFIX)/sbin
 LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
+# NetworkManager looks here in /usr only; from elsewhere the link in /etc leads here.
+NMDIR ?= $(PREFIX)/lib/NetworkManager/dispatcher.d
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 PLUGINDIR ?= $(PREFIX)/lib/ib-hook
@@ -15,9 +17,9 @@ FLEET := README.md fold.jq ib-hook.nhc ib-hook-dashboard.json ib-hook-prometheus
 UNITS := ib-hook.service ib-hook-watch.service
 LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
 # Where things are in a package is written down in units and links; elsewhere it is put right.
-RELOCATE = sed -e 's,/usr/sbin/ib-hook,$(SBINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),'
+RELOCATE = sed -e 's,/usr/sbin/ib-hook,$(SBINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),' -e 's,/usr/lib/NetworkManager/dispatcher.d,$(NMDIR),'
 
-LIBEXEC := nm-dispatcher networkd-dispatcher ifupdown ifup-local ifdown-local slurm-healthcheck
+LIBEXEC := networkd-dispatcher ifupdown ifup-local ifdown-local slurm-healthcheck
 DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
 
 # $(call put,MODE,FILE,PLACE)
@@ -38,7 +40,10 @@ install: install-files
 # All but the links into the managers' directories, which packages make at their first installation only.
 install-files: all
 	$(call put,0755,$(BUILD)/ib-hook,$(SBINDIR)/ib-hook)
-	$(foreach hook,nm-dispatcher networkd-dispatcher ifupdown,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
+	$(call put,0755,$(BUILD)/hooks/nm-dispatcher,$(NMDIR)/50-ib-hook)
+	install -d "$(DESTDIR)$(NMDIR)/pre-up.d"
+	ln -sf ../50-ib-hook "$(DESTDIR)$(NMDIR)/pre-up.d/50-ib-hook"
+	$(foreach hook,networkd-dispatcher ifupdown,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
 	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(LIBEXECDIR)/ifup-local)
 	$(call put,0755,packaging/fleet/slurm-healthcheck,$(LIBEXECDIR)/slurm-healthcheck)
 	ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/ifdown-local"
@@ -59,7 +64,7 @@ install-files: all
 	chmod 0644 "$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
 	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
 
-INSTALLED = $(SBINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
+INSTALLED = $(SBINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(NMDIR)/50-ib-hook $(NMDIR)/pre-up.d/50-ib-hook $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
             $(TMPFILESDIR)/ib-hook.conf $(MANDIR)/man8/ib-hook.8 $(MANDIR)/man5/ib-hook.conf.5 $(BASH_COMPLETIONS)/ib-hook \
             $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET) ib-hook-prometheus.service)
 

@@ -2,11 +2,12 @@
 # What the maintainer scripts of all packages do. The functions are written into each script when its package is built
 # (at the line #FUNCTIONS#); make install reads them here.
 
-# The hooks are links, so that a deleted one stays away and one to /dev/null masks: LINK PROGRAM.
+# The hooks are links: a deleted one stays away, one to /dev/null masks. NetworkManager also runs what has no link of the
+# same name in /etc, so only a mask switches it off there. LINK PROGRAM
 hook_links() {
     cat <<'END'
-/etc/NetworkManager/dispatcher.d/50-ib-hook /usr/libexec/ib-hook/nm-dispatcher
-/etc/NetworkManager/dispatcher.d/pre-up.d/50-ib-hook /usr/libexec/ib-hook/nm-dispatcher
+/etc/NetworkManager/dispatcher.d/50-ib-hook /usr/lib/NetworkManager/dispatcher.d/50-ib-hook
+/etc/NetworkManager/dispatcher.d/pre-up.d/50-ib-hook /usr/lib/NetworkManager/dispatcher.d/50-ib-hook
 /etc/networkd-dispatcher/routable.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
 /etc/networkd-dispatcher/configured.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
 /etc/networkd-dispatcher/degraded.d/50-ib-hook /usr/libexec/ib-hook/networkd-dispatcher
@@ -25,6 +26,13 @@ add_links() { # ROOT, LINK PROGRAM lines on standard input
             # shellcheck disable=SC2016 # as it stands there
             echo "ib-hook: $link is not ours and stays as it is; it should have the line: $program "'"$@"'
         fi
+    done
+}
+
+# A link to where the program for NetworkManager was at first leads nowhere, and would keep that in /usr/lib from running.
+renew_links() { # ROOT, LINK PROGRAM lines on standard input
+    while read -r link program; do
+        [ "$(readlink "$1$link")" != /usr/libexec/ib-hook/nm-dispatcher ] || ln -sf "$program" "$1$link"
     done
 }
 

@@ -8,7 +8,7 @@ dpkg-deb --extract "$deb" $work/deb
 rpm2cpio "$rpm" | (cd $work/rpm && cpio --quiet -id)
 
 # The links that packages make, where Debian and the rest differ, and what packagers add.
-expected=$(grep -v -e /50-ib-hook -e /etc/network/ "$top/tests/installed-files" | sed 's,/man/.*,&.gz,')
+expected=$(grep -v -e ^./etc/ "$top/tests/installed-files" | sed 's,/man/.*,&.gz,')
 debian=$(echo "${expected//.\/usr\/lib\/systemd/.\/lib\/systemd}"
     printf '%s\n' ./usr/share/doc/ib-hook/{changelog.gz,copyright} ./usr/share/lintian/overrides/ib-hook)
 contents() { # DIRECTORY
@@ -20,10 +20,10 @@ expect_equal "the RPM" "$expected" "$(contents $work/rpm)"
 modes() { # DIRECTORY
     (cd "$1" && find . -type f -printf '%m %p\n' | sed 's/^644 .*//; /^$/d' | sort)
 }
-programs="755 ./usr/libexec/ib-hook/ifup-local
+programs="755 ./usr/lib/NetworkManager/dispatcher.d/50-ib-hook
+755 ./usr/libexec/ib-hook/ifup-local
 755 ./usr/libexec/ib-hook/ifupdown
 755 ./usr/libexec/ib-hook/networkd-dispatcher
-755 ./usr/libexec/ib-hook/nm-dispatcher
 755 ./usr/libexec/ib-hook/slurm-healthcheck
 755 ./usr/sbin/ib-hook"
 expect_equal "programs are 0755 in the Debian package, all else is 0644" "$programs" "$(modes $work/deb)"
@@ -32,8 +32,8 @@ expect_equal "all is root's in the Debian package" root/root "$(dpkg-deb --conte
 expect_equal "and in the RPM" "root root" "$(rpm -qp --queryformat '[%{FILEUSERNAME} %{FILEGROUPNAME}\n]' "$rpm" 2>/dev/null | sort -u)"
 
 for package in deb rpm; do
-    for program in "$work/$package"/usr/{sbin,libexec/ib-hook}/*; do
-        [ "${program##*/}" != slurm-healthcheck ] || continue # a script
+    for program in "$work/$package"/usr/{sbin,libexec/ib-hook,lib/NetworkManager/dispatcher.d}/*; do
+        [[ -f $program && ${program##*/} != slurm-healthcheck ]] || continue # a script
         elf=$(readelf -Whld "$program")
         expect_contains "${program#"$work"/}: position-independent" "DYN (Position-Independent" "$elf"
         expect_contains "its relocations are read-only" GNU_RELRO "$elf"

@@ -59,5 +59,5 @@ dpkg_says -i /ib-hook.deb >$work/said || true
 expect_nothing_of_ours B
 expect_contains "without carrier it says which NIC" ib1 "$(<$work/said)"
 expect_contains "and how to go on" "ib-hook --apply" "$(<$work/said)"
-expect_equal "a hook respects that" "" "$(inside /usr/libexec/ib-hook/nm-dispatcher ib0 up 2>&1)"
+expect_equal "a hook respects that" "" "$(inside /usr/lib/NetworkManager/dispatcher.d/50-ib-hook ib0 up 2>&1)"
 expect_nothing_of_ours B
