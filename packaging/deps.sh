@@ -4,7 +4,7 @@
 #   build      a compiler and the libraries      deb, rpm    building that package
 #   demo       the demonstration                 packages    the tests of both packages
 #   tests      make check
-#   bench lint fuzz coverage lab managers platforms fleet    the targets of these names
+#   bench lint fuzz coverage lab managers platforms fleet selinux    the targets of these names
 #
 # deps.sh unpack DIR PACKAGE ...: into DIR only, with what they need beside what is installed, for what would start by itself
 # where it is installed (without apt: nothing).
@@ -20,11 +20,12 @@ packages() { # MANAGER GROUP
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
         apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
+        apt/selinux) echo "$(packages apt lab)" checkpolicy semodule-utils selinux-policy-dev policycoreutils bzip2 ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
         apt/deb) echo build-essential debhelper dpkg-dev ;;
         apt/rpm) echo rpm cpio ;;
-        apt/packages) echo "$(packages apt tests)" lintian rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion ;;
+        apt/packages) echo "$(packages apt tests)" lintian rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
@@ -33,9 +34,9 @@ packages() { # MANAGER GROUP
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
-        dnf/rpm) echo rpm-build cpio ;;
+        dnf/rpm) echo rpm-build cpio selinux-policy-devel bzip2 ;;
         dnf/packages) echo "$(packages dnf tests)" rpmlint mandoc man-db zsh bash-completion ;;
-        dnf/deb | dnf/lab | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)
+        dnf/deb | dnf/lab | dnf/selinux | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)
             echo "deps.sh: $2: this is made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;

@@ -64,6 +64,14 @@ install-files: all
 	chmod 0644 "$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
 	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
 
+# The policy module, where selinux-policy-devel (Debian: selinux-policy-dev) is installed; the RPM has it in a package of its own.
+SELINUX_DEVEL ?= /usr/share/selinux/devel/Makefile
+selinux: $(BUILD)/selinux-module/ib_hook.pp
+$(BUILD)/selinux-module/ib_hook.pp: $(wildcard packaging/selinux/ib_hook.*)
+	@test -e $(SELINUX_DEVEL) || { echo "there is no $(SELINUX_DEVEL): install selinux-policy-devel" >&2; exit 1; }
+	@mkdir -p $(@D) && cp $^ $(@D)
+	@$(MAKE) -C $(@D) -f $(SELINUX_DEVEL) ib_hook.pp >$(@D)/log 2>&1 || { cat $(@D)/log >&2; exit 1; }
+
 INSTALLED = $(SBINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(NMDIR)/50-ib-hook $(NMDIR)/pre-up.d/50-ib-hook $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
             $(TMPFILESDIR)/ib-hook.conf $(MANDIR)/man8/ib-hook.8 $(MANDIR)/man5/ib-hook.conf.5 $(BASH_COMPLETIONS)/ib-hook \
             $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET) ib-hook-prometheus.service)
@@ -114,4 +122,4 @@ check-packages: all
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
 	@TESTS=tests/packages LIMIT=150 tests/netns/run
 
-.PHONY: install install-files uninstall deb rpm dist check-install check-packages
+.PHONY: install install-files uninstall selinux deb rpm dist check-install check-packages

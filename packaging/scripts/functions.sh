@@ -64,6 +64,8 @@ has_networkd_hooks() {
 # IB_HOOK_HOLD is for whoever installs it on many hosts, and wants to route each in a way that finds back by itself.
 first_apply() {
     is_booted || return 0
+    # The directory gets its SELinux label from systemd-tmpfiles, before anything is put into it.
+    systemd-tmpfiles --create ib-hook.conf || :
     if [ -n "${IB_HOOK_HOLD:-}" ]; then
         ib-hook --undo
     else

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`: all of ../netns/lib.sh, and in addition
 #
-#   the packages    $deb, $rpm, as make deb and make rpm left them
+#   the packages    $deb, $rpm, $selinux (the policy module's), as make deb and make rpm left them
 #   a system        make_root; then $root is one to install them in: inside COMMAND…, not booted. Its network is that of
 #                   host B, if there is one
 #   its files       files: all, with what they are; since FILE: what changed; links: of the hooks, and what they lead to
@@ -15,9 +15,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # shellcheck disable=SC2154 # of ../netns/lib.sh
 deb=$(echo "$IBH_BUILD"/deb/ib-hook_*.deb)
-rpm=$(echo "$IBH_BUILD"/rpm/RPMS/*/*.rpm)
+rpm=$(echo "$IBH_BUILD"/rpm/RPMS/*/ib-hook-[0-9]*.rpm)
 CHROOT=${CHROOT:-$IBH_BUILD/packages/chroot}
-[[ -f $deb && -f $rpm ]] || fail "there are no packages: run make deb rpm"
+selinux=$(echo "$IBH_BUILD"/rpm/RPMS/noarch/ib-hook-selinux-*.rpm)
+[[ -f $deb && -f $rpm && -f $selinux ]] || fail "there are no packages: run make deb rpm"
 : "$here"
 
 root=/run/root
@@ -75,7 +76,11 @@ case "$*" in
     *show*) echo loaded ;;
 esac
 E
-    printf '#!/bin/sh\nmkdir -p /run/ib-hook\n' >$root/usr/bin/systemd-tmpfiles
+    cat >$root/usr/bin/systemd-tmpfiles <<'E'
+#!/bin/sh
+echo "systemd-tmpfiles $*: $(ip rule | grep -c suppress) rules" >>/run/calls
+mkdir -p /run/ib-hook
+E
     chmod 0755 $root/usr/bin/systemd-detect-virt $root/usr/bin/systemctl $root/usr/bin/systemd-tmpfiles
 }
 

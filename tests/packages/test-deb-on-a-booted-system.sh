@@ -30,6 +30,7 @@ expect_equal "nor undone" "$pure" "$(state B)"
 pretend_booted
 dpkg_says -i /ib-hook.deb >$work/said || true
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+expect_contains "before that, /run/ib-hook has got its label" "systemd-tmpfiles --create ib-hook.conf: 0 rules" "$(calls tmpfiles)"
 expect_contains "it says so" "applied: 12 changes" "$(<$work/said)"
 expect_contains "then ib-hook-watch.service starts" "--system start ib-hook-watch.service: 4 rules" "$(calls watch)"
 expect_contains "and networkd-dispatcher, which had no hook" "--system start networkd-dispatcher.service: 4 rules" "$(calls networkd-dispatcher)"

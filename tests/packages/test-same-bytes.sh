@@ -9,5 +9,5 @@ for one in "$deb" "${deb/ib-hook_/ib-hook-dbgsym_}"; do
     cmp "$one" "$work/deb/$(basename "$one")" || fail "$(basename "$one") differs"
     ok "$(basename "$one")"
 done
-cmp "$rpm" $work/a/longer/path/rpm/RPMS/*/*.rpm || fail "$(basename "$rpm") differs"
+cmp "$rpm" $work/a/longer/path/rpm/RPMS/*/"${rpm##*/}" || fail "$(basename "$rpm") differs"
 ok "$(basename "$rpm")"
