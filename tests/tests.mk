@@ -130,6 +130,15 @@ check-lab:
 	@$(MAKE) -s -j2 all tools
 	@tests/lab/run
 
+# The hooks under SELinux, enforcing, each from its caller's domain: virtual machines with Debian's kernel and policy.
+$(BUILD)/unpacked-selinux/.complete:
+	@packaging/deps.sh unpack $(BUILD)/unpacked-selinux selinux-policy-default
+
+check-selinux: $(BUILD)/unpacked-selinux/.complete
+	@packaging/deps.sh build selinux
+	@$(MAKE) -s -j2 all
+	@tests/selinux/run
+
 # The .deb in real network managers: systems of Debian packages, booted by systemd-nspawn. Root only.
 check-managers:
 	@packaging/deps.sh build managers
@@ -163,7 +172,7 @@ check-platforms:
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare tests/rooms tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
-    tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
+    tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint:
 	@packaging/deps.sh lint
@@ -179,5 +188,5 @@ lint:
 	    -DIBH_PLUGIN_DIR='"/"' -DIBH_COMMAND='"/"' -DIBH_BUILD_ID='"0"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) \
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
-.PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab \
+.PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab check-selinux \
         check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-kernel fuzz-check fuzz-merge fuzzers coverage mutate unit-tests tools
