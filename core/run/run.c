@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include "run/change.h"
+#include "run/confined.h"
 #include "run/look.h"
 
 #include "kernel/caps.h"
@@ -305,11 +306,14 @@ static int reconcile(IbhReconcile *event, GString *out, GString *warnings, gbool
                   .writer = &ibh_log_writer,
                   .out = out,
                   .warnings = warnings};
+    const gsize before = warnings->len;
     int status;
 
     ibh_reconcile_clear(event);
     status = run_all(&run);
     *refused = run.refused;
+    if (warnings->len > before || (event->candidates && !event->candidates->len))
+        ibh_confined_explain(warnings, before);
     return status;
 }
 

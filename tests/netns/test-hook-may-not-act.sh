@@ -1,0 +1,38 @@
+#!/bin/bash
+# A hook of root's that is forbidden what it needs says so in one line, once; where it cannot remember that, in a short one.
+# Here strace forbids; under SELinux: ../selinux.
+. "$(dirname "$0")/lib.sh"
+needs strace
+
+make_hosts 2 B
+journal_start
+
+# forbidden PATH…: what a hook says that may not open these
+forbidden() {
+    local from path paths=()
+    for path in "$@"; do paths+=(-P "$path"); done
+    from=$(($(journal_lines) + 1))
+    manager_calls B PATH=/usr/bin strace -f -qq -o /dev/null "${paths[@]}" -e inject=open,openat:error=EACCES \
+        "$HOOKS/nm-dispatcher" ib1 up >/dev/null
+    journal "$from"
+}
+
+mkdir -p /run/ib-hook # as systemd-tmpfiles does
+all=/proc/sys/net/ipv4/conf/all/arp_ignore
+needed=("$all" /proc/sys/net/ipv4/conf/ib{0,1}/arp_{announce,ignore})
+said=$(forbidden "${needed[@]}" /run/ib-hook)
+expect_contains "what it may not" "this hook cannot act: root may not open /run/ib-hook" "$said"
+expect_equal "it is one line" 1 "$(wc -l <<<"$said")"
+expect_equal "and it is not said again" "" "$(forbidden "${needed[@]}" /run/ib-hook)"
+expect_nothing_of_ours B
+
+rm /run/ib-hook/confined
+said=$(forbidden "${needed[@]}" /run/ib-hook /run/ib-hook/confined)
+expect_equal "where nothing can be remembered, it is one line each time" "$said" \
+    "$(forbidden "${needed[@]}" /run/ib-hook /run/ib-hook/confined)"
+expect_equal "one" 1 "$(wc -l <<<"$said")"
+
+rm -rf /run/ib-hook
+manager_calls B PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 up
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+expect_equal "a hook that can do its work does not ask" "" "$(forbidden /sys/class/net)"
