@@ -29,7 +29,7 @@ tell = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || printf '%s\n' $(1
 
 install: install-files
 	@$(LINKS); hook_links | $(RELOCATE) | add_links "$(DESTDIR)"
-	@$(LINKS); [ ! -d "$(DESTDIR)/etc/sysconfig/network-scripts" ] || network_scripts_links | $(RELOCATE) | add_links "$(DESTDIR)"
+	@$(LINKS); ! has_network_scripts "$(DESTDIR)" || network_scripts_links | $(RELOCATE) | add_links "$(DESTDIR)"
 	$(call tell,"Installed; no service is enabled and nothing is routed yet:" \
 	    "  systemctl daemon-reload" \
 	    "  systemctl enable --now ib-hook-watch.service    # repairs what no network manager announces" \

@@ -6,6 +6,7 @@ make_root
 make_hosts 0 B
 for i in 0 1; do add_nic B ib$i $i; done
 mkdir -p $root/etc/ib-hook $root/etc/sysconfig/network-scripts
+touch $root/etc/sysconfig/network-scripts/ifup-post
 printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
 install_rpm() {
     on B rpm --root $root --dbpath /var/lib/rpm --nodeps "$@" >$work/said 2>&1

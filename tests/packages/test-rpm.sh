@@ -5,7 +5,8 @@
 make_root
 make_hosts 2 B
 pure=$(state B)
-mkdir -p $root/etc/ib-hook $root/usr/lib/tmpfiles.d # which systemd has
+mkdir -p $root/etc/ib-hook $root/etc/sysconfig/network-scripts $root/usr/lib/tmpfiles.d # which systemd has
+touch $root/etc/sysconfig/network-scripts/ifup-post
 printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
 printf '#!/bin/sh\necho mine\n' >$root/usr/sbin/ifup-local
 chmod 0755 $root/usr/sbin/ifup-local
@@ -38,12 +39,10 @@ expect_equal "it is the only one then" 2 "$(rpm --root $root --dbpath /var/lib/r
 expect_equal "and leaves the links as they are, but for one to where the program was" "" "$(since $work/changed)"
 
 expect_equal "erasing it says nothing" "" "$(run_rpm -e ib-hook)"
-expect_equal "and leaves what is the administrator's" "> etc/NetworkManager d 755
-> etc/NetworkManager/dispatcher.d d 755
-> etc/NetworkManager/dispatcher.d/50-ib-hook l 777 /dev/null" "$(since $work/before)"
+expect_equal "and leaves what was there before, ifup-local too" "" "$(since $work/before)"
 expect_equal "nothing touched the network" "$pure" "$(state B)"
 
-rm -r $root/etc/NetworkManager $root/usr/sbin/ifup-local
+rm -r $root/usr/sbin/ifup-local
 pretend_booted
 said=$(run_rpm -i "$rpm")
 expect_contains "on a system that runs, NICs are routed" "applied: 12 changes" "$said"
@@ -52,7 +51,7 @@ expect_contains "before that, /run/ib-hook has got its label" "systemd-tmpfiles 
 expect_equal "ifup-local and ifdown-local are links" "ifdown-local -> /usr/libexec/ib-hook/ifdown-local
 ifup-local -> /usr/libexec/ib-hook/ifup-local" "$(links | sed -n 's,^/usr/sbin/,,p')"
 expect_contains "ib-hook-watch.service starts then" "systemctl start ib-hook-watch.service: 4 rules" "$(calls start)"
-expect_contains "both start at the next boot" "systemctl enable ib-hook.service ib-hook-watch.service" "$(calls enable)"
+expect_contains "whether both start at the next boot, the presets say" "systemctl --no-reload preset ib-hook.service ib-hook-watch.service" "$(calls preset)"
 expect_contains "networkd-dispatcher has its first hook" "systemctl start networkd-dispatcher.service" "$(calls start)"
 
 inside ib-hook --undo >$work/log
@@ -66,3 +65,12 @@ expect_equal "erased, all is as it was before" "$pure" "$(state B)"
 expect_contains "ib-hook-watch.service stopped before anything was undone" \
     "systemctl disable --now ib-hook-watch.service ib-hook.service: 4 rules" "$(calls disable)"
 expect_equal "nothing is left" "" "$(links; ls $root/run/ib-hook 2>/dev/null || true)"
+
+# Presets that leave services off, and no network-scripts.
+sed -i 's/^    \*is-enabled\*.*/    *is-enabled*) exit 1 ;;/' $root/usr/bin/systemctl
+rm -r $root/etc/sysconfig
+said=$(run_rpm -i "$rpm")
+expect_contains "where presets leave it off, it says so" "ib-hook-watch.service, which repairs what no manager announces, is off" "$said"
+expect_lacks "and does not start it" "systemctl start ib-hook-watch.service" "$(calls start)"
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+expect_equal "without network-scripts there is no ifup-local" "" "$(links | grep local || true)"
