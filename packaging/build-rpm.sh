@@ -6,17 +6,18 @@ here=$(dirname "$0")
 top=$(realpath -m "$1")
 rm -rf "$top"
 version=$(sed -n 's/^Version: *//p' "$here/rpm/ib-hook.spec")
-maintainer=$(sed -n 's/^Maintainer: *//p' "$here/debian/control")
+maintainer=$(sed -n 's/^MAINTAINER="\(.*\)"/\1/p' "$here/project")
 date=$(sed -n '/^ -- /{s/.*>  //p;q}' "$here/debian/changelog")
 SOURCE_DATE_EPOCH=$(date -d "$date" +%s)
 export SOURCE_DATE_EPOCH
 
 "$here/source-tarball.sh" "$top/SOURCES/ib-hook-$version.tar.gz" >/dev/null
+tar -x -z -O -f "$top/SOURCES/ib-hook-$version.tar.gz" "ib-hook-$version/packaging/rpm/ib-hook.spec" >"$top/ib-hook.spec"
 
 # --nodeps: Debian's rpm knows nothing of the packages that dpkg has installed. The rest makes equal bytes of equal trees.
 rpmbuild -bb --nodeps --define "_topdir $top" --define '_buildhost localhost' \
     --define "packager $maintainer" --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
-    "$here/rpm/ib-hook.spec" >"$top/log" 2>&1 || {
+    "$top/ib-hook.spec" >"$top/log" 2>&1 || {
     cat "$top/log" >&2
     exit 1
 }

@@ -99,6 +99,7 @@ rpm:
 # The release: equal trees make equal bytes, of a clone or of such a tarball.
 dist:
 	@packaging/source-tarball.sh $(BUILD)/dist/ib-hook-$(VERSION).tar.gz
+	@! grep -q example.org packaging/project || echo "warning: packaging/project has the placeholders still, not who publishes this" >&2
 
 # ---- tests -----------------------------------------------------------------------------------------
 

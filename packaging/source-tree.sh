@@ -13,5 +13,15 @@ files() { # without git: a released tree, in which only build/ is made
     fi
 }
 
+# What packaging/project says of who publishes it takes the place of the placeholders.
+# shellcheck source=packaging/project
+. packaging/project
+publish() { # FILE…
+    sed -i -e "s|ib-hook maintainers <ib-hook@example.org>|$MAINTAINER|" -e "s|https://example.org/ib-hook|$HOMEPAGE|" "$@"
+}
+
 mkdir -p "$target"
 files | while read -r file; do [ ! -e "$file" ] || echo "$file"; done | xargs -d '\n' cp -a --parents -t "$target"
+cd "$target"
+publish packaging/debian/control packaging/debian/changelog packaging/debian/copyright packaging/rpm/ib-hook.spec \
+    packaging/man/ib-hook.8 core/SECURITY.md
