@@ -14,12 +14,12 @@ packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev ;;
         apt/demo) echo iproute2 iputils-ping jq util-linux procps ;;
-        apt/tests) echo "$(packages apt demo)" acl libcmocka-dev valgrind strace tcpdump iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
+        apt/tests) echo "$(packages apt demo)" acl nftables libcmocka-dev valgrind strace tcpdump iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
         apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
-        apt/lab) echo jq dash kmod cpio busybox-static iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
+        apt/lab) echo jq dash kmod cpio busybox-static nftables iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
         apt/selinux) echo "$(packages apt lab)" checkpolicy semodule-utils selinux-policy-dev policycoreutils bzip2 ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
@@ -29,7 +29,7 @@ packages() { # MANAGER GROUP
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
-        dnf/tests) echo "$(packages dnf demo)" acl libcmocka-devel valgrind strace tcpdump libcap libasan libubsan python3 ;;
+        dnf/tests) echo "$(packages dnf demo)" acl nftables libcmocka-devel valgrind strace tcpdump libcap libasan libubsan python3 ;;
         dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;

@@ -80,6 +80,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
             if (!source)
                 continue;
             pair.source = intern_source(probe, nic, source);
+            pair.rdma.outcome = probe->rdma ? IBH_RDMA_UNASKED : IBH_RDMA_UNWANTED;
             pair.route = (IbhLookup){.from = *source, .to = *ip};
             g_array_append_val(probe->pairs, pair);
         }
@@ -100,6 +101,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->count = request->count;
     probe->interval = request->interval;
     probe->timeout = request->timeout;
+    probe->rdma = request->rdma;
     take_peers(probe, request->peers);
     take_nics(probe);
     if (!probe->peers->len) {

@@ -28,6 +28,8 @@ typedef enum {
     IBH_PROBE_REPLY,       /* the reply came in by another NIC */
     IBH_PROBE_FLUX,        /* two hardware addresses answer for it, or another peer has the same one */
     IBH_PROBE_PEER_SENDER, /* the reply came from another hardware address than the request went to */
+    IBH_PROBE_RDMA,        /* echoes come through, RDMA does not, or cannot */
+    IBH_PROBE_NO_DEVICE,   /* there is nothing to do RDMA with behind this NIC */
     IBH_PROBE_N_FAULTS
 } IbhProbeFault;
 
@@ -37,6 +39,31 @@ typedef struct {
     const IbhNic *nic;
     IbhIp ip;
 } IbhProbeSource;
+
+/* What became of a pair's RDMA request. */
+typedef enum {
+    IBH_RDMA_UNWANTED, /* without --rdma */
+    IBH_RDMA_UNASKED,  /* not (yet): the next four say why not */
+    IBH_RDMA_NO_ECHO,
+    IBH_RDMA_NO_MODULE,
+    IBH_RDMA_FILTERED, /* this host would drop it */
+    IBH_RDMA_BLOCKED,  /* the process that should ask said nothing */
+    IBH_RDMA_NO_DEVICE,
+    IBH_RDMA_NO_GID,  /* the device does not know the source address */
+    IBH_RDMA_REFUSED, /* by the kernel, with an errno */
+    IBH_RDMA_SILENT,  /* no answer to any of several requests */
+    IBH_RDMA_ANSWERED,
+    IBH_N_RDMA
+} IbhRdmaOutcome;
+
+/* How far the last request came. */
+typedef enum { IBH_RDMA_AT_ADDRESS, IBH_RDMA_AT_ROUTE, IBH_RDMA_AT_PEER } IbhRdmaStep;
+
+typedef struct {
+    IbhRdmaOutcome outcome;
+    IbhRdmaStep step;
+    int error; /* errno of that step; 0: none */
+} IbhRdmaAnswer;
 
 typedef struct {
     guint source; /* index into sources */
@@ -55,6 +82,7 @@ typedef struct {
     guint8 answer[2][IBH_LLADDR_MAX]; /* to ARP: the first two different ones */
     guint answer_len;                 /* of each; 0: none */
     guint answers;
+    IbhRdmaAnswer rdma;
     guint faults; /* bits: 1 << IbhProbeFault */
 } IbhProbePair;
 
@@ -67,6 +95,7 @@ typedef struct {
     GArray *peers;            /* IbhIp: who is asked */
     int count;                /* echoes to each of them from each rail */
     gint64 interval, timeout; /* µs: from one to the next; that the last one waits for its reply */
+    gboolean rdma;            /* asks by RDMA, too */
 } IbhProbeRequest;
 
 typedef struct {
@@ -80,10 +109,11 @@ typedef struct {
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
     gint64 interval, timeout; /* µs */
-    guint16 id;               /* of an echo, where the kernel does not choose it */
-    guint8 cookie[16];        /* so that a reply cannot be guessed */
-    int table_size[2];        /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
-    GPtrArray *findings;      /* IbhFinding *; NULL: not judged yet */
+    gboolean rdma;
+    guint16 id;          /* of an echo, where the kernel does not choose it */
+    guint8 cookie[16];   /* so that a reply cannot be guessed */
+    int table_size[2];   /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
+    GPtrArray *findings; /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
 
 /* Fails where it would be too much, or nothing. No NIC to probe is no failure: then there are no pairs. */

@@ -1,4 +1,4 @@
-#include "check/probe.h"
+#include "check/probe_rdma.h"
 
 #include "model/text.h"
 
@@ -30,6 +30,9 @@ static const struct {
     [IBH_PROBE_PEER_SENDER] = {IBH_WARNING, "peer-replies-other-nic",
                                "the peer replies by another NIC than the one that has the address: its own routing "
                                "mixes its rails"},
+    /* told by probe_rdma.c, cause by cause */
+    [IBH_PROBE_RDMA] = {IBH_ERROR, "rdma-unreachable", NULL},
+    [IBH_PROBE_NO_DEVICE] = {IBH_ERROR, "rdma-no-device", NULL},
 };
 
 const char *ibh_probe_fault_name(IbhProbeFault fault)
@@ -205,7 +208,7 @@ static IbhRemedy fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhPro
 
 static void report_faults(IbhProbe *probe, const IbhNic *nic, const gboolean *down)
 {
-    for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
+    for (int fault = 0; fault < IBH_PROBE_N_FAULTS && faults[fault].meaning; fault++) {
         const IbhProbePair *first = NULL;
         g_autofree char *peers = describe_all(probe, nic, (IbhProbeFault)fault, down, &first);
 
@@ -373,6 +376,7 @@ void ibh_probe_judge(IbhProbe *probe)
     for (guint i = 0; i < probe->pairs->len; i++) {
         judge_echoes(probe, i);
         judge_way(probe, ibh_probe_pair(probe, i));
+        ibh_probe_judge_rdma(ibh_probe_pair(probe, i));
     }
     judge_flux(probe);
     report_down_peers(probe, down);
@@ -380,6 +384,7 @@ void ibh_probe_judge(IbhProbe *probe)
         report_carrier(probe, nic);
         report_faults(probe, nic, down);
     }
+    ibh_probe_report_rdma(probe);
     report_unasked_peers(probe);
     report_separate_wires(probe);
     report_small_table(probe, 0);

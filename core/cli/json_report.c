@@ -1,4 +1,5 @@
 #include "cli/json.h"
+#include "check/probe_rdma.h"
 #include "cli/report.h"
 
 #include <linux/if_arp.h>
@@ -186,6 +187,20 @@ static void put_faults(IbhJson *json, const IbhProbePair *pair)
     ibh_json_close(json, ']');
 }
 
+/* null: without --rdma. */
+static void put_rdma(IbhJson *json, const IbhProbe *probe, const IbhProbePair *pair)
+{
+    g_autofree char *why = ibh_probe_rdma_why(probe, pair);
+    const char *word = pair->rdma.outcome == IBH_RDMA_UNWANTED    ? NULL
+                       : pair->rdma.outcome == IBH_RDMA_ANSWERED  ? "answered"
+                       : pair->rdma.outcome == IBH_RDMA_SILENT    ? "silent"
+                       : pair->rdma.outcome == IBH_RDMA_NO_DEVICE ? "no-device"
+                                                                  : "not-asked";
+
+    ibh_json_string(json, "rdma", word);
+    ibh_json_string(json, "rdma_why", why);
+}
+
 static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *pair)
 {
     const IbhProbeSource *source = ibh_probe_source(probe, pair);
@@ -205,6 +220,7 @@ static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *p
     put_link(json, "reply_iface", probe->rails, pair->reply_ifindex);
     put_lladdr(json, "peer_lladdr", pair->lladdr, pair->lladdr_len);
     put_lladdr(json, "reply_lladdr", pair->sender, pair->sender_len);
+    put_rdma(json, probe, pair);
     put_faults(json, pair);
     ibh_json_bool(json, "ok", !pair->faults);
     ibh_json_close(json, '}');

@@ -228,6 +228,8 @@ static const Row rows[] = {
      "with --probe: seconds from one to the next (0.2); never more than 1000 packets/s together", NULL},
     {"timeout", "S", take_seconds, AT(probe.timeout), ONLY(PROBE),
      "with --probe: seconds to wait for the last replies (1)", NULL},
+    {"rdma", NULL, take_flag, AT(probe.rdma), ONLY(PROBE),
+     "with --probe: asks by RDMA itself, too; the peer needs no server for it", NULL},
     {"config", "PATH", take_path, AT(config), ANY, "instead of /etc/ib-hook: a file, or such a directory", NULL},
     {"sysfs", "DIR", take_path, AT(sysfs), ANY,
      "instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an "

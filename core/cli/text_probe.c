@@ -1,10 +1,12 @@
 #include "cli/text_probe.h"
 
+#include "check/probe_rdma.h"
 #include "cli/table.h"
 
 #include <string.h>
 
 #define MATRIX_PEERS 16  /* up to so many, each is a column */
+#define UNASKED_NAMED 8  /* so many of the pairs that were not asked by RDMA are named */
 #define MATRIX_WIDTH 100 /* where the columns' addresses would make it wider, they are numbered */
 
 static const char *fault_color(const IbhProbePair *pair)
@@ -47,6 +49,10 @@ static char *describe_pair(const IbhProbe *probe, const IbhProbePair *pair)
         g_string_append(text, "flux ");
     else if (has_fault(pair, IBH_PROBE_PEER_SENDER))
         g_string_append(text, "peer's NICs ");
+    if (has_fault(pair, IBH_PROBE_NO_DEVICE))
+        g_string_append(text, "no RDMA device ");
+    else if (has_fault(pair, IBH_PROBE_RDMA))
+        g_string_append(text, pair->rdma.outcome == IBH_RDMA_SILENT ? "no RDMA " : "RDMA not asked ");
     g_string_truncate(text, text->len - 1);
     return g_string_free(text, FALSE);
 }
@@ -213,6 +219,41 @@ static void put_own(GString *out, const IbhProbe *probe, const IbhStyle *style)
     g_string_append_c(out, '\n');
 }
 
+/* Pairs that were not asked and that no finding tells of. */
+static void put_unasked_by_rdma(GString *out, const IbhProbe *probe, const IbhStyle *style)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    char ip[IBH_IP_STRLEN];
+    guint n = 0;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        if (pair->rdma.outcome == IBH_RDMA_NO_ECHO && (++n <= UNASKED_NAMED || style->verbose))
+            g_string_append_printf(names, "%s %s to %s", n > 1 ? "," : "", ibh_probe_link(probe, pair)->name,
+                                   ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+    }
+    if (!n)
+        return;
+    ibh_putf(out, style, NULL, "RDMA: not asked, as there is no sign of the peer:%s", names->str);
+    if (n > UNASKED_NAMED && !style->verbose)
+        ibh_putf(out, style, NULL, " and %u more (--verbose)", n - UNASKED_NAMED);
+    g_string_append_c(out, '\n');
+}
+
+/* "RDMA: 6 of 8 pairs answered" */
+static void put_rdma(GString *out, const IbhProbe *probe, const IbhStyle *style)
+{
+    guint answered = 0;
+
+    if (!probe->rdma || style->quiet)
+        return;
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        answered += pair->rdma.outcome == IBH_RDMA_ANSWERED ? 1 : 0;
+    ibh_putf(out, style, answered == probe->pairs->len ? IBH_GREEN : IBH_RED, "RDMA: %u of %u pairs answered", answered,
+             probe->pairs->len);
+    g_string_append_c(out, '\n');
+    put_unasked_by_rdma(out, probe, style);
+}
+
 void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     if (!style->quiet && probe->pairs->len && probe->peers->len <= MATRIX_PEERS) {
@@ -222,6 +263,8 @@ void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
         for (guint i = 0; !style->quiet && i < probe->sources->len; i++)
             put_summary(out, probe, style, i);
     }
+    if (probe->pairs->len)
+        put_rdma(out, probe, style);
     if (!style->quiet)
         put_own(out, probe, style);
 }

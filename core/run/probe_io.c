@@ -1,7 +1,7 @@
 #include "run/probe_io.h"
 
 #include "kernel/sysctl.h"
-#include "run/probe_sockets.h"
+#include "run/probe_rdma.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -261,7 +261,7 @@ static void wait_for(IbhProber *prober, gint64 until)
 
 /* ---- progress ---- */
 
-static void tell(IbhProber *prober, const char *doing)
+void ibh_prober_tell(IbhProber *prober, const char *doing)
 {
     if (!prober->progress || now() - prober->told < PROGRESS_EVERY)
         return;
@@ -314,12 +314,12 @@ static void ask_wave(IbhProber *prober, guint first, guint pairs)
             wait_for(prober, due);
         }
         take_all(prober);
-        tell(prober, "");
+        ibh_prober_tell(prober, "");
     }
     while (now() < prober->last_sent + probe->timeout && count_outstanding(probe, first, pairs)) {
         wait_for(prober, MIN(prober->last_sent + probe->timeout, now() + PROGRESS_EVERY));
         take_all(prober);
-        tell(prober, ", waiting for the others");
+        ibh_prober_tell(prober, ", waiting for the others");
     }
     take_all(prober); /* both of a reply: as it came in, and as it was delivered */
 }
@@ -329,7 +329,7 @@ static void pass(IbhProber *prober, gint64 until, const char *doing)
     while (now() < until) {
         wait_for(prober, MIN(until, now() + PROGRESS_EVERY));
         take_all(prober);
-        tell(prober, doing);
+        ibh_prober_tell(prober, doing);
     }
 }
 
@@ -372,6 +372,8 @@ static gboolean ask_all(IbhProber *prober, GError **error)
             return FALSE;
         ibh_probe_learn(probe, first, pairs, neighbours);
         ask_arp(prober, first, pairs);
+        if (probe->rdma)
+            ibh_prober_ask_rdma(prober, first, pairs);
     }
     return TRUE;
 }
@@ -386,9 +388,10 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, gboolean progress, GError **error)
+gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean progress, GError **error)
 {
-    IbhProber prober = {.probe = probe, .netlink = netlink, .progress = progress, .arp = -1, .seen = {-1, -1}};
+    IbhProber prober = {
+        .probe = probe, .netlink = netlink, .sysfs = sysfs, .progress = progress, .arp = -1, .seen = {-1, -1}};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
     gboolean done;
 

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
     IbhProbe *probe;
     IbhNetlink *netlink;
+    const char *sysfs; /* stands for /sys */
     gboolean progress;
     IbhProbeSocket *sockets; /* one per source */
     int arp;                 /* a packet socket of ARP; -1: not allowed, or not needed */
@@ -40,6 +41,9 @@ typedef union {
 } IbhSockAddress;
 
 IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
+
+/* Progress, for a terminal, not too often. */
+void ibh_prober_tell(IbhProber *prober, const char *doing);
 
 gboolean ibh_probe_uses_family(const IbhProbe *probe, int family);
 

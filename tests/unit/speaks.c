@@ -28,6 +28,7 @@ static gboolean has_place(const IbhFinding *finding)
     static const char *const elsewhere[] = {"module-missing",
                                             "memlock-low",
                                             "peer-down",
+                                            "rdma-unreachable",
                                             "no-source",
                                             "separate-wires",
                                             "neighbour-table-small",

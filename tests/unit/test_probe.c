@@ -1,8 +1,4 @@
-#include "case_text.h"
-#include "check/probe.h"
-#include "cli/options.h"
-#include "speaks.h"
-#include "cli/report.h"
+#include "probe_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,71 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-/* ---- a world: rails, and what is asked from them ------------------------------------------------------- */
-
-typedef struct {
-    IbhCase *cas;
-    IbhConfig *config;
-    IbhRails *rails;
-    IbhOptions options;
-    IbhProbe *probe;
-    GError *error;
-} World;
-
-static void world_clear(World *world)
-{
-    g_clear_pointer(&world->probe, ibh_probe_free);
-    g_clear_pointer(&world->rails, ibh_rails_free);
-    g_clear_pointer(&world->config, ibh_config_free);
-    g_clear_pointer(&world->cas, ibh_case_free);
-    ibh_options_clear(&world->options);
-    g_clear_error(&world->error);
-}
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
-
-/* `line`: as behind "ib-hook", beginning with "--probe". */
-static World try_look(const char *text, const char *line)
-{
-    g_autofree char *words = g_strconcat("ib-hook ", line, NULL);
-    g_auto(GStrv) argv = g_strsplit(words, " ", -1);
-    g_autoptr(GError) error = NULL;
-    World world = {.cas = ibh_case_parse("world", text, &error), .config = ibh_config_new()};
-
-    if (!world.cas || !ibh_options_parse((int)g_strv_length(argv), argv, &world.options, &error))
-        fail_msg("%s", error->message);
-    world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
-    if (!world.rails)
-        fail_msg("%s", error->message);
-    world.rails->only = ibh_options_only(&world.options);
-    world.rails->family = world.options.family;
-    world.probe = ibh_probe_new(world.rails, &world.options.probe, &world.error);
-    if (world.probe)
-        memcpy(world.probe->cookie, "sixteen letters.", sizeof world.probe->cookie);
-    return world;
-}
-
-static World look(const char *text, const char *line)
-{
-    World world = try_look(text, line);
-
-    if (!world.probe)
-        fail_msg("%s: %s", line, world.error->message);
-    return world;
-}
-
-#define IB0 "nic ib0 infiniband rdma mlx5_0/1 address 02:00:00:00:00:02\n"
-#define IB1 "nic ib1 infiniband rdma mlx5_1/1 address 02:00:00:00:00:03\n"
-#define ETH0 "nic eth0 index 9\nip address add 192.168.1.5/24 dev eth0\n"
-#define HOST IB0 IB1 ETH0 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
-#define HOST6 HOST "ip address add fd00:16::34:1/64 dev ib0\nip address add fd00:16::34:2/64 dev ib1\n"
-
-static IbhProbePair *pair_at(const World *world, guint i)
-{
-    assert_true(i < world->probe->pairs->len);
-    return &g_array_index(world->probe->pairs, IbhProbePair, i);
-}
 
 /* "ib0 172.16.34.1>172.16.16.1, …" */
 static char *pairs_of(const World *world)
@@ -237,35 +168,6 @@ static void test_waves_through_a_gateway(void **state)
 
 /* ---- echoes -------------------------------------------------------------------------------------------- */
 
-#define ID 0xbeef
-
-/* The right reply to this request, in `bytes`. */
-static IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET])
-{
-    const IbhProbeSource *source = ibh_probe_source(world->probe, pair_at(world, pair));
-    IbhProbeReply reply = {.from = *ibh_probe_peer(world->probe, pair_at(world, pair)),
-                           .to = source->ip,
-                           .ifindex = source->nic->link->ifindex,
-                           .id = ID,
-                           .icmp = bytes,
-                           .length = IBH_PROBE_PACKET};
-
-    ibh_probe_packet(world->probe, pair, number, ID, bytes);
-    bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
-    return reply;
-}
-
-/* Request and reply, `ms` apart. */
-static void exchange(const World *world, guint pair, guint number, int ms)
-{
-    guint8 bytes[IBH_PROBE_PACKET];
-    IbhProbeReply reply = reply_to(world, pair, number, bytes);
-
-    ibh_probe_sent(world->probe, pair, number, 1000000);
-    ibh_probe_seen(world->probe, &reply);
-    assert_true(ibh_probe_received(world->probe, &reply, 1000000 + ms * 1000));
-}
-
 static guint sum_of(const guint8 *bytes, gsize length)
 {
     guint sum = 0;
@@ -382,70 +284,6 @@ static void test_noise(void **state)
 
 /* ---- the verdict --------------------------------------------------------------------------------------- */
 
-#define MAC(n)                                                                                                         \
-    {                                                                                                                  \
-        2, 0, 0, 0, 0, n                                                                                               \
-    }
-
-/* All is well: 3 replies to each, and hardware addresses as the peers should have. */
-static void answer_all(World *world)
-{
-    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
-
-    for (guint i = 0; i < world->probe->pairs->len; i++) {
-        IbhProbePair *pair = pair_at(world, i);
-        IbhNeighbour neighbour = {.ifindex = ibh_probe_source(world->probe, pair)->nic->link->ifindex,
-                                  .ip = *ibh_probe_peer(world->probe, pair),
-                                  .lladdr = MAC((guint8)(16 + pair->peer)),
-                                  .lladdr_len = 6};
-
-        neighbour.lladdr[4] = (guint8)((16 + pair->peer) >> 8);
-
-        for (guint number = 0; number < 3; number++)
-            exchange(world, i, number, 1);
-        pair->route.oif = neighbour.ifindex;
-        g_array_append_val(neighbours, neighbour);
-    }
-    ibh_probe_learn(world->probe, 0, world->probe->pairs->len, neighbours);
-}
-
-/* "ib1 error probe-lost, …", of what is wrong. */
-static char *verdict(World *world)
-{
-    GString *text = g_string_new(NULL);
-
-    ibh_probe_judge(world->probe);
-    assert_findings_speak(world->probe->findings);
-    for (guint i = 0; i < world->probe->findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(world->probe->findings, i);
-
-        g_string_append_printf(text, "%s%s%s%s %s", i ? ", " : "", finding->iface, finding->iface[0] ? " " : "",
-                               ibh_severity_name(finding->severity), finding->code);
-    }
-    return g_string_free(text, FALSE);
-}
-
-static void check_verdict(World *world, const char *expected, guint bad_pairs)
-{
-    g_autofree char *got = verdict(world);
-    guint bad = 0;
-
-    assert_string_equal(got, expected);
-    for (guint i = 0; i < world->probe->pairs->len; i++)
-        bad += pair_at(world, i)->faults ? 1 : 0;
-    assert_int_equal(bad, bad_pairs);
-}
-
-static World look_well(const char *text, const char *line)
-{
-    World world = look(text, line);
-
-    answer_all(&world);
-    return world;
-}
-
-#define TWO_PEERS "--probe 172.16.16.1 172.16.16.2"
-
 static void test_all_well(void **state)
 {
     g_auto(World) world = look_well(HOST6, "--probe 172.16.16.1 172.16.16.2 fd00:16::1 fd00:16::2 192.0.2.1");
@@ -488,14 +326,6 @@ static char *probe_many(guint peers)
     for (guint i = 0; i < peers; i++)
         g_string_append_printf(line, " 172.16.%u.%u", 16 + i / 250, 1 + i % 250);
     return g_string_free(line, FALSE);
-}
-
-static void check_message(const World *world, guint i, const char *part)
-{
-    const char *message = ((const IbhFinding *)g_ptr_array_index(world->probe->findings, i))->message;
-
-    if (!strstr(message, part))
-        fail_msg("“%s” is not in: %s", part, message);
 }
 
 static void test_many_down(void **state)
@@ -722,16 +552,6 @@ static void test_small_table(void **state)
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
-static char *report(World *world, const IbhWriter *writer, gboolean quiet)
-{
-    IbhReport what = {.rails = world->rails, .only = world->rails->only, .probe = world->probe};
-    IbhStyle style = {.quiet = quiet};
-
-    ibh_probe_judge(world->probe);
-    what.findings = world->probe->findings;
-    return writer->probe(&what, &style);
-}
-
 /* Where rails know different hardware addresses of a peer, each is named. */
 static void test_text_of_hardware_addresses(void **state)
 {
@@ -865,7 +685,8 @@ static void test_json(void **state)
     assert_string_equal(
         text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
               "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
-              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"problems\":[],\"ok\":true}],"
+              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"rdma\":null,\"rdma_why\":null,"
+              "\"problems\":[],\"ok\":true}],"
               "\"own\":[\"172.16.34.2\"],\"findings\":[]}");
 }
 

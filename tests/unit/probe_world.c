@@ -1,0 +1,160 @@
+#include "probe_world.h"
+
+#include "speaks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/socket.h>
+
+void world_clear(World *world)
+{
+    g_clear_pointer(&world->probe, ibh_probe_free);
+    g_clear_pointer(&world->rails, ibh_rails_free);
+    g_clear_pointer(&world->config, ibh_config_free);
+    g_clear_pointer(&world->cas, ibh_case_free);
+    ibh_options_clear(&world->options);
+    g_clear_error(&world->error);
+}
+
+/* `line`: as behind "ib-hook", beginning with "--probe". */
+World try_look(const char *text, const char *line)
+{
+    g_autofree char *words = g_strconcat("ib-hook ", line, NULL);
+    g_auto(GStrv) argv = g_strsplit(words, " ", -1);
+    g_autoptr(GError) error = NULL;
+    World world = {.cas = ibh_case_parse("world", text, &error), .config = ibh_config_new()};
+
+    if (!world.cas || !ibh_options_parse((int)g_strv_length(argv), argv, &world.options, &error))
+        fail_msg("%s", error->message);
+    world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
+    if (!world.rails)
+        fail_msg("%s", error->message);
+    world.rails->only = ibh_options_only(&world.options);
+    world.rails->family = world.options.family;
+    world.probe = ibh_probe_new(world.rails, &world.options.probe, &world.error);
+    if (world.probe)
+        memcpy(world.probe->cookie, "sixteen letters.", sizeof world.probe->cookie);
+    return world;
+}
+
+World look(const char *text, const char *line)
+{
+    World world = try_look(text, line);
+
+    if (!world.probe)
+        fail_msg("%s: %s", line, world.error->message);
+    return world;
+}
+
+IbhProbePair *pair_at(const World *world, guint i)
+{
+    assert_true(i < world->probe->pairs->len);
+    return &g_array_index(world->probe->pairs, IbhProbePair, i);
+}
+
+/* The right reply to this request, in `bytes`. */
+IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET])
+{
+    const IbhProbeSource *source = ibh_probe_source(world->probe, pair_at(world, pair));
+    IbhProbeReply reply = {.from = *ibh_probe_peer(world->probe, pair_at(world, pair)),
+                           .to = source->ip,
+                           .ifindex = source->nic->link->ifindex,
+                           .id = ID,
+                           .icmp = bytes,
+                           .length = IBH_PROBE_PACKET};
+
+    ibh_probe_packet(world->probe, pair, number, ID, bytes);
+    bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
+    return reply;
+}
+
+/* Request and reply, `ms` apart. */
+void exchange(const World *world, guint pair, guint number, int ms)
+{
+    guint8 bytes[IBH_PROBE_PACKET];
+    IbhProbeReply reply = reply_to(world, pair, number, bytes);
+
+    ibh_probe_sent(world->probe, pair, number, 1000000);
+    ibh_probe_seen(world->probe, &reply);
+    assert_true(ibh_probe_received(world->probe, &reply, 1000000 + ms * 1000));
+}
+
+/* All is well: 3 replies to each, and hardware addresses as the peers should have. */
+void answer_all(World *world)
+{
+    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+
+    for (guint i = 0; i < world->probe->pairs->len; i++) {
+        IbhProbePair *pair = pair_at(world, i);
+        IbhNeighbour neighbour = {.ifindex = ibh_probe_source(world->probe, pair)->nic->link->ifindex,
+                                  .ip = *ibh_probe_peer(world->probe, pair),
+                                  .lladdr = MAC((guint8)(16 + pair->peer)),
+                                  .lladdr_len = 6};
+
+        neighbour.lladdr[4] = (guint8)((16 + pair->peer) >> 8);
+
+        for (guint number = 0; number < 3; number++)
+            exchange(world, i, number, 1);
+        pair->route.oif = neighbour.ifindex;
+        g_array_append_val(neighbours, neighbour);
+    }
+    ibh_probe_learn(world->probe, 0, world->probe->pairs->len, neighbours);
+}
+
+/* "ib1 error probe-lost, …", of what is wrong. */
+char *verdict(World *world)
+{
+    GString *text = g_string_new(NULL);
+
+    ibh_probe_judge(world->probe);
+    assert_findings_speak(world->probe->findings);
+    for (guint i = 0; i < world->probe->findings->len; i++) {
+        const IbhFinding *finding = g_ptr_array_index(world->probe->findings, i);
+
+        g_string_append_printf(text, "%s%s%s%s %s", i ? ", " : "", finding->iface, finding->iface[0] ? " " : "",
+                               ibh_severity_name(finding->severity), finding->code);
+    }
+    return g_string_free(text, FALSE);
+}
+
+void check_verdict(World *world, const char *expected, guint bad_pairs)
+{
+    g_autofree char *got = verdict(world);
+    guint bad = 0;
+
+    assert_string_equal(got, expected);
+    for (guint i = 0; i < world->probe->pairs->len; i++)
+        bad += pair_at(world, i)->faults ? 1 : 0;
+    assert_int_equal(bad, bad_pairs);
+}
+
+World look_well(const char *text, const char *line)
+{
+    World world = look(text, line);
+
+    answer_all(&world);
+    return world;
+}
+
+void check_message(const World *world, guint i, const char *part)
+{
+    const char *message = ((const IbhFinding *)g_ptr_array_index(world->probe->findings, i))->message;
+
+    if (!strstr(message, part))
+        fail_msg("“%s” is not in: %s", part, message);
+}
+
+char *report(World *world, const IbhWriter *writer, gboolean quiet)
+{
+    IbhReport what = {.rails = world->rails, .only = world->rails->only, .probe = world->probe};
+    IbhStyle style = {.quiet = quiet};
+
+    ibh_probe_judge(world->probe);
+    what.findings = world->probe->findings;
+    return writer->probe(&what, &style);
+}
