@@ -28,6 +28,7 @@ typedef enum {
     IBH_PROBE_REPLY,       /* the reply came in by another NIC */
     IBH_PROBE_FLUX,        /* two hardware addresses answer for it, or another peer has the same one */
     IBH_PROBE_PEER_SENDER, /* the reply came from another hardware address than the request went to */
+    IBH_PROBE_MTU,         /* packets of full size do not come through whole */
     IBH_PROBE_RDMA,        /* echoes come through, RDMA does not, or cannot */
     IBH_PROBE_NO_DEVICE,   /* there is nothing to do RDMA with behind this NIC */
     IBH_PROBE_N_FAULTS
@@ -65,6 +66,15 @@ typedef struct {
     int error; /* errno of that step; 0: none */
 } IbhRdmaAnswer;
 
+/* How long packets may be, IP header and all. 0: none did, … is known. */
+typedef struct {
+    guint passed;   /* the longest that was answered */
+    guint failed;   /* the shortest that was not */
+    guint fragment; /* a reply came in pieces of this size */
+    IbhIp told_by;  /* who said that one is too long; family 0: nobody */
+    guint told;     /* and what he takes */
+} IbhProbeSize;
+
 typedef struct {
     guint source; /* index into sources */
     guint peer;   /* index into peers */
@@ -82,6 +92,7 @@ typedef struct {
     guint8 answer[2][IBH_LLADDR_MAX]; /* to ARP: the first two different ones */
     guint answer_len;                 /* of each; 0: none */
     guint answers;
+    IbhProbeSize mtu;
     IbhRdmaAnswer rdma;
     guint faults; /* bits: 1 << IbhProbeFault */
 } IbhProbePair;

@@ -1,4 +1,5 @@
 #include "check/probe_rdma.h"
+#include "check/probe_size.h"
 
 #include "model/text.h"
 
@@ -30,6 +31,7 @@ static const struct {
     [IBH_PROBE_PEER_SENDER] = {IBH_WARNING, "peer-replies-other-nic",
                                "the peer replies by another NIC than the one that has the address: its own routing "
                                "mixes its rails"},
+    [IBH_PROBE_MTU] = {IBH_ERROR, "path-mtu", NULL}, /* told by probe_size.c, cause by cause */
     /* told by probe_rdma.c, cause by cause */
     [IBH_PROBE_RDMA] = {IBH_ERROR, "rdma-unreachable", NULL},
     [IBH_PROBE_NO_DEVICE] = {IBH_ERROR, "rdma-no-device", NULL},
@@ -376,6 +378,7 @@ void ibh_probe_judge(IbhProbe *probe)
     for (guint i = 0; i < probe->pairs->len; i++) {
         judge_echoes(probe, i);
         judge_way(probe, ibh_probe_pair(probe, i));
+        ibh_probe_judge_size(probe, ibh_probe_pair(probe, i));
         ibh_probe_judge_rdma(ibh_probe_pair(probe, i));
     }
     judge_flux(probe);
@@ -384,6 +387,7 @@ void ibh_probe_judge(IbhProbe *probe)
         report_carrier(probe, nic);
         report_faults(probe, nic, down);
     }
+    ibh_probe_report_sizes(probe);
     ibh_probe_report_rdma(probe);
     report_unasked_peers(probe);
     report_separate_wires(probe);

@@ -187,6 +187,17 @@ static void put_faults(IbhJson *json, const IbhProbePair *pair)
     ibh_json_close(json, ']');
 }
 
+/* What is known to come through whole, in one piece; null: nothing is, but the small echo. */
+static void put_size(IbhJson *json, const IbhProbePair *pair)
+{
+    guint whole = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
+
+    if (whole)
+        ibh_json_int(json, "path_mtu", whole);
+    else
+        ibh_json_string(json, "path_mtu", NULL);
+}
+
 /* null: without --rdma. */
 static void put_rdma(IbhJson *json, const IbhProbe *probe, const IbhProbePair *pair)
 {
@@ -220,6 +231,7 @@ static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *p
     put_link(json, "reply_iface", probe->rails, pair->reply_ifindex);
     put_lladdr(json, "peer_lladdr", pair->lladdr, pair->lladdr_len);
     put_lladdr(json, "reply_lladdr", pair->sender, pair->sender_len);
+    put_size(json, pair);
     put_rdma(json, probe, pair);
     put_faults(json, pair);
     ibh_json_bool(json, "ok", !pair->faults);

@@ -49,6 +49,8 @@ static char *describe_pair(const IbhProbe *probe, const IbhProbePair *pair)
         g_string_append(text, "flux ");
     else if (has_fault(pair, IBH_PROBE_PEER_SENDER))
         g_string_append(text, "peer's NICs ");
+    if (has_fault(pair, IBH_PROBE_MTU))
+        g_string_append_printf(text, "MTU %u ", pair->mtu.failed ? pair->mtu.passed : pair->mtu.fragment);
     if (has_fault(pair, IBH_PROBE_NO_DEVICE))
         g_string_append(text, "no RDMA device ");
     else if (has_fault(pair, IBH_PROBE_RDMA))

@@ -253,8 +253,8 @@ int ibh_run_probe(IbhRun *run)
 
     if (!probe)
         return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    if (probe->pairs->len && !ibh_probe_run(probe, run->netlink, run->options->sysfs,
-                                           !run->style.quiet && isatty(STDERR_FILENO), &error))
+    if (probe->pairs->len &&
+        !ibh_probe_run(probe, run->netlink, run->options->sysfs, !run->style.quiet && isatty(STDERR_FILENO), &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     ibh_probe_judge(probe);
     report.findings = probe->findings;

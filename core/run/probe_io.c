@@ -2,6 +2,7 @@
 
 #include "kernel/sysctl.h"
 #include "run/probe_rdma.h"
+#include "run/probe_size.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -372,6 +373,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
             return FALSE;
         ibh_probe_learn(probe, first, pairs, neighbours);
         ask_arp(prober, first, pairs);
+        ibh_prober_ask_sizes(prober, first, pairs);
         if (probe->rdma)
             ibh_prober_ask_rdma(prober, first, pairs);
     }

@@ -35,7 +35,7 @@ static guint32 cookie_start(const IbhProbe *probe)
 }
 
 /* In the kernel, before others' packets fill the socket's buffer: echo replies with our number and cookie only. */
-static void filter4(const IbhProbe *probe, int fd)
+static void filter4(const IbhProbe *probe, int fd, guint16 id)
 {
     const struct sock_filter steps[] = {
         LOAD(BPF_B, BPF_ABS, 9),
@@ -48,7 +48,7 @@ static void filter4(const IbhProbe *probe, int fd)
         LOAD(BPF_W, BPF_IND, 8),
         UNLESS(cookie_start(probe), 2),
         LOAD(BPF_H, BPF_IND, 4),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, probe->id, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, 0),
         BPF_STMT(BPF_RET | BPF_K, TAKE),
     };
@@ -57,14 +57,52 @@ static void filter4(const IbhProbe *probe, int fd)
 }
 
 /* `at`: where the ICMPv6 header is: 0, or 40 behind the IPv6 header. */
-static void filter6(const IbhProbe *probe, int fd, guint at)
+static void filter6(const IbhProbe *probe, int fd, guint16 id, guint at)
 {
     const struct sock_filter steps[] = {
         LOAD(BPF_B, BPF_ABS, at ? 6 : 0), UNLESS(at ? IPPROTO_ICMPV6 : ICMP6_ECHO_REPLY, 6),
         LOAD(BPF_B, BPF_ABS, at),         UNLESS(ICMP6_ECHO_REPLY, 4),
         LOAD(BPF_W, BPF_ABS, at + 8),     UNLESS(cookie_start(probe), 2),
-        LOAD(BPF_H, BPF_ABS, at + 4),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, probe->id, 1, 0),
+        LOAD(BPF_H, BPF_ABS, at + 4),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, 0),     BPF_STMT(BPF_RET | BPF_K, TAKE),
+    };
+
+    attach(fd, steps, G_N_ELEMENTS(steps));
+}
+
+/* The first fragments of such replies, as they come in: IPv4; IPv6, with a header of their own. */
+static void filter_pieces4(const IbhProbe *probe, int fd, guint16 id)
+{
+    const struct sock_filter steps[] = {
+        LOAD(BPF_B, BPF_ABS, 9),
+        UNLESS(IPPROTO_ICMP, 10),
+        LOAD(BPF_H, BPF_ABS, 6),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 8, 0), /* not the first */
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x2000, 0, 7), /* not the last */
+        BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
+        LOAD(BPF_B, BPF_IND, 0),
+        UNLESS(ICMP_ECHOREPLY, 4),
+        LOAD(BPF_W, BPF_IND, 8),
+        UNLESS(cookie_start(probe), 2),
+        LOAD(BPF_H, BPF_IND, 4),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, TAKE),
+    };
+
+    attach(fd, steps, G_N_ELEMENTS(steps));
+}
+
+static void filter_pieces6(const IbhProbe *probe, int fd, guint16 id)
+{
+    const struct sock_filter steps[] = {
+        LOAD(BPF_B, BPF_ABS, 6),         UNLESS(IPPROTO_FRAGMENT, 11),
+        LOAD(BPF_B, BPF_ABS, 40),        UNLESS(IPPROTO_ICMPV6, 9),
+        LOAD(BPF_H, BPF_ABS, 42),        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0xfff8, 7, 0), /* not the first */
+        LOAD(BPF_B, BPF_ABS, 48),        UNLESS(ICMP6_ECHO_REPLY, 5),
+        LOAD(BPF_W, BPF_ABS, 56),        UNLESS(cookie_start(probe), 3),
+        LOAD(BPF_H, BPF_ABS, 52),        UNLESS(id, 1),
+        BPF_STMT(BPF_RET | BPF_K, TAKE), BPF_STMT(BPF_RET | BPF_K, 0),
     };
 
     attach(fd, steps, G_N_ELEMENTS(steps));
@@ -88,7 +126,7 @@ static gboolean is_forbidden(int error)
 }
 
 /* The sender's address bound; the device goes with each packet, so that replies are taken from any. */
-static gboolean set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSource *source)
+static gboolean set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSource *source, guint16 id)
 {
     const int on = 1, six = source->ip.family == AF_INET6, device = (int)htonl((guint32)source->nic->link->ifindex);
     socklen_t size;
@@ -100,8 +138,8 @@ static gboolean set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhPro
              : setsockopt(sock->fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on)) < 0)
         return FALSE;
     if (sock->raw) {
-        sock->id = probe->id;
-        (six ? filter6(probe, sock->fd, 0) : filter4(probe, sock->fd));
+        sock->id = id;
+        (six ? filter6(probe, sock->fd, id, 0) : filter4(probe, sock->fd, id));
         return TRUE;
     }
     if (getsockname(sock->fd, &address.generic, &size) < 0)
@@ -117,7 +155,8 @@ static char *read_line(const char *path)
     return g_file_get_contents(path, &text, NULL, NULL) ? g_strstrip(text) : g_strdup("?");
 }
 
-static gboolean open_socket(IbhProber *prober, IbhProbeSocket *sock, const IbhProbeSource *source, GError **error)
+gboolean ibh_probe_socket_open(const IbhProbe *probe, const IbhProbeSource *source, guint16 id, IbhProbeSocket *sock,
+                               GError **error)
 {
     int family = source->ip.family, protocol = family == AF_INET6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
     const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
@@ -141,7 +180,7 @@ static gboolean open_socket(IbhProber *prober, IbhProbeSocket *sock, const IbhPr
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: cannot open a socket: %s", g_strerror(errno));
         return FALSE;
     }
-    if (!set_up(prober->probe, sock, source)) /* the address went away: others can still be asked from */
+    if (!set_up(probe, sock, source, id)) /* the address went away: others can still be asked from */
         sock->error = errno;
     return TRUE;
 }
@@ -170,9 +209,29 @@ static int open_packet_socket(const IbhProbe *probe, int protocol)
     if (protocol == ETH_P_ARP)
         filter_arp(fd);
     else if (protocol == ETH_P_IPV6)
-        filter6(probe, fd, 40);
+        filter6(probe, fd, probe->id, 40);
     else
-        filter4(probe, fd);
+        filter4(probe, fd, probe->id);
+    if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+guint16 ibh_probe_id_of_sizes(const IbhProbe *probe)
+{
+    return probe->id ^ 0x8000;
+}
+
+int ibh_probe_pieces_open(const IbhProbe *probe, int family)
+{
+    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_ll all = {.sll_family = AF_PACKET,
+                              .sll_protocol = htons(family == AF_INET6 ? ETH_P_IPV6 : ETH_P_IP)};
+
+    if (fd < 0)
+        return -1;
+    (family == AF_INET6 ? filter_pieces6 : filter_pieces4)(probe, fd, ibh_probe_id_of_sizes(probe));
     if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
         return fd;
     close(fd);
@@ -193,7 +252,8 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
     const IbhProbe *probe = prober->probe;
 
     for (guint i = 0; i < probe->sources->len; i++) {
-        if (!open_socket(prober, &prober->sockets[i], &g_array_index(probe->sources, IbhProbeSource, i), error))
+        if (!ibh_probe_socket_open(probe, &g_array_index(probe->sources, IbhProbeSource, i), probe->id,
+                                   &prober->sockets[i], error))
             return FALSE;
     }
     if (ibh_probe_uses_family(probe, AF_INET)) {

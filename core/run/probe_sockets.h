@@ -45,6 +45,14 @@ IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
 /* Progress, for a terminal, not too often. */
 void ibh_prober_tell(IbhProber *prober, const char *doing);
 
+/* A socket of echoes with this id. FALSE: none can be opened; `sock->error`: this one can send nothing. */
+gboolean ibh_probe_socket_open(const IbhProbe *probe, const IbhProbeSource *source, guint16 id, IbhProbeSocket *sock,
+                               GError **error);
+/* Echoes of full size have an id of their own, so that their replies do not fill the sockets of small ones. */
+guint16 ibh_probe_id_of_sizes(const IbhProbe *probe);
+/* A packet socket of their replies' first fragments; -1: not allowed. */
+int ibh_probe_pieces_open(const IbhProbe *probe, int family);
+
 gboolean ibh_probe_uses_family(const IbhProbe *probe, int family);
 
 /* Fails where nothing can be sent at all. */

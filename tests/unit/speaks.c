@@ -28,6 +28,7 @@ static gboolean has_place(const IbhFinding *finding)
     static const char *const elsewhere[] = {"module-missing",
                                             "memlock-low",
                                             "peer-down",
+                                            "path-mtu",
                                             "rdma-unreachable",
                                             "no-source",
                                             "separate-wires",

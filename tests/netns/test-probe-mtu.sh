@@ -1,0 +1,102 @@
+#!/bin/bash
+# --probe at full size: packets as long as the rail's MTU, which may not be cut. What a switch port, the peer or a router
+# makes of them is named, with the size that comes through.
+. "$(dirname "$0")/lib.sh"
+needs nft
+
+make_hosts 2
+jumbo() { # HOST
+    local i
+    for i in 0 1; do
+        ip -n $1 link set ib$i mtu 9000
+        ip -n wire link set $1.$i mtu 9000
+        ip -n $1 address add "fd00:16::$(host_id $1):$((i + 1))/64" dev ib$i nodad
+    done
+}
+jumbo A
+jumbo B
+wait_until 5 settled A
+wait_until 5 settled B
+expect_hook 0 A --apply
+expect_hook 0 B --apply
+
+sizes() { json '[.pairs[].path_mtu] | join(" ")'; }
+codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
+messages() { json '.findings[] | .message'; }
+probe() { expect_hook "$1" A --probe "${@:2}" --count 1 --timeout 0.2 --json; }
+both=(172.16.34.1 172.16.34.2)
+
+probe 0 "${both[@]}" fd00:16::34:1 fd00:16::34:2
+expect_equal "right hosts: full size, both families" "9000 9000 9000 9000 9000 9000 9000 9000" "$(sizes)"
+capture_echoes A 2 expect_hook 0 A --probe 172.16.34.1 --iface ib0 --count 1
+expect_equal "two packets do for a right pair" 2 "$(wc -l <$work/echoes)"
+
+# A port of the switch.
+ip -n wire link set B.1 mtu 1500
+probe 1 "${both[@]}"
+expect_equal "the size that passes" "9000 9000 1500 1500" "$(sizes)"
+expect_equal "one cause is one finding, from whatever rail" "error path-mtu " "$(codes)"
+expect_contains "it says which pairs" "2 of 4 pairs: ib0 to 172.16.34.2, ib1 to 172.16.34.2; packets of up to 1500 bytes" "$(messages)"
+expect_equal "the pairs' problem" "path-mtu path-mtu" "$(json '[.pairs[].problems[]] | join(" ")')"
+probe 1 fd00:16::34:2
+expect_equal "IPv6, too" "1500 1500" "$(sizes)"
+expect_hook 1 A --probe "${both[@]}" --count 1 --timeout 0.2
+expect_contains "in text" "MTU 1500" "$out"
+ip -n wire link set B.1 mtu 1723
+probe 1 172.16.34.2 --iface ib0
+expect_equal "an unusual size is found, to the byte" "1723 error path-mtu ib0" "$(sizes) $(codes)"
+ip -n wire link set B.1 mtu 9000
+
+# The peer's NIC.
+ip -n B link set ib0 mtu 1500
+probe 1 172.16.34.1
+expect_equal "a smaller MTU of the peer" "1500 1500" "$(sizes)"
+ip -n B link set ib0 mtu 9000
+
+# The peer takes them, but cuts what it sends: as NICs do that receive more than their MTU.
+ip -n B route add 172.16.16.1/32 dev ib0 mtu 1500
+ip -n B -6 route add fd00:16::16:1/128 dev ib0 mtu 1500
+probe 1 172.16.34.1 --iface ib0
+expect_equal "a reply in pieces is told" "1500 warning path-mtu ib0" "$(sizes) $(codes)"
+expect_contains "as that" "replies of that size come in pieces of 1500: the peer's MTU is smaller" "$(messages)"
+probe 1 fd00:16::34:1 --iface ib0
+expect_contains "IPv6, too" "come in pieces of 1496" "$(messages)"
+ip -n B route del 172.16.16.1/32 dev ib0
+ip -n B -6 route del fd00:16::16:1/128 dev ib0
+
+# A firewall that drops what is long.
+on B nft "add table ip t; add chain ip t c { type filter hook input priority 0; }; add rule ip t c ip length > 1000 drop"
+probe 1 172.16.34.1
+expect_equal "packets over 1000 bytes are dropped" "1000 1000" "$(sizes)"
+expect_contains "what comes of it" "connections open, and hang once they send more" "$(messages)"
+on B nft flush ruleset
+
+# A router that says so: nothing is wrong with that, and it is told who said it.
+new_host R
+add_nic R eth0 0 172.16.50.1/16
+ip -n wire link set R.0 mtu 9000
+ip -n R link set eth0 mtu 9000
+new_host C
+ip -n R link add far mtu 1400 type veth peer name ib0 mtu 1400 netns C
+ip -n R address add 192.0.2.1/24 dev far
+ip -n R link set far up
+ip -n C address add 192.0.2.2/24 dev ib0
+ip -n C link set ib0 up
+ip -n C route add default via 192.0.2.1
+on R sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+ip -n A route add default via 172.16.50.1 dev ib0
+for host in A R C; do wait_until 5 settled $host; done
+expect_hook 0 A --apply
+probe 0 192.0.2.2
+expect_equal "behind a router" "1400 1400" "$(sizes)"
+expect_equal "it is told" "info path-mtu " "$(codes)"
+expect_contains "by whom" "172.16.50.1 says that they are too long" "$(messages)"
+
+# Without CAP_NET_RAW ping sockets do.
+if command -v setpriv >/dev/null; then
+    on A sh -c 'echo "0 2147483647" >/proc/sys/net/ipv4/ping_group_range'
+    ip -n wire link set B.1 mtu 1500
+    out=$(on A setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$IB_HOOK" --sysfs /run/sys/A \
+        --probe "${both[@]}" --count 1 --timeout 0.2 --json </dev/null) || true
+    expect_equal "unprivileged" "9000 9000 1500 1500" "$(sizes)"
+fi
