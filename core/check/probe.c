@@ -184,6 +184,14 @@ const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, gui
     return find_pair(probe, nic->link->ifindex, peer);
 }
 
+const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guint peer)
+{
+    if (ibh_probe_find(probe, nic, peer))
+        return NULL;
+    return find_source(probe, nic, &g_array_index(probe->peers, IbhIp, peer), TRUE) ? "no common subnet"
+                                                                                    : "no address of its family";
+}
+
 /* ---- the schedule ---- */
 
 int ibh_probe_family(const IbhIp *ip)
@@ -393,9 +401,10 @@ void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbou
         const IbhNeighbour *found =
             bsearch(&key, neighbours->data, neighbours->len, sizeof(IbhNeighbour), compare_neighbours);
 
-        if (found && found->lladdr_len) {
+        if (found && found->lladdr_len && !found->no_arp) { /* not our own, which stands there where ARP is off */
             memcpy(pair->lladdr, found->lladdr, found->lladdr_len);
             pair->lladdr_len = found->lladdr_len;
+            pair->fixed = found->fixed;
         }
     }
 }

@@ -66,6 +66,19 @@ typedef struct {
     int error; /* errno of that step; 0: none */
 } IbhRdmaAnswer;
 
+/* Why a pair lost echoes. From IBH_LOSS_UNKNOWN on it is not this host's fault, as far as it can be seen here. */
+typedef enum {
+    IBH_LOSS_NONE,
+    IBH_LOSS_SOME,       /* others came back */
+    IBH_LOSS_NO_CARRIER, /* the rail is down */
+    IBH_LOSS_STATIC,     /* a permanent neighbour entry has another hardware address than who answers */
+    IBH_LOSS_ARP_OFF,    /* the rail asks nobody */
+    IBH_LOSS_UNKNOWN,    /* ARP was not asked, or is none */
+    IBH_LOSS_AFTER_ARP,  /* which was answered */
+    IBH_LOSS_NOTHING,    /* not even ARP was */
+    IBH_N_LOSSES
+} IbhProbeLoss;
+
 /* How long packets may be, IP header and all. 0: none did, … is known. */
 typedef struct {
     guint passed;   /* the longest that was answered */
@@ -92,6 +105,8 @@ typedef struct {
     guint8 answer[2][IBH_LLADDR_MAX]; /* to ARP: the first two different ones */
     guint answer_len;                 /* of each; 0: none */
     guint answers;
+    gboolean fixed; /* `lladdr` is of a permanent entry */
+    IbhProbeLoss loss;
     IbhProbeSize mtu;
     IbhRdmaAnswer rdma;
     guint faults; /* bits: 1 << IbhProbeFault */
@@ -121,6 +136,7 @@ typedef struct {
     int count;
     gint64 interval, timeout; /* µs */
     gboolean rdma;
+    gboolean hears_arp;  /* who is asked for by ARP, and does not answer, is silent */
     guint16 id;          /* of an echo, where the kernel does not choose it */
     guint8 cookie[16];   /* so that a reply cannot be guessed */
     int table_size[2];   /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
@@ -135,6 +151,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer); /* NULL: not asked */
+/* Why this NIC does not ask that peer, for people; NULL: it does. */
+const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guint peer);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
 const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair); /* by which the pair's echoes leave */

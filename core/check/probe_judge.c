@@ -1,8 +1,10 @@
+#include "check/probe_loss.h"
 #include "check/probe_rdma.h"
 #include "check/probe_size.h"
 
 #include "model/text.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -19,7 +21,7 @@ static const struct {
     [IBH_PROBE_DROPPED] = {IBH_ERROR, "reply-dropped",
                            "the reply came to this host by the NIC named, and this host dropped it: rp_filter or a "
                            "firewall"},
-    [IBH_PROBE_LOST] = {IBH_ERROR, "probe-lost", "no reply: the peer is down, on another wire, or drops it"},
+    [IBH_PROBE_LOST] = {IBH_ERROR, "probe-lost", NULL}, /* told by probe_loss.c, cause by cause */
     [IBH_PROBE_ROUTE] = {IBH_ERROR, "routed-other-nic",
                          "the echo was sent by this NIC, but what this address sends by itself leaves by the one "
                          "named"},
@@ -57,6 +59,8 @@ static void judge_echoes(const IbhProbe *probe, guint i)
         blame(pair, IBH_PROBE_UNSENT);
     if (pair->received < pair->sent)
         blame(pair, pair->dropped ? IBH_PROBE_DROPPED : IBH_PROBE_LOST);
+    if (pair->received < pair->sent && !pair->dropped)
+        ibh_probe_judge_loss(probe, pair);
 }
 
 static void judge_way(const IbhProbe *probe, IbhProbePair *pair)
@@ -118,10 +122,10 @@ static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeF
     ibh_ip_format(ibh_probe_peer(probe, pair), ip);
     switch (fault) {
     case IBH_PROBE_UNSENT:
-        return g_strdup_printf("%s (%s)", ip, pair->send_error ? g_strerror(pair->send_error) : "never tried");
-    case IBH_PROBE_LOST:
-        return g_strdup_printf("%s (%d of %d%s)", ip, pair->sent - pair->received, pair->sent,
-                               pair->on_link && !pair->received && !pair->lladdr_len ? ", no hardware address" : "");
+        return g_strdup_printf("%s (%s)", ip,
+                               pair->send_error == EPERM ? "this host's own firewall drops it"
+                               : pair->send_error        ? g_strerror(pair->send_error)
+                                                         : "never tried");
     case IBH_PROBE_ROUTE:
     case IBH_PROBE_REPLY:
     case IBH_PROBE_DROPPED:
@@ -138,28 +142,8 @@ static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeF
     }
 }
 
-/* Lost on every rail: that is one thing to say, not one of each rail. */
-static gboolean is_down(const IbhProbe *probe, guint peer)
-{
-    guint asked = 0;
-
-    for (guint i = ibh_probe_first_pair(probe, peer); i < probe->pairs->len && ibh_probe_pair(probe, i)->peer == peer;
-         i++) {
-        if (!(ibh_probe_pair(probe, i)->faults & 1u << IBH_PROBE_LOST) || ibh_probe_pair(probe, i)->received)
-            return FALSE;
-        asked++;
-    }
-    return asked > 1;
-}
-
-static gboolean is_told(const IbhProbePair *pair, IbhProbeFault fault, const gboolean *down)
-{
-    return (pair->faults & 1u << fault) && (fault != IBH_PROBE_LOST || !down[pair->peer]);
-}
-
 /* "2 of 8 peers: 172.16.34.1 (ib0), 172.16.34.2 (ib0)"; NULL: none has this fault. */
-static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFault fault, const gboolean *down,
-                          const IbhProbePair **ret_first)
+static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFault fault, const IbhProbePair **ret_first)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     guint bad = 0, all = 0;
@@ -168,7 +152,7 @@ static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFaul
         if (ibh_probe_source(probe, pair)->nic != nic)
             continue;
         all++;
-        if (!is_told(pair, fault, down))
+        if (!(pair->faults & 1u << fault))
             continue;
         if (!bad++)
             *ret_first = pair;
@@ -195,8 +179,6 @@ static IbhRemedy fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhPro
     switch (fault) {
     case IBH_PROBE_UNSENT:
         return ibh_advice("ask the kernel: ip route get %s from %s oif %s", to, from, iface);
-    case IBH_PROBE_LOST:
-        return ibh_advice("is the peer up, and on the same wire? (ip neigh show to %s dev %s)", to, iface);
     case IBH_PROBE_FLUX:
     case IBH_PROBE_PEER_SENDER:
         return ibh_advice("on the peer (%s): ib-hook --check, ib-hook --apply", to);
@@ -208,49 +190,15 @@ static IbhRemedy fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhPro
     }
 }
 
-static void report_faults(IbhProbe *probe, const IbhNic *nic, const gboolean *down)
+static void report_faults(IbhProbe *probe, const IbhNic *nic)
 {
-    for (int fault = 0; fault < IBH_PROBE_N_FAULTS && faults[fault].meaning; fault++) {
+    for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
         const IbhProbePair *first = NULL;
-        g_autofree char *peers = describe_all(probe, nic, (IbhProbeFault)fault, down, &first);
+        g_autofree char *peers = !faults[fault].meaning ? NULL : describe_all(probe, nic, (IbhProbeFault)fault, &first);
 
         if (peers)
             ibh_finding_add(probe->findings, nic->link->name, faults[fault].severity, faults[fault].code,
                             fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
-    }
-}
-
-static void report_down_peers(IbhProbe *probe, gboolean *down)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-    char ip[IBH_IP_STRLEN];
-    guint count = 0;
-
-    for (guint peer = 0; peer < probe->peers->len; peer++) {
-        down[peer] = is_down(probe, peer);
-        if (down[peer] && ++count <= NAMED)
-            g_string_append_printf(text, "%s%s", count > 1 ? ", " : "",
-                                   ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip));
-    }
-    if (count > NAMED)
-        g_string_append_printf(text, " and %u more", count - NAMED);
-    if (count)
-        ibh_finding_add(probe->findings, "", IBH_ERROR, "peer-down",
-                        ibh_advice("see whether they are up, and answer pings at all"),
-                        "%u of %u peers reply to no rail: %s", count, probe->peers->len, text->str);
-}
-
-static void report_carrier(IbhProbe *probe, const IbhNic *nic)
-{
-    if (!(nic->link->flags & IFF_UP) || !nic->link->carrier) {
-        g_autofree char *iface = ibh_shell_word(nic->link->name);
-
-        ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "carrier-down",
-                        nic->link->flags & IFF_UP
-                            ? ibh_advice("look at the cable, the transceiver and the switch's port")
-                            : ibh_fix(g_strdup_printf("ip link set %s up", iface)),
-                        "the link %s: nothing can leave or arrive by it",
-                        nic->link->flags & IFF_UP ? "has no carrier" : "is administratively down");
     }
 }
 
@@ -276,6 +224,25 @@ static void report_unasked_peers(IbhProbe *probe)
                         "%u of %u peers were not asked, %s is the first: no rail has an address of its family, so they "
                         "are not reached",
                         unasked, probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
+}
+
+/* A rail that asked nobody, while others asked: nothing is known of it. */
+static void report_idle_rail(IbhProbe *probe, const IbhNic *nic)
+{
+    const char *why = NULL;
+    char ip[IBH_IP_STRLEN];
+
+    if (!probe->pairs->len)
+        return;
+    for (guint peer = probe->peers->len; peer-- > 0;) {
+        why = ibh_probe_why_unasked(probe, nic, peer);
+        if (!why)
+            return;
+    }
+    ibh_finding_add(probe->findings, nic->link->name, IBH_WARNING, "no-source",
+                    ibh_advice("name peers in its subnet, too; or leave the rail out: --iface"),
+                    "none of the %u peers, from %s on, was asked by it, so nothing is known of it: %s",
+                    probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, 0), ip), why);
 }
 
 /* ---- the verdict: wires ---- */
@@ -382,10 +349,11 @@ void ibh_probe_judge(IbhProbe *probe)
         ibh_probe_judge_rdma(ibh_probe_pair(probe, i));
     }
     judge_flux(probe);
-    report_down_peers(probe, down);
+    ibh_probe_report_down_peers(probe, down);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        report_carrier(probe, nic);
-        report_faults(probe, nic, down);
+        ibh_probe_report_losses(probe, nic, down);
+        report_faults(probe, nic);
+        report_idle_rail(probe, nic);
     }
     ibh_probe_report_sizes(probe);
     ibh_probe_report_rdma(probe);

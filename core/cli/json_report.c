@@ -238,6 +238,27 @@ static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *p
     ibh_json_close(json, '}');
 }
 
+static void put_unasked(IbhJson *json, const IbhProbe *probe)
+{
+    char ip[IBH_IP_STRLEN];
+
+    ibh_json_open(json, "unasked", '[');
+    for (guint peer = 0; peer < probe->peers->len; peer++) {
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+            const char *why = ibh_probe_why_unasked(probe, nic, peer);
+
+            if (!why)
+                continue;
+            ibh_json_open(json, NULL, '{');
+            ibh_json_string(json, "iface", nic->link->name);
+            ibh_json_string(json, "peer", ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip));
+            ibh_json_string(json, "reason", why);
+            ibh_json_close(json, '}');
+        }
+    }
+    ibh_json_close(json, ']');
+}
+
 static char *probe(const IbhReport *report, const IbhStyle *style)
 {
     IbhJson *json = ibh_json_new();
@@ -250,6 +271,7 @@ static char *probe(const IbhReport *report, const IbhStyle *style)
     IBH_EACH (const IbhProbePair, pair, report->probe->pairs)
         put_pair(json, report->probe, pair);
     ibh_json_close(json, ']');
+    put_unasked(json, report->probe);
     ibh_json_open(json, "own", '[');
     IBH_EACH (const IbhIp, own, report->probe->own)
         ibh_json_string(json, NULL, ibh_ip_format(own, ip));

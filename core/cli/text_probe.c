@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MATRIX_PEERS 16  /* up to so many, each is a column */
-#define UNASKED_NAMED 8  /* so many of the pairs that were not asked by RDMA are named */
+#define UNASKED_NAMED 8  /* so many of the pairs that were not asked are named */
 #define MATRIX_WIDTH 100 /* where the columns' addresses would make it wider, they are numbered */
 
 static const char *fault_color(const IbhProbePair *pair)
@@ -209,6 +209,27 @@ static void put_summary(GString *out, const IbhProbe *probe, const IbhStyle *sty
     g_string_append_c(out, '\n');
 }
 
+/* "not asked: ib2 to 172.16.16.1 (no common subnet)" */
+static void put_unasked(GString *out, const IbhProbe *probe, const IbhStyle *style)
+{
+    char ip[IBH_IP_STRLEN];
+    guint n = 0;
+
+    for (guint peer = 0; peer < probe->peers->len; peer++) {
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+            const char *why = ibh_probe_why_unasked(probe, nic, peer);
+
+            if (why && (++n <= UNASKED_NAMED || style->verbose))
+                ibh_putf(out, style, NULL, "%s %s to %s (%s)", n > 1 ? "," : "not asked:", nic->link->name,
+                         ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip), why);
+        }
+    }
+    if (n > UNASKED_NAMED && !style->verbose)
+        ibh_putf(out, style, NULL, " and %u more (--verbose)", n - UNASKED_NAMED);
+    if (n)
+        g_string_append_c(out, '\n');
+}
+
 static void put_own(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     char ip[IBH_IP_STRLEN];
@@ -267,6 +288,8 @@ void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
     }
     if (probe->pairs->len)
         put_rdma(out, probe, style);
+    if (!style->quiet && probe->pairs->len)
+        put_unasked(out, probe, style);
     if (!style->quiet)
         put_own(out, probe, style);
 }

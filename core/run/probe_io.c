@@ -338,8 +338,9 @@ static void pass(IbhProber *prober, gint64 until, const char *doing)
  * so all are asked, and all that answer are heard. */
 static void ask_arp(IbhProber *prober, guint first, guint pairs)
 {
-    const IbhProbe *probe = prober->probe;
+    IbhProbe *probe = prober->probe;
 
+    probe->hears_arp = prober->arp >= 0;
     for (guint i = first; prober->arp >= 0 && i < first + pairs; i++) {
         const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
 

@@ -304,6 +304,77 @@ static void test_lost(void **state)
 }
 
 /* What no rail reaches is said once, not once of each rail. */
+/* Causes on this host come first; then what ARP, asked anew, tells. */
+static void test_why_lost(void **state)
+{
+    static const struct {
+        guint pair;
+        gboolean fixed, arp_off;
+        guint answers;
+        const char *expected, *part;
+    } cases[] = {
+        {3, FALSE, FALSE, 1, "ib1 error probe-lost", "172.16.16.2 (3 of 3); ARP is answered, echoes are not"},
+        {3, FALSE, FALSE, 0, "ib1 error probe-lost", "172.16.16.2 (3 of 3); nothing answers, not even ARP"},
+        {3, TRUE, FALSE, 1, "ib1 warning neighbour-static", "172.16.16.2 (3 of 3); a permanent entry"},
+        {3, TRUE, FALSE, 0, "ib1 error probe-lost", "nothing answers"},
+        {2, FALSE, TRUE, 0, "ib0 warning arp-off", "172.16.16.2 (3 of 3); ARP is switched off"},
+        {2, TRUE, TRUE, 0, "ib0 error probe-lost", "nothing answers"},
+    };
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(World) world = look_well(HOST, TWO_PEERS);
+        IbhProbePair *pair = pair_at(&world, cases[i].pair);
+        IbhLink *link = (IbhLink *)(guintptr)ibh_probe_link(world.probe, pair);
+
+        world.probe->hears_arp = TRUE;
+        pair->received = 0;
+        pair->fixed = cases[i].fixed;
+        pair->answers = cases[i].answers;
+        pair->answer_len = 6;
+        memset(pair->answer[0], 7, 6);
+        link->flags |= IFF_BROADCAST | (cases[i].arp_off ? IFF_NOARP : 0);
+        check_verdict(&world, cases[i].expected, 1);
+        check_message(&world, 0, cases[i].part);
+    }
+}
+
+/* Peers that answer ARP, and peers that answer nothing, are two lines; a rail that is down is no witness. */
+static void test_down_in_two_ways(void **state)
+{
+    g_auto(World) world =
+        look_well(IB0 IB1 "nic ib2 infiniband rdma mlx5_2/1 no-carrier\n"
+                          "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
+                          "ip address add 172.16.34.3/16 dev ib2\n",
+                  TWO_PEERS);
+
+    (void)state;
+    world.probe->hears_arp = TRUE;
+    for (guint i = 0; i < 6; i++)
+        pair_at(&world, i)->received = 0;
+    pair_at(&world, 4)->answers = 1;
+    check_verdict(&world, "error peer-down, error peer-down, ib2 error carrier-down", 6);
+    check_message(&world, 0, "1 of 2 peers reply to no rail: 172.16.16.2; ARP is answered, echoes are not");
+    check_message(&world, 1, "1 of 2 peers reply to no rail: 172.16.16.1; nothing answers");
+    check_message(&world, 2, "which explains what 2 pairs lost");
+}
+
+/* A rail that nobody was asked from is no success. */
+static void test_idle_rail(void **state)
+{
+    g_auto(World) world = look_well(HOST "nic ib2 infiniband rdma mlx5_2/1\nip address add 172.17.0.2/16 dev ib2\n"
+                                         "nic ib3 infiniband rdma mlx5_3/1\nip address add 172.17.0.3/16 dev ib3\n",
+                                    TWO_PEERS);
+    g_autofree char *text = NULL;
+
+    (void)state;
+    check_verdict(&world, "ib2 warning no-source, ib3 warning no-source", 0);
+    check_message(&world, 0, "so nothing is known of it: no common subnet");
+    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
+    text = report(&world, &ibh_text_writer, FALSE);
+    assert_non_null(strstr(text, "\nnot asked: ib2 to 172.16.16.1 (no common subnet), ib3 to 172.16.16.1 (no common"));
+}
+
 static void test_down(void **state)
 {
     g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2 172.16.16.3");
@@ -683,11 +754,12 @@ static void test_json(void **state)
     (void)state;
     text = report(&world, &ibh_json_writer, FALSE);
     assert_string_equal(
-        text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
-              "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
-              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"path_mtu\":null,\"rdma\":null,\"rdma_why\":null,"
-              "\"problems\":[],\"ok\":true}],"
-              "\"own\":[\"172.16.34.2\"],\"findings\":[]}");
+        text,
+        "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
+        "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
+        "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"path_mtu\":null,\"rdma\":null,\"rdma_why\":null,"
+        "\"problems\":[],\"ok\":true}],"
+        "\"unasked\":[],\"own\":[\"172.16.34.2\"],\"findings\":[]}");
 }
 
 int main(void)
@@ -707,6 +779,9 @@ int main(void)
         cmocka_unit_test(test_noise),
         cmocka_unit_test(test_all_well),
         cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_why_lost),
+        cmocka_unit_test(test_down_in_two_ways),
+        cmocka_unit_test(test_idle_rail),
         cmocka_unit_test(test_down),
         cmocka_unit_test(test_many_down),
         cmocka_unit_test(test_unsent),

@@ -1,0 +1,72 @@
+#!/bin/bash
+# Whose fault it is when echoes get no reply: this host's own causes are named first, then what ARP tells of the peer; each
+# cause is one line.
+. "$(dirname "$0")/lib.sh"
+needs nft
+
+make_hosts 2
+expect_hook 0 A --apply
+expect_hook 0 B --apply
+codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
+messages() { json '.findings[] | .message'; }
+probe() { expect_hook "$1" A --probe "${@:2}" --count 2 --interval 0.01 --timeout 0.2 --json; }
+both=(172.16.34.1 172.16.34.2)
+firewall() { # HOST HOOK RULE…
+    on $1 nft "flush ruleset; add table ip t; add chain ip t c { type filter hook $2 priority 0; }; add rule ip t c ${*:3}"
+}
+
+# A permanent entry with a hardware address that is nobody's: the peer is not accused.
+ip -n A neigh replace 172.16.34.2 lladdr 02:00:00:00:99:99 dev ib1 nud permanent
+probe 1 "${both[@]}"
+expect_equal "a permanent neighbour entry" "warning neighbour-static ib1" "$(codes)"
+fix=$(json '.findings[].fix')
+on A sh -c "$fix"
+probe 0 "${both[@]}"
+expect_equal "its fix cures it" "" "$(codes)"
+ip -n A neigh replace 172.16.34.2 lladdr "$(mac B 1)" dev ib1 nud permanent
+probe 0 "${both[@]}"
+expect_equal "a right one is no finding" "" "$(codes)"
+ip -n A neigh del 172.16.34.2 dev ib1
+
+# ARP off, here.
+ip -n A link set ib1 arp off
+probe 1 "${both[@]}"
+expect_equal "arp off" "warning arp-off ib1" "$(codes)"
+on A sh -c "$(json '.findings[].fix')"
+probe 0 "${both[@]}"
+
+# An own firewall.
+firewall A output icmp type echo-request ip daddr 172.16.34.1 drop
+probe 1 "${both[@]}"
+expect_equal "our own firewall" "error probe-not-sent ib0, error probe-not-sent ib1" "$(codes)"
+expect_contains "is named" "172.16.34.1 (this host's own firewall drops it)" "$(messages)"
+on A nft flush ruleset
+
+# The peer: it answers ARP, not echoes; to one rail; then it answers nothing.
+firewall B input icmp type echo-request drop
+probe 1 "${both[@]}"
+expect_equal "a peer that drops echoes" "error peer-down " "$(codes)"
+expect_contains "but answers ARP" "172.16.34.1, 172.16.34.2; ARP is answered, echoes are not: a firewall there" "$(messages)"
+firewall B input ip saddr 172.16.16.2 icmp type echo-request drop
+probe 1 "${both[@]}"
+expect_equal "one rail is one line" "error probe-lost ib1" "$(codes)"
+expect_contains "with all its peers, and why" "2 of 2 peers: 172.16.34.1 (2 of 2), 172.16.34.2 (2 of 2); ARP is answered" "$(messages)"
+on B nft flush ruleset
+probe 1 172.16.34.1 172.16.34.77
+expect_contains "who answers nothing" "172.16.34.77; nothing answers, not even ARP" "$(messages)"
+ip -n wire link set B.1 down
+probe 1 "${both[@]}" 172.16.34.77
+expect_equal "one cause is one line" "error peer-down " "$(codes)"
+expect_contains "for all peers" "2 of 3 peers reply to no rail: 172.16.34.2, 172.16.34.77; nothing answers" "$(messages)"
+firewall B input icmp type echo-request drop
+probe 1 "${both[@]}"
+expect_equal "two causes are two lines" "error peer-down , error peer-down " "$(codes)"
+on B nft flush ruleset
+ip -n wire link set B.1 up
+
+# A cached entry is no answer: the peer is gone, but the kernel still knows its hardware address.
+wait_until 5 settled B
+expect_hook 0 A --probe "${both[@]}"
+ip -n wire link set B.0 down
+probe 1 172.16.34.1
+expect_contains "an entry of before proves nothing" "nothing answers, not even ARP" "$(messages)"
