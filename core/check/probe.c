@@ -98,6 +98,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
     probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
+    probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
     probe->count = request->count;
     probe->interval = request->interval;
     probe->timeout = request->timeout;
@@ -128,6 +129,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->own);
     g_array_unref(probe->sources);
     g_array_unref(probe->pairs);
+    g_array_unref(probe->strangers);
     g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     g_free(probe->echoes);
@@ -169,7 +171,7 @@ guint ibh_probe_first_pair(const IbhProbe *probe, guint peer)
     return low;
 }
 
-static IbhProbePair *find_pair(const IbhProbe *probe, int ifindex, guint peer)
+IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, guint peer)
 {
     for (guint i = ibh_probe_first_pair(probe, peer); i < probe->pairs->len && ibh_probe_pair(probe, i)->peer == peer;
          i++) {
@@ -181,7 +183,7 @@ static IbhProbePair *find_pair(const IbhProbe *probe, int ifindex, guint peer)
 
 const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer)
 {
-    return find_pair(probe, nic->link->ifindex, peer);
+    return ibh_probe_find_pair(probe, nic->link->ifindex, peer);
 }
 
 const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guint peer)
@@ -356,32 +358,6 @@ void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply)
 }
 
 /* ---- neighbours ---- */
-
-static gboolean has_answer(const IbhProbePair *pair, const IbhArpReply *reply)
-{
-    for (guint i = 0; i < pair->answers; i++) {
-        if (memcmp(pair->answer[i], reply->lladdr, reply->lladdr_len) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
-{
-    gpointer number;
-    IbhProbePair *pair;
-
-    if (!g_hash_table_lookup_extended(probe->numbers, &reply->from, NULL, &number) ||
-        ibh_rails_holder(probe->rails, &reply->from))
-        return;
-    pair = find_pair(probe, ifindex, GPOINTER_TO_UINT(number));
-    if (!pair || !ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to) ||
-        reply->lladdr_len != ibh_probe_link(probe, pair)->lladdr_len || has_answer(pair, reply) ||
-        pair->answers == G_N_ELEMENTS(pair->answer))
-        return;
-    pair->answer_len = reply->lladdr_len;
-    memcpy(pair->answer[pair->answers++], reply->lladdr, reply->lladdr_len);
-}
 
 static int compare_neighbours(gconstpointer a, gconstpointer b)
 {

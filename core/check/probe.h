@@ -102,7 +102,7 @@ typedef struct {
     guint lladdr_len;
     guint8 sender[IBH_LLADDR_MAX]; /* from which the last reply came */
     guint sender_len;
-    guint8 answer[2][IBH_LLADDR_MAX]; /* to ARP: the first two different ones */
+    guint8 answer[4][IBH_LLADDR_MAX]; /* to ARP, asked anew: the first different ones */
     guint answer_len;                 /* of each; 0: none */
     guint answers;
     gboolean fixed; /* `lladdr` is of a permanent entry */
@@ -111,6 +111,14 @@ typedef struct {
     IbhRdmaAnswer rdma;
     guint faults; /* bits: 1 << IbhProbeFault */
 } IbhProbePair;
+
+/* Who answers ARP for an address of this host, and is not this host. */
+typedef struct {
+    guint source; /* index into sources: the address */
+    guint8 lladdr[IBH_LLADDR_MAX];
+    guint lladdr_len;
+    gboolean proxy; /* only to a host that has an address itself */
+} IbhProbeStranger;
 
 typedef struct {
     gint64 sent_at; /* µs */
@@ -131,6 +139,7 @@ typedef struct {
     GArray *own;          /* IbhIp: peers that are this host's addresses, left out */
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, by peer */
+    GArray *strangers;    /* IbhProbeStranger */
     GHashTable *numbers;  /* IbhIp → index into peers */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
@@ -156,6 +165,7 @@ const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guin
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
 const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair); /* by which the pair's echoes leave */
+IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, guint peer); /* NULL: not asked */
 guint ibh_probe_first_pair(const IbhProbe *probe, guint peer); /* pairs are in the order of the peers */
 int ibh_probe_family(const IbhIp *ip);                         /* index into table_size */
 

@@ -1,3 +1,4 @@
+#include "check/probe_arp.h"
 #include "check/probe_loss.h"
 #include "check/probe_rdma.h"
 #include "check/probe_size.h"
@@ -349,6 +350,7 @@ void ibh_probe_judge(IbhProbe *probe)
         ibh_probe_judge_rdma(ibh_probe_pair(probe, i));
     }
     judge_flux(probe);
+    ibh_probe_report_strangers(probe);
     ibh_probe_report_down_peers(probe, down);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         ibh_probe_report_losses(probe, nic, down);

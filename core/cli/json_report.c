@@ -187,6 +187,15 @@ static void put_faults(IbhJson *json, const IbhProbePair *pair)
     ibh_json_close(json, ']');
 }
 
+/* Who answered ARP, asked anew. */
+static void put_answers(IbhJson *json, const IbhProbePair *pair)
+{
+    ibh_json_open(json, "arp", '[');
+    for (guint i = 0; i < pair->answers; i++)
+        put_lladdr(json, NULL, pair->answer[i], pair->answer_len);
+    ibh_json_close(json, ']');
+}
+
 /* What is known to come through whole, in one piece; null: nothing is, but the small echo. */
 static void put_size(IbhJson *json, const IbhProbePair *pair)
 {
@@ -231,6 +240,7 @@ static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *p
     put_link(json, "reply_iface", probe->rails, pair->reply_ifindex);
     put_lladdr(json, "peer_lladdr", pair->lladdr, pair->lladdr_len);
     put_lladdr(json, "reply_lladdr", pair->sender, pair->sender_len);
+    put_answers(json, pair);
     put_size(json, pair);
     put_rdma(json, probe, pair);
     put_faults(json, pair);

@@ -1,5 +1,6 @@
 #include "run/probe_io.h"
 
+#include "check/probe_arp.h"
 #include "kernel/sysctl.h"
 #include "run/probe_rdma.h"
 #include "run/probe_size.h"
@@ -75,13 +76,10 @@ static void send_echo(IbhProber *prober, guint i, guint number)
 }
 
 /* IbhSockAddress is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */
-static void send_arp(IbhProber *prober, guint i)
+static void send_arp(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
-    const IbhProbePair *pair = &g_array_index(prober->probe->pairs, IbhProbePair, i);
-    const IbhProbeSource *source = ibh_probe_source(prober->probe, pair);
-    const IbhLink *link = source->nic->link;
     guint8 frame[IBH_ARP_MAX];
-    gsize length = ibh_arp_request(link, &source->ip, ibh_probe_peer(prober->probe, pair), frame);
+    gsize length = ibh_arp_request(link, from, whom, frame);
     IbhSockAddress to = {.link = {.sll_family = AF_PACKET,
                                   .sll_protocol = htons(ETH_P_ARP),
                                   .sll_ifindex = link->ifindex,
@@ -347,10 +345,36 @@ static void ask_arp(IbhProber *prober, guint first, guint pairs)
         if (!pair->on_link || ibh_probe_peer(probe, pair)->family != AF_INET)
             continue;
         pass(prober, prober->last_sent + IBH_PROBE_SPACING, ", asking who answers ARP");
-        send_arp(prober, i);
+        send_arp(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip, ibh_probe_peer(probe, pair));
     }
     if (prober->arp >= 0)
         pass(prober, prober->last_sent + MIN(probe->timeout, ARP_TIMEOUT), ", asking who answers ARP");
+}
+
+/* Who else has our own addresses, or stands for them. Returns until when answers may come; 0: there is no way to ask.
+ */
+static gint64 ask_own(IbhProber *prober)
+{
+    const IbhProbe *probe = prober->probe;
+    const IbhIp nobody = {.family = AF_INET};
+    gboolean witnessed = FALSE;
+
+    for (guint i = 0; prober->arp >= 0 && i < probe->sources->len; i++) {
+        const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
+        int witness = ibh_probe_witness(probe, i);
+
+        if (source->ip.family != AF_INET)
+            continue;
+        pass(prober, prober->last_sent + IBH_PROBE_SPACING, "");
+        send_arp(prober, source->nic->link, &nobody, &source->ip);
+        if (witness >= 0) {
+            const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, witness);
+
+            witnessed = TRUE;
+            send_arp(prober, other->nic->link, &other->ip, &source->ip);
+        }
+    }
+    return witnessed ? now() + IBH_PROBE_PROXY_WAIT : 0;
 }
 
 static gboolean ask_all(IbhProber *prober, GError **error)
@@ -358,7 +382,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     IbhProbe *probe = prober->probe;
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     guint used[2], pairs;
-    gint64 before = 0;
+    gint64 before = 0, proxies = ask_own(prober);
 
     for (guint first = 0; first < probe->pairs->len; first += pairs) {
         g_array_set_size(neighbours, 0);
@@ -378,6 +402,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
         if (probe->rdma)
             ibh_prober_ask_rdma(prober, first, pairs);
     }
+    pass(prober, proxies, ", listening for proxies");
     return TRUE;
 }
 

@@ -501,12 +501,35 @@ static void test_flux_of_two_answers(void **state)
     answer_arp(&world, 3, "172.16.16.2", "172.16.34.1", 99); /* to another address, */
     answer_arp(&world, 9, "172.16.16.2", "172.16.34.2", 99); /* by another NIC, */
     answer_arp(&world, 3, "172.16.16.7", "172.16.34.2", 99); /* from somebody else */
-    answer_arp(&world, 3, "172.16.34.1", "172.16.34.2", 99);
     check_verdict(&world, "", 0);
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
     answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 18);
     answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 19);
     check_verdict(&world, "ib1 warning peer-flux", 1);
+}
+
+/* Who answers for our own addresses: to nobody, a host that has it; to another rail, a proxy, too. */
+static void test_strangers(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 3);      /* our own other NIC, */
+    answer_arp(&world, 3, "172.16.34.1", "0.0.0.0", 99);     /* where nobody asked, */
+    answer_arp(&world, 2, "172.16.34.1", "172.16.34.2", 99); /* the same, */
+    answer_arp(&world, 3, "172.16.34.1", "172.16.34.1", 99); /* an announcement, by another NIC */
+    check_verdict(&world, "", 0);
+    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
+    answer_arp(&world, 2, "172.16.34.2", "172.16.34.1", 98);
+    answer_arp(&world, 3, "172.16.34.1", "172.16.34.2", 99);
+    answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 99);
+    answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 99);
+    check_verdict(&world, "ib0 error duplicate-address, ib1 warning proxy-arp", 0);
+    check_message(&world, 0, "another host has 172.16.34.1, too: 02:00:00:00:00:63 answers ARP for it");
+    check_message(&world, 1, "02:00:00:00:00:62 answers ARP for 172.16.34.2, which is this host's: a proxy");
+    for (int i = 0; i < 300; i++)
+        answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", (guint8)(i % 256));
+    assert_int_equal(world.probe->strangers->len, 64);
 }
 
 /* Of 20 bytes, and of 6 that begin with the same: two NICs. */
@@ -754,12 +777,12 @@ static void test_json(void **state)
     (void)state;
     text = report(&world, &ibh_json_writer, FALSE);
     assert_string_equal(
-        text,
-        "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
-        "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
-        "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"path_mtu\":null,\"rdma\":null,\"rdma_why\":null,"
-        "\"problems\":[],\"ok\":true}],"
-        "\"unasked\":[],\"own\":[\"172.16.34.2\"],\"findings\":[]}");
+        text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
+              "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
+              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"arp\":[],\"path_mtu\":null,\"rdma\":null,"
+              "\"rdma_why\":null,"
+              "\"problems\":[],\"ok\":true}],"
+              "\"unasked\":[],\"own\":[\"172.16.34.2\"],\"findings\":[]}");
 }
 
 int main(void)
@@ -791,6 +814,7 @@ int main(void)
         cmocka_unit_test(test_flux_of_one_lladdr),
         cmocka_unit_test(test_no_flux),
         cmocka_unit_test(test_flux_of_two_answers),
+        cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_no_flux_of_two_lengths),
         cmocka_unit_test(test_peer_replies_by_another_nic),
         cmocka_unit_test(test_carrier),

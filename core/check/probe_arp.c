@@ -1,0 +1,162 @@
+#include "check/probe_arp.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#define STRANGERS_MAX 64 /* who floods us with more has shown himself */
+#define INFINIBAND_LENGTH 20
+#define GUID_LENGTH 8 /* at the end of InfiniBand's hardware address; what is before it may differ */
+
+/* ---- for a peer ---- */
+
+static gboolean has_answer(const IbhProbePair *pair, const IbhArpReply *reply)
+{
+    for (guint i = 0; i < pair->answers; i++) {
+        if (memcmp(pair->answer[i], reply->lladdr, reply->lladdr_len) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void take_peer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    gpointer number;
+    IbhProbePair *pair;
+
+    if (!g_hash_table_lookup_extended(probe->numbers, &reply->from, NULL, &number))
+        return;
+    pair = ibh_probe_find_pair(probe, ifindex, GPOINTER_TO_UINT(number));
+    if (!pair || !ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to) ||
+        reply->lladdr_len != ibh_probe_link(probe, pair)->lladdr_len || has_answer(pair, reply) ||
+        pair->answers == G_N_ELEMENTS(pair->answer))
+        return;
+    pair->answer_len = reply->lladdr_len;
+    memcpy(pair->answer[pair->answers++], reply->lladdr, reply->lladdr_len);
+}
+
+/* ---- for ourselves ---- */
+
+static gboolean is_own_lladdr(const IbhProbe *probe, const IbhArpReply *reply)
+{
+    guint skip = reply->lladdr_len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
+
+    IBH_EACH (const IbhLink, link, probe->rails->snapshot->links) {
+        if (link->lladdr_len == reply->lladdr_len &&
+            memcmp(link->lladdr + skip, reply->lladdr + skip, reply->lladdr_len - skip) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static IbhProbeStranger *find_stranger(const IbhProbe *probe, guint source, const IbhArpReply *reply)
+{
+    IBH_EACH (IbhProbeStranger, stranger, probe->strangers) {
+        if (stranger->source == source && stranger->lladdr_len == reply->lladdr_len &&
+            memcmp(stranger->lladdr, reply->lladdr, reply->lladdr_len) == 0)
+            return stranger;
+    }
+    return NULL;
+}
+
+/* Where such an answer has to come in: by the NIC that asked. */
+static gboolean is_awaited(const IbhProbe *probe, guint source, int ifindex, gboolean proxy)
+{
+    int asker = proxy ? ibh_probe_witness(probe, source) : (int)source;
+
+    return asker >= 0 && g_array_index(probe->sources, IbhProbeSource, asker).nic->link->ifindex == ifindex;
+}
+
+static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    static const guint8 nobody[4] = {0};
+    gboolean proxy = memcmp(reply->to.bytes, nobody, sizeof nobody) != 0 && !ibh_ip_equal(&reply->to, &reply->from);
+
+    for (guint i = 0; i < probe->sources->len; i++) {
+        IbhProbeStranger *known, stranger = {.source = i, .lladdr_len = reply->lladdr_len, .proxy = proxy};
+
+        if (!ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
+            !is_awaited(probe, i, ifindex, proxy) || is_own_lladdr(probe, reply))
+            continue;
+        if ((known = find_stranger(probe, i, reply))) {
+            known->proxy &= proxy;
+        } else if (probe->strangers->len < STRANGERS_MAX) {
+            memcpy(stranger.lladdr, reply->lladdr, reply->lladdr_len);
+            g_array_append_val(probe->strangers, stranger);
+        }
+    }
+}
+
+void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    if (ibh_rails_holder(probe->rails, &reply->from))
+        take_own(probe, ifindex, reply);
+    else
+        take_peer(probe, ifindex, reply);
+}
+
+static gboolean shares_subnet(const IbhProbeSource *source, const IbhProbeSource *other)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &source->nic->served) {
+        if (ibh_ip_equal(&address->local, &source->ip) && ibh_prefix_contains(&address->subnet, &other->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+int ibh_probe_witness(const IbhProbe *probe, guint source)
+{
+    const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, source);
+
+    for (guint i = 0; i < probe->sources->len; i++) {
+        const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, i);
+
+        if (other->nic != of->nic && other->ip.family == AF_INET && of->ip.family == AF_INET &&
+            other->nic->link->carrier && shares_subnet(of, other) && shares_subnet(other, of))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* ---- the verdict ---- */
+
+static char *format_lladdr(const IbhProbeStranger *stranger)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < stranger->lladdr_len; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", stranger->lladdr[i]);
+    return g_string_free(text, FALSE);
+}
+
+static void report_stranger(IbhProbe *probe, const IbhProbeStranger *stranger)
+{
+    const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
+    g_autofree char *lladdr = format_lladdr(stranger);
+    char ip[IBH_IP_STRLEN];
+
+    ibh_ip_format(&source->ip, ip);
+    if (stranger->proxy)
+        ibh_finding_add(
+            probe->findings, source->nic->link->name, IBH_WARNING, "proxy-arp",
+            ibh_advice("find %s (the switches' tables of hardware addresses); proxy_arp off there", lladdr),
+            "%s answers ARP for %s, which is this host's: a proxy on the wire, so what peers send here may go "
+            "there",
+            lladdr, ip);
+    else
+        ibh_finding_add(
+            probe->findings, source->nic->link->name, IBH_ERROR, "duplicate-address",
+            ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there "
+                       "or here",
+                       lladdr),
+            "another host has %s, too: %s answers ARP for it, so peers send to the one or the other", ip, lladdr);
+}
+
+void ibh_probe_report_strangers(IbhProbe *probe)
+{
+    for (guint source = 0; source < probe->sources->len; source++) {
+        IBH_EACH (const IbhProbeStranger, stranger, probe->strangers) {
+            if (stranger->source == source)
+                report_stranger(probe, stranger);
+        }
+    }
+}

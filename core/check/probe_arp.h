@@ -1,0 +1,17 @@
+/*
+ * What --probe hears by ARP: who answers for a peer, and who answers for this host's own addresses. Pure.
+ *
+ * Each rail asks for its own address in the form of RFC 5227, from nobody: only a host that has the address, too,
+ * answers that. Another rail asks for it by its own address: that a proxy answers as well.
+ */
+#pragma once
+
+#include "check/probe.h"
+
+#define IBH_PROBE_PROXY_WAIT (900 * 1000) /* µs: a proxy may take 0.8 s */
+
+/* Another rail that shares the subnet of this source; -1: none. Indexes into sources. */
+int ibh_probe_witness(const IbhProbe *probe, guint source);
+
+/* A part of ibh_probe_judge(). */
+void ibh_probe_report_strangers(IbhProbe *probe);

@@ -1,0 +1,43 @@
+#!/bin/bash
+# --probe asks for this host's own addresses, too: another host that has one, a proxy that stands for them. Our own NICs,
+# which all answer on a wire that they share, are neither.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2
+codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
+probe() { expect_hook "$1" A --probe 172.16.34.1 172.16.34.2 --count 1 --timeout 0.3 --json; }
+expect_hook 0 B --apply
+hook A --probe 172.16.34.1 --json >$work/out || true
+expect_equal "our own flux is no stranger" "" "$(jq -r '.findings[].code | select(. == "duplicate-address" or . == "proxy-arp")' $work/out)"
+expect_hook 0 A --apply
+probe 0
+expect_equal "right hosts" "" "$(codes)"
+expect_equal "who answers ARP now" "$(mac B 0) $(mac B 0) $(mac B 1) $(mac B 1)" "$(json '[.pairs[].arp[]] | join(" ")')"
+
+# A third host has the address of ib1.
+new_host C
+add_nic C eth0 3 172.16.16.2/16
+wait_until 5 settled C
+probe 1
+expect_contains "another host has our address" "error duplicate-address ib1" "$(codes)"
+expect_contains "its hardware address is named" "another host has 172.16.16.2, too: $(mac C 3) answers ARP for it" "$(json '.findings[].message')"
+expect_lacks "a host is no proxy" proxy-arp "$(codes)"
+expect_equal "ib0's address is ours alone" "" "$(json '.findings[] | select(.iface == "ib0") | .code | select(. == "duplicate-address")')"
+ip -n C address flush dev eth0
+forget A B
+probe 0
+expect_equal "without it nothing is said" "" "$(codes)"
+
+# A proxy: it would forward to elsewhere what we are asked for.
+ip -n C address add 172.16.50.1/32 dev eth0
+ip -n C link add away type veth peer name back
+ip -n C link set away up
+ip -n C link set back up
+ip -n C address add 192.0.2.1/24 dev away
+ip -n C route add 172.16.16.0/24 via 192.0.2.2
+ip -n C route add 172.16.34.0/24 dev eth0
+on C sh -c "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >$CONF/eth0/proxy_arp"
+wait_until 5 settled C
+probe 1
+expect_equal "a proxy answers for both our addresses" "warning proxy-arp ib0, warning proxy-arp ib1" "$(codes)"
+expect_contains "who it is" "$(mac C 3) answers ARP for 172.16.16.1, which is this host's: a proxy" "$(json '.findings[].message')"
