@@ -368,14 +368,31 @@ static int compare_neighbours(gconstpointer a, gconstpointer b)
     return ibh_ip_compare(&one->ip, &other->ip);
 }
 
+static const IbhNeighbour *find_neighbour(const IbhProbe *probe, const IbhProbePair *pair, const GArray *sorted)
+{
+    const IbhNeighbour key = {.ifindex = ibh_probe_link(probe, pair)->ifindex, .ip = *ibh_probe_peer(probe, pair)};
+
+    return sorted->len ? bsearch(&key, sorted->data, sorted->len, sizeof key, compare_neighbours) : NULL;
+}
+
+void ibh_probe_note_known(IbhProbe *probe, GArray *neighbours)
+{
+    g_array_sort(neighbours, compare_neighbours);
+    IBH_EACH (IbhProbePair, pair, probe->pairs)
+        pair->known_before = find_neighbour(probe, pair, neighbours) != NULL;
+}
+
+gboolean ibh_probe_owns_entry(const IbhProbePair *pair)
+{
+    return pair->on_link && !pair->known_before && !pair->fixed;
+}
+
 void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbours)
 {
     g_array_sort(neighbours, compare_neighbours);
     for (guint i = first; neighbours->len && i < first + pairs; i++) {
         IbhProbePair *pair = ibh_probe_pair(probe, i);
-        const IbhNeighbour key = {.ifindex = ibh_probe_link(probe, pair)->ifindex, .ip = *ibh_probe_peer(probe, pair)};
-        const IbhNeighbour *found =
-            bsearch(&key, neighbours->data, neighbours->len, sizeof(IbhNeighbour), compare_neighbours);
+        const IbhNeighbour *found = find_neighbour(probe, pair, neighbours);
 
         if (found && found->lladdr_len && !found->no_arp) { /* not our own, which stands there where ARP is off */
             memcpy(pair->lladdr, found->lladdr, found->lladdr_len);

@@ -3,7 +3,8 @@
  * probe_io.c sends and receives.
  *
  * All pairs are asked side by side, at most 1,000 packets a second together. Each pair costs the kernel an entry in its
- * neighbour table, which the whole machine shares: where they could fill it, they are asked in waves.
+ * neighbour table, which the whole machine shares: where they could fill it, they are asked in waves, and the entries
+ * that a wave made are deleted before the next one. Without CAP_NET_ADMIN a pause lets them grow old instead.
  */
 #pragma once
 
@@ -105,7 +106,8 @@ typedef struct {
     guint8 answer[4][IBH_LLADDR_MAX]; /* to ARP, asked anew: the first different ones */
     guint answer_len;                 /* of each; 0: none */
     guint answers;
-    gboolean fixed; /* `lladdr` is of a permanent entry */
+    gboolean known_before; /* the neighbour table had an entry when we came */
+    gboolean fixed;        /* `lladdr` is of a permanent entry */
     IbhProbeLoss loss;
     IbhProbeSize mtu;
     IbhRdmaAnswer rdma;
@@ -200,6 +202,11 @@ void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply);
 void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
 /* What the neighbour table holds: IbhNeighbour. */
 void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbours);
+
+/* What it held before anything was sent: these entries are not ours to delete. */
+void ibh_probe_note_known(IbhProbe *probe, GArray *neighbours);
+/* An entry of the neighbour table that stands for this pair's echoes alone. */
+gboolean ibh_probe_owns_entry(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 

@@ -377,19 +377,37 @@ static gint64 ask_own(IbhProber *prober)
     return witnessed ? now() + IBH_PROBE_PROXY_WAIT : 0;
 }
 
+/* Makes room for the next wave. FALSE: it may not, or the kernel keeps one: then they have to grow old. */
+static gboolean delete_entries(IbhProber *prober, guint first, guint pairs)
+{
+    gboolean all = TRUE;
+
+    for (guint i = first; i < first + pairs; i++) {
+        const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+        const IbhOp op = {.type = IBH_OP_NEIGH_DEL,
+                          .ifindex = ibh_probe_link(prober->probe, pair)->ifindex,
+                          .ip = *ibh_probe_peer(prober->probe, pair)};
+
+        if (ibh_probe_owns_entry(pair))
+            all &= ibh_netlink_execute(prober->netlink, &op, NULL);
+    }
+    return all;
+}
+
 static gboolean ask_all(IbhProber *prober, GError **error)
 {
     IbhProbe *probe = prober->probe;
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     guint used[2], pairs;
-    gint64 before = 0, proxies = ask_own(prober);
+    gint64 before = 0, proxies;
 
+    if (!read_neighbours(prober, neighbours, used, error))
+        return FALSE;
+    ibh_probe_note_known(probe, neighbours);
+    proxies = ask_own(prober);
     for (guint first = 0; first < probe->pairs->len; first += pairs) {
-        g_array_set_size(neighbours, 0);
         if (before)
             pass(prober, before + IBH_PROBE_PAUSE, ", waiting for room in the neighbour table");
-        else if (!read_neighbours(prober, neighbours, used, error))
-            return FALSE;
         pairs = ibh_probe_wave(probe, first, used);
         before = now();
         ask_wave(prober, first, pairs);
@@ -401,6 +419,8 @@ static gboolean ask_all(IbhProber *prober, GError **error)
         ibh_prober_ask_sizes(prober, first, pairs);
         if (probe->rdma)
             ibh_prober_ask_rdma(prober, first, pairs);
+        if (pairs < probe->pairs->len && delete_entries(prober, first, pairs))
+            before = 0;
     }
     pass(prober, proxies, ", listening for proxies");
     return TRUE;
