@@ -218,7 +218,7 @@ static const Row rows[] = {
      "it is about all interfaces"},
     {"json", NULL, take_json, 0, BUT(ONLY(WATCH) | ONLY(RENDER) | HOOK),
      "one JSON object on standard output (the same as --format json)", "that has a form of its own"},
-    {"format", "FORMAT", take_format, 0, ANY, "text, json, or (--check only) prometheus", NULL},
+    {"format", "FORMAT", take_format, 0, ANY, "text, json, or (--check and --probe only) prometheus", NULL},
     {"hook", NULL, take_flag, AT(hook), ONLY(APPLY) | HOOK,
      "with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0", NULL},
     {"install", NULL, take_flag, AT(install), ONLY(APPLY),
@@ -432,8 +432,8 @@ static gboolean check(const Parser *parser, GError **error)
 {
     const IbhOptions *options = parser->options;
 
-    if (options->prometheus && options->action != IBH_ACTION_CHECK)
-        return refuse(error, "--format prometheus goes with --check");
+    if (options->prometheus && options->action != IBH_ACTION_CHECK && options->action != IBH_ACTION_PROBE)
+        return refuse(error, "--format prometheus goes with --check and --probe");
     if (options->action == IBH_ACTION_PROBE && !options->probe.peers->len)
         return refuse(error, "--probe wants the addresses of peers");
     if (options->verbose && options->quiet)

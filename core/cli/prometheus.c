@@ -1,6 +1,6 @@
 /*
- * --check for Prometheus: the text exposition format, for the textfile collector of its node exporter. Interfaces are
- * called `device`, as in the node exporter's own metrics, so that both can be joined.
+ * --check and --probe for Prometheus: the text exposition format, for the textfile collector of its node exporter.
+ * Interfaces are called `device`, as in the node exporter's own metrics, so that both can be joined.
  */
 #include "cli/report.h"
 
@@ -83,9 +83,9 @@ static gboolean is_same_series(const IbhFinding *a, const IbhFinding *b)
 }
 
 /* A series may be there only once: those that differ in their message alone are counted. */
-static void put_findings(GString *out, const GPtrArray *findings)
+static void put_findings(GString *out, const char *name, const GPtrArray *findings)
 {
-    put_family(out, "ib_hook_findings", "What was found, by the code that ib-hook(8) explains.");
+    put_family(out, name, "What was found, by the code that ib-hook(8) explains.");
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {
         const IbhFinding *first = NULL;
         guint n = 0;
@@ -98,7 +98,7 @@ static void put_findings(GString *out, const GPtrArray *findings)
         }
         if (finding != first)
             continue;
-        g_string_append(out, "ib_hook_findings{");
+        g_string_append_printf(out, "%s{", name);
         put_label(out, "code", finding->code);
         put_label(out, "device", finding->iface);
         put_label(out, "severity", ibh_severity_name(finding->severity));
@@ -117,8 +117,79 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_findings_are_ok(report->findings, NULL));
     if (!report->captured) /* whose rails are not known */
         put_rails(out, report);
-    put_findings(out, report->findings);
+    put_findings(out, "ib_hook_findings", report->findings);
     return g_string_free(out, FALSE);
 }
 
-const IbhWriter ibh_prometheus_writer = {.check = check, .error = ibh_report_error};
+/* ---- --probe ---- */
+
+/* What there is to say of a pair as a number; negative: nothing. */
+typedef double PairValue(const IbhProbePair *pair);
+
+static double get_ok(const IbhProbePair *pair)
+{
+    return pair->faults == 0;
+}
+
+static double get_sent(const IbhProbePair *pair)
+{
+    return pair->sent;
+}
+
+static double get_received(const IbhProbePair *pair)
+{
+    return pair->received;
+}
+
+static double get_rtt(const IbhProbePair *pair)
+{
+    return pair->rtt < 0 ? -1 : (double)pair->rtt / G_USEC_PER_SEC;
+}
+
+static double get_path_mtu(const IbhProbePair *pair)
+{
+    return pair->mtu.passed ? (double)pair->mtu.passed : -1;
+}
+
+static double get_rdma(const IbhProbePair *pair)
+{
+    return pair->rdma.outcome == IBH_RDMA_UNWANTED ? -1 : pair->rdma.outcome == IBH_RDMA_ANSWERED;
+}
+
+static void put_pairs(GString *out, const IbhProbe *probe, const char *name, const char *help, PairValue *value)
+{
+    put_family(out, name, help);
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        const IbhProbeSource *source = ibh_probe_source(probe, pair);
+        char text[G_ASCII_DTOSTR_BUF_SIZE], ip[IBH_IP_STRLEN];
+
+        if (value(pair) < 0)
+            continue;
+        g_string_append_printf(out, "%s{", name);
+        put_label(out, "device", source->nic->link->name);
+        put_label(out, "peer", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+        put_label(out, "source", ibh_ip_format(&source->ip, ip));
+        g_string_append_printf(out, "} %s\n", g_ascii_formatd(text, sizeof text, "%.9g", value(pair)));
+    }
+}
+
+/* Other names than those of --check: both may lie in one directory of the textfile collector. */
+static char *probe(const IbhReport *report, const IbhStyle *style)
+{
+    const IbhProbe *what = report->probe;
+    GString *out = g_string_new(NULL);
+
+    (void)style;
+    put_family(out, "ib_hook_probe_all_ok", "Whether nothing is wrong between this host and the peers.");
+    g_string_append_printf(out, "ib_hook_probe_all_ok %d\n", ibh_findings_are_ok(report->findings, NULL));
+    put_pairs(out, what, "ib_hook_probe_ok", "Whether a rail and a peer have no problem.", get_ok);
+    put_pairs(out, what, "ib_hook_probe_sent", "Echoes sent.", get_sent);
+    put_pairs(out, what, "ib_hook_probe_received", "Echoes answered.", get_received);
+    put_pairs(out, what, "ib_hook_probe_rtt_seconds", "The shortest round trip.", get_rtt);
+    put_pairs(out, what, "ib_hook_probe_path_mtu_bytes", "The longest packet that came through.", get_path_mtu);
+    put_pairs(out, what, "ib_hook_probe_rdma_answered", "Whether the peer answered by RDMA.", get_rdma);
+    put_findings(out, "ib_hook_probe_findings", report->findings);
+    return g_string_free(out, FALSE);
+}
+
+const IbhWriter ibh_prometheus_writer = {.check = check, .probe = probe, .error = ibh_report_error};

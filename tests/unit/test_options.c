@@ -162,7 +162,7 @@ static void test_json(void **state)
 static void test_prometheus(void **state)
 {
     static const char *const YES[] = {"--check --format prometheus", "--format=prometheus --check",
-                                      "--json --check --format prometheus"};
+                                      "--json --check --format prometheus", "--probe 172.16.34.1 --format prometheus"};
     static const char *const NO[] = {"--check", "--check --format prometheus --json",
                                      "--check --format prometheus --format text"};
 
@@ -181,7 +181,7 @@ static void test_prometheus(void **state)
     }
     REFUSED("--format prometheus", "prometheus", "--check"); /* --show */
     REFUSED("--apply --format prometheus", "prometheus", "--check");
-    REFUSED("--probe 172.16.34.1 --format prometheus", "prometheus", "--check");
+    REFUSED("--plan --format prometheus", "prometheus", "--check", "--probe");
 }
 
 /* The last one counts. */

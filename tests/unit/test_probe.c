@@ -769,6 +769,34 @@ static void test_text_of_hundreds(void **state)
     assert_true(g_str_has_prefix(quiet, "172.16.16.11: ib1 1.00 lost 1/3\n\nib1: error probe-lost"));
 }
 
+static void test_prometheus(void **state)
+{
+    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2 --rdma");
+    g_autofree char *text = NULL;
+
+    (void)state;
+    pair_at(&world, 1)->received = 0;
+    pair_at(&world, 1)->rtt = -1;
+    pair_at(&world, 2)->mtu.passed = 9000;
+    for (guint i = 0; i < 4; i++)
+        pair_at(&world, i)->rdma.outcome = i ? IBH_RDMA_ANSWERED : IBH_RDMA_NO_ECHO;
+    text = report(&world, &ibh_prometheus_writer, FALSE);
+    assert_true(
+        g_str_has_prefix(text, "# HELP ib_hook_probe_all_ok Whether nothing is wrong between this host and the peers.\n"
+                               "# TYPE ib_hook_probe_all_ok gauge\nib_hook_probe_all_ok 0\n"));
+    assert_non_null(strstr(text, "\nib_hook_probe_ok{device=\"ib1\",peer=\"172.16.16.1\",source=\"172.16.34.2\"} 0\n"
+                                 "ib_hook_probe_ok{device=\"ib0\",peer=\"172.16.16.2\",source=\"172.16.34.1\"} 1\n"));
+    assert_non_null(
+        strstr(text, "ib_hook_probe_rtt_seconds{device=\"ib0\",peer=\"172.16.16.1\",source=\"172.16.34.1\"} 0.001\n"
+                     "ib_hook_probe_rtt_seconds{device=\"ib0\",peer=\"172.16.16.2\""));
+    assert_non_null(strstr(
+        text, "\nib_hook_probe_path_mtu_bytes{device=\"ib0\",peer=\"172.16.16.2\",source=\"172.16.34.1\"} 9000\n#"));
+    assert_non_null(
+        strstr(text, "\nib_hook_probe_rdma_answered{device=\"ib0\",peer=\"172.16.16.1\",source=\"172.16.34.1\"} 0\n"));
+    assert_non_null(
+        strstr(text, "\nib_hook_probe_findings{code=\"probe-lost\",device=\"ib1\",severity=\"error\"} 1\n"));
+}
+
 static void test_json(void **state)
 {
     g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.34.2 --iface ib0");
@@ -829,6 +857,7 @@ int main(void)
         cmocka_unit_test(test_text_of_nothing),
         cmocka_unit_test(test_text_of_eight),
         cmocka_unit_test(test_text_of_hundreds),
+        cmocka_unit_test(test_prometheus),
         cmocka_unit_test(test_json),
     };
 
