@@ -44,6 +44,7 @@ expect_contains "each such pair is named" "RDMA: not asked, as there is no sign 
 
 # A connection in use goes on, while it is probed all the time.
 rping_serve 2
+# shellcheck disable=SC2016 # for the shell in the guest
 vm A 'rping -c -I 172.16.16.1 -a 172.16.34.1 -p 9401 -C 600 >/run/rping.out 2>&1 & echo $! >/run/rping.pid
     n=0; while kill -0 $(cat /run/rping.pid) 2>/dev/null && [ $n -lt 5 ]; do ib-hook --probe 172.16.34.1 --rdma --count 1 --quiet || exit 1; n=$((n + 1)); done
     echo $n >/run/probes; wait $(cat /run/rping.pid); echo $? >/run/rping.status'
