@@ -12,7 +12,7 @@ messages() { json '.findings[] | .message'; }
 probe() { expect_hook "$1" A --probe "${@:2}" --count 2 --interval 0.01 --timeout 0.2 --json; }
 both=(172.16.34.1 172.16.34.2)
 firewall() { # HOST HOOK RULE…
-    on $1 nft "flush ruleset; add table ip t; add chain ip t c { type filter hook $2 priority 0; }; add rule ip t c ${*:3}"
+    on "$1" nft "flush ruleset; add table ip t; add chain ip t c { type filter hook $2 priority 0; }; add rule ip t c ${*:3}"
 }
 
 # A permanent entry with a hardware address that is nobody's: the peer is not accused.

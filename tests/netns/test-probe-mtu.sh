@@ -8,9 +8,9 @@ make_hosts 2
 jumbo() { # HOST
     local i
     for i in 0 1; do
-        ip -n $1 link set ib$i mtu 9000
-        ip -n wire link set $1.$i mtu 9000
-        ip -n $1 address add "fd00:16::$(host_id $1):$((i + 1))/64" dev ib$i nodad
+        ip -n "$1" link set ib$i mtu 9000
+        ip -n wire link set "$1.$i" mtu 9000
+        ip -n "$1" address add "fd00:16::$(host_id "$1"):$((i + 1))/64" dev ib$i nodad
     done
 }
 jumbo A
