@@ -98,7 +98,7 @@ static gboolean take_reply(Sizer *sizer, guint source)
 {
     const IbhProbeSocket *sock = &sizer->sockets[source];
     int family = source_at(sizer, source)->ip.family;
-    IbhSockAddress from;
+    IbhSockAddress from = {.room = {0}};
     socklen_t size = sizeof from;
     gssize length = recvfrom(sock->fd, sizer->bytes, IBH_PROBE_SIZE_MAX, MSG_TRUNC, &from.generic, &size);
     gsize offset = 0;
@@ -122,7 +122,7 @@ static gboolean take_reply(Sizer *sizer, guint source)
 /* An ICMP error about one of our packets: who sent it, and what he takes. Those of this host itself are no news. */
 static gboolean take_refusal(Sizer *sizer, guint source)
 {
-    guint8 bytes[HEAD_SIZE];
+    guint8 bytes[HEAD_SIZE] = {0};
     _Alignas(struct cmsghdr) guint8 control[256];
     IbhSockAddress to = {.generic = {.sa_family = AF_UNSPEC}};
     struct iovec part = {.iov_base = bytes, .iov_len = sizeof bytes};
@@ -165,8 +165,8 @@ static guint get16(const guint8 *at)
 /* The first piece of a reply; the kernel's filter lets nothing else through. */
 static gboolean take_piece(Sizer *sizer, int fd, int family)
 {
-    guint8 bytes[HEAD_SIZE];
-    IbhSockAddress from;
+    guint8 bytes[HEAD_SIZE] = {0};
+    IbhSockAddress from = {.room = {0}};
     socklen_t size = sizeof from;
     gssize length = recvfrom(fd, bytes, sizeof bytes, MSG_TRUNC, &from.generic, &size);
     gsize offset = family == AF_INET6 ? 48 : (gsize)(bytes[0] & 0xf) * 4;
