@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ib-hook: every NIC its own rail. `make help` lists what can be made.
 
 PREFIX ?= /usr

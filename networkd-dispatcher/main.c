@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In networkd-dispatcher's STATE.d: no arguments, all in the environment. */
 #include "hook/program.h"
 

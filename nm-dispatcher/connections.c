@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/host/manager.c loads it, for
  * --show, --check and --render only.

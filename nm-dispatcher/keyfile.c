@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * nm.so: a connection of NetworkManager's with what makes its NIC a rail, as a key file. libnm writes it, so that it is
  * what NetworkManager itself would write. For --render nm-keyfile only.

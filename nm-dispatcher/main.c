@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In NetworkManager's dispatcher.d and pre-up.d: NAME INTERFACE ACTION. */
 #include "hook/program.h"
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the Debian package from a copy of the tree: build-deb.sh DIRECTORY
 set -eu
 umask 022

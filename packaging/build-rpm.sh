@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the RPM from a copy of the tree, also on Debian: build-rpm.sh DIRECTORY
 set -eu
 umask 022

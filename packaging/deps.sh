@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Installs what is needed and missing, silently where nothing is: deps.sh GROUP ...
 #
 #   build      a compiler and the libraries      deb, rpm    building that package

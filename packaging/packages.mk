@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Installing, packages, and their tests; included by the Makefile.
 
 SBINDIR ?= $(PREFIX)/sbin

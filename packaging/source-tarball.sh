@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Packs this tree as a release: source-tarball.sh FILE. Equal trees make equal bytes, whatever the umask and the time.
 set -eu
 here=$(dirname "$0")

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Copies this tree as it would be committed to an empty directory: source-tree.sh DIRECTORY
 set -eu
 umask 022

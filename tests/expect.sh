@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2034 # what those that use it look at
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What all tests in shells count and expect. The first failure is the end.
 
 n_ok=0

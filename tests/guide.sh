@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # Markdown's quotes
+# SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/troubleshooting.md, as its readers use it: what they see → what to ask → what it may name.
 
 guide=$(dirname "${BASH_SOURCE[0]}")/../packaging/doc/troubleshooting.md

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # One line that tells how far the tests are: on a terminal only, and on descriptor 3 where the caller has one for it.
 
 if ! { : >&3; } 2>/dev/null; then

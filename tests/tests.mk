@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # All tests, and the static checks; included by the Makefile.
 
 # ---- unit tests ----------------------------------------------------------------------------------

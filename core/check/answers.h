@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel's own answers: what a wrong one means, and its cause. Pure.
  */

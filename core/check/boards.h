@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the adapters of a host have in common, or must not have: firmware, link layer, GUIDs, IPoIB. Pure.
  */

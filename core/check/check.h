@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --check: findings from the plan, from the kernel's own answers, and from what others put beside ours. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/fabric.h"
 
 static void port_clear(gpointer data)

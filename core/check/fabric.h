@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the RDMA ports of a host say of themselves: facts, which fabric_judge judges. Pure.
  *

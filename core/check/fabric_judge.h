@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is wrong with RDMA ports and their netdevs: facts → findings. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/finding.h"
 
 const char *ibh_severity_name(IbhSeverity severity)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A finding: what is wrong, why it matters, and what to do.
  */

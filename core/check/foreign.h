@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Findings about what others put beside ours: rules, routes, addresses, scripts, other NICs. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gateway= and remote= that cannot be used, and rails that reach nothing without a gateway.
  */

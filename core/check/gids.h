@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * GID tables of ports: a rail's own addresses have to be in them. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a hand-written script does to a rail, and what takes it back. Pure: host/scripts.c reads them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How good the links of ports are: their rate, that of their PCIe slot, and their errors. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hosts to ask about: neighbours that nobody here is, in a subnet or a piece of one.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/ports.h"
 
 #include "model/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe: echoes from every rail to every peer, when each is sent, what a reply says, and what is wrong. Pure:
  * probe_io.c sends and receives.

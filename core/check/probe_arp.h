@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What --probe hears by ARP: who answers for a peer, and who answers for this host's own addresses. Pure.
  *

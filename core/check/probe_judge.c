@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_arp.h"
 #include "check/probe_loss.h"
 #include "check/probe_rdma.h"

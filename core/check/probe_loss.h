@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Echoes of --probe that nobody answered: whose fault it is. Causes on this host come first; then what ARP, asked anew,
  * tells of the peer. Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe --rdma: which pairs are asked by RDMA, and what their answers say. Pure.
  *

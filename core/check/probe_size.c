@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_size.h"
 
 #include "model/text.h"

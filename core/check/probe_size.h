@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe at full size: whether packets as long as the rail's MTU get to the peer and back in one piece, and if not,
  * how long they may be. Pure.

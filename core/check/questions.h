@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What --check asks the kernel about its own routing, and which answers are right. Pure: run/look.c asks in between.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rules of somebody else that are asked before the rails'. Pure.
  */

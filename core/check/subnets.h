@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What rails that share an IP subnet must have in common. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a rail's link, addresses and neighbours say of its wire. Pure.
  */

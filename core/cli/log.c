@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For the journal: one line per interface that changed, with what changed.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --check and --probe for Prometheus: the text exposition format, for the textfile collector of its node exporter.
  * Interfaces are called `device`, as in the node exporter's own metrics, so that both can be joined.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a run found or did, and how it is said: text for people, JSON for programs, metrics for Prometheus. Pure: it
  * writes into a string.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/table.h"
 
 void ibh_put(GString *out, const IbhStyle *style, const char *color, const char *text)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From the top: the keys (a table), their values, and what it all comes to for one interface.
  */

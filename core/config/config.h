@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The configuration: what an administrator may say, and what it comes to for one interface.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A configuration file: comments, sections, and lines that its caller understands. Every error names file and line.
  */

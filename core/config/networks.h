@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Values of the configuration that are addresses and networks. Pure.
  */

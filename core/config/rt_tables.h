@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of routing tables, as iproute2 keeps them. Pure: files.c opens the files.
  */

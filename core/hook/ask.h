@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Asks a --watch that runs to do what an event asks for, and waits. Of the C library alone.
  */

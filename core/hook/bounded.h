@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a hook and the run that it starts have in common: they never hurt the caller. Of the C library alone.
  */

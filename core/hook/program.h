@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The programs in the managers' hook directories: what is the same in all of them. Of the C library alone.
  */

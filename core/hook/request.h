@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a hook and --watch say to each other, and where. Of the C library alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What happens before anything else, the constructors of the libraries included: what the caller left behind is brought
  * into an order that everything after it may rely on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a network manager calls a hook with → what that means to us. Pure, and of the C library alone.
  *

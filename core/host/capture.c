@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/capture.h"
 
 #include "host/fabric_read.h"

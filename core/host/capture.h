@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --capture: what ib-hook reads of a host's RDMA ports, written into an archive, so that it can be judged elsewhere.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/fabric_read.h"
 
 #include "host/port_read.h"

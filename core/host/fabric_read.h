@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the RDMA ports say, read from sysfs and procfs, or from a captured tree of them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/files.h"
 
 #include "config/rt_tables.h"

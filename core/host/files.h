@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens what the configuration is read from, and trusts nothing that others could have written.
  */

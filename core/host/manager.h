@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who configures each netdev, from the managers' own state files. NetworkManager alone is asked, by nm.so
  * (nm-dispatcher/connections.c), for what people call a connection.

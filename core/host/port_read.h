@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What sysfs says of RDMA devices and their ports. Only --check, --show and --capture read it, never an event.
  */

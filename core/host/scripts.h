@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the files are that speak of this network namespace's interfaces: managers' state, hook scripts.
  */

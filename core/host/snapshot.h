@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Takes a snapshot of this network namespace: netlink and sysfs → values.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * /run/ib-hook: one state file and one lock per network namespace.
  */

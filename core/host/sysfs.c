@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/sysfs.h"
 
 #include <linux/if_arp.h>

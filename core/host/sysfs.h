@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which netdev belongs to which RDMA port, from /sys/class/infiniband (or a captured tree of it).
  */

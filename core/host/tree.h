@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Small files below /sys and /proc, or below a copy of them. Reads are bounded and never wait.
  *

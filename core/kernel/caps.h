@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Capabilities: what is missing, and giving up what is not needed.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What all readers of netlink share: attributes of a message, and dumps that are read again where they changed under
  * way.

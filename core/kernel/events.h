@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel tells without being asked: the sockets of --watch, and of a hook that is called too early.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The RDMA connection manager by the kernel's own interface, /dev/infiniband/rdma_cm: no library, no verbs.
  *

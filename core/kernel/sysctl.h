@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The per-interface sysctls of IPv4. Reading those of an interface needs no file: netlink brings them along.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bytes of announcements and questions: ARP, and neighbour discovery. Pure.
  */

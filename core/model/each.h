@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Iterators over GLib's arrays. They take elements through g_array_index and g_ptr_array_index, so that the check of
  * bounds that builds under the sanitizers put there (tests/unit/bounds.h) holds here, too.

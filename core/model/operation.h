@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A change to the kernel as a value: typed, with its inverse, and as the command a person would paste. Pure.
  */

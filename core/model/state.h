@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What must be remembered between runs, as text, and how a plan changes it. Pure; store.c has the file.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Texts that others wrote (names of interfaces above all, which may hold anything but blanks and slashes), made safe to
  * show and to paste.

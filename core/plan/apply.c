@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/apply.h"
 
 /* NULL when the unit is as it was before, else what the kernel said to the first step that could not be taken back. */

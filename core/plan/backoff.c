@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/backoff.h"
 
 #define TIMES 5                      /* the same change, so often … */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When somebody undoes again and again what we do: which units to leave alone, and for how long. Pure: time is told.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a plan starts from: of each rail what is wanted and not there, and what is ours and not wanted. Pure.
  */

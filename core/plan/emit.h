@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Appends operations to a plan; what the plans to apply and to undo have in common. Pure.
  */

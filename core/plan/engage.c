@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/deferred.h"
 #include "plan/rails.h"
 #include "plan/tables.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a rail reaches by gateways. In T: main's routes by a gateway on the rail's subnet, and remote=. In D: its
  * default.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a run on an event need not look at: links, addresses and rules that no rail has to do with. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plan to apply: desired − actual, in an order in which what worked keeps working.
  *

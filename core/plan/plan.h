@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * desired − actual = an ordered list of operations. Pure: linked into its tests without libnl.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A plan, rail by rail: routes, the rules that lead to them, then what these replace. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which NICs are rails, with which table, and why: configuration + snapshot → a verdict per NIC. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * main=remove: the rails' connected routes leave main, and come back when they may. Pure.
  */

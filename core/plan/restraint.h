@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a run on an event leaves alone, where --apply would not. Pure.
  *

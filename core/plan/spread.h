@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * main=spread: unbound traffic over all rails of a subnet, by multipath routes in a table of their own. Pure.
  */

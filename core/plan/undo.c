@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plan to undo: all that is ours on these interfaces goes, sysctls get the administrator's values back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --undo: a plan that takes back what is ours. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a rail should have: rules, routes and sysctls. Pure.
  */

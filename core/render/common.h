@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the formats share: what is to be rendered, and what is said of it in each of them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sysctl, rt_tables, udev: files that go with any manager.
  */

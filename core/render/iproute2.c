@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * iproute2: a script that does what --apply does. It is the plan for a host on which nothing of ours is yet.
  */

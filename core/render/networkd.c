@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * netplan, and systemd-networkd, which does what netplan says.
  */

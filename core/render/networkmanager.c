@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * NetworkManager: nmcli, and key files, which nm.so writes as NetworkManager itself does (nm-dispatcher/keyfile.c).
  */

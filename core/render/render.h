@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What ib-hook does, said in other tools' languages: the whole end state, not the difference. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ifupdown, and RHEL's network-scripts: they run what iproute2 says.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How --watch answers hooks (hook/request.h): it takes requests in, and replies to all of them after its next look.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The actions that change something: --apply, --undo, --confirm. Each returns the exit status.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hook that may not act although it is root's: SELinux keeps its caller's programs from what ib-hook does. */
 #ifndef IBH_RUN_CONFINED_H
 #define IBH_RUN_CONFINED_H

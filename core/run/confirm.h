@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --apply --confirm SECONDS: a process that undoes it unless it is confirmed.
  */

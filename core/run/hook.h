@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the hooks execute: one run over all interfaces, that never hurts the caller. Both return 0, the exit status.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lines for the system's log: the journal, else syslog, else standard error. Never waits.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command. */
 #include "cli/report.h"
 #include "hook/program.h"

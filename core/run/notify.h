@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What systemd is told, and asks to be told (sd_notify's protocol): silent without systemd.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/probe_rdma.h"
 
 #include "host/tree.h"

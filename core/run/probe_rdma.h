@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe --rdma: asks pairs by RDMA. Where the kernel does not let go of a process that asks, the pairs that it should
  * still have asked are told so, and nobody waits for it.

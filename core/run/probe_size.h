@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe at full size: sends packets as long as the rails' MTU, which may not be cut in pieces, and where these do not
  * come back, shorter ones.

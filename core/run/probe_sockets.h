@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sockets of --probe, and what the kernel keeps away from them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/rdma_asker.h"
 
 #include "kernel/rdma_cm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process that asks by RDMA, for --probe: a child, since the kernel may not let it go. It says what it found
  * through a pipe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The pipeline: lock → configuration → snapshot → plan → apply → report.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One run, from the command line to the report: what run.c, change.c and look.c share.
  */

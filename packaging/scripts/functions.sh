@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the maintainer scripts of all packages do. The functions are written into each script when its package is built
 # (at the line #FUNCTIONS#); make install reads them here.
 

@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What RHEL's network-scripts call, for the RPM: LINK PROGRAM. There is only one of each, and it may be the administrator's.
 # NetworkManager makes /etc/sysconfig/network-scripts, too.
 has_network_scripts() { # ROOT

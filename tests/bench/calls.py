@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 What a program asked of the system, out of: strace -f -yy -e read=all -e write=all -o FILE PROGRAM
 

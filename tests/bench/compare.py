@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """compare.py EXPECTED DIRECTORY MACHINE [accept]: what guard counted against what is expected."""
 
 import pathlib

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2034 # what those that use it look at
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Hosts to measure on, for run and guard: namespaces with nothing but rails in them, and what takes an event back.
 . "$(dirname "${BASH_SOURCE[0]}")/../netns/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The picture of bench/run's series: cost against rails, cost against unrelated routes. Plain SVG, for light and dark pages."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 report.py RESULTS PROGRAMS.strace NOTHING.strace JSON SVG PAGE COMMIT: what bench/run measured, as JSON, as a picture and as a
 table, printed and in a page in place of the last one. RESULTS has a file of hyperfine's per race, competitor and round, and one

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the tests of faults share, over the hosts of ../netns/lib.sh: every system call of a program, one after the other,
 # fails or is the last one.
 . "$(dirname "${BASH_SOURCE[0]}")/../netns/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Every system call of --apply, --undo and a hook fails in turn. A rail is whole or absent, what failed is said, the lock
 # is free, and the next run converges.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the kernel answers is damaged on its way: cut short, other bytes, other lengths, from another process, lost. The
 # program ends in time, with a word if it could not go on, and the next run converges.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Routed rails whose gateways come from real daemons, as they come, change and end: ib0 has a lease of a DHCP server (dnsmasq),
 # got by systemd-networkd, whose hook follows; ib1 has what a router advertises (radvd), kept by the kernel, which calls no hook:
 # --watch follows. Main's default is the management network's all the time.

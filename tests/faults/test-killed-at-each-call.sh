@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --apply, --undo and a hook are killed at each of their system calls. The next run converges, what was there before can
 # still be given back, and the lock is free.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # 10,000 packets/s and a TCP connection per rail, and peers that hold the wrong hardware address: nothing that worked is
 # lost while --apply, --undo, hooks and --watch work on the host. With auto and strict, main kept and spread.
 . "$(dirname "$0")/lib.sh"

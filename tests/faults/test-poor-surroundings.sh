@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Where something is missing, it does what can be done without, and says in a word what is missing.
 . "$(dirname "$0")/lib.sh"
 needs capsh

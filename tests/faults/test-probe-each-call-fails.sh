@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Every system call of --probe fails in turn, and each kind of them forever. It ends in time, with a status that fits, one
 # whole JSON object, and never more replies than requests.
 . "$(dirname "$0")/lib.sh"

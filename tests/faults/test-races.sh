@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # 64 hooks at once, while links flap, addresses come and go, NICs vanish, come back with another index, and are renamed.
 # Every hook exits with 0; when it is over, one more makes everything right.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Each kind of system call of --watch fails, six times over its run, while it starts and while it repairs. It repairs all the same, soon; or it
 # ends with a word, and is started again by whoever started it.
 . "$(dirname "$0")/lib.sh"

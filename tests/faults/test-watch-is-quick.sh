@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # How long a deleted rule is away: at most five times as long as one process `ip rule add` takes, in the same run
 # (medians of 15).
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --watch is suspended while more happens than its socket holds: continued, it looks at everything anew.
 . "$(dirname "$0")/lib.sh"
 

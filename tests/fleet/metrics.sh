@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What ../managers/boot runs beside a system, for test-units.sh: the units write the metrics, once they are enabled as README.md says.
 . "$(dirname "$0")/../managers/lib.sh"
 fleet=/usr/share/ib-hook/fleet

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # what netns/lib.sh offers
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A cluster: `. "$(dirname "$0")/nodes.sh"` after netns/lib.sh. n1, n2, n3 are hosts with two rails each and a NIC for management;
 # the control host has that one alone. Programs that would start as services where they are installed are laid over /usr for this
 # test, and /etc is its own.

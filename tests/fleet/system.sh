@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What ../managers/boot runs beside a system that is used by ssh: lets $KEY in, and waits until that is over.
 . "$(dirname "$0")/../managers/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The Ansible role on two booted systems, by ssh: what a check says is what a run does; a second run does nothing; hosts without
 # rails, or without addresses yet, are hosts, too; who is cut off, or cannot be configured, comes back, and ends the rollout; what
 # --check finds is told.

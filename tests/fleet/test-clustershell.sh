@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # clush, over ssh to three nodes: what all of them say, as lines and folded.
 . "$(dirname "$0")/../netns/lib.sh"
 . "$(dirname "$0")/nodes.sh"

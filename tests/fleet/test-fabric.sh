@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A fabric of eight hosts with eight rails on two wires: every host asks every other, and what they say is folded into one
 # report. On a right fabric it is silent; faults that are put into it are named, and nothing else is.
 # The machine has one table of neighbours for all namespaces, 1024 entries by default: eight hosts that ask each other fit

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The reports of many hosts, folded into one: whatever gathers them, whatever is wrong, and however many there are.
 . "$(dirname "$0")/lib.sh"
 

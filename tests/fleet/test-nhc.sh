@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The check for NHC, with what NHC offers to checks: die and log.
 . "$(dirname "$0")/../netns/lib.sh"
 make_hosts 2 A

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ib-hook's metrics on their whole way: --check, the unit that writes the file, Prometheus' node exporter, Prometheus, the
 # alerts and the dashboard, all of them the real ones.
 . "$(dirname "$0")/lib.sh"

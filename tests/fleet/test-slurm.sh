@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm, three nodes: the health check drains the one with a broken rail, says why, and takes it back; never somebody else's
 # drain. srun collects what all nodes say.
 . "$(dirname "$0")/../netns/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The metrics' service and timer, in a booted system: metrics.sh runs beside it.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

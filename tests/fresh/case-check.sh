@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2164 # lib.sh ends it at the first failure
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The README's second command: all tests, and nothing but packages and the clone has changed.
 clone
 cd ib-hook

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2164 # lib.sh ends it at the first failure
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The package: built, installed, run, read about, purged.
 clone
 make -C ib-hook deb

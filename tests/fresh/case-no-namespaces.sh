@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2164 # lib.sh ends it at the first failure
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Where no user namespaces are allowed, and in a container without the right to make any: what cannot run says so, and what to
 # do about it. The limit is set in a user namespace of this case's own, which has all users: it ends with it.
 add_person

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2164 # lib.sh ends it at the first failure
+# SPDX-License-Identifier: GPL-2.0-or-later
 # An ordinary person with sudo and the release's tarball: demonstration, tests and packages.
 add_person
 clone release

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the cases share. They run as root in /root of a minimal system; /origin is the repository. The last line of a case,
 # "seen: …", says what was seen.
 set -Eeuo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """One thing that breaks, drawn at random from what the kernel exposes: settings, rules, routes, links, addresses, neighbours."""
 
 import ipaddress

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Unseen faults for --check: right hosts on the real kernel, one thing breaks, and packets say whether traffic still is right.
 README.md of tests has what it promises.   fuzz_check.py [--worlds N] [--seed N] [--jobs N] [--print]"""
 

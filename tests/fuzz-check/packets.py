@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Echo requests between namespaces, and by which ports of the wire they and their replies go; who answers for an address."""
 
 import errno

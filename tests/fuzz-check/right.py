@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Right hosts, however unusual: two or more rails, peers on the same wire, a management network, and what else hosts have."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A host, its peers and the wires between them, in namespaces. What is done to them is kept, to be shown as a shell script.
 
 Steps: ("ip", SPACE, LINE)  ("set", SPACE, "net/…/KEY=VALUE")  ("config", TEXT)  ("rdma", NIC)  ("run", COMMAND)

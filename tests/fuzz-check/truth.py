@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Whether traffic is right: the kernel's look-ups and packets to peers and from them. Nothing here asks ib-hook."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What --check says of a host, against the truth."""
 
 import json

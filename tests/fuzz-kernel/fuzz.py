@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A differential fuzzer on the real kernel: random hosts with ib-hook, each against its twin without. README.md of tests has
 what it promises.   fuzz.py [--seconds N | --worlds N] [--seed N] [--jobs N] [--keep-going] [FILE.world]…"""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Which gateway a rail has, and what it reaches by it: what the manual says of manage=, gateway= and remote=."""
 
 import fnmatch

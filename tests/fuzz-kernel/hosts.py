@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A host under test and its twin without ib-hook: the same network interfaces, and the same is done to both."""
 
 import json

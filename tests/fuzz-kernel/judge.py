@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What is promised, asked of the kernel: the host under test against its twin."""
 
 import ipaddress

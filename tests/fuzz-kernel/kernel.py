@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel, asked by netlink: look-ups, rules, routes, addresses, links of a network namespace."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Random routed rails: NICs with a subnet and a gateway of their own, each behind a leaf switch."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A world as a shell script of its own, that needs nothing of the fuzzer: namespaces, a host and its twin."""
 
 from hosts import mac, settings

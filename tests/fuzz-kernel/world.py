@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A world: lines of text, each a command; and how it is run, line by line.
 
     nic NAME [rdma] [no-carrier]    a veth, made in this order; rdma: a port under /sys/class/infiniband belongs to it

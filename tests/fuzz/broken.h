@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How a fuzzer says that something does not hold. g_error() ends in a trap, at which libFuzzer does not keep the input.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What hooks and the command are called with: words that end in a zero byte, as arguments and as the environment. Of
  * that only what the program itself looks at is left; of a hook, whether to run, and which NIC was taken down.

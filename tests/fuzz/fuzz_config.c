@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A configuration file, and what it says of an interface. */
 #include "broken.h"
 #include "config/config.h"

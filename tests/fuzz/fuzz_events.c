@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel tells without being asked: core/kernel/events.c gets datagrams of both its sockets, each behind a
  * byte that says how it comes and two with its length, and the filter that it gives to the kernel is run over each.

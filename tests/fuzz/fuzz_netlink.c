@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel answers: messages, one behind the other, as they come from a socket. They become a snapshot, and that
  * a plan, its undoing, findings and reports: whatever it was, a second plan after the first is none of ours to judge

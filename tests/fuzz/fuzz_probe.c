@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the wire brings to --probe: one packet behind the other, each with two bytes in front: what it is taken for, and
  * its length. One that is taken for a reply is also tried as the difference to a right one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file of rt_tables: every word in it is looked for as a name. What is found, and with which number, has to be what
  * the grammar says, which stands here a second time, byte by byte: [blanks] ID blanks NAME [blanks …].

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was remembered: whatever is read is written and read again as the same. */
 #include "broken.h"
 #include "model/state.h"

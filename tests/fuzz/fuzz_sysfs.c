@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A tree of /sys and /proc, as somebody may have made it: lines "PATH TEXT", as in tests/unit/fabric/HOST.tree. It is
  * read as a captured tree, and as the one of a host; judged and reported; captured, unpacked and read again, which has

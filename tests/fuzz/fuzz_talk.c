@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What comes from a netlink socket, for core/kernel/netlink.c itself: a dump is asked for, answered, and asked for
  * again, as long as there is anything. The socket is the input, datagram by datagram, each behind a byte that says how

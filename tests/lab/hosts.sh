@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # lib.sh sets "work"
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What lib.sh offers beyond machines: two hosts with rails on Soft-RoCE, and their truth.
 #
 #   hosts         make_hosts, make_host_and_peer, hook, expect_hook, expect_rails, config, sysctl_set

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`. Virtual machines with Debian's kernel:
 #
 #   vm_start A 2 [OPTION]…   starts one with two NICs ib0 ib1; all NICs of all machines are on one Ethernet

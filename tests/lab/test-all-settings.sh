@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Which settings make RDMA work, side by side: what an administrator may find or may try, and ib-hook with each value of
 # arp and main, whatever rp_filter the host has for all interfaces. Writes build/lab/table.md. Every row of ours must be full.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # RoCE over bonds: the rails are the bonds, their ports are never candidates.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The documents' case: two hosts, two RoCE NICs each, one /16, no configuration file. RDMA to the second NIC fails; after
 # `ib-hook --apply` on each host every pair of NICs works and uses just these two NICs, by the counters of both hosts.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Eight NICs in each of two hosts, all in one /16: after --apply each of the 64 pairs learns the right hardware addresses, and
 # RDMA of each of the 64 goes by its own two NICs.
 . "$(dirname "$0")/lib.sh"

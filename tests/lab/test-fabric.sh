@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What a real kernel says of Soft-RoCE ports, and what is found in it: on the host itself, and elsewhere by --capture.
 . "$(dirname "$0")/lib.sh"
 

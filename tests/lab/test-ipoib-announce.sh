@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # An announcement with a 20-byte hardware address corrects a peer that holds another NIC's for it, on all of the peer's
 # NICs: for a primary address the kernel makes it, for secondary addresses and VIPs ib-hook's packet socket, for IPv6
 # addresses an advertisement with the padding that 20 bytes need.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Two bonds (active-backup) of two IPoIB NICs each, in one subnet: the bonds are rails, their ports are not. A bond has the
 # hardware address of its active port: after a failover peers learn the other one's, and nothing is left to do.
 # shellcheck source-path=SCRIPTDIR source=ipoib/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # IPoIB NICs are found by themselves and ranked: ports first, then P_Key children, in the order of their names. A parent
 # and its own child do not engage each other; children of two ports do, and are rails as their parents are.
 # shellcheck source-path=SCRIPTDIR source=ipoib/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Two hosts with two IPoIB NICs each in one subnet. Without ib-hook, all that a peer learns is the first NIC's 20-byte
 # hardware address; with it, each address is learned with its own NIC's, and every ping works, in connected mode, too.
 # shellcheck source-path=SCRIPTDIR source=ipoib/lib.sh

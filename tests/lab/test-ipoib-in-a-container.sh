@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # P_Key children in a network namespace of their own, as containers have them. The kernel says which index their parent
 # has, but not in which namespace: here another NIC has that index, and is not taken for their parent.
 # shellcheck source-path=SCRIPTDIR source=ipoib/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --probe on IPoIB: hardware addresses of 20 bytes, ARP questions of InfiniBand's form, and the flux that they show.
 # shellcheck source-path=SCRIPTDIR source=ipoib/lib.sh
 . "$(dirname "$0")/ipoib/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A restart of openibd: the NICs go and come again under their names, with other indexes and other queue pairs in their
 # hardware addresses. Rules outlive it, routes do not, and peers hold hardware addresses that nobody has any more.
 # A hook, or --watch, puts the rails back; interfaces that --undo left alone stay so.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # NFS over RDMA from the server's second NIC, to the client's first and to its second: all bytes go by these.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A kernel with ipv6.disable=1: no IPv6 sysctls, no IPv6 rules, no link-local GIDs. IPv4 and RDMA work as ever.
 . "$(dirname "$0")/lib.sh"
 

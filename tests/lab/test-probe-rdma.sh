@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --probe --rdma: the peer's connection manager answers by RDMA, without a server there. Faults of RDMA, where pings
 # still pass: a device that is gone on either side, UDP 4791 dropped by either side's firewall, no rdma_ucm. The command
 # ends in time each time, and an RDMA connection that runs meanwhile goes on.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Routed rails: four NICs in each of two hosts, each with a subnet of its own, a /31, and a router between (a namespace of A
 # with a NIC of its own). gateway=peer and remote= route them with one file for both hosts: RDMA of each of the 16 pairs goes
 # by its own two NICs, and so does TCP.

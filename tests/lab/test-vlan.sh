@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # VLANs on RoCE NICs: those on two NICs in one subnet are rails, whatever their parents are; one VLAN is none, and a VLAN is
 # no reason for its own parent to be one.
 . "$(dirname "$0")/lib.sh"

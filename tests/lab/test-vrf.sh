@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # VRFs: NICs in one are left to its table; rails outside of it work beside it, wherever the local rule stands before theirs,
 # and are not programmed where it comes later.
 . "$(dirname "$0")/lib.sh"

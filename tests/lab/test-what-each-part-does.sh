@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # No part of arp=auto can be left out: without it neighbour entries name the wrong NIC. And what arp=strict needs: peers that
 # are told before it starts to drop what still arrives at the wrong NIC.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`. It runs beside a booted system (see boot), which is host B of
 # ../netns/lib.sh: all of that is offered, too. In addition
 #

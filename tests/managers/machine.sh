@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2086 # what lib.sh offers
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The booted system as a machine: power_on, power_off. Its files are in $ROOT, its network is host B.
 
 # systemd-nspawn of Debian 12, so that this machine needs none, with a /sys of B's network and with cgroups of its own.

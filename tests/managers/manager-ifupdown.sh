@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # what lib.sh offers
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ifupdown, ifupdown-ng and ifupdown2: /etc/network/interfaces, kept in parts (they include files in different ways).
 # shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/network/interfaces etc/network/parts)

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # netplan, which writes files for systemd-networkd: the documents' files, completed.
 # shellcheck source=tests/managers/manager-networkd.sh disable=SC2154 # of lib.sh
 . "$managers/manager-networkd.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # what lib.sh offers
+# SPDX-License-Identifier: GPL-2.0-or-later
 # systemd-networkd: one .network file per NIC.
 # shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/systemd/network)

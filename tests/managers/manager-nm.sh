@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # what lib.sh offers
+# SPDX-License-Identifier: GPL-2.0-or-later
 # NetworkManager: one profile per NIC, named like it.
 # shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/NetworkManager/system-connections)

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # After a boot, both NICs are rails as soon as the network is said to be online, and nothing else has changed.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # With a configuration file that cannot be read, no NIC fails to come up; standing rails stay; and the journal names the line.
 . "$(dirname "$0")/lib.sh"
 

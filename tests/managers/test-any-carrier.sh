@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A cable is pulled until the manager says so, and put back.
 . "$(dirname "$0")/lib.sh"
 

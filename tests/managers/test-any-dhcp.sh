@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Addresses from DHCP, and a lease that changes: ib1 is given another address when it asks again.
 . "$(dirname "$0")/lib.sh"
 

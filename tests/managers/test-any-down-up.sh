@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # One NIC is taken down and brought up again by its manager: its rules and routes go with its address, and come back.
 . "$(dirname "$0")/lib.sh"
 

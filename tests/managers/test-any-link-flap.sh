@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A link goes down and up again, by somebody's hand or a driver's: the kernel flushes all of its routes.
 . "$(dirname "$0")/lib.sh"
 

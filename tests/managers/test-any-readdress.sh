@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A static address is changed in the manager's own way: the rule and the table follow, nothing of the old one stays.
 . "$(dirname "$0")/lib.sh"
 

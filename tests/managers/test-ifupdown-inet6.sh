@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Stanzas for both families: the hook is called for each, and both are routed. An IPv6 address is usable about a second after
 # it was set, when the kernel knows that nobody else has it: only ifupdown waits for that before it calls hooks.
 . "$(dirname "$0")/lib.sh"

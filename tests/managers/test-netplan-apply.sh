@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # netplan apply with nothing changed: it configures every link twice.
 . "$(dirname "$0")/lib.sh"
 

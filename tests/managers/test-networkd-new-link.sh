@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A NIC is plugged in that has nothing to do with the rails, and systemd-networkd configures it.
 . "$(dirname "$0")/lib.sh"
 only 'networkd-*'

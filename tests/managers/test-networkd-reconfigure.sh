@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # networkctl reconfigure, of a rail and of a NIC that is none: systemd-networkd deletes all foreign rules in both cases, and
 # before 257 flushes the table of the rail.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A connection is up as soon as one family is. Where IPv6 is first and NetworkManager (1.52 by default) looks for conflicts
 # before it sets the IPv4 address, that comes after the last event: no hook is called for it.
 . "$(dirname "$0")/lib.sh"

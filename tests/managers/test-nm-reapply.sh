@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # nmcli device reapply, with nothing changed and with another address. NetworkManager says that it is done before the address
 # is there: 1.42 a moment before, 1.52 0.2 s, in which it looks for conflicts.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A profile with route-table: NetworkManager itself routes that NIC. ib-hook leaves it alone and says so.
 . "$(dirname "$0")/lib.sh"
 

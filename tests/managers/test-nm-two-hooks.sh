@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # NetworkManager of Debian 12 runs ifupdown's directories, too: two of our hooks for one event, one line in the journal.
 . "$(dirname "$0")/lib.sh"
 only nm-1.42

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What --undo left alone stays so when the package is installed again, in the same version and in a later one; in a hook's
 # run and in the watch that starts anew.
 . "$(dirname "$0")/lib.sh"

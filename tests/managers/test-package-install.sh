@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The first installation on a running system: the NICs that are up are routed, while traffic flows; nothing is lost of what
 # worked, and the next events find the hooks.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The first installation where a NIC that would become a rail has no carrier: its address may be somebody's way in, by another
 # NIC. Nothing is programmed, now and at the next events, until somebody says so; and which NIC it is, is said.
 . "$(dirname "$0")/lib.sh"

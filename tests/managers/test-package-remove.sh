@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The package is removed, and purged: nothing of ours runs, stands or lies about, and no session is cut off.
 . "$(dirname "$0")/lib.sh"
 only nm-1.42 networkd-252 ifupdown

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # An upgrade: no rule or route of ours goes for a moment, no packet is lost, and links that an administrator deleted or masked
 # stay as they are.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What --render writes for this manager, and for sysctl.d and rt_tables.d: put where it belongs, ib-hook removed, the system
 # booted again. It routes as --apply did, look-up by look-up; and what is taken away again leaves nothing.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A look at ib-hook working: two hosts with two NICs each in one subnet, before, with, and after it.
 # They live in private network namespaces; nothing of this machine is touched, and no root is needed where user
 # namespaces are allowed. It ends with one line that says what was seen, and fails if that was not seen.

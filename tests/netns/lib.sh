@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`.
 #
 # It runs the test again inside private namespaces (network, mount and, where possible, process: nothing outlives the

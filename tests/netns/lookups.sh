@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the kernel's own routing says, so that two ways to the same end can be compared.
 
 # lookups HOST [PATTERN]: from each address, unbound, and as if it came in by each NIC, to peers, gateways, bridges and itself;

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2034 # what lib.sh offers, and what tests use
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A real NetworkManager and a bus of its own, in this test's namespaces: `. "$(dirname "$0")/networkmanager.sh"` after lib.sh.
 # Its connections are the key files in $work/connections. start_bus leaves its process id in $bus, start_manager in $manager.
 

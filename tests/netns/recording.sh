@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the recording in the README shows: two hosts with two NICs each, one of node34's answering for both of its addresses;
 # --check names it, --apply puts it right. The commands are run as they are shown. It fails if it is not seen.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Port to port on one host, over the wire: only with accept_local=1 does a rail take what comes from another of the
 # host's own addresses. It is given back, and never set where `all` has it already.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --apply announces every address of a rail, secondary ones and VIPs too: a peer with wrong entries corrects them all
 # within a second.
 . "$(dirname "$0")/lib.sh"

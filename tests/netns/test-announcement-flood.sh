@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A peer floods the wire with announcements, right, wrong and cut short: --watch does not wake up for them, rails are
 # repaired, and everything else ends in its time, with the same result.
 . "$(dirname "$0")/lib.sh"

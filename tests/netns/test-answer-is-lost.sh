@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Each answer of the kernel in turn gets lost on its way, or all from one on. What was asked for may be done or not: a rail
 # is whole or as it was, and the next run gets there. So for --apply, for a move between tables, and for --undo.
 . "$(dirname "$0")/lib.sh"

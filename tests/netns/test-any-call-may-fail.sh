@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Each message to the kernel in turn is refused, or the program is killed at it. Every rail is whole or absent; the next
 # --apply gets there, and --undo still knows what was before.
 . "$(dirname "$0")/lib.sh"

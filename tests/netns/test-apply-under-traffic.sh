@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # No packet is lost while --apply runs, though the peer holds the wrong hardware address, auto and strict; and
 # the peer learns the right one at once.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Eight NICs that come up in any order, with --apply run in between, twice, for one interface, while links flap:
 # the end state is always the same, but for automatic numbers of tables. IBH_SEED repeats a run.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Why arp=auto is the default: where something is not in place yet (a VIP's rule, all the rules, the peers' entries),
 # traffic passes. With the documents' values (arp=strict) it does not.
 . "$(dirname "$0")/lib.sh"

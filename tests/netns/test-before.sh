@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What plain Linux does with two NICs in one subnet: the ground that all the other tests stand on.
 . "$(dirname "$0")/lib.sh"
 

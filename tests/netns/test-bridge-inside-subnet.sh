@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A container bridge 172.16.5.0/24 inside the rails' /16 stays reachable from the rails' addresses.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A container bridge outside of the rails' subnet is reached from the rails' addresses in every step while they gain, use
 # and lose a default route: no packet is lost, and after each single operation the kernel still says "by the bridge".
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --capture writes what is read of RDMA ports, and nothing else; unpacked anywhere it is judged as on the host itself.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What --check must not call ok though every rule and route of ours stands: what link, addresses, neighbours, sysctls and
 # others' rules do to the traffic. Each is named once, at the right NIC, and its fix cures it, or leaves no trace.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --check finds each thing that is missing or wrong, names it, and gives a fix that cures it.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Standard input, output or error of the command and of each hook may be closed: what is opened in their place is no
 # terminal. All works, the exit status is the same, and no message ends up in a file or a socket.
 . "$(dirname "$0")/lib.sh"

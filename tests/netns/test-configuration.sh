@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What an administrator can say: which NICs, which table, which priority. The last word counts: what no longer holds
 # is taken away by the next --apply.
 . "$(dirname "$0")/lib.sh"

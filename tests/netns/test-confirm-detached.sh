@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What waits for a confirmation outlives whoever started it: its session, its terminal, its pipes. That is what it is
 # for: the administrator may just have cut himself off.
 . "$(dirname "$0")/lib.sh"

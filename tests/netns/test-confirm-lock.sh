@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --apply --confirm behind another run that takes longer than SECONDS: whoever gets the lock first, it is undone.
 . "$(dirname "$0")/lib.sh"
 needs flock

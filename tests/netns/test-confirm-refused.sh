@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Where --apply --confirm SECONDS is refused, nothing waits afterwards; and what waits holds nothing of its caller's.
 . "$(dirname "$0")/lib.sh"
 needs flock

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --confirm: what is wrong is refused before anything changes; and no process is started without --confirm SECONDS.
 . "$(dirname "$0")/lib.sh"
 

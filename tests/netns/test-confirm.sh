@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --apply --confirm SECONDS: undone again, and held, unless ib-hook --confirm comes in time.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A default route of main by a rail's gateway is every rail's, each by its own NIC, at the next run: when it appears,
 # moves, changes and goes, in both families. One by another NIC is none of theirs.
 . "$(dirname "$0")/lib.sh"

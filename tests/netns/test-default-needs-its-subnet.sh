@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # "Nexthop has invalid gateway": a table takes a default route only after the subnet that its gateway is in. At first
 # boot, after a flap of the link and when tables move, one --apply makes both.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Somebody routes these NICs already, with tables of other numbers: they are left alone, and --check says so without
 # calling it a fault.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The hand-written script that people use, with the same tables, 941 and 942: it is reported, never overwritten, and
 # the rails become right beside it.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # P_Key children have a dot in their names (ib0.8002), which the sysctl program takes for a slash.
 . "$(dirname "$0")/lib.sh"
 

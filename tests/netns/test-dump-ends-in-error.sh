@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A dump that the kernel breaks off says so only at its end. What came of it is not the whole truth: nothing is changed
 # for it, and standing rails stay.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What earlier versions programmed (throws, defaults beside the subnets, rules at 1941, 2941 and 3941, a spread for all
 # sources) is ours by its mark: --apply replaces it without losing a packet, --undo takes it away.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # NetworkManager says "reapply" before it sets the new addresses, and nothing when they are there: the hook answers for
 # what comes within a second. No other event is waited for.
 . "$(dirname "$0")/lib.sh"

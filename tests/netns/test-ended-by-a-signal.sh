@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Whoever ends a run - a terminal that is closed, a service manager - ends it before or after the change, never within:
 # the signal comes at each message to the kernel in turn.
 . "$(dirname "$0")/lib.sh"

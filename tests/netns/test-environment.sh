@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Whatever libraries, some of them before main(), let the environment decide: exit status, standard output, what is done
 # and how long it takes are the same. It is gone before they look.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the RDMA ports of this host say: findings of --check, one per fault, beside what netlink says of the same NICs.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --family 4 and 6: --show, --check and --plan look at one family; --apply and --undo do both or nothing.
 . "$(dirname "$0")/lib.sh"
 

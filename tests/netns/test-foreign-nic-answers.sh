@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # foreign-nic-answers: a NIC that is no rail answers ARP for the rails' addresses. A warning only where it is on their
 # wire: the same type of link, and an address or neighbour in a rail's subnet.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Rules, routes, tables and sysctls of others survive --apply and --undo, even those that look like ours: in the
 # kernel an attribute that a delete does not name matches anything.
 . "$(dirname "$0")/lib.sh"

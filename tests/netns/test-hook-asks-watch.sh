@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Where --watch runs, a hook asks it, waits until all up to now is done, and starts nothing itself. What --watch is not
 # told by the kernel (values of ARP, the configuration, what was taken down on purpose) is done when the hook ends, too.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Whoever holds the lock for ever, and however the hook ends: its caller goes on after ten seconds, with exit status 0.
 . "$(dirname "$0")/lib.sh"
 

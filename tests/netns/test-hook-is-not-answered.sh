@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Whatever happens to a --watch that is asked - stopped, killed, restarted, busy, flooded, of another build - and whoever
 # takes its place: the hook does all itself, in time, with exit status 0.
 . "$(dirname "$0")/lib.sh"

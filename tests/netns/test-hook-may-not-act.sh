@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A hook of root's that is forbidden what it needs says so in one line, once; where it cannot remember that, in a short one.
 # Here strace forbids; under SELinux: ../selinux.
 . "$(dirname "$0")/lib.sh"

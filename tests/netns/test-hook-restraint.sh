@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # systemd-networkd 252 takes every address away when it restarts: a hook that runs in between leaves the rules. What
 # was taken down on purpose goes, with what --undo left alone left alone.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A boot calls many hooks at once. Those that wait for the lock leave it to one of them, if it begins after they came:
 # it sees what they came for. What was taken down on purpose only its own hook knows.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Each hook, called as its network manager calls it: what it does, that it says one line per interface that changed, and
 # that nothing in its arguments or environment does harm.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Whatever somebody puts into the place of /etc/ib-hook and of the files in it is refused by its name, at once; nothing is
 # changed for it, a hook's rails stand, and its caller never knows.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A caller may leave any limit, umask and set of signals behind. A hook ends with 0 all the same, each rail is whole or
 # absent, it is said if it is absent, and the next run, by whomever, finds nothing in its way.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Whatever somebody puts into the place of /run/ib-hook and of the files in it - links, hard links, pipes, devices, files
 # that are not root's - root reads, writes, waits for nothing there, and says so.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A copy of /sys may come from anybody. Its links lead nowhere but into itself, its pipes and devices are not opened, its
 # names reach no terminal: neither root's files nor another host's say anything, nor get into an archive.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A device of link type InfiniBand is a candidate by its type alone, and one without a hardware address cannot be
 # announced: that is no failure.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A first installation routes the NICs that are up; but if one that would become a rail has no carrier, its address may
 # be somebody's session, answered by another NIC: nothing is changed then, and all are held.
 . "$(dirname "$0")/lib.sh"

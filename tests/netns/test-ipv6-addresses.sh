@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Which IPv6 addresses have a rule: every global one that is proved to be the host's own. One that is being checked keeps
 # what it has and gets nothing.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --apply advertises every IPv6 address of a rail: a peer with wrong entries corrects them within a second. A router stays
 # one in the eyes of its peers.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # IPv6: of two hosts with two NICs each, every pair of addresses uses its own two NICs, there and back; beside IPv4 and
 # without it.
 . "$(dirname "$0")/lib.sh"

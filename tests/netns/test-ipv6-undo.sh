@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --undo in both families: rules, routes and sysctls are byte for byte what they were, with default routes, VIPs and a
 # bridge, after moves and of one interface alone.
 . "$(dirname "$0")/lib.sh"

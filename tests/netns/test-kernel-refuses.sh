@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The kernel refuses one route in the middle of a plan: that rail is rolled back, the other one stands, the message has
 # the interface and the kernel's own words, and the exit status is 3.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # At its first message to the kernel a root process has given up all but two capabilities, can gain none, leaves no core
 # dump, and what it has opened would not outlive an exec. Where it only reads or writes copies of /sys, the same.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Hosts that need nothing are left exactly as they were found: one NIC, NICs in different subnets, a NIC that is a port
 # of a bridge, NICs without RDMA, link-local addresses.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What people put into hook directories, rule-IFACE files and netplan to do the same by hand: --check names it, and its
 # fix takes it back, so that nothing but ours is left of routing, and all else that stood there. Each script here is run as its
 # manager would run it.

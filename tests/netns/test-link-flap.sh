@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A link that goes down takes its table's routes with it and leaves the rules: traffic falls through to main, silently,
 # on the wrong NIC. --check sees it, --apply repairs it. Loss of carrier alone is nothing to repair.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Where the rule of the local table comes later than ours (VRF set-ups do that), our rules would cut the host off from
 # itself: no rail is programmed, --check says why, and --apply takes away those that stand.
 . "$(dirname "$0")/lib.sh"

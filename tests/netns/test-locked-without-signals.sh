@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The wait for the lock ends, and names who has it, whatever signals the caller blocks or ignores.
 . "$(dirname "$0")/lib.sh"
 needs strace

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Only one at a time: while another process holds the lock, --apply waits, and not for ever. Looking needs no lock.
 . "$(dirname "$0")/lib.sh"
 needs flock

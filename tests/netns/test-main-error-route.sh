@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # main-error-route: an unreachable, blackhole or prohibit default in main comes before the gateway in a rail's table,
 # and nothing suppresses it. Without a gateway of the rail there is nothing that it could hide.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # main=remove: the rails' connected routes leave main, stay out when the kernel or a manager puts them back, and return
 # by --undo, by another main=, or when main needs them for a gateway. The administrator's other routes are nobody's matter.
 . "$(dirname "$0")/lib.sh"

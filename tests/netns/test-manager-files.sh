@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --show and --check say who configures each NIC, and by what, from the files that the managers leave in a captured
 # tree; a file that is no plain file, is too long, or speaks of another interface is no answer.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A real NetworkManager: --show says which of its connections configures each NIC. Where it is stopped, or it or the bus
 # hangs, or nm.so may not be loaded, the number in its state file has to do, and nothing waits for long. No environment
 # leads elsewhere, and nothing but --show and --check looks at any of it.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Main's routes by a rail's gateway are copied, unless they are a routing protocol's: of more than 512 only the default is.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The name of an interface may be a shell's command. Whatever ib-hook prints to be pasted, text and JSON, runs nothing but
 # what it says, and works.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Two standing rails take each other's names (a udev rule, a driver that probes in another order): automatic tables stay
 # with their NICs; where table= gives them to names, each moves to the other's. Where one operation of that fails, both
 # are as they were.

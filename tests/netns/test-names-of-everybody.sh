@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The kernel lets a NIC be renamed to "default" or "all" (where it has no IPv6 just then). In /proc/sys these are the
 # settings of every NIC to come, and of all there are: they are not touched, and it is said.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The kernel lets a name hold escape sequences of terminals, and characters that turn text around. None of them gets to a
 # terminal, from a name or from a file.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What was remembered of one network namespace is not taken for another's: the kernel gives the inode number of one
 # that is gone to the next.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # No action starts another process: one execve, its own, and no thread.
 . "$(dirname "$0")/lib.sh"
 needs strace

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A host without IPv6: switched off for every interface, or missing from the kernel as a whole (ipv6.disable=1). The
 # IPv4 rails are as anywhere else.
 . "$(dirname "$0")/lib.sh"

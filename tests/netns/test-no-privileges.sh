@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Without capabilities one can look, and not change: --apply says what is missing.
 . "$(dirname "$0")/lib.sh"
 needs setpriv

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Where the administrator has a strict rp_filter, a NIC that main does not use takes no ARP request: its address is reached
 # only because the other NIC answers for it. So it stays when one of the two is no rail: undone, unmanaged, or not asked for.
 . "$(dirname "$0")/lib.sh"

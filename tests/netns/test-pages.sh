@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What is written for people holds together: every finding has a remedy in the guide, every link leads somewhere.
 # shellcheck disable=SC2016 # Markdown's quotes
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The heart of it: after --apply on both hosts, all ten pairs use their own NICs, whatever rp_filter the machine has
 # for all interfaces. Before it, they do not.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # arp=strict, the documents' values: all ten pairs right, whatever rp_filter the machine has for all interfaces.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A NIC without RDMA on the same wire answers ARP for the rails' addresses too. It is not ours to change: it stays as it
 # is, and arp_ignore=1 on it cures it.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --plan changes nothing; its commands, pasted into a shell, lead to the state that --apply leads to.
 . "$(dirname "$0")/lib.sh"
 needs sysctl

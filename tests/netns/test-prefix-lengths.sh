@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Subnets of unlike length that overlap: a /24 and a /31 inside the /16. Each rail has the route of its own subnet.
 . "$(dirname "$0")/lib.sh"
 

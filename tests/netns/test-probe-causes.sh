@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Whose fault it is when echoes get no reply: this host's own causes are named first, then what ARP tells of the peer; each
 # cause is one line.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A rail without carrier loses all, and is named; the other one is not affected. So is a peer that is down.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the wire brings may be anything: only the right reply counts, once, and a flood of others does no harm.
 . "$(dirname "$0")/lib.sh"
 REPLIER=$(dirname "$FLOW")/replier

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --probe of IPv6, alone and together with IPv4.
 . "$(dirname "$0")/lib.sh"
 [ -d /proc/sys/net/ipv6 ] || skip "no IPv6 here"

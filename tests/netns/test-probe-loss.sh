@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A peer that answers every other echo: --probe counts.
 . "$(dirname "$0")/lib.sh"
 REPLIER=$(dirname "$FLOW")/replier

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # 200 peers on two rails: at most 1,000 packets in any second, all in one wave while the neighbour table has room, in
 # several where it has not; and a line for each peer with a problem instead of a matrix.
 . "$(dirname "$0")/lib.sh"

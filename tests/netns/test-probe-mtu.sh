@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --probe at full size: packets as long as the rail's MTU, which may not be cut. What a switch port, the peer or a router
 # makes of them is named, with the size that comes through.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A peer without rules: both of its addresses answer with one hardware address, and pings pass all the same. --probe
 # names it, and whose side it is on; after --apply there, all is well.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --probe --rdma where there is no RDMA: what is missing is named, once, and echoes are judged as ever. What RDMA itself
 # says is lab/probe-rdma's.
 . "$(dirname "$0")/lib.sh"

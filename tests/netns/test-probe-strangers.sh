@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --probe asks for this host's own addresses, too: another host that has one, a proxy that stands for them. Our own NICs,
 # which all answer on a wire that they share, are neither.
 . "$(dirname "$0")/lib.sh"

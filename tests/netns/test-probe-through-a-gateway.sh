@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A peer in nobody's subnet is asked through the rails' gateways; where there is none, --probe says by which NIC it would go.
 . "$(dirname "$0")/lib.sh"
 

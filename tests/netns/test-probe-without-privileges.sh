@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Without CAP_NET_RAW --probe uses ping sockets, where the administrator allows them; else it says what is missing.
 . "$(dirname "$0")/lib.sh"
 needs setpriv

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Pings pass, or do not, and the reason is on this host: a rail without rules, replies that come in by the other NIC, and
 # replies that rp_filter drops there.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --probe, where all is right: every rail reaches every peer, replies come back on the rail, and each of the peer's
 # addresses has its own hardware address.
 . "$(dirname "$0")/lib.sh"

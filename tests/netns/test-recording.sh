@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The picture in the README is what this ib-hook shows; make recording makes it anew.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)

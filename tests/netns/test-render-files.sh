@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --render sysctl, rt_tables: files that their readers take, with what --apply gives.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --render ifcfg: read as ifup-routes reads them, the lines route as --apply does.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"

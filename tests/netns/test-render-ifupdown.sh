@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --render ifupdown: a real ifup takes the lines, and what comes of them routes as --apply does.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --render iproute2: the script leads to the very state that --apply leads to, from nothing, from its own end, and from
 # --apply's; and every look-up of the kernel says the same.
 . "$(dirname "$0")/lib.sh"

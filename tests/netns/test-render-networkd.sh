@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --render networkd and netplan: a real systemd-networkd, and netplan before it, take the files, and what comes of them
 # routes as --apply does.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --render udev: udev reads the rules, gives the name of the port's GUID, awkward ones too, and leaves children alone. Names of
 # the kernel's own two ports cannot swap, as the rules say; others they can.
 # No netdev here has the address of InfiniBand: the rules are those that the unit test holds, with one of Ethernet.

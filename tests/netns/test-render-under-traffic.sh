@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The script of --render iproute2 loses no packet either, though the peer holds the wrong hardware address, and strict
 # filters come last.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A new address: only its rule and route remain, nothing of the old one.
 . "$(dirname "$0")/lib.sh"
 

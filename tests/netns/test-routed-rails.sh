@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2086,SC2046,SC2016 # words of ours without blanks; programs of awk
 # Routed rails: NICs with a subnet and a gateway of their own, as behind a leaf switch each. Two hosts with three of them, a
 # router between, and a management network that main's default goes by. With one file for all hosts each rail's traffic to the

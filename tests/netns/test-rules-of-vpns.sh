@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Rules of others, where they come to stand when they are added without a priority after ours: before ours. --check names each
 # that takes a rail's traffic, and the pasted fix cures; what the rule does for everybody else goes on.
 . "$(dirname "$0")/lib.sh"

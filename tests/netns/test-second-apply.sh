@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A second --apply has nothing to do, and says so.
 . "$(dirname "$0")/lib.sh"
 

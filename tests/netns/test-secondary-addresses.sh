@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A second address in the same subnet: a rule for each, one route with the first as its source. When the first goes and
 # the second is promoted, no route keeps the dead source.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # An RDMA NIC that is up without an IPv4 address, on the rails' wire, answers ARP for their addresses: peers learn its hardware
 # address. While rails of its kind stand it has arp_ignore=1, and nothing else; not where it serves an address of the host
 # itself, and not against the configuration. Its old value comes back.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Sixteen processes at once come to the same state as one.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # main=spread: bridges, containers and routes of main that are more specific than the rails' subnet keep winning.
 . "$(dirname "$0")/lib.sh"
 

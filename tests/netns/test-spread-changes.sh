@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # main=spread follows what happens to the rails: carrier lost and back, links down and up (one, all), other addresses,
 # one rail undone. Runs for one interface leave it alone.
 . "$(dirname "$0")/lib.sh"

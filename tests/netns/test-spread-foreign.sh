@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What somebody else has in table 940, or leads there, survives --apply, a second one, switching off and --undo.
 . "$(dirname "$0")/lib.sh"
 

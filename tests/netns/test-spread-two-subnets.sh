@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # main=spread with two subnets: a route for each, one rule. A NIC that is no rail and has the same prefix keeps that
 # subnet, and only that, from being spread; so does a subnet with a single rail.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # No packet is lost, bound or unbound, while traffic begins to be spread and ceases to be.
 . "$(dirname "$0")/lib.sh"
 

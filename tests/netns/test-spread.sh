@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # main=spread: unbound traffic uses every rail, with the source that belongs to it; main is not touched; what is bound
 # stays where it belongs; switching it off and undoing it leave nothing.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What is remembered in /run/ib-hook may be lost or spoilt: that loses old sysctl values and holds, nothing else. Where it
 # cannot be written, nothing is changed.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What is remembered of a NIC goes with it: the file does not keep the old sysctl values of an index that is no more.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Tables stick to their NIC: one that appears, goes, moves away or is renamed changes nothing for the others. A table= that
 # changes is moved to without losing a packet.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --undo: rules, routes and sysctls are byte for byte what they were, whatever they were, and other hosts' too.
 . "$(dirname "$0")/lib.sh"
 

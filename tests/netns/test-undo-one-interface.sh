@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --iface: only that NIC is programmed or undone.
 . "$(dirname "$0")/lib.sh"
 

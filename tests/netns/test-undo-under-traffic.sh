@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # No packet is lost while --undo runs: four streams of 500/s and two TCP connections, auto and strict.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --undo needs no configuration: where it is bad, or gone, that is said on standard error, and everything is given back.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A /32 on a rail (a VIP): it has a rule and no route of its own, and it is answered by its NIC. Alone it engages nothing.
 . "$(dirname "$0")/lib.sh"
 

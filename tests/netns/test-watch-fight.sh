@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Somebody undoes again and again what --watch does: it says who, leaves that NIC alone for a while, and goes on with
 # the other one.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Routes of others do not even wake it: the kernel filters them. A route by a rail's gateway does.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --watch repairs what no manager announces, in milliseconds, and then sleeps.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Bad usage and bad configuration: exit status 2, a message that names the culprit, and nothing is changed.
 . "$(dirname "$0")/lib.sh"
 

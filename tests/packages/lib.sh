@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`: all of ../netns/lib.sh, and in addition
 #
 #   the packages    $deb, $rpm, $selinux (the policy module's), as make deb and make rpm left them

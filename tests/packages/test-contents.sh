@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Both packages hold what make install installs, and nothing else; the links are made by their scripts.
 . "$(dirname "$0")/lib.sh"
 

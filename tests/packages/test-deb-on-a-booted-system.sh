@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The Debian package on a system that runs: routed once installed, left alone by upgrades, as it was once removed.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The Debian package where nothing is booted, as in the making of an image: installed, upgraded, removed, purged.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What Debian, Fedora and systemd think of the packages.
 . "$(dirname "$0")/lib.sh"
 

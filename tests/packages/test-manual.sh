@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Manual and completions know exactly what ib-hook knows.
 . "$(dirname "$0")/lib.sh"
 

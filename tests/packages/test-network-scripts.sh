@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # RHEL's network-scripts call what the RPM installs: with what is said of them, in a system with no ib-hook of its own.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The RPM of the policy module: what it asks of SELinux when it is installed, upgraded and erased, and where there is none.
 . "$(dirname "$0")/lib.sh"
 

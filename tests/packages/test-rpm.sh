@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The RPM: installed, upgraded and erased, in the making of an image and on a system that runs.
 . "$(dirname "$0")/lib.sh"
 

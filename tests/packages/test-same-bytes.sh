@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Both packages, built a second time somewhere else, have the same bytes.
 . "$(dirname "$0")/lib.sh"
 

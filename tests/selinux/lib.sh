@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`: all of ../lab/lib.sh, and in addition a virtual machine H
 # with two rails, under SELinux, enforcing, with what make install installs:
 #

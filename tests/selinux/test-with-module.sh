@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016 # for the shell in the guest
 # With our policy module: each hook and service from its caller's domain, each the first one that runs, and after a shell.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Without our policy module, as the .deb or the RPM alone install it: each hook from its caller's domain.
 . "$(dirname "$0")/lib.sh"
 boot without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Floods a wire with announcements: ARP replies to everybody, always with another hardware address; some cut short,
  * some of addresses that are in use. Says "ready", and goes on until it is ended.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints the echo requests that leave this host, a line each: seconds NIC source peer. Says "ready" first; runs until
  * it is killed. (tcpdump cannot give up its privileges in a user namespace, and ends.)

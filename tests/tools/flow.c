@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * flow: traffic with proof of the NIC it used. A ping that passes proves nothing about rails, so every packet here
  * comes back with the name of the interface that it reached, and both ends look at the frames that carried it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Preloaded (LD_PRELOAD): what the kernel answers by netlink is damaged on its way, once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The other end of a hook, or of --watch, with messages in hexadecimal digits:
  *

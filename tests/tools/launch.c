@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Starts programs for tests/bench, at the least cost of its own:
  *

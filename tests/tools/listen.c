@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stands for the journal, or for systemd's notify socket: listen PATH
  *

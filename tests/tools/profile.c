@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Has nm.so write the profile of an IPoIB interface, which cannot be made in a namespace: profile NM.SO IFACE [PARENT
  * PKEY]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel alone costs: tells it again what a program told it, and throws the answers away.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Answers echo requests badly, for tests of --probe. The host's own replies must be off (icmp_echo_ignore_all).
  *

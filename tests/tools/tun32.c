@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tun32: network devices of link type 32 (InfiniBand) without hardware, for as long as this runs.
  *

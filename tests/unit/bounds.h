@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For builds under the sanitizers: whoever reads or writes beyond the last element of GLib's arrays is stopped. They
  * grow in powers of two, and AddressSanitizer takes what lies between for theirs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A host as text, a statement on each line: in the words of `ip` where it has them, else in words of its own. The cases
  * of plan/ and render/ and the worlds of random/ are written in it, and so are most of the hosts of the other tests.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fabric_tree.h"
 
 #include "host/tree.h"

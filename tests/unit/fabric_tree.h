@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hosts as trees: tests/unit/fabric/HOST.tree, lines "PATH TEXT" or "PATH/", written below a directory of their own.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A kernel to test against: a snapshot that changes as Linux would change it, and refuses what Linux would refuse.
  *

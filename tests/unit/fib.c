@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fib.h"
 
 #include <linux/fib_rules.h>

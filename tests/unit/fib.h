@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where Linux would send a packet: rules, tables, longest prefix, in a few lines that a person can check.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Worlds for tests of --probe: rails, what is asked from them, what comes back, and what is said of it.
  */

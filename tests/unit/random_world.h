@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Worlds by chance, as lines: the language is in case_text.h.
  *

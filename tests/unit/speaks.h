@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether findings say what, where, why it matters and what to do: as far as a program can tell.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A fight is noticed, costs only its own unit, and is tried again: later and later. */
 #include "plan/backoff.h"
 

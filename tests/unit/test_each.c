@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The iterators: all elements in their order, `break` and `continue` as in any loop, and within bounds.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* packaging/ib-hook.conf, which everybody copies, says what is true. */
 #include "config/config.h"
 

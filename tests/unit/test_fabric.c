@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hosts as trees below tests/unit/fabric, and faults in them: every one is named, and nothing else. Read and judged by
  * the real thing, which is compiled together with the test because it is no part of the archive that the tests link.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Right hosts below tests/unit/fabric, in which one thing is changed at random out of all that is read of them: what
  * matters is named, and nobody is accused for what does not. A file that is read, and that no row here knows, fails.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Every operation of a plan fails once, with every error a kernel may answer: that rail is back where it was, the
  * others are done, the message says what, where and why, and the next run comes to the end that was wanted.

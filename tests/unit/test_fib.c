@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The model of routing and the fake kernel against what was measured on a real one.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The values themselves: addresses, prefixes, sysctls, the orders of rules and routes, what is ours, and operations.
  */

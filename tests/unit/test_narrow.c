@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an event need not look at is left out. That nothing else is, random worlds hold (test_random.c). */
 #include "plan/narrow.h"
 

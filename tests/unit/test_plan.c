@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One test per file in plan/: a namespace and a configuration, and the complete plan that should come of them.
  * IBH_CASE=NAME runs plan/NAME.case alone. The format is in case_text.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What must hold in every world, tried in many made by chance; and in those of random/, which failed once.
  *

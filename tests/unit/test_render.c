@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One test per file in render/: NAME.case is a host, NAME.FORMAT what is rendered of it, from the first empty line on
  * (what stands before explains the format). The format of cases is in case_text.h.

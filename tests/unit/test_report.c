@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "case_text.h"
 #include "plan/undo.h"
 #include "cli/report.h"

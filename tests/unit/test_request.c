@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a hook and --watch say to each other: what is not exactly that is nothing. */
 #include "hook/request.h"
 

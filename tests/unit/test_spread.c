@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * main=spread: unbound traffic over all rails of a subnet. What is planned for table 940 and its rule, from namespaces
  * made by hand, and what becomes of it when an operation fails.

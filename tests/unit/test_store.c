@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compiled together with what it tests, to put its directory elsewhere: every test works in a directory of its own.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The token of --apply --confirm: it is kept per namespace, is taken away once, and a file that somebody else could
  * have written is none. Compiled together with what it tests, to put its directory elsewhere.

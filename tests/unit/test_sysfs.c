@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compiled together with what it tests: it is no part of the archive that the tests link. It reads trees like /sys,
  * made below a directory of their own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What hooks are called with: what counts of it, and that nothing in it does harm. */
 #include "hook/trigger.h"
 #include "model/model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What IPoIB looks like to the rest of the kernel, without InfiniBand: for the lab only.

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What every test-ipoib-*.sh starts with: `. "$(dirname "$0")/ipoib/lib.sh"`. All of ../lib.sh, and in one virtual machine
 # two hosts: network namespaces A and B, each with IPoIB ports ib0 ib1 on one InfiniBand, as ipoib_lab.c makes them.
 #
