@@ -308,16 +308,6 @@ char *ibh_options_help(void)
 
 /* ---- --probe's peers ---- */
 
-/* The address of one host: no multicast, no unspecified or loopback address. */
-static gboolean is_unicast(const IbhIp *ip)
-{
-    static const guint8 zeros[15] = {0};
-
-    if (ip->family == AF_INET)
-        return ip->bytes[0] && ip->bytes[0] != 127 && ip->bytes[0] < 224;
-    return ip->bytes[0] != 0xff && memcmp(ip->bytes, zeros, sizeof zeros) != 0; /* ::, ::1 */
-}
-
 /* Addresses only: asking DNS for names would take as long as DNS likes. */
 static gboolean take_word(Parser *parser, const char *word, GError **error)
 {
@@ -332,7 +322,7 @@ static gboolean take_word(Parser *parser, const char *word, GError **error)
     }
     if (!ibh_ip_parse(word, &ip))
         return refuse_value(error, row, word, "an IPv4 or IPv6 address is wanted (getent ahosts NAME tells a host's)");
-    if (!is_unicast(&ip) || ibh_ip_is_link_local(&ip))
+    if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip))
         return refuse_value(error, row, word, "no address that a peer has in the fabric");
     if (parser->options->probe.peers->len == PEERS_MAX)
         return refuse(error, "--probe: more than %d peers", PEERS_MAX);

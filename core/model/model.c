@@ -67,6 +67,15 @@ gboolean ibh_ip_equals(gconstpointer a, gconstpointer b)
     return ibh_ip_equal(a, b);
 }
 
+gboolean ibh_ip_is_unicast(const IbhIp *ip)
+{
+    static const guint8 zeros[15] = {0};
+
+    if (ip->family == AF_INET)
+        return ip->bytes[0] && ip->bytes[0] != 127 && ip->bytes[0] < 224;
+    return ip->bytes[0] != 0xff && memcmp(ip->bytes, zeros, sizeof zeros) != 0; /* ::, ::1 */
+}
+
 gboolean ibh_ip_is_link_local(const IbhIp *ip)
 {
     if (ip->family == AF_INET)

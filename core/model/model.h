@@ -46,6 +46,8 @@ gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 
 guint ibh_ip_hash(gconstpointer ip); /* of an IbhIp, for hash tables */
 gboolean ibh_ip_equals(gconstpointer a, gconstpointer b);
+/* The address of one host: no multicast, no unspecified or loopback address. */
+gboolean ibh_ip_is_unicast(const IbhIp *ip);
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
 
 IbhPrefix ibh_prefix(const IbhIp *ip, guint length); /* clears the host bits */
@@ -99,7 +101,7 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, forwarding; /* its own IPv4 sysctls, which are nobody's of ours */
-    gboolean mute, mute6; /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
+    gboolean mute, mute6;           /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
 } IbhLink;
 
 /* lo, or what is like it: its addresses are the host's own, on no wire. */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The questions about pieces: what rules and routes of others, and of main, take out of a rail's subnet.
+ */
+#include "check/asking.h"
+#include "check/rules.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+
+#define UNASKABLE (IBH_SELECT_NOT | IBH_SELECT_OTHER)
+#define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
+
+IbhQuestion ibh_ask_about(IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
+{
+    return (IbhQuestion){
+        .kind = kind,
+        .nic = nic,
+        .lookup = {.from = *from,
+                   .to = *to,
+                   .iif = kind == IBH_ASK_ARRIVES || kind == IBH_ASK_PROXIES ? nic->link->ifindex : 0,
+                   .match = kind == IBH_ASK_LEAVES || kind == IBH_ASK_ELSEWHERE || kind == IBH_ASK_UNBOUND}};
+}
+
+IbhQuestion ibh_ask_leaving(const IbhAskTarget *target, const IbhIp *neighbour)
+{
+    IbhQuestion question = ibh_ask_about(IBH_ASK_LEAVES, target->nic, &target->address->local, neighbour);
+
+    question.length = target->prefix->length;
+    return question;
+}
+
+void ibh_question_add(const IbhAsking *asking, const IbhQuestion *question)
+{
+    if (asking->questions->len < IBH_QUESTIONS_MAX)
+        g_array_append_val(asking->questions, *question);
+}
+
+/* The same with what a rule matches by. */
+static void ask_with(const IbhAsking *asking, IbhQuestion *question, const IbhRule *rule)
+{
+    question->lookup.by = rule->by;
+    question->lookup.selectors = rule->selectors & SELECTIVE;
+    ibh_question_add(asking, question);
+}
+
+void ibh_ask_simply(const IbhAsking *asking, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from,
+                    const IbhIp *to)
+{
+    const IbhQuestion question = ibh_ask_about(kind, nic, from, to);
+
+    ibh_question_add(asking, &question);
+}
+
+/* What names no source is the host's: once for each subnet is enough. */
+gboolean ibh_is_asked_unbound(const IbhAsking *asking, const IbhIp *to)
+{
+    IBH_EACH (const IbhQuestion, question, asking->questions) {
+        if (question->kind == IBH_ASK_UNBOUND && ibh_ip_equal(&question->lookup.to, to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_ask_in_piece(const IbhAsking *asking, const IbhAskTarget *target, const IbhPrefix *piece, const IbhRule *rule)
+{
+    IbhQuestion question;
+    IbhIp neighbour;
+
+    if (!ibh_find_in_piece(&asking->all, piece, target->holes, &neighbour))
+        return;
+    question = ibh_ask_leaving(target, &neighbour);
+    if (rule)
+        ask_with(asking, &question, rule);
+    else
+        ibh_question_add(asking, &question);
+}
+
+/* A rule that takes a piece of it, or only some packets: what it matches is asked with what it matches by. */
+static void ask_about_rule(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
+{
+    gboolean takes_piece = ibh_prefix_is_inside(&rule->to, target->prefix);
+
+    if ((takes_piece || (rule->selectors & SELECTIVE)) &&
+        (!rule->to.length || ibh_prefix_overlaps(&rule->to, target->prefix)))
+        ibh_ask_in_piece(asking, target, takes_piece ? &rule->to : target->prefix, rule);
+}
+
+/* Somebody's route in a table that this address is led to takes a piece of it. */
+static void ask_about_foreign_routes(const IbhAsking *asking, const IbhAskTarget *target, guint32 table,
+                                     const IbhRule *rule)
+{
+    const IbhSnapshot *snapshot = asking->rails->snapshot;
+    const GArray *lists[] = {snapshot->routes, snapshot->more};
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == table && (route->type == RTN_UNICAST || route->type >= RTN_BLACKHOLE) &&
+                !ibh_route_is_ours(route) && ibh_prefix_is_inside(&route->dst, target->prefix))
+                ibh_ask_in_piece(asking, target, &route->dst, rule);
+        }
+    }
+}
+
+static void ask_about_piece(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
+                            const IbhPrefix *subnet)
+{
+    const IbhPrefix *piece = rule->to.length > subnet->length ? &rule->to : subnet;
+    g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    IbhQuestion question;
+    IbhIp neighbour;
+
+    g_array_append_val(own, address->subnet);
+    if (piece->ip.family != address->local.family || (rule->to.length && !ibh_prefix_overlaps(&rule->to, subnet)) ||
+        !ibh_find_in_piece(&asking->all, piece, own, &neighbour) ||
+        ibh_find_address_near(asking->rails, nic->link->ifindex, &neighbour))
+        return;
+    question = ibh_ask_about(IBH_ASK_ELSEWHERE, nic, &address->local, &neighbour);
+    ask_with(asking, &question, rule);
+}
+
+/* A rule that leads to another rail's table, and beyond this one's subnet: to that one's, and what main has inside. */
+static void ask_about_detour(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule)
+{
+    const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
+
+    if (!owner || owner == nic)
+        return;
+    IBH_EACH_POINTER (const IbhAddress, other, &owner->served) {
+        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
+
+        ask_about_piece(asking, nic, address, rule, &other->subnet);
+        IBH_EACH (const IbhPrefix, hole, holes)
+            ask_about_piece(asking, nic, address, rule, hole);
+    }
+}
+
+void ibh_ask_about_holes(const IbhAsking *asking, const IbhAskTarget *target)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+
+    IBH_EACH (const IbhPrefix, hole, target->holes) {
+        IbhQuestion question;
+        IbhIp neighbour;
+
+        if (!ibh_find_in_piece(&asking->all, hole, none, &neighbour))
+            continue;
+        question = ibh_ask_leaving(target, &neighbour);
+        question.as_main_says = TRUE;
+        ibh_question_add(asking, &question);
+    }
+}
+
+static void ask_unbound_piece(const IbhAsking *asking, const IbhAskTarget *target, const IbhPrefix *piece,
+                              const GArray *holes)
+{
+    const IbhIp none = {.family = piece->ip.family};
+    IbhQuestion question;
+    IbhIp neighbour;
+
+    if (!ibh_find_in_piece(&asking->all, piece, holes, &neighbour) || ibh_is_asked_unbound(asking, &neighbour))
+        return;
+    question = ibh_ask_about(IBH_ASK_UNBOUND, target->nic, &none, &neighbour);
+    question.as_main_says = TRUE;
+    ibh_question_add(asking, &question);
+}
+
+/* A rule without a source that refuses a piece of the subnet, wherever it stands, refuses it to all the host; so does a
+ * throw in main. */
+void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+
+    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
+        if (rule->family == target->prefix->ip.family && !rule->l3mdev &&
+            (!rule->from.length || (rule->selectors & IBH_SELECT_NOT)) &&
+            !(rule->selectors & ~(guint)(IBH_SELECT_TO | IBH_SELECT_NOT)) && !ibh_rule_is_ours(rule) &&
+            ibh_prefix_is_inside(&rule->to, target->prefix))
+            ask_unbound_piece(asking, target, &rule->to, target->holes);
+    }
+    IBH_EACH (const IbhPrefix, hole, target->holes)
+        ask_unbound_piece(asking, target, hole, none);
+}
+
+/* An inverted rule matches what its selectors do not: what is asked simply, inside its own destination, too. */
+static void ask_about_inverted(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
+{
+    if (ibh_prefix_is_inside(&rule->to, target->prefix))
+        ibh_ask_in_piece(asking, target, &rule->to, NULL);
+    if (rule->action == FR_ACT_TO_TBL)
+        ask_about_foreign_routes(asking, target, rule->table, NULL);
+}
+
+void ibh_ask_about_others(const IbhAsking *asking, const IbhAskTarget *target)
+{
+    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
+        if ((rule->selectors & IBH_SELECT_NOT) && rule->family == target->prefix->ip.family)
+            ask_about_inverted(asking, target, rule);
+        if ((rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &target->address->local))
+            continue;
+        ask_about_rule(asking, target, rule);
+        ask_about_detour(asking, target->nic, target->address, rule);
+        if (rule->action == FR_ACT_TO_TBL)
+            ask_about_foreign_routes(asking, target, rule->table, rule);
+    }
+    IBH_EACH_POINTER (const IbhRule, rule, asking->rails->routing) {
+        if (target->nic->status == IBH_NIC_DEFERRED && ibh_rule_matches_source(rule, &target->address->local))
+            ask_about_foreign_routes(asking, target, rule->table, NULL);
+    }
+    if (target->nic->status == IBH_NIC_RAIL) {
+        ask_about_foreign_routes(asking, target, target->nic->table, NULL);
+        ask_about_foreign_routes(asking, target, ibh_nic_defaults(target->nic), NULL);
+    }
+    ask_about_foreign_routes(asking, target, IBH_TABLE_LOCAL, NULL);
+}
