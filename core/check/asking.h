@@ -5,7 +5,7 @@
 #pragma once
 
 #include "check/neighbours.h"
-#include "check/questions.h"
+#include "check/outcome.h"
 
 /* What is asked, and what all questions need to know. */
 typedef struct {

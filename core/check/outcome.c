@@ -2,12 +2,37 @@
 /*
  * Which answers of the kernel are right.
  */
-#include "check/questions.h"
+#include "check/outcome.h"
+
 #include "check/rules.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
+
+gboolean ibh_nic_is_usable(const IbhNic *nic)
+{
+    return (nic->link->flags & IFF_UP) && nic->link->carrier;
+}
+
+gboolean ibh_is_routed(const IbhNic *nic)
+{
+    return nic->status == IBH_NIC_RAIL || nic->status == IBH_NIC_DEFERRED;
+}
+
+gboolean ibh_check_covers(const IbhRails *rails, int family)
+{
+    return !rails->family || rails->family == family;
+}
+
+gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (route->table == IBH_TABLE_MAIN && ibh_prefix_equal(&route->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
 
 const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to)
 {

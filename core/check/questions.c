@@ -11,21 +11,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-gboolean ibh_nic_is_usable(const IbhNic *nic)
-{
-    return (nic->link->flags & IFF_UP) && nic->link->carrier;
-}
-
-gboolean ibh_is_routed(const IbhNic *nic)
-{
-    return nic->status == IBH_NIC_RAIL || nic->status == IBH_NIC_DEFERRED;
-}
-
-gboolean ibh_check_covers(const IbhRails *rails, int family)
-{
-    return !rails->family || rails->family == family;
-}
-
 /* The NIC that this address is asked about; NULL: none. */
 static const IbhNic *find_asked(const IbhRails *rails, const IbhIp *address)
 {
@@ -113,15 +98,6 @@ static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
         ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &own->local);
     if (own && next)
         ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &next->local);
-}
-
-gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet)
-{
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (route->table == IBH_TABLE_MAIN && ibh_prefix_equal(&route->dst, subnet))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* Traffic without a source. Main may lack the connected route on purpose: with main=remove, where somebody else routes

@@ -1,47 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What --check asks the kernel about its own routing, and which answers are right. Pure: run/look.c asks in between.
+ * What --check asks the kernel about its own routing. Pure: run/look.c asks in between.
  *
  * One address stands for all of its NIC that have the same subnet and that the same rules of others can match. Its
  * subnet is cut into pieces by those rules and by main's longer prefixes: a neighbour in each piece is asked about.
  */
 #pragma once
 
-#include "plan/rails.h"
-
-typedef enum {
-    IBH_ASK_LEAVES,    /* what the rail's address sends to a neighbour leaves by the rail, or as main says */
-    IBH_ASK_ELSEWHERE, /* what it sends to a network of another NIC leaves by no rail */
-    IBH_ASK_ARRIVES,   /* what a neighbour sends to it by the rail is accepted */
-    IBH_ASK_LOCAL,     /* what it sends to ourselves stays here */
-    IBH_ASK_UNBOUND,   /* what is bound to no address has a way */
-    IBH_ASK_PROXIES /* what comes in for another neighbour is not forwarded: with proxy_arp, ARP is answered for it */
-} IbhQuestionKind;
-
-typedef struct {
-    IbhQuestionKind kind;
-    const IbhNic *nic;
-    guint length;          /* of the rail's subnet: what main has by a longer prefix is right, too */
-    gboolean as_main_says; /* main, or a rule or route of somebody's, has it more exactly than by the subnet */
-    IbhLookup lookup;
-} IbhQuestion;
-
-#define IBH_QUESTIONS_MAX 4096 /* one can cost 0.1 ms, behind thousands of rules */
-
-gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question);
+#include "check/outcome.h"
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
-
-/* ---- what questions and judgement share ---- */
-
-/* Main's best route there: the longest prefix, the lowest metric, the first; NULL: none. */
-const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
-/* The same, where it is an error, which no rule suppresses; NULL: it is none. */
-const IbhRoute *ibh_find_error_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
-
-gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, by ib-hook or by somebody else */
-gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
-gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet);
-gboolean ibh_check_covers(const IbhRails *rails, int family); /* --family */
-/* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
-const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);
