@@ -158,12 +158,28 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
 
 /* ---- the manager, scripts, addresses ---- */
 
+/* Of each manager once, at its first rail. */
+static void judge_hook(IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
+        if (g_str_equal(finding->code, "hook-inactive") && strstr(finding->message, manager->inactive))
+            return;
+    }
+    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "hook-inactive",
+                    ibh_advice("put the link back (reinstalling the package makes it), under SELinux install "
+                               "ib-hook-selinux and run restorecon; or let ib-hook-watch.service run"),
+                    "what %s does next is not answered, --watch does not run either: %s", manager->name,
+                    manager->inactive);
+}
+
 /* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
 void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
     static const int families[] = {AF_INET, AF_INET6};
 
+    if (manager && manager->inactive)
+        judge_hook(check, nic, manager);
     for (guint i = 0; manager && manager->connection && i < G_N_ELEMENTS(families); i++) {
         gboolean six = families[i] == AF_INET6;
         g_autofree char *connection = ibh_shell_word(manager->connection);

@@ -2,6 +2,7 @@
 #include "host/manager.h"
 
 #include "host/files.h"
+#include "host/hook_files.h"
 #include "host/scripts.h"
 
 #include <dlfcn.h>
@@ -220,6 +221,7 @@ void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *sn
         return;
     IBH_EACH (const IbhLink, link, snapshot->links)
         find_manager(root, link, snapshot->managers);
+    ibh_hook_files_read(root, snapshot->managers);
     if (!root[0] && manages_candidate(rails, snapshot))
         name_connections(snapshot->managers);
 }

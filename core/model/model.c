@@ -383,6 +383,7 @@ gboolean ibh_state_is_held(const IbhState *state, const char *iface)
 static void manager_clear(gpointer data)
 {
     g_free(((IbhManager *)data)->connection);
+    g_free(((IbhManager *)data)->inactive);
 }
 
 void ibh_script_free(IbhScript *script)

@@ -261,6 +261,7 @@ typedef struct {
     char *connection; /* what it calls the configuration of this netdev; NULL: unknown, or none */
     gboolean prunes4; /* it deletes what routes by this netdev it did not make itself, in all tables */
     gboolean prunes6;
+    char *inactive; /* why its next event will not be answered; NULL: it will, or that is not known */
 } IbhManager;
 
 /* What somebody wrote by hand that may program a rail, too. */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/hook_files.h"
+
+#include "hook/request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* Of each manager the places of our hook, as it looks for them: the first one that is there counts. */
+static const struct {
+    const char *manager;
+    const char *places[3];
+} HOOKS[] = {
+    {"NetworkManager",
+     {"/etc/NetworkManager/dispatcher.d/50-ib-hook", "/usr/lib/NetworkManager/dispatcher.d/50-ib-hook"}},
+    {"systemd-networkd",
+     {"/etc/networkd-dispatcher/configured.d/50-ib-hook", "/etc/networkd-dispatcher/routable.d/50-ib-hook"}},
+    {"netplan", {"/etc/networkd-dispatcher/configured.d/50-ib-hook", "/etc/networkd-dispatcher/routable.d/50-ib-hook"}},
+    {"ifupdown", {"/etc/network/if-up.d/ib-hook"}},
+    {"ifupdown-ng", {"/etc/network/if-up.d/ib-hook"}},
+    {"ifupdown2", {"/etc/network/if-up.d/ib-hook"}},
+    {"network-scripts", {"/sbin/ifup-local"}},
+};
+
+static const char *const *find_places(const char *manager)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(HOOKS); i++) {
+        if (g_str_equal(HOOKS[i].manager, manager))
+            return HOOKS[i].places;
+    }
+    return NULL;
+}
+
+/* ---- SELinux ---- */
+
+static gboolean is_enforcing(void)
+{
+    g_autofree char *text = NULL;
+
+    return g_file_get_contents("/sys/fs/selinux/enforce", &text, NULL, NULL) && text[0] == '1';
+}
+
+/* Programs of these types stay in their caller's domain, which may do nothing of our work. NULL: it has another. */
+static char *find_powerless_type(const char *path)
+{
+    static const char *const types[] = {"bin_t", "lib_t", "usr_t", "etc_t", NULL};
+    char label[256] = "";
+    ssize_t length = getxattr(path, "security.selinux", label, sizeof label - 1);
+    g_auto(GStrv) parts = length > 0 ? g_strsplit(label, ":", -1) : NULL;
+
+    return parts && g_strv_length(parts) > 2 && g_strv_contains(types, parts[2]) ? g_strdup(parts[2]) : NULL;
+}
+
+/* ---- the files ---- */
+
+static char *why_unusable(const char *path, const char *place)
+{
+    g_autofree char *type = NULL;
+    struct stat file;
+
+    if (stat(path, &file) < 0)
+        return g_strdup_printf("%s: %s", place, g_strerror(errno));
+    if (!S_ISREG(file.st_mode))
+        return g_strdup_printf("%s is masked", place);
+    if (file.st_uid != 0 || !(file.st_mode & S_IXUSR) || (file.st_mode & (S_IWGRP | S_IWOTH)))
+        return g_strdup_printf("%s is not an executable file that only root may write", place);
+    type = is_enforcing() ? find_powerless_type(path) : NULL;
+    return type ? g_strdup_printf("SELinux labels %s as %s, and confines it", place, type) : NULL;
+}
+
+static char *why_not_called(const char *root, const char *const *places)
+{
+    for (int i = 0; i < 3 && places[i]; i++) {
+        g_autofree char *path = g_strconcat(root, places[i], NULL);
+        struct stat link;
+
+        if (lstat(path, &link) == 0)
+            return why_unusable(path, places[i]);
+    }
+    return g_strdup_printf("there is no %s", places[0]);
+}
+
+/* ---- --watch ---- */
+
+/* A daemon that answers hooks of this namespace holds a lock. Who may not look believes the file. */
+static gboolean is_watched(void)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), held;
+    char path[IBH_PATH_MAX];
+    gboolean watched;
+
+    if (fd < 0)
+        return FALSE;
+    ibh_request_path(fd, IBH_REQUEST_LOCK, path);
+    close(fd);
+    held = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (held < 0)
+        return errno == EACCES;
+    watched = flock(held, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    close(held);
+    return watched;
+}
+
+void ibh_hook_files_read(const char *root, GArray *managers)
+{
+    g_autofree char *command = g_strconcat(root, "/usr/sbin/ib-hook", NULL);
+
+    if (access(command, F_OK) < 0 || (!root[0] && is_watched()))
+        return;
+    IBH_EACH (IbhManager, manager, managers) {
+        const char *const *places = manager->name ? find_places(manager->name) : NULL;
+
+        if (places)
+            manager->inactive = why_not_called(root, places);
+    }
+}
