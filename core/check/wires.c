@@ -187,6 +187,8 @@ static void judge_routed_mtu(IbhCheck *check, const IbhNic *nic)
             (!model || count_mtu(check, nic, other->link->mtu) > count_mtu(check, nic, model->link->mtu)))
             model = other;
     }
+    if (!model)
+        return;
     right = count_mtu(check, nic, model->link->mtu) > all / 2;
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "mode-mtu",
                     right ? ibh_fix(g_strdup_printf("ip link set %s mtu %d", word, model->link->mtu))
