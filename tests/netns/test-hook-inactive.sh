@@ -53,13 +53,13 @@ for manager in networkd network_manager ifupdown; do
         ifupdown) place=etc/network/if-up.d/ib-hook ;;
     esac
     says "$manager: there is no hook" "ib0 warning hook-inactive" "there is no /$place"
-    put $place
+    put "$place"
     says "$manager: there is one" ""
     ln -sf /dev/null $tree/$place
     says "$manager: it is masked" "ib0 warning hook-inactive" "/$place is masked"
-    put $place 0775
+    put "$place" 0775
     says "$manager: others may write it" "ib0 warning hook-inactive" "/$place is not an executable file"
-    put $place 0644
+    put "$place" 0644
     says "$manager: nobody may execute it" "ib0 warning hook-inactive" "/$place is not an executable file"
     rm "$program"
     says "$manager: the link leads nowhere" "ib0 warning hook-inactive" "/$place: No such file"
