@@ -175,6 +175,8 @@ C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tool
 SHELL_FILES = packaging/deps.sh .ci/run tests/mutate tests/coverage-compare tests/spdx tests/rooms tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
+lint: export TIDY_FLAGS = $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) -DIBH_PLUGIN_DIR='"/"' -DIBH_COMMAND='"/"' \
+    -DIBH_BUILD_ID='"0"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm))
 lint:
 	@packaging/deps.sh lint
 	@tests/rooms
@@ -186,8 +188,7 @@ lint:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
-	@clang-tidy --quiet $(wildcard core/*/*.c nm-dispatcher/*.c) -- $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) \
-	    -DIBH_PLUGIN_DIR='"/"' -DIBH_COMMAND='"/"' -DIBH_BUILD_ID='"0"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) \
+	@printf '%s\n' $(wildcard core/*/*.c nm-dispatcher/*.c) | xargs -P 2 -n 12 sh -c 'eval "clang-tidy --quiet $$* -- $$TIDY_FLAGS"' clang-tidy \
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
 .PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab check-selinux \

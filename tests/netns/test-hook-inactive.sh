@@ -55,7 +55,7 @@ for manager in networkd network_manager ifupdown; do
     says "$manager: there is no hook" "ib0 warning hook-inactive" "there is no /$place"
     put "$place"
     says "$manager: there is one" ""
-    ln -sf /dev/null $tree/$place
+    ln -sf /dev/null "$tree/$place"
     says "$manager: it is masked" "ib0 warning hook-inactive" "/$place is masked"
     put "$place" 0775
     says "$manager: others may write it" "ib0 warning hook-inactive" "/$place is not an executable file"
