@@ -86,6 +86,10 @@ says "whatever the environment" "$named"
 routes=$(ip route show table 941)
 nmcli device reapply ib0 >/dev/null
 expect_equal "a reapply leaves the rail's table" "$routes" "$(ip route show table 941)"
+"$IB_HOOK" --config "$only" --check >$work/out && fail "--check finds no hook of ours" "$(<$work/out)"
+expect_contains "the next event will not be answered" hook-inactive "$(<$work/out)"
+mkdir -p /etc/NetworkManager/dispatcher.d
+ln -s "$HOOKS/nm-dispatcher" /etc/NetworkManager/dispatcher.d/50-ib-hook
 "$IB_HOOK" --config "$only" --check >$work/out || fail "--check is happy" "$(<$work/out)"
 expect_lacks "no warning of it" manager-removes-foreign "$(<$work/out)"
 
