@@ -310,11 +310,14 @@ journal_start() {
     wait_until 5 test -S /run/systemd/journal/socket
 }
 
-journal() { # FROM: its lines, from this number on, with all that was sent before
+journal_settled() { # it has all that was sent
     local mark="MARK=$RANDOM$RANDOM"
     python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(sys.argv[1].encode(), sys.argv[2])' \
         "$mark" /run/systemd/journal/socket
     wait_until 5 grep -q "$mark" $work/journal
+}
+
+journal() { # FROM: its lines, from this number on
     sed -n "$1,\$p" $work/journal | sed -n 's/.*PRIORITY=\([0-9]\).*SYSLOG_IDENTIFIER=ib-hook.*\tMESSAGE=/\1 /p'
 }
 
