@@ -18,7 +18,7 @@ expect_equal "ib-hook(8) has them all, and no other" "$formats" \
     "$(sed -n '/^.Sh NATIVE CONFIGURATION/,/^.Sh FILES/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
 expect_equal "so has --help" "$formats" \
     "$("$IB_HOOK" --help | sed -n '/--render/,/--watch/s/^ *--render.*tools: *\|^ \{19\}//p' | tr -d ' ' | tr ',' '\n' | grep . | sort)"
-help=$("$IB_HOOK" --help | tail -n 1)
+help=$("$IB_HOOK" --help | tail -n 2 | tr '\n' ' ')
 for status in 0 1 2 3; do
     expect_contains "--help has the exit status $status" " $status " "$help"
     expect_contains "so has ib-hook(8)" "

@@ -24,6 +24,7 @@ later_rpm() { # → its file
 }
 later=$(later_rpm)
 
+mkdir -p $root/usr/share/licenses # of the package filesystem
 files >$work/before
 said=$(run_rpm -i "$rpm")
 expect_equal "of an administrator's ifup-local, it prints what it should have" \

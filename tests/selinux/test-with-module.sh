@@ -10,14 +10,14 @@ disturb() {
     vm H 'ip address flush dev ib1; ip address add 172.16.50.2/16 dev ib1; ip rule del from 172.16.50.1 lookup 941'
 }
 
-# both_orders DOMAIN COMM COMMAND…
+# both_orders DOMAIN COMMAND…
 both_orders() {
-    local domain=$1 comm=$2
-    shift 2
+    local domain=$1
+    shift
     clean
     as "$domain" "$@"
     expect_done "$* as the first one, from $domain"
-    expect_equal "it has its own domain" ib_hook_t "$(ran_in "$comm")"
+    expect_equal "it has its own domain" ib_hook_t "$(ran_in)"
     expect_equal "what it may not, it does not try" "" "$(denied)"
     vm H 'ib-hook --check >/dev/null'
     disturb
@@ -28,17 +28,17 @@ both_orders() {
     disturb
     as "$domain" "$@"
     expect_done "$* after a shell, from $domain"
-    expect_equal "it has its own domain" ib_hook_t "$(ran_in "$comm")"
+    expect_equal "it has its own domain" ib_hook_t "$(ran_in)"
     expect_equal "what it may not, it does not try" "" "$(denied)"
 }
 
 nm=/etc/NetworkManager/dispatcher.d
-both_orders NetworkManager_dispatcher_t 50-ib-hook $nm/50-ib-hook ib0 up
-both_orders NetworkManager_t 50-ib-hook $nm/50-ib-hook ib0 up
-both_orders NetworkManager_dispatcher_t 50-ib-hook $nm/pre-up.d/50-ib-hook ib1 pre-up
-both_orders initrc_t ifup-local /sbin/ifup-local ib0
-both_orders initrc_t ib-hook MODE=start IFACE=ib0 /etc/network/if-up.d/ib-hook
-both_orders init_t ib-hook /usr/sbin/ib-hook --apply --hook
+both_orders NetworkManager_dispatcher_t $nm/50-ib-hook ib0 up
+both_orders NetworkManager_t $nm/50-ib-hook ib0 up
+both_orders NetworkManager_dispatcher_t $nm/pre-up.d/50-ib-hook ib1 pre-up
+both_orders initrc_t /sbin/ifup-local ib0
+both_orders initrc_t MODE=start IFACE=ib0 /etc/network/if-up.d/ib-hook
+both_orders init_t /usr/sbin/ib-hook --apply --hook
 
 # It has no domain of its own, may do everything, and leaves what others can use.
 clean
@@ -78,7 +78,7 @@ vm H 'ib-hook --confirm >/dev/null' || fail "a shell cannot confirm it"
 expect_done "a shell has confirmed it"
 clean
 as init_t /usr/sbin/ib-hook --apply --confirm 1
-expect_equal "in its own domain" ib_hook_t "$(ran_in ib-hook)"
+expect_equal "in its own domain" ib_hook_t "$(ran_in)"
 wait_for 0
 ok "nobody confirms: it is undone"
 vm H 'ib-hook --apply --confirm 60 >/dev/null'
