@@ -108,7 +108,7 @@ expect_check_was_right() { # CHECK RUN
 # shellcheck disable=SC2016 # for the inner shell
 state_of() { # HOST: all that the role may change
     at "$1" sh -c 'ip -d rule; ip -d route show table all; cd /proc/sys/net/ipv4/conf; grep . */rp_filter */arp_*
-        find /etc/ib-hook /etc/systemd/system /usr/sbin/ib-hook /run/ib-hook /var/lib/ib-hook* -printf "%p %s %l\n"; cat /etc/ib-hook/*
+        find /etc/ib-hook /etc/systemd/system /usr/sbin/ib-hook /run/ib-hook /var/lib/ib-hook* -printf "%p %s %l\n" | sort; cat /etc/ib-hook/*
         systemctl is-active ib-hook-watch' 2>&1 || true
 }
 
