@@ -334,7 +334,7 @@ static void test_why_lost(void **state)
         pair->answers = cases[i].answers;
         pair->answer_len = 6;
         memset(pair->answer[0], 7, 6);
-        link->flags |= IFF_BROADCAST | (cases[i].arp_off ? IFF_NOARP : 0);
+        link->flags |= (guint)(IFF_BROADCAST | (cases[i].arp_off ? IFF_NOARP : 0));
         check_verdict(&world, cases[i].expected, 1);
         check_message(&world, 0, cases[i].part);
     }
