@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 /* Two rails as they were programmed; what `change` says has happened since. */
+static const char *const IB0[] = {"ib0", NULL}, *const IB1[] = {"ib1", NULL};
+
 static const char BEFORE[] =
     "nic ib0 infiniband rdma mlx5_0/1 arp_ignore=1 arp_announce=2\n"
     "nic ib1 infiniband rdma mlx5_1/1 arp_ignore=1 arp_announce=2\n"
@@ -74,7 +76,7 @@ static guint count(const World *world, IbhOpType type, const char *iface)
 
 static void test_an_address_that_may_come_back(void **state)
 {
-    const IbhRestraint restraint = {.down = (const char *const[]){"ib0", NULL}};
+    const IbhRestraint restraint = {.down = IB0};
     World world = restrain("", &restraint);
 
     (void)state;
@@ -86,7 +88,7 @@ static void test_an_address_that_may_come_back(void **state)
 
 static void test_down_on_purpose(void **state)
 {
-    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}};
+    const IbhRestraint restraint = {.down = IB1};
     World world = restrain("", &restraint);
 
     (void)state;
@@ -169,7 +171,7 @@ static void test_another_takes_its_table(void **state)
 static void test_backed_off(void **state)
 {
     g_autoptr(GArray) units = g_array_new(FALSE, FALSE, sizeof(int));
-    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}, .backed_off = units};
+    const IbhRestraint restraint = {.down = IB1, .backed_off = units};
     const int ib1 = 3;
     World world;
 
@@ -196,7 +198,7 @@ static char *log_of(const World *world)
 
 static void test_a_line_per_interface(void **state)
 {
-    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}};
+    const IbhRestraint restraint = {.down = IB1};
     World world = restrain("", &restraint);
     g_autofree char *text = log_of(&world);
 
@@ -207,7 +209,7 @@ static void test_a_line_per_interface(void **state)
 
 static void test_a_rule_of_no_interface(void **state)
 {
-    const IbhRestraint restraint = {.down = (const char *const[]){"ib1", NULL}};
+    const IbhRestraint restraint = {.down = IB1};
     World world = restrain("ip address add 172.16.34.2/16 dev ib1\nip rule add priority 4941 lookup 940 "
                            "suppress_ifgroup mark protocol kernel\n",
                            &restraint);
