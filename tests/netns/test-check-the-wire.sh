@@ -47,7 +47,7 @@ names "another route has the place of ours" "ib1 error route-missing" \
     ip -n B route replace blackhole 172.16.0.0/16 table 942 metric 1768056939
 inverted() {
     ip -n B route add 172.16.7.0/24 table 700 dev ib0
-    ip -n B rule add not from all to 172.16.7.0/24 ipproto tcp dport 80 lookup 700 priority 100
+    ip -n B rule add not from all to 172.16.7.0/24 ipproto 6 dport 80 lookup 700 priority 100
 }
 names "a rule for all but some" "ib1 error foreign-rule" inverted
 ip -n B rule del priority 32763

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-/* Two rails as they were programmed; what `change` says has happened since. */
 static const char *const IB0[] = {"ib0", NULL}, *const IB1[] = {"ib1", NULL};
 
+/* Two rails as they were programmed; what `change` says has happened since. */
 static const char BEFORE[] =
     "nic ib0 infiniband rdma mlx5_0/1 arp_ignore=1 arp_announce=2\n"
     "nic ib1 infiniband rdma mlx5_1/1 arp_ignore=1 arp_announce=2\n"
