@@ -95,7 +95,8 @@ help:
 	@echo "            make dist     a release tarball: $(BUILD)/ib-hook-$(VERSION).tar.gz"
 	@echo "            make clean    $(BUILD)/ goes"
 	@echo "More tests: make lint fuzz fuzz-kernel fuzz-check coverage bench bench-guard mutate"
-	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-selinux check-fleet check-fresh"
+	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-selinux"
+	@echo "            make check-fleet check-fresh"
 	@echo "            V=1 shows all that tests print; tests/README.md says what they are"
 
 deps:
