@@ -20,7 +20,7 @@ fail() {
 
 on_error() {
     n_fail=1
-    echo "not ok $((n_ok + 1)) - line $1: '$2' failed with status $3"
+    echo "not ok $((n_ok + 1)) - ${0##*/}, line $1: '$2' failed with status $3"
 }
 
 # expect_equal WHAT EXPECTED GOT

@@ -720,7 +720,8 @@ expect_no_loss() { # WHAT
 expect_settled_right() { # WHAT: the last 100 packets and more of every stream went by the right NICs
     local file
     for file in "$work"/stream.*; do
-        [ "$(jq .settled "$file")" -ge 100 ] || fail "$1: stream ${file##*/stream.}: expected right NICs at the end" "$(<"$file")"
+        [ "$(jq .settled "$file")" -ge 100 ] ||
+            fail "$1: stream ${file##*/stream.}: expected right NICs at the end, got: $(jq -r .first_wrong "$file")" "$(<"$file")"
     done
     ok "$1: at the end all packets use the right NICs"
 }

@@ -200,12 +200,18 @@ typedef struct {
     uint8_t mac[MAC_LEN];
 } Frame;
 
+/* The last frames whose numbers lead to it: of streams that run side by side, several do at the same time. */
+typedef struct {
+    Frame last[8];
+    unsigned next;
+} Bucket;
+
 typedef struct {
     int fd;
-    Frame seen[8192];
+    Bucket seen[2048];
 } Tap;
 
-static Frame *tap_slot(Tap *tap, uint16_t port, uint32_t seq)
+static Bucket *tap_bucket(Tap *tap, uint16_t port, uint32_t seq)
 {
     return &tap->seen[(seq + 997u * port) % (sizeof tap->seen / sizeof *tap->seen)];
 }
@@ -247,7 +253,8 @@ static void tap_drain(Tap *tap)
             uint16_t port;
             memcpy(&port, bytes + header, sizeof port);
             memcpy(&packet, bytes + header + 8, sizeof packet);
-            Frame *frame = tap_slot(tap, ntohs(port), ntohl(packet.seq));
+            Bucket *bucket = tap_bucket(tap, ntohs(port), ntohl(packet.seq));
+            Frame *frame = &bucket->last[bucket->next++ % (sizeof bucket->last / sizeof *bucket->last)];
             frame->seq = ntohl(packet.seq);
             frame->port = ntohs(port);
             memcpy(frame->mac, from.sll_addr, MAC_LEN);
@@ -259,11 +266,14 @@ static void tap_drain(Tap *tap)
 static bool tap_find(Tap *tap, uint16_t port, uint32_t seq, uint8_t ret_mac[MAC_LEN])
 {
     tap_drain(tap);
-    const Frame *frame = tap_slot(tap, port, seq);
-    if (frame->port != port || frame->seq != seq)
-        return false;
-    memcpy(ret_mac, frame->mac, MAC_LEN);
-    return true;
+    const Bucket *bucket = tap_bucket(tap, port, seq);
+    for (size_t i = 0; i < sizeof bucket->last / sizeof *bucket->last; i++) {
+        if (bucket->last[i].port == port && bucket->last[i].seq == seq) {
+            memcpy(ret_mac, bucket->last[i].mac, MAC_LEN);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- serve --------------------------------------------------------------------------------------- */
