@@ -39,6 +39,8 @@ char *ibh_check_say_where(const IbhCheck *check, const IbhLookup *answer)
 {
     if (answer->error)
         return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
+    if (answer->type == RTN_LOCAL)
+        return g_strdup("stays on this host");
     return g_strdup_printf("leaves by %s", ibh_check_link_name(check, answer->oif));
 }
 

@@ -160,6 +160,12 @@ static gboolean is_loopback(const IbhRails *rails, int ifindex)
     return nic && (nic->link->flags & IFF_LOOPBACK);
 }
 
+/* A transparent proxy (Cilium, Istio, HAProxy, Squid): its own firewall marks what it wants to take in here. */
+static gboolean is_taken_by_proxy(const IbhLookup *answer)
+{
+    return (answer->selectors & IBH_SELECT_FWMARK) && !answer->error && answer->type == RTN_LOCAL;
+}
+
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -167,9 +173,9 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
 
     switch (question->kind) {
     case IBH_ASK_LEAVES:
-        return leaves_right(rails, question);
+        return is_taken_by_proxy(answer) || leaves_right(rails, question);
     case IBH_ASK_ELSEWHERE:
-        return leaves_as_main_says(rails, question);
+        return is_taken_by_proxy(answer) || leaves_as_main_says(rails, question);
     case IBH_ASK_ARRIVES:
         return answer->error != EINVAL && answer->error != EXDEV;
     case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */

@@ -25,6 +25,7 @@ static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
     ibh_json_string(json, "type", nic->link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
     ibh_json_string(json, "rdma", nic->link->rdma[0] ? nic->link->rdma : NULL);
     put_addresses(json, nic);
+    ibh_json_int(json, "mtu", nic->link->mtu);
     if (nic->status == IBH_NIC_RAIL) {
         ibh_json_int(json, "table", nic->table);
         ibh_json_int(json, "priority", report->rails->priority);

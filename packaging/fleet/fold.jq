@@ -44,7 +44,8 @@ def facts($host):
     (.rails[]? | .iface as $iface | .addresses[]? | ["own", sub("/.*"; ""), $host, $iface]),
     (.rails[]? | .iface as $iface | [.addresses[]? | split("/") | select(.[1] and (.[1] | IN("32", "128") | not))
        | [(.[0] | test(":")), .[1]]] | unique | group_by(.[0])[] | select(length == 1)[0] # one subnet of each family
-     | ["prefix", "\($iface)\(if .[0] then " (IPv6)" else "" end)", $host, .[1]]),
+     | ["differs", "\($iface)\(if .[0] then " (IPv6)" else "" end)", $host, "prefix-differs", "/\(.[1])"]),
+    (.rails[]? | select(.mtu) | ["differs", .iface, $host, "mtu-differs", "MTU \(.mtu)"]),
     ([.pairs[]?.problems[]] + ["peer-down", "separate-wires"] | unique) as $told # by the pairs themselves
     | (.findings[]? | select(.severity != "info" and (.code | IN($told[]) | not))
        | ["finding", $host, .iface, .severity, .code, .message]),
@@ -77,9 +78,9 @@ def facts($host):
 # ---- what hosts must not share, and what they should ----
 
 | ([told("own")] | unique | group_by(.[1]) | map(select(map(.[2]) | unique | length > 1))) as $doubles
-| ([told("prefix")] | group_by(.[1]) | map(. as $all | group_by(.[3]) | max_by(length) as $most
-   | select(($most | length) * 2 > ($all | length)) | .[] | select(.[0][3] != $most[0][3])
-   | {rail: .[0][1], length: .[0][3], hosts: map(.[2]), most: $most[0][3]})) as $prefixes
+| ([told("differs")] | group_by([.[1], .[3]]) | map(. as $all | group_by(.[4]) | max_by(length) as $most
+   | select(($most | length) * 2 > ($all | length)) | .[] | select(.[0][4] != $most[0][4])
+   | {rail: .[0][1], code: .[0][3], has: .[0][4], hosts: map(.[2]), most: $most[0][4]})) as $outliers
 
 # ---- pairs: [host, rail, peer, came through, problems, the peer's host, the peer's rail, on wires of their own] ----
 
@@ -141,7 +142,7 @@ def facts($host):
      | "\($hosts | join(" ")): \(.[0][2] | if . == "" then . else . + ": " end)\(.[0][3]) \(.[0][4]): \(.[0][5])"
        + if map(.[5]) | unique | length > 1 then " (and more like it)" else "" end),
     ($doubles[] | "\(map("\(.[2]) \(.[3])") | join(", ")): error duplicate-address: all of them have \(.[0][1])"),
-    ($prefixes[] | "\(.hosts | join(" ")): \(.rail): warning prefix-differs: /\(.length), most hosts have /\(.most)"),
+    ($outliers[] | "\(.hosts | join(" ")): \(.rail): warning \(.code): \(.has), most hosts have \(.most)"),
     ($swapped | to_entries[] | "\(.key): wrong-wire: it reaches \(.value | join(" ")) of other hosts: another rail's cable"),
     ($by | group_by(.code)[] | "\(map(.pair) | rails): \(.[0].code): to all peers"),
     ($named | group_by([.code, .whom])[] | "\(map(.peer) | join(", ")): \(.[0].code): from \(.[0].whom)")

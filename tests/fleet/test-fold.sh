@@ -75,6 +75,13 @@ expect_fold "a prefix of another length" "n2: ib1: warning prefix-differs: /24, 
     rails_of n1 10.0.0.2/16 10.0.1.2/16
     rails_of n2 10.0.0.3/16 10.0.1.3/24
 )
+with_mtu() { sed "s|\"addresses\"|\"mtu\":$1,&|g"; }
+expect_fold "an MTU of its own" "n2: ib0: warning mtu-differs: MTU 2044, most hosts have MTU 4092
+n2: ib1: warning mtu-differs: MTU 2044, most hosts have MTU 4092" < <(
+    rails_of n0 10.0.0.1/16 10.0.1.1/16 | with_mtu 4092
+    rails_of n1 10.0.0.2/16 10.0.1.2/16 | with_mtu 4092
+    rails_of n2 10.0.0.3/16 10.0.1.3/16 | with_mtu 2044
+)
 fold --arg hosts 'n[0-2]' < <(
     rails_of n0 10.0.0.1/16 10.0.1.1/24
     rails_of n1 10.0.0.2/16 10.0.1.2/24

@@ -1,0 +1,375 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Right hosts, however unusual: after --apply, --check has no error and no warning. Each is a host of its own with two rails,
+# ib0 and ib1, a management NIC eth0 with the default route, and what stands here; A is its peer and the gateway of both.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 1 A
+for address in 172.16.0.1/16 172.16.0.2/16 10.0.0.1/24; do ip -n A address add $address dev ib0; done
+ip -n A address add fd00:16::1/64 dev ib0 nodad
+
+begin() { # N_RAILS: B, without what the last one had
+    local i nics=() port
+    ip netns del B 2>/dev/null || true
+    for port in $(ip -n wire -o link show type veth | grep -o 'B\.[0-9]*'); do
+        wait_until 5 gone "$port"
+    done
+    new_host B
+    for ((i = 0; i < $1; i++)); do
+        add_nic B "ib$i" "$i" "172.16.34.$((i + 1))/16"
+        nics+=("ib$i")
+    done
+    add_nic B eth0 99 10.0.0.34/24
+    ip -n B route add default via 10.0.0.1 dev eth0
+    rdma B "${nics[@]}"
+}
+gone() { ! ip -n wire link show "$1" >/dev/null 2>&1; }
+
+serious() { json '.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code): \(.message)"'; }
+
+# right NAME [CONFIGURATION [N_RAILS]] <COMMANDS, run on it
+right() {
+    local file status=0
+    begin "${3:-2}"
+    on B sh -ec "set_to() { echo \"\$2\" >/proc/sys/\$1; }
+$(cat)" || fail "$1: the host can be made"
+    wait_until 5 settled B
+    file=$(config "${2:-}")
+    hook B --config "$file" --apply >$work/said 2>&1 || fail "$1: --apply" "$(<$work/said)"
+    hook B --config "$file" --check --json >$work/out 2>$work/err || status=$?
+    out=$(<$work/out)
+    [ $status = 0 ] || fail "$1: --check is silent" "$(serious)$(<$work/err)"
+    ok "$1"
+}
+
+# ---- NICs and their addresses ----
+
+right "two rails" </dev/null
+right "four rails" "" 4 </dev/null
+right "eight rails" "" 8 </dev/null
+right "IPv6 beside IPv4" <<END
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+END
+right "IPv6 alone" <<END
+for n in 1 2; do ip address flush dev ib\$((n - 1)); ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+END
+right "IPv6 on one of them" <<END
+ip address add fd00:16::34:1/64 dev ib0 nodad
+END
+right "IPv6 switched off on the rails" <<END
+for n in 0 1; do set_to net/ipv6/conf/ib\$n/disable_ipv6 1; done
+END
+right "addresses of systemd and NetworkManager: no prefix route, one with a metric instead" <<END
+for n in 0 1; do
+    ip address flush dev ib\$n
+    ip address add 172.16.34.\$((n + 1))/16 dev ib\$n noprefixroute
+    ip route add 172.16.0.0/16 dev ib\$n src 172.16.34.\$((n + 1)) proto kernel scope link metric \$((100 + n))
+done
+END
+right "addresses from DHCP" <<END
+for n in 0 1; do
+    ip address flush dev ib\$n
+    ip address add 172.16.34.\$((n + 1))/16 dev ib\$n noprefixroute valid_lft 3600 preferred_lft 3600
+    ip route append 172.16.0.0/16 dev ib\$n proto dhcp scope link src 172.16.34.\$((n + 1)) metric 1024
+done
+END
+right "a second address in the same subnet" <<END
+ip address add 172.16.35.1/16 dev ib1
+END
+right "a second subnet on both" <<END
+for n in 1 2; do ip address add 10.80.0.\$n/24 dev ib\$((n - 1)); done
+END
+right "a second subnet on one" <<END
+ip address add 10.80.0.1/24 dev ib1
+END
+right "a virtual address (/32) on a rail" <<END
+ip address add 172.16.40.1/32 dev ib1
+END
+right "a virtual address of the subnet on lo" <<END
+ip address add 172.16.40.1/32 dev lo
+END
+right "an anycast address beyond it on lo" <<END
+ip address add 192.0.2.53/32 dev lo
+END
+right "link-local addresses, too" <<END
+for n in 1 2; do ip address add 169.254.7.\$n/16 dev ib\$((n - 1)); done
+END
+right "a label and a broadcast address of one's own" <<END
+ip address add 172.16.41.1/16 brd 172.16.255.255 dev ib0 label ib0:1
+END
+right "a deprecated address" <<END
+ip address add 172.16.41.1/16 dev ib1 preferred_lft 0
+END
+right "a rail with a nested subnet of both" <<END
+for n in 1 2; do ip address add 172.16.34.1\$n/24 dev ib\$((n - 1)); done
+END
+right "a pair of point-to-point addresses elsewhere" <<END
+ip link add tun0 type veth peer name tun1
+ip address add 10.99.0.1 peer 10.99.0.2/32 dev tun0
+ip link set tun0 up
+ip link set tun1 up
+END
+right "jumbo frames on all rails" <<END
+for n in 0 1; do ip link set ib\$n mtu 1400; done
+END
+right "a third RDMA NIC that is up and has no address" "" 3 <<END
+ip address flush dev ib2
+END
+right "a third RDMA NIC that is down and has none" "" 3 <<END
+ip address flush dev ib2
+ip link set ib2 down
+END
+right "a third RDMA NIC in a subnet of its own" "" 3 <<END
+ip address flush dev ib2
+ip address add 10.44.0.1/24 dev ib2
+END
+right "rails of two subnets" "" 4 <<END
+for n in 2 3; do ip address flush dev ib\$n; ip address add 10.44.0.\$n/24 dev ib\$n; done
+END
+right "a single RDMA NIC" "" 1 </dev/null
+right "a port of a bridge among the RDMA NICs" "" 3 <<END
+ip address flush dev ib2
+ip link add br0 type bridge
+ip link set ib2 master br0
+ip address add 10.45.0.1/24 dev br0
+ip link set br0 up
+END
+right "a container's macvlan on a rail" <<END
+ip link add mv0 link ib0 type macvlan mode bridge
+ip link set mv0 up
+END
+right "no management NIC" <<END
+ip link set eth0 down
+ip address flush dev eth0
+END
+
+# ---- main's routes ----
+
+right "the default route by a rail's gateway" <<END
+ip route replace default via 172.16.0.1 dev ib0
+END
+right "a default route by each rail" <<END
+ip route replace default via 172.16.0.1 dev ib0 metric 100
+ip route add default via 172.16.0.1 dev ib1 metric 101
+END
+right "a default route by both rails at once" <<END
+ip route replace default nexthop via 172.16.0.1 dev ib0 nexthop via 172.16.0.2 dev ib1
+END
+right "a network behind a gateway of the rails" <<END
+ip route add 10.50.0.0/16 via 172.16.0.1
+END
+right "a network behind both gateways of the rails" <<END
+ip route add 10.50.0.0/16 nexthop via 172.16.0.1 dev ib0 nexthop via 172.16.0.2 dev ib1
+END
+right "part of the subnet is behind the management gateway" <<END
+ip route add 172.16.99.0/24 via 10.0.0.1
+END
+right "a bridge of containers inside the subnet" <<END
+ip link add docker0 type bridge
+ip address add 172.16.200.1/24 dev docker0
+ip link set docker0 up
+END
+right "a pod's /32 inside the subnet" <<END
+ip link add cali1 type veth peer name pod1
+ip link set cali1 up
+ip link set pod1 up
+ip route add 172.16.77.5 dev cali1 scope link
+END
+right "a blackhole inside the subnet" <<END
+ip route add blackhole 172.16.98.0/24 proto bird
+END
+right "an unreachable default of last resort" <<END
+ip route add unreachable default metric 4278198272
+END
+right "networks of pods and their blackhole" <<END
+ip route add blackhole 10.244.3.0/24
+ip route add 10.244.4.0/24 via 10.0.0.1
+END
+right "service addresses on a NIC without ARP" <<END
+ip link add kube0 type ifb
+ip link set kube0 up
+for n in 1 2 3; do ip address add 10.96.0.\$n/32 dev kube0; done
+END
+right "multicast has its rail" <<END
+ip route add 224.0.0.0/4 dev ib0
+END
+right "a host route with an MTU of its own" <<END
+ip route add 192.0.2.7 via 10.0.0.1 mtu 1400
+END
+right "it forwards" <<END
+set_to net/ipv4/ip_forward 1
+END
+
+right "libvirt's bridge without a port" <<END
+ip link add virbr0 type bridge
+ip address add 192.168.122.1/24 dev virbr0
+ip link set virbr0 up
+END
+right "an overlay of containers (flannel) by a rail" <<END
+ip link add flannel.1 type vxlan id 1 dev ib0 local 172.16.34.1 dstport 8472
+ip address add 10.244.3.0/32 dev flannel.1
+ip link set flannel.1 up
+ip route add 10.244.7.0/24 via 10.244.7.0 dev flannel.1 onlink
+END
+right "a router announces itself (IPv6)" <<END
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+ip route add default via fe80::1 dev eth0 proto ra metric 1024 expires 1800
+END
+right "IPv6's default route by a rail" <<END
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+ip route add default via fd00:16::1 dev ib0
+END
+right "a temporary and a permanent IPv6 address" <<END
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+ip address add fd00:16::abcd:1/64 dev ib1 nodad valid_lft 3600 preferred_lft 600
+END
+right "two management NICs in one subnet" <<END
+ip link add eth1 type veth peer name other
+ip address add 10.0.0.35/24 dev eth1
+ip link set eth1 up
+ip link set other up
+END
+right "a management NIC with a /32 and a gateway by its device" <<END
+ip address flush dev eth0
+ip address add 10.0.0.34/32 dev eth0
+ip route add 10.0.0.1 dev eth0 scope link
+ip route add default via 10.0.0.1 dev eth0
+END
+right "a tunnel's network with an MTU and a window" <<END
+ip route add 10.8.0.0/16 via 10.0.0.1 mtu 1380 window 65535 proto static
+END
+
+# ---- others' rules ----
+
+right "Tailscale's rules" <<END
+ip rule add fwmark 0x80000/0xff0000 lookup main priority 5210
+ip rule add fwmark 0x80000/0xff0000 lookup default priority 5230
+ip rule add fwmark 0x80000/0xff0000 unreachable priority 5250
+ip rule add lookup 52 priority 5270
+ip link add tailscale0 type veth peer name ts1
+ip link set tailscale0 up
+ip link set ts1 up
+ip route add 100.64.0.0/10 dev tailscale0 table 52
+END
+right "wg-quick's rules" <<END
+ip link add wg0 type veth peer name wg1
+ip link set wg0 up
+ip link set wg1 up
+ip route add default dev wg0 table 51820
+ip rule add not fwmark 51820 lookup 51820
+ip rule add lookup main suppress_prefixlength 0
+END
+right "Cilium's rules" <<END
+ip rule add fwmark 0x200/0xf00 lookup 2004 priority 9
+ip rule add from all lookup local priority 100
+ip rule del priority 0
+ip route add local default dev lo table 2004
+END
+right "a transparent proxy's rule (Istio, HAProxy, Squid)" <<END
+ip rule add fwmark 1 lookup 100
+ip route add local default dev lo table 100
+END
+right "a namespace's l3mdev rule and a late default" <<END
+ip rule add from all lookup 300 priority 40000
+ip route add default via 10.0.0.1 dev eth0 table 300
+END
+right "goto and nop" <<END
+ip rule add from 10.0.0.34 goto 32766 priority 500
+ip rule add nop priority 600
+END
+right "nm-cloud-setup's rule for the management NIC" <<END
+ip rule add from 10.0.0.34 lookup 30400 priority 30400
+ip route add default via 10.0.0.1 dev eth0 table 30400
+END
+right "a source rule for the management address" <<END
+ip rule add from 10.0.0.34 lookup 100 priority 1000
+ip route add default via 10.0.0.1 dev eth0 table 100
+END
+right "rules by user, port and type of service" <<END
+ip rule add uidrange 33-33 lookup 200 priority 300
+ip rule add ipproto 6 dport 8443 lookup 200 priority 301
+ip rule add tos 0x10 lookup 200 priority 302
+ip route add 192.0.2.0/24 via 10.0.0.1 table 200
+END
+right "policy routing of the same NICs by files, with ARP settings: left alone" <<END
+for n in 0 1; do
+    ip route add 172.16.0.0/16 dev ib\$n src 172.16.34.\$((n + 1)) table \$((100 + n))
+    ip rule add from 172.16.34.\$((n + 1)) lookup \$((100 + n)) priority \$((100 + n))
+    set_to net/ipv4/conf/ib\$n/arp_ignore 1
+    set_to net/ipv4/conf/ib\$n/arp_announce 2
+done
+END
+right "the documents' script" <<END
+for n in 0 1; do
+    ip route add 172.16.0.0/16 dev ib\$n src 172.16.34.\$((n + 1)) proto kernel scope link table \$((941 + n))
+    ip rule add from 172.16.34.\$((n + 1)) lookup \$((941 + n))
+    set_to net/ipv4/conf/ib\$n/rp_filter 1
+    set_to net/ipv4/conf/ib\$n/arp_filter 1
+    set_to net/ipv4/conf/ib\$n/arp_ignore 2
+    set_to net/ipv4/conf/ib\$n/arp_announce 2
+done
+END
+
+# ---- sysctls ----
+
+right "all.rp_filter=2" <<END
+set_to net/ipv4/conf/all/rp_filter 2
+END
+right "all.rp_filter=1" <<END
+set_to net/ipv4/conf/all/rp_filter 1
+END
+right "all.arp_ignore=1 and all.arp_announce=2" <<END
+set_to net/ipv4/conf/all/arp_ignore 1
+set_to net/ipv4/conf/all/arp_announce 2
+END
+right "routes of NICs without carrier are ignored" <<END
+for n in 0 1; do set_to net/ipv4/conf/ib\$n/ignore_routes_with_linkdown 1; done
+END
+right "multipath by flows" <<END
+set_to net/ipv4/fib_multipath_hash_policy 1
+END
+
+# ---- configurations ----
+
+right "arp=strict" "[defaults]
+arp=strict" </dev/null
+right "main=spread" "[defaults]
+main=spread" </dev/null
+right "main=remove" "[defaults]
+main=remove" </dev/null
+right "tables, a priority and a gateway by configuration" "[defaults]
+priority=3000
+[interface ib0]
+table=500
+gateway=172.16.0.1
+[interface ib1]
+table=501
+gateway=none" </dev/null
+right "manage=no for everything" "[interface *]
+manage=no" </dev/null
+right "ipv6=no" "[defaults]
+ipv6=no" <<END
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+END
+right "DAOS: accept_local" "[defaults]
+accept_local=1
+rp_filter=2" </dev/null
+right "a NIC without RDMA by manage=yes" "[interface eth1]
+manage=yes" <<END
+ip link add eth1 type veth peer name other
+ip address add 172.16.34.9/16 dev eth1
+ip link set eth1 up
+ip link set other up
+END
+routed='[interface ib*]
+manage=yes
+gateway=peer
+remote=10.0.0.0/8'
+right "routed rails (/31) with a gateway each" "$routed" <<END
+for n in 0 1; do ip address flush dev ib\$n; ip address add 10.1.\$n.1/31 dev ib\$n; done
+END
+right "routed rails (/24)" "${routed/peer/first}" <<END
+for n in 0 1; do ip address flush dev ib\$n; ip address add 10.1.\$n.7/24 dev ib\$n; done
+END
+
+expect_at_least "hosts that are right" 60 $n_ok
