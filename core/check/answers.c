@@ -88,6 +88,13 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
         report_error_in_main(check, question, error);
     else if (near && answer->to.family == AF_INET && !ibh_main_has(check->rails, &near->subnet))
         report_lacking_route(check, question, near);
+    else if (answer->table == IBH_TABLE_MAIN && ibh_is_led_astray(check->rails, answer))
+        ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
+                        ibh_advice("if that is not meant, delete the route by it: ip route show to match %s",
+                                   ibh_ip_format(&answer->to, to)),
+                        "table main leads its subnet by a NIC that has no address there: what names no source and "
+                        "goes to %s %s",
+                        ibh_ip_format(&answer->to, to), where);
     else
         ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
                         ibh_advice("\"ip rule\" shows which rule comes before table main"),

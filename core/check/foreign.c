@@ -81,6 +81,26 @@ static gboolean has_place_of_ours(const IbhCheck *check, const IbhRoute *route)
     return FALSE;
 }
 
+/* It leads by the right NIC, but large packets are cut, or do not pass. */
+static gboolean has_small_mtu(const IbhNic *nic, const IbhLookup *answer)
+{
+    return answer->mtu && nic->link->mtu > 0 && answer->mtu < (guint)nic->link->mtu &&
+           answer->oif == nic->link->ifindex && ibh_nic_has_table(nic, answer->table);
+}
+
+static void report_small_mtu(IbhCheck *check, const IbhNic *nic, const IbhLookup *answer)
+{
+    char to[IBH_IP_STRLEN];
+
+    if (ibh_findings_have(check->findings, nic->link->name, "foreign-table"))
+        return;
+    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "foreign-table",
+                    ibh_advice("if that is not meant, delete the route: ip -%c route show table %u",
+                               ibh_ip_option(answer->to.family), answer->table),
+                    "table %u has a route that is not ours and leads to %s with an MTU of %u, the NIC has %d",
+                    answer->table, ibh_ip_format(&answer->to, to), answer->mtu, nic->link->mtu);
+}
+
 /* It is named where an answer is wrong by it: by metric, or by a longer prefix. */
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
 {
@@ -90,6 +110,8 @@ void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
         g_autofree char *where = ibh_check_say_where(check, &question->lookup);
         const IbhRoute *route;
 
+        if (question->nic == nic && question->kind == IBH_ASK_LEAVES && has_small_mtu(nic, &question->lookup))
+            report_small_mtu(check, nic, &question->lookup);
         if (question->nic != nic || (question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_ELSEWHERE) ||
             ibh_question_is_well_answered(check->rails, question) ||
             !(route = ibh_find_foreign_route(check, question)) || has_place_of_ours(check, route))

@@ -166,6 +166,24 @@ static gboolean is_taken_by_proxy(const IbhLookup *answer)
     return (answer->selectors & IBH_SELECT_FWMARK) && !answer->error && answer->type == RTN_LOCAL;
 }
 
+gboolean ibh_is_led_astray(const IbhRails *rails, const IbhLookup *answer)
+{
+    const GArray *lists[] = {rails->snapshot->routes, rails->snapshot->more};
+    const IbhNic *nic = ibh_rails_nic(rails, answer->oif);
+
+    if (!nic || ibh_is_routed(nic) || ibh_find_address_near(rails, answer->oif, &answer->to))
+        return FALSE;
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->ifindex == answer->oif && route->nexthops == 1 &&
+                route->gateway.family == AF_UNSPEC && route->dst.length == answer->length &&
+                ibh_prefix_contains(&route->dst, &answer->to))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -186,7 +204,8 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
         near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
         return !answer->error &&
                (ibh_find_address_near(rails, answer->oif, &answer->to) || is_led_by_rail(rails, answer) ||
-                (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet)));
+                (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet) &&
+                 !ibh_is_led_astray(rails, answer)));
     case IBH_ASK_PROXIES:
         return answer->error || answer->type != RTN_UNICAST || answer->oif == question->nic->link->ifindex;
     default:

@@ -392,6 +392,14 @@ gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray
 
 /* ---- asking ---- */
 
+static guint32 get_route_mtu(struct nlmsghdr *header)
+{
+    struct nlattr *metrics = nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_METRICS);
+    struct nlattr *mtu = metrics ? nla_find(nla_data(metrics), nla_len(metrics), RTAX_MTU) : NULL;
+
+    return get_u32(mtu, 0);
+}
+
 static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 {
     IbhLookup *lookup = data;
@@ -403,6 +411,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     lookup->oif = route.ifindex;
     lookup->table = route.table;
     lookup->length = route.dst.length;
+    lookup->mtu = get_route_mtu(header);
     return TRUE;
 }
 

@@ -312,6 +312,7 @@ typedef struct {
     int oif;
     guint32 table; /* with `match`: where the route was found, and how long its prefix is */
     guint length;
+    guint32 mtu; /* the route's own; 0: that of its NIC */
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);

@@ -94,6 +94,17 @@ mend() {
 }
 names "a longer prefix" "ib1 warning prefix-differs" longer
 
+mend() { ip -n B route del 172.16.16.1 table 942; }
+names "a route in its table cuts large packets" "ib1 warning foreign-table" \
+    ip -n B route add 172.16.16.1 dev ib1 mtu 1280 table 942
+
+ip -n B link add eth9 type veth peer name other
+for nic in eth9 other; do ip -n B link set $nic up; done
+mend() { ip -n B route del 172.16.0.0/16 dev eth9; }
+names "main leads the subnet by a NIC that has nothing there" "ib0 error routed-other-nic" \
+    ip -n B route prepend 172.16.0.0/16 dev eth9
+ip -n B link del eth9
+
 # Another host has the address: the kernel gives it up.
 has_failed() { ip -n B address show dev ib1 | grep -q dadfailed; }
 failed() {
