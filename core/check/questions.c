@@ -200,9 +200,20 @@ static void ask_about_gateways(const IbhAsking *asking, const IbhNic *nic, const
     }
 }
 
+/* Somebody's route in the rail's own table takes all of it. */
+static gboolean is_covered_by_foreign(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *network)
+{
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (!ibh_route_is_ours(route) && route->table == nic->table && route->family == network->ip.family &&
+            route->dst.length <= network->length && ibh_prefix_contains(&route->dst, &network->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 #define ELSEWHERE_MAX 16
 
-/* The networks of other NICs, as far as this rail has no subnet there. */
+/* The networks of other NICs, as far as this rail has no subnet there; those of rails where its table may take them. */
 static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhIp *own)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
@@ -215,8 +226,8 @@ static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhI
         if (asked == ELSEWHERE_MAX)
             return;
         if (route->family != own->family || route->table != IBH_TABLE_MAIN || route->gateway.family != AF_UNSPEC ||
-            !other || other->status == IBH_NIC_RAIL || (other->link->flags & IFF_LOOPBACK) ||
-            ibh_ip_is_link_local(&route->dst.ip) ||
+            !other || (other->status == IBH_NIC_RAIL && !is_covered_by_foreign(asking->rails, nic, &route->dst)) ||
+            (other->link->flags & IFF_LOOPBACK) || ibh_ip_is_link_local(&route->dst.ip) ||
             ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip) ||
             !ibh_find_neighbour(&asking->all, &route->dst, none, &neighbour))
             continue;

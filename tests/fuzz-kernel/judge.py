@@ -136,6 +136,8 @@ class Facts:
         self.twice = {address for address, n in count.items() if n > 1}  # whose they are, nobody can say
         self.devices = set(self.rail_of.values())
         self.sure = {device for address, device in self.rail_of.items() if address not in self.twice}
+        # Rails, too, whose address the kernel has not agreed to yet: no carrier, so nobody answers.
+        self.waiting = {one[0] for one in self.addresses if one[4] & 0x40 and one[0] in config.candidates} - self.sure
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
         self.our_tables = self.state.our_tables() | set(self.ours.values())
         self.others_prefixes = State.prefixes(self.twin.routes)
@@ -507,7 +509,7 @@ class Judge:
             return True, "", ""
         if remote.promised():
             return own or as_main and main.dev == device, f"by {device} through {remote.gateway}: remote=", "remote"
-        right = as_main or own and (main.dev == device or remote.crowded or not remote.certain or self.removed(main))
+        right = as_main or own and (main.dev in facts.waiting | {device} or remote.crowded or not remote.certain or self.removed(main))
         if not right and own and self.rule_to_our_table(facts):
             self.remote_taken = right = True
         if not right and own and remote.also_by_rail():
