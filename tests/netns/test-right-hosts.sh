@@ -286,7 +286,7 @@ ip rule add from 10.0.0.34 lookup 100 priority 1000
 ip route add default via 10.0.0.1 dev eth0 table 100
 END
 right "rules by user, port and type of service" <<END
-ip rule add uidrange 33-33 lookup 200 priority 300
+ip rule add uidrange 0-0 lookup 200 priority 300
 ip rule add ipproto 6 dport 8443 lookup 200 priority 301
 ip rule add tos 0x10 lookup 200 priority 302
 ip route add 192.0.2.0/24 via 10.0.0.1 table 200
