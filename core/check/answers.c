@@ -37,20 +37,28 @@ static void report_no_rule_for_main(IbhCheck *check, int family)
 }
 
 /* As the kernel made it when the address came; "append", because another NIC's may stand there. */
+static char *fix_lacking_route(const char *subnet, const char *word, const IbhIp *source)
+{
+    char text[IBH_IP_STRLEN];
+
+    if (source->family == AF_INET6)
+        return g_strdup_printf("ip -6 route append %s dev %s protocol kernel metric 256", subnet, word);
+    return g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
+                           ibh_ip_format(source, text));
+}
+
 static void report_lacking_route(IbhCheck *check, const IbhQuestion *question, const IbhAddress *near)
 {
     const char *iface = question->nic->link->name;
     g_autofree char *word = ibh_shell_word(iface), *where = ibh_check_say_where(check, &question->lookup);
-    char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
+    char subnet[IBH_PREFIX_STRLEN];
 
     ibh_prefix_format(&near->subnet, subnet);
     ibh_finding_add(
-        check->findings, iface, IBH_WARNING, "route-missing",
-        ibh_fix(g_strdup_printf("ip -4 route append %s dev %s protocol kernel scope link src %s", subnet, word,
-                                ibh_ip_format(&near->local, source))),
+        check->findings, iface, IBH_WARNING, "route-missing", ibh_fix(fix_lacking_route(subnet, word, &near->local)),
         "main has no route to %s, so what names no source (ping, mount, rping without -I) %s: give main its "
-        "connected route back, or set main=remove if that is meant",
-        subnet, where);
+        "connected route back%s",
+        subnet, where, near->local.family == AF_INET ? ", or set main=remove if that is meant" : "");
 }
 
 static void report_error_in_main(IbhCheck *check, const IbhQuestion *question, const IbhRoute *error)
@@ -73,6 +81,19 @@ static void report_error_in_main(IbhCheck *check, const IbhQuestion *question, c
         dst, type, ibh_ip_format(&question->lookup.to, to));
 }
 
+static void report_source(IbhCheck *check, const IbhQuestion *question, const IbhAddress *near)
+{
+    char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
+
+    ibh_prefix_format(&near->subnet, subnet);
+    ibh_finding_add(
+        check->findings, question->nic->link->name, IBH_WARNING, "route-wrong",
+        ibh_advice("give main's route the source of its NIC: ip route show %s", subnet),
+        "table main reaches %s with the source %s, which is not of that subnet: peers reply elsewhere, or not "
+        "at all, to what names no source",
+        subnet, ibh_ip_format(&question->lookup.src, source));
+}
+
 static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -86,8 +107,10 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
         report_no_rule_for_main(check, answer->to.family);
     else if (error)
         report_error_in_main(check, question, error);
-    else if (near && answer->to.family == AF_INET && !ibh_main_has(check->rails, &near->subnet))
+    else if (near && (answer->to.family == AF_INET || near->is_on_link) && !ibh_main_has(check->rails, &near->subnet))
         report_lacking_route(check, question, near);
+    else if (ibh_has_source_of_elsewhere(check->rails, answer))
+        report_source(check, question, near);
     else if (answer->table == IBH_TABLE_MAIN && ibh_is_led_astray(check->rails, answer))
         ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
                         ibh_advice("if that is not meant, delete the route by it: ip route show to match %s",

@@ -77,11 +77,38 @@ static gboolean report_place_taken(IbhCheck *check, const IbhOp *op)
     return FALSE;
 }
 
+/* nic-gone says it. */
+static gboolean was_of_gone_nic(const IbhCheck *check, guint32 table)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails) {
+        if (saved->table == table && !ibh_is_saved_rail_here(snapshot, saved) &&
+            (!check->only || g_strv_contains(check->only, saved->iface)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Why it is left over is a finding of its own: the rail may not be programmed, or is down, which has taken its IPv6
+ * addresses. */
+static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
+{
+    const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
+
+    if (op->type != IBH_OP_RULE_DEL && op->type != IBH_OP_ROUTE_DEL)
+        return FALSE;
+    if (!nic)
+        return was_of_gone_nic(check, op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table);
+    return nic->status == IBH_NIC_BLOCKED ||
+           (nic->status == IBH_NIC_RAIL && !(nic->link->flags & IFF_UP) && ibh_op_family(op) == AF_INET6);
+}
+
 static void judge_op(IbhCheck *check, const IbhOp *op)
 {
     char text[IBH_PREFIX_STRLEN];
 
-    if (judge_main(check, op))
+    if (judge_main(check, op) || is_left_for_a_reason(check, op))
         return;
 
     switch (op->type) {

@@ -45,6 +45,7 @@ static void put_action(GString *text, const IbhRule *rule)
         g_string_append(text, rule->action == FR_ACT_BLACKHOLE     ? " blackhole"
                               : rule->action == FR_ACT_UNREACHABLE ? " unreachable"
                               : rule->action == FR_ACT_PROHIBIT    ? " prohibit"
+                              : rule->action == FR_ACT_GOTO        ? " goto another one"
                                                                    : "");
         return;
     }

@@ -184,6 +184,16 @@ gboolean ibh_is_led_astray(const IbhRails *rails, const IbhLookup *answer)
     return FALSE;
 }
 
+/* Main's connected route names a source that is of no subnet there. */
+gboolean ibh_has_source_of_elsewhere(const IbhRails *rails, const IbhLookup *answer)
+{
+    const IbhNic *holder = answer->src.family != AF_UNSPEC ? ibh_rails_holder(rails, &answer->src) : NULL;
+
+    return holder && answer->table == IBH_TABLE_MAIN && holder->link->ifindex != answer->oif &&
+           ibh_find_address_near(rails, answer->oif, &answer->to) &&
+           !ibh_find_address_near(rails, holder->link->ifindex, &answer->to);
+}
+
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -202,7 +212,7 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
                                  : answer->type != RTN_UNICAST || answer->table == IBH_TABLE_MAIN ||
                                        !is_loopback(rails, answer->oif);
         near = ibh_find_address_near(rails, question->nic->link->ifindex, &answer->to);
-        return !answer->error &&
+        return !answer->error && !ibh_has_source_of_elsewhere(rails, answer) &&
                (ibh_find_address_near(rails, answer->oif, &answer->to) || is_led_by_rail(rails, answer) ||
                 (answer->table == IBH_TABLE_MAIN && near && ibh_main_has(rails, &near->subnet) &&
                  !ibh_is_led_astray(rails, answer)));

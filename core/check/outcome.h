@@ -25,6 +25,8 @@ typedef struct {
 
 #define IBH_QUESTIONS_MAX 4096 /* one can cost 0.1 ms, behind thousands of rules */
 
+/* Main's connected route names a source that is of no subnet there. */
+gboolean ibh_has_source_of_elsewhere(const IbhRails *rails, const IbhLookup *answer);
 /* Main leads a rail's whole subnet, without a gateway, by a NIC that has no address there. */
 gboolean ibh_is_led_astray(const IbhRails *rails, const IbhLookup *answer);
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question);

@@ -102,11 +102,11 @@ static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
 
 /* Traffic without a source. Main may lack the connected route on purpose: with main=remove, where somebody else routes
  * the NIC, and in IPv6, which main=remove does not touch. */
-static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour)
+static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
 {
     const IbhIp none = {.family = neighbour->family};
-    gboolean may_lack = nic->status == IBH_NIC_DEFERRED || neighbour->family == AF_INET6;
-    gboolean has = ibh_main_has(asking->rails, subnet);
+    gboolean may_lack = nic->status == IBH_NIC_DEFERRED || (neighbour->family == AF_INET6 && !address->is_on_link);
+    gboolean has = ibh_main_has(asking->rails, &address->subnet);
 
     if (asking->rails->main != IBH_MAIN_REMOVE && (has ? !ibh_is_asked_unbound(asking, neighbour) : !may_lack))
         ibh_ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, neighbour);
@@ -119,7 +119,13 @@ static void ask_proxies(const IbhAsking *asking, const IbhNic *nic, const IbhPre
     const IbhPrefix first = ibh_prefix(neighbour, ibh_ip_bits(neighbour));
     IbhIp second;
 
-    if (!nic->link->forwarding || !(nic->link->proxy_arp || asking->rails->snapshot->proxy_arp))
+    if (!nic->link->forwarding)
+        return;
+    IBH_EACH (const IbhNeighbour, other, asking->rails->snapshot->neighbours) {
+        if (other->proxied && other->ifindex == nic->link->ifindex && ibh_prefix_contains(subnet, &other->ip))
+            ibh_ask_simply(asking, IBH_ASK_PROXIES, nic, neighbour, &other->ip);
+    }
+    if (!nic->link->proxy_arp && !asking->rails->snapshot->proxy_arp)
         return;
     g_array_append_val(holes, first);
     if (ibh_find_neighbour(&asking->all, subnet, holes, &second))
@@ -137,7 +143,7 @@ static void ask_about_subnet(const IbhAsking *asking, const IbhNic *nic, const I
     if (ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour)) {
         question = ibh_ask_leaving(&target, &neighbour);
         ibh_question_add(asking, &question);
-        ask_unbound(asking, nic, &address->subnet, &neighbour);
+        ask_unbound(asking, nic, address, &neighbour);
         if (neighbour.family == AF_INET) { /* IPv6 has no rp_filter, and no ARP */
             ibh_ask_simply(asking, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
             ask_proxies(asking, nic, &address->subnet, &neighbour, holes);

@@ -57,11 +57,14 @@ static gboolean matches(const IbhRule *rule, const IbhLookup *lookup)
     return rule->family == lookup->to.family && match != ((rule->selectors & IBH_SELECT_NOT) != 0);
 }
 
-/* Whether the answer can be this rule's: it leads to the table where the route was found, or refuses. */
+/* Whether the answer can be this rule's: it leads to the table where the route was found, past the rails' rules, or
+ * refuses. */
 static gboolean may_have_answered(const IbhRule *rule, const IbhLookup *answer)
 {
     gboolean leads = rule->action == FR_ACT_TO_TBL;
 
+    if (rule->action == FR_ACT_GOTO)
+        return TRUE;
     return answer->error ? !leads || rule->table != IBH_TABLE_MAIN : leads && rule->table == answer->table;
 }
 

@@ -320,19 +320,54 @@ static void report_written_neighbours(IbhCheck *check, const IbhNic *nic)
                         count, ibh_ip_format(&first->ip, ip));
 }
 
+/* ---- ARP for others ---- */
+
+static gboolean is_proxied(const IbhCheck *check, const IbhQuestion *question)
+{
+    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
+        if (neighbour->proxied && neighbour->ifindex == question->nic->link->ifindex &&
+            ibh_ip_equal(&neighbour->ip, &question->lookup.to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 void ibh_judge_proxy_arp(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
     gboolean all = check->rails->snapshot->proxy_arp;
     g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/proxy_arp=0", all ? "all" : link->name);
-    g_autofree char *word = ibh_shell_word(setting);
+    g_autofree char *word = ibh_shell_word(setting), *iface = ibh_shell_word(link->name);
     char ip[IBH_IP_STRLEN];
 
+    ibh_ip_format(&question->lookup.to, ip);
+    if (is_proxied(check, question)) {
+        ibh_finding_add(
+            check->findings, link->name, IBH_WARNING, "proxy-arp",
+            ibh_fix(g_strdup_printf("ip neigh del proxy %s dev %s", ip, iface)),
+            "it answers ARP for %s, another host of its subnet (ip neigh show proxy), and takes its traffic", ip);
+        return;
+    }
     ibh_finding_add(
         check->findings, link->name, IBH_WARNING, "proxy-arp", ibh_fix(g_strdup_printf("sysctl -w %s", word)),
         "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
         "hosts of its own subnet, and takes their traffic",
-        all ? "all." : "", ibh_ip_format(&question->lookup.to, ip), ibh_check_link_name(check, question->lookup.oif));
+        all ? "all." : "", ip, ibh_check_link_name(check, question->lookup.oif));
+}
+
+/* For switches that keep ports apart: on any other wire it takes the traffic of all. */
+static void judge_private_vlan(IbhCheck *check, const IbhNic *nic)
+{
+    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name);
+    g_autofree char *word = ibh_shell_word(setting);
+
+    if (!nic->link->forwarding || !nic->link->proxy_arp_pvlan || !ibh_serves_family(nic, AF_INET) ||
+        !ibh_check_covers(check->rails, AF_INET))
+        return;
+    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "proxy-arp",
+                    ibh_fix(g_strdup_printf("sysctl -w %s", word)),
+                    "proxy_arp_pvlan=1 and forwarding: it answers ARP for each host of its own subnet, and takes their "
+                    "traffic");
 }
 
 void ibh_judge_wire(IbhCheck *check, const IbhNic *nic)
@@ -348,6 +383,7 @@ void ibh_judge_wire(IbhCheck *check, const IbhNic *nic)
     judge_arp(check, nic);
     judge_solicitations(check, nic, AF_INET);
     judge_solicitations(check, nic, AF_INET6);
+    judge_private_vlan(check, nic);
     judge_neighbours(check, nic);
     report_written_neighbours(check, nic);
 }

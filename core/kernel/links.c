@@ -61,6 +61,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 
     for (int key = 0; key < IBH_N_SYSCTLS; key++)
         link->sysctl[key] = get_conf(conf, indices[key]);
+    link->proxy_arp_pvlan = get_conf(conf, IPV4_DEVCONF_PROXY_ARP_PVLAN) != 0;
     link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
     inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET6) : NULL;
@@ -169,6 +170,7 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     address.scope = info->ifa_scope;
     address.secondary = (flags & IFA_F_SECONDARY) != 0;
     address.noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0;
+    address.is_on_link = info->ifa_family == AF_INET6 && (flags & IFA_F_PERMANENT) && !(flags & IFA_F_NOPREFIXROUTE);
     address.subnet = get_prefix(attributes[IFA_ADDRESS], info->ifa_family, info->ifa_prefixlen);
     address.local = get_ip(attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS], info->ifa_family);
     address.failed = (flags & IFA_F_DADFAILED) != 0;

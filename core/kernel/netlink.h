@@ -44,6 +44,8 @@ gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter 
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
 /* Entries that ARP or ND found; the second function also reads permanent ones and those of a control plane. */
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
+/* IPv4 addresses that ARP is answered for on behalf of other hosts: `ip neigh show proxy`. */
+gboolean ibh_netlink_read_proxied(IbhNetlink *netlink, GArray *neighbours, GError **error);
 gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
 
 /* ---- asking the kernel how it would route ---- */

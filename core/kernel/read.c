@@ -371,6 +371,31 @@ static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
+static gboolean on_proxied(struct nlmsghdr *header, gpointer data)
+{
+    const struct ndmsg *info = nlmsg_data(header);
+    struct nlattr *attributes[NDA_MAX + 1];
+    IbhNeighbour neighbour = {.proxied = TRUE};
+
+    if (header->nlmsg_type != RTM_NEWNEIGH)
+        return TRUE;
+    if (!parse(header, sizeof *info, attributes, NDA_MAX))
+        return FALSE;
+    neighbour.ifindex = info->ndm_ifindex;
+    neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
+    if ((info->ndm_flags & NTF_PROXY) && neighbour.ip.family != AF_UNSPEC)
+        g_array_append_val((GArray *)data, neighbour);
+    return TRUE;
+}
+
+gboolean ibh_netlink_read_proxied(IbhNetlink *netlink, GArray *neighbours, GError **error)
+{
+    struct ndmsg fixed = {.ndm_family = AF_INET, .ndm_flags = NTF_PROXY};
+
+    return ibh_dump(netlink, ibh_dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_proxied, neighbours, neighbours,
+                    "the addresses that ARP is answered for", error);
+}
+
 static gboolean read_neighbours(IbhNetlink *netlink, int family, gboolean all, GArray *neighbours, GError **error)
 {
     struct ndmsg fixed = {.ndm_family = (guint8)family};
@@ -412,6 +437,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     lookup->table = route.table;
     lookup->length = route.dst.length;
     lookup->mtu = get_route_mtu(header);
+    lookup->src = route.src;
     return TRUE;
 }
 

@@ -100,7 +100,7 @@ typedef struct {
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
-    gboolean proxy_arp, forwarding; /* its own IPv4 sysctls, which are nobody's of ours */
+    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls, which are nobody's of ours */
     gboolean mute, mute6;           /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
 } IbhLink;
 
@@ -114,6 +114,7 @@ typedef struct {
     guint8 scope;     /* RT_SCOPE_* */
     gboolean secondary;
     gboolean noprefixroute;
+    gboolean is_on_link; /* IPv6: the kernel made a route for its prefix, as it does for what is configured by hand */
     gboolean tentative; /* IPv6: not (yet) proved to be ours alone: nothing new for it, nothing taken away */
     gboolean failed;    /* … and another host has it */
 } IbhAddress;
@@ -251,6 +252,7 @@ typedef struct {
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len; /* 0: not (yet) known */
     gboolean fixed;   /* permanent, or of a control plane: ARP would not find it again */
+    gboolean proxied; /* no neighbour: an address that ARP is answered for, on behalf of another host */
     gboolean no_arp;  /* the link asks nobody, and takes its own hardware address for the neighbour's */
 } IbhNeighbour;
 
@@ -313,6 +315,7 @@ typedef struct {
     guint32 table; /* with `match`: where the route was found, and how long its prefix is */
     guint length;
     guint32 mtu; /* the route's own; 0: that of its NIC */
+    IbhIp src;   /* the route's own; AF_UNSPEC: none */
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);

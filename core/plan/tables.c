@@ -103,6 +103,12 @@ static gboolean may_be_of_d(const IbhRoute *route)
     return ibh_route_is_default(route) || (route->family == AF_INET6 && route->dst.length == 128);
 }
 
+/* Of an --apply that was killed the way to the gateway may stand alone, in a number that is no table of ours else. */
+static gboolean is_of_d(const IbhRoute *route)
+{
+    return ibh_route_is_default(route) || (may_be_of_d(route) && route->table > IBH_TABLE_DEFAULTS + IBH_TABLE_BASE);
+}
+
 /* A default alone lies in D. Of several tables, the one that a rule of its own address leads to. */
 static void note_routes(Assignment *all)
 {
@@ -115,7 +121,7 @@ static void note_routes(Assignment *all)
 
         g_hash_table_add(all->used, KEY(route->table));
         g_hash_table_add(all->needed, KEY(route->table));
-        if (nic && ibh_route_is_default(route))
+        if (nic && is_of_d(route))
             note(all, all->by_d, nic, route->table - IBH_TABLE_DEFAULTS);
         if (!nic || !can_stick(all, nic, route->table))
             continue;

@@ -11,10 +11,12 @@
 /* ---- routes ---- */
 
 /* In IPv6 an address does not make its prefix one of the link: a router says so, or the administrator. */
-static gboolean is_on_link(const IbhRails *rails, const IbhRoute *subnet)
+static gboolean is_on_link(const IbhRails *rails, const IbhAddress *address, const IbhRoute *subnet)
 {
     const GArray *routes = rails->snapshot->routes;
 
+    if (address->is_on_link)
+        return TRUE;
     IBH_EACH (const IbhRoute, route, routes) {
         if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex == subnet->ifindex &&
             route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, &subnet->dst))
@@ -36,7 +38,7 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
             route.scope = RT_SCOPE_LINK;
             route.src = address->local;
         }
-        if ((route.family == AF_INET ? !address->secondary : is_on_link(rails, &route)) &&
+        if ((route.family == AF_INET ? !address->secondary : is_on_link(rails, address, &route)) &&
             !ibh_have_prefix(routes, &address->subnet))
             g_array_append_val(routes, route);
     }

@@ -95,7 +95,8 @@ static gboolean look_at_neighbours(IbhRun *run, GError **error)
         link->mute6 = ibh_serves_family(nic, AF_INET6) && ibh_sysctl_read_mute(link->name, AF_INET6);
     }
     return ibh_netlink_read_all_neighbours(run->netlink, AF_INET, run->snapshot->neighbours, error) &&
-           ibh_netlink_read_all_neighbours(run->netlink, AF_INET6, run->snapshot->neighbours, error);
+           ibh_netlink_read_all_neighbours(run->netlink, AF_INET6, run->snapshot->neighbours, error) &&
+           ibh_netlink_read_proxied(run->netlink, run->snapshot->neighbours, error);
 }
 
 static gboolean ask_kernel(IbhRun *run, GArray *questions, GError **error)

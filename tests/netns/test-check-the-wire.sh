@@ -105,6 +105,37 @@ names "main leads the subnet by a NIC that has nothing there" "ib0 error routed-
     ip -n B route prepend 172.16.0.0/16 dev eth9
 ip -n B link del eth9
 
+# One cause, one finding.
+mend() { ip -n B rule del from 172.16.34.2 priority 9; }
+names "a rule jumps over the rail's" "ib1 error foreign-rule" ip -n B rule add from 172.16.34.2 goto 32766 priority 9
+late() {
+    ip -n B rule add from all lookup local priority 3000
+    ip -n B rule del priority 0
+}
+mend() {
+    ip -n B rule add from all lookup local priority 0
+    ip -n B rule del priority 3000
+}
+names "the local rule comes late" "ib0 error local-rule-late, ib1 error local-rule-late" late
+ip -n B link set ib1 down
+expect_hook 1 B --check --json
+expect_equal "a rail is down" "ib1 error carrier-down" "$(findings)"
+ip -n B link set ib1 up
+for n in 1 2; do ip -n B address replace fd00:16::34:$n/64 dev ib$((n - 1)) nodad; done
+wait_until 5 settled B
+hook B --apply >/dev/null
+lacking6() { for n in 0 1; do ip -n B -6 route del fd00:16::/64 dev ib$n; done; }
+names "main lacks IPv6's subnet, the rails have it" "ib0 warning route-missing, ib1 warning route-missing" lacking6
+foreign_source() { ip -n B route change 172.16.0.0/16 dev ib0 src 10.0.0.34; }
+mend() { ip -n B route change 172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1; }
+ip -n B address add 10.0.0.34/24 dev lo
+names "main has another source for the subnet" "ib0 warning route-wrong" foreign_source
+ip -n B address del 10.0.0.34/24 dev lo
+on B sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+names "proxy_arp_pvlan" "ib1 warning proxy-arp" on B sh -c 'echo 1 >/proc/sys/net/ipv4/conf/ib1/proxy_arp_pvlan'
+names "it answers ARP for a peer" "ib1 warning proxy-arp" ip -n B neigh add proxy 172.16.16.1 dev ib1
+on B sh -c 'echo 0 >/proc/sys/net/ipv4/ip_forward'
+
 # Another host has the address: the kernel gives it up.
 has_failed() { ip -n B address show dev ib1 | grep -q dadfailed; }
 failed() {
