@@ -25,7 +25,7 @@ G_MODULE_EXPORT char *ibh_nm_write_profile(const IbhNative *native G_GNUC_UNUSED
 
 #else
 
-/* ---- what is there ---- */
+/* ---- the existing connection ---- */
 
 /* Of a captured tree, the NIC and its connection are another host's. */
 static gboolean is_connection(NMRemoteConnection *remote, const char *name)
@@ -36,7 +36,7 @@ static gboolean is_connection(NMRemoteConnection *remote, const char *name)
 
 #define CONNECTIONS "/NetworkManager/system-connections/"
 
-/* Where it stays: what is in /run is gone after a reboot, and /usr/lib belongs to packages. */
+/* Where it stays: files in /run are gone after a reboot, and /usr/lib belongs to packages. */
 static char *lasting_path(const char *path)
 {
     static const char *const others[] = {"/run" CONNECTIONS, "/usr/lib" CONNECTIONS};

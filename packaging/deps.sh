@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs what is needed and missing, silently where nothing is: deps.sh GROUP ...
+# Installs the missing packages of these groups, silently if none is missing: deps.sh GROUP ...
 #
 #   build      a compiler and the libraries      deb, rpm    building that package
 #   demo       the demonstration                 packages    the tests of both packages
 #   tests      make check
 #   bench lint fuzz coverage lab managers platforms fleet selinux    the targets of these names
 #
-# deps.sh unpack DIR PACKAGE ...: into DIR only, with what they need beside what is installed, for what would start by itself
+# deps.sh unpack DIR PACKAGE ...: into DIR only, with their dependencies that are not installed, for programs that would start by themselves
 # where it is installed (without apt: nothing).
 set -eu
 
@@ -90,7 +90,7 @@ else
     exit 1
 fi
 
-# As apt would install them: of what they need, what is missing here or too old. Where /lib, /bin and /sbin are links, their
+# As apt would install them: with the dependencies that are missing here or too old. Where /lib, /bin and /sbin are links, their
 # files belong below usr.
 unpack() { # DIR PACKAGE...
     mkdir -p "$1"

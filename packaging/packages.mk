@@ -25,7 +25,7 @@ DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
 
 # $(call put,MODE,FILE,PLACE)
 put = install -D -m $(1) $(2) "$(DESTDIR)$(3)"
-# Only a running system is told what was not done for it; and not by packages, which do it.
+# On a running system, the steps left to the administrator are printed; packages do these themselves.
 tell = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || printf '%s\n' $(1)
 
 install: install-files

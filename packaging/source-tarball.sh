@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packs this tree as a release: source-tarball.sh FILE. Equal trees make equal bytes, whatever the umask and the time.
+# Packs this tree as a release: source-tarball.sh FILE. Equal trees make equal bytes, at any time and with any umask.
 set -eu
 here=$(dirname "$0")
 date=$(sed -n '/^ -- /{s/.*>  //p;q}' "$here/debian/changelog")

@@ -33,7 +33,7 @@ static void report_no_rule_for_main(IbhCheck *check, int family)
     ibh_finding_add(
         check->findings, "", IBH_ERROR, "main-rule-missing", ibh_fix(g_steal_pointer(&fix)),
         "no rule leads to table main (32766, which every host has, is gone), so what names no source (ping, "
-        "mount, ssh) reaches nobody");
+        "mount, ssh) reaches no host");
 }
 
 /* As the kernel made it when the address came; "append", because another NIC's may stand there. */
@@ -131,8 +131,7 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
 static IbhRemedy advise_on_routing(const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_DEFERRED)
-        return ibh_advice(
-            "mend the rules and the table that somebody made for it, or let ib-hook route it: manage=yes");
+        return ibh_advice("mend the rules and the table that were made for it, or let ib-hook route it: manage=yes");
     return ibh_advice("\"ip rule\" shows who is asked before its rules");
 }
 

@@ -105,7 +105,7 @@ static gboolean has_infiniband_beside(const IbhFabric *fabric, const IbhPort *po
     return FALSE;
 }
 
-/* A port that is switched off is that of an interface that is down: perhaps nobody wants it. */
+/* A port that is switched off is that of an interface that is down: perhaps it is not wanted. */
 static IbhSeverity weigh_ethernet(const IbhPort *port, guint infiniband, guint ethernet)
 {
     gboolean no_link = port->state != IBH_UNKNOWN && !ibh_port_is_active(port);

@@ -133,7 +133,7 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
         if (follows_from_another(check->plan, op))
             break;
         ibh_finding_add(check->findings, op->iface, IBH_WARNING, "rule-stale", ibh_fix_by_apply(ibh_op_command(op)),
-                        "the rule from %s lookup %u is left over (%s): whoever gets that address is misled",
+                        "the rule from %s lookup %u is left over (%s): traffic from that address is misled",
                         ibh_ip_format(&op->rule.from.ip, text), op->rule.table, op->why);
         break;
     case IBH_OP_ROUTE_ADD:

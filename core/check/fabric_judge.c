@@ -45,7 +45,7 @@ static gboolean is_needed(const IbhFabric *fabric, IbhModule module)
                                                                    : fabric->ports->len > 0;
 }
 
-/* Without any RDMA device, and with modules that only RDMA needs, somebody wants the adapter's RDMA; on an InfiniBand
+/* Without any RDMA device, and with modules that only RDMA needs, the adapter's RDMA is wanted; on an InfiniBand
  * adapter there is nothing else. */
 static gboolean lacks_rdma_driver(const IbhFabric *fabric)
 {
@@ -210,7 +210,7 @@ static char *fix_mode_mtu(const IbhPortNic *nic, const IbhPortNic *model)
     return g_strdup_printf("%s%s%s", first ? first : "", first && second ? "; " : "", second ? second : "");
 }
 
-/* Which of them is right nobody knows here. */
+/* Which of them is right cannot be known here. */
 static IbhRemedy advise_mode_mtu(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     g_autoptr(GString) fix = g_string_new(NULL);

@@ -46,7 +46,7 @@ char *ibh_check_say_where(const IbhCheck *check, const IbhLookup *answer)
 
 /* ---- rules and routes ---- */
 
-/* Of a family that the rail does not serve nobody asks the table. */
+/* The kernel asks the table only for families that the rail serves. */
 static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
 {
     return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route) && ibh_serves_family(nic, route->family);
@@ -137,7 +137,7 @@ void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
         other->settings.table == IBH_TABLE_AUTO)
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "table-moved",
-                    ibh_advice("table= promises a number, where somebody needs one"),
+                    ibh_advice("table= promises a number, where one is needed"),
                     "its table is %u, because %s has table=%u (%s): what names the old number finds another rail there",
                     nic->table, other->link->name, other->table, other->settings.table_origin);
 }

@@ -18,7 +18,7 @@ typedef struct {
 
 void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic);
-/* Somebody else's route in the rail's tables by which this is answered wrong; NULL: none. */
+/* The foreign route in the rail's tables that makes this answer wrong; NULL: none. */
 const IbhRoute *ibh_find_foreign_route(const IbhCheck *check, const IbhQuestion *question);
 void ibh_judge_table(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic);

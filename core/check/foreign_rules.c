@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules of somebody else that are asked before the rails': an error where the kernel's answers are wrong by them.
+ * Foreign rules that are asked before the rails' rules: an error where they make the kernel's answers wrong.
  */
 #include "check/foreign.h"
 #include "check/rules.h"
@@ -92,7 +92,7 @@ static gboolean is_first_deleted(const IbhCheck *check, const IbhRule *rule)
     return FALSE;
 }
 
-/* A rule to a rail's own table is needed by nobody; any other moves behind the rails' rules. One that refuses, or takes
+/* A rule to a rail's own table is not needed; any other moves behind the rails' rules. One that refuses, or takes
  * what names no source, would go on doing so there: whether it is meant, its owner knows. */
 static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
 {
@@ -101,8 +101,9 @@ static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQ
     char family = ibh_ip_option(rule->family);
 
     if (!text || !is_first_deleted(check, rule))
-        return ibh_advice("whose is it (ip -%c rule show priority %u)? A priority after the rails' leaves them alone",
-                          family, rule->priority);
+        return ibh_advice(
+            "find its owner (ip -%c rule show priority %u); a priority after the rails' leaves them alone", family,
+            rule->priority);
     if (rule->action != FR_ACT_TO_TBL || (question->kind == IBH_ASK_UNBOUND && !leads_to_rail))
         return ibh_advice("if it is not meant: ip -%c rule del priority %u %s", family, rule->priority, text);
     if (leads_to_rail)

@@ -47,7 +47,7 @@ static gboolean has_room_for_one(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* Single addresses (/32) only, and no route to anybody by this NIC. */
+/* Single addresses (/32) only, and no route to other hosts by this NIC. */
 static gboolean reaches_nobody(const IbhCheck *check, const IbhNic *nic, int family)
 {
     const GArray *lists[] = {check->rails->snapshot->routes, check->rails->snapshot->more};

@@ -149,11 +149,12 @@ static void judge_first_gid(IbhFabricJudge *judge, const IbhPort *port)
     if (!port->has_gid_table)
         ibh_fabric_report_good(judge, "%s: GID not known", port->name);
     else if (ibh_port_lacks_gid(port))
-        ibh_finding_add(judge->findings, nic ? nic->iface : "", IBH_ERROR, "gid-missing",
-                        ibh_advice("see what the adapter's driver says (dmesg), then load it again or reboot"),
-                        "the port %s has no GID, expected the subnet's prefix and its own GUID: nobody can address it, "
-                        "so RDMA connections by it fail",
-                        port->name);
+        ibh_finding_add(
+            judge->findings, nic ? nic->iface : "", IBH_ERROR, "gid-missing",
+            ibh_advice("see what the adapter's driver says (dmesg), then load it again or reboot"),
+            "the port %s has no GID, expected the subnet's prefix and its own GUID: no host can address it, "
+            "so RDMA connections by it fail",
+            port->name);
     else
         ibh_fabric_report_good(judge, "%s: GID fabric %016" G_GINT64_MODIFIER "x, port %s", port->name,
                                port->gid_prefix, port->guid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hosts to ask about: neighbours that nobody here is, in a subnet or a piece of one.
+ * Hosts to ask about: addresses in a subnet, or a piece of one, that are not this host's.
  */
 #include "check/neighbours.h"
 
@@ -111,7 +111,7 @@ static gboolean find_host(const IbhNeighbours *all, const IbhPrefix *piece, cons
     return FALSE;
 }
 
-/* A host of this subnet that is nobody here, and that main has not more exactly (`holes`). */
+/* A host of this subnet that is not this one, and that main has not more exactly (`holes`). */
 gboolean ibh_find_neighbour(const IbhNeighbours *all, const IbhPrefix *subnet, const GArray *holes, IbhIp *ret_ip)
 {
     return find_host(all, subnet, holes, FALSE, ret_ip);

@@ -18,7 +18,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNeighbours, ibh_neighbours_clear)
 /* IbhPrefix: what main has more exactly than by this subnet, inside of it. The caller frees it. */
 GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet);
 
-/* A host of this subnet that is nobody here, and that main has not more exactly (`holes`). */
+/* A host of this subnet that is not this one, and that main has not more exactly (`holes`). */
 gboolean ibh_find_neighbour(const IbhNeighbours *all, const IbhPrefix *subnet, const GArray *holes, IbhIp *ret_ip);
 /* The same of a route or a rule, which may be about a single address, also one that stands for a subnet of ours. */
 gboolean ibh_find_in_piece(const IbhNeighbours *all, const IbhPrefix *piece, const GArray *holes, IbhIp *ret_ip);

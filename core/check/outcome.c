@@ -58,7 +58,7 @@ const IbhRoute *ibh_find_error_in_main(const IbhSnapshot *snapshot, const IbhIp 
     return route && ibh_route_is_error(route) ? route : NULL;
 }
 
-/* Main has a route there, written by somebody, that leads what another rail's address sends by this rail's own wire. */
+/* Main has a foreign route there that sends another rail's traffic by this rail's wire. */
 static gboolean leads_by_other_rail(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -82,7 +82,7 @@ static const IbhRoute *find_ours(const IbhRails *rails, const IbhNic *nic, const
     return best;
 }
 
-/* A route of somebody's in the rail's table answered, on the rail's wire, where ours has a gateway. */
+/* A foreign route in the rail's table answered, on the rail's wire, where ours has a gateway. */
 static gboolean bypasses_gateway(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -99,7 +99,7 @@ static gboolean bypasses_gateway(const IbhRails *rails, const IbhQuestion *quest
     return FALSE;
 }
 
-/* What main has more exactly inside a rail's subnet stays so: what is not by main is somebody's rule's. */
+/* Main's longer prefixes inside a rail's subnet stay in force. Any other answer comes from a foreign rule. */
 static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -136,7 +136,7 @@ static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *qu
            (nic == question->nic && (question->as_main_says || reaches_by_gateway(rails, nic, &answer->to)));
 }
 
-/* A rule of somebody's gives it to a rail's table, and so to that rail's gateway. */
+/* A foreign rule gives it to a rail's table, and so to that rail's gateway. */
 static gboolean is_led_by_rail(const IbhRails *rails, const IbhLookup *answer)
 {
     const IbhNic *rail = ibh_rails_nic_by_table(rails, answer->table);
@@ -206,7 +206,7 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
         return is_taken_by_proxy(answer) || leaves_as_main_says(rails, question);
     case IBH_ASK_ARRIVES:
         return answer->error != EINVAL && answer->error != EXDEV;
-    case IBH_ASK_UNBOUND: /* main has the subnet, so what it answers is what somebody wants */
+    case IBH_ASK_UNBOUND: /* main has the subnet, so its answer is wanted */
         if (question->as_main_says)
             return answer->error ? ibh_find_error_in_main(rails->snapshot, &answer->to) != NULL
                                  : answer->type != RTN_UNICAST || answer->table == IBH_TABLE_MAIN ||

@@ -19,7 +19,7 @@ typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
     guint length;          /* of the rail's subnet: what main has by a longer prefix is right, too */
-    gboolean as_main_says; /* main, or a rule or route of somebody's, has it more exactly than by the subnet */
+    gboolean as_main_says; /* main, or a foreign rule or route, has it more exactly than by the subnet */
     IbhLookup lookup;
 } IbhQuestion;
 
@@ -38,7 +38,7 @@ const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
 /* The same, where it is an error, which no rule suppresses; NULL: it is none. */
 const IbhRoute *ibh_find_error_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
 
-gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, by ib-hook or by somebody else */
+gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, routed by ib-hook or by others */
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet);
 gboolean ibh_check_covers(const IbhRails *rails, int family); /* --family */

@@ -86,7 +86,7 @@ static void ask_about_rule(const IbhAsking *asking, const IbhAskTarget *target, 
         ibh_ask_in_piece(asking, target, takes_piece ? &rule->to : target->prefix, rule);
 }
 
-/* Somebody's route in a table that this address is led to takes a piece of it. */
+/* A foreign route, in a table that this address is led to, takes a piece of it. */
 static void ask_about_foreign_routes(const IbhAsking *asking, const IbhAskTarget *target, guint32 table,
                                      const IbhRule *rule)
 {

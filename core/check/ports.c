@@ -150,7 +150,7 @@ static void report_missing_sm(IbhFabricJudge *judge, const IbhPort *port, const 
         judge->findings, nic ? nic->iface : "", IBH_ERROR, "sm-missing",
         ibh_advice("start a %s manager on one host of the fabric (%s), or on its switch", opa ? "fabric" : "subnet",
                    opa ? "opafm" : "opensm"),
-        "port %s is %s with SM lid 0, expected the lid of a %s manager: nobody gives the port an address in "
+        "port %s is %s with SM lid 0, expected the lid of a %s manager: nothing gives the port an address in "
         "the fabric, so nothing can be sent by it",
         port->name, state_name(port->state), opa ? "fabric" : "subnet");
 }
@@ -273,7 +273,7 @@ void ibh_judge_pkey(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic
     else if (!found)
         ibh_finding_add(judge->findings, nic->iface, IBH_WARNING, "pkey-unknown", fix_pkey(port, nic->pkey),
                         "P_Key 0x%04x is not in the table of %s, where it is expected: the subnet manager has not made "
-                        "the port a member of that partition, so the interface reaches nobody",
+                        "the port a member of that partition, so the interface reaches no host",
                         (guint)nic->pkey, port->name);
     else if (!(found & PKEY_FULL))
         ibh_finding_add(judge->findings, nic->iface, IBH_INFO, "pkey-limited", fix_pkey(port, nic->pkey),

@@ -100,7 +100,7 @@ static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
         ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &next->local);
 }
 
-/* Traffic without a source. Main may lack the connected route on purpose: with main=remove, where somebody else routes
+/* Traffic without a source. Main may lack the connected route on purpose: with main=remove, where something else routes
  * the NIC, and in IPv6, which main=remove does not touch. */
 static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
 {
@@ -112,7 +112,7 @@ static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhAdd
         ibh_ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, neighbour);
 }
 
-/* With proxy_arp a NIC answers for whatever would be forwarded by another one. */
+/* With proxy_arp a NIC answers for every address that would be forwarded by another one. */
 static void ask_proxies(const IbhAsking *asking, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour,
                         GArray *holes)
 {
@@ -156,7 +156,7 @@ static void ask_about_subnet(const IbhAsking *asking, const IbhNic *nic, const I
         ibh_ask_about_holes(asking, &target);
 }
 
-/* Somebody's routes in the rail's own tables, to what is beyond its subnets: they may lead there by the rail itself. */
+/* Foreign routes in the rail's own tables, to destinations beyond its subnets: they may use the rail itself. */
 static void ask_beyond(const IbhAsking *asking, const IbhNic *nic, const IbhIp *own)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));

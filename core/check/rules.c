@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules of somebody else that are asked before the rails', and what they match.
+ * Foreign rules that are asked before the rails' rules, and what they match.
  */
 #include "check/rules.h"
 
@@ -34,7 +34,7 @@ static gboolean is_within(const guint16 range[2], guint16 port)
     return range[0] <= port && port <= range[1];
 }
 
-/* What a question does not carry has no mark, no port, and is sent by nobody whom a rule would name. */
+/* A question has no mark, no port and no user that a rule would name, unless it carries them. */
 static gboolean matches_selection(const IbhRule *rule, const IbhLookup *lookup)
 {
     const IbhSelection *by = &rule->by, *is = &lookup->by;

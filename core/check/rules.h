@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules of somebody else that are asked before the rails'. Pure.
+ * Foreign rules that are asked before the rails' rules. Pure.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
 /* It is asked before the rails' and can match what a host itself sends. */
 gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule);
 gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from);
-/* The rule of somebody else by which this is answered so; NULL: none. */
+/* The foreign rule that decides this answer; NULL: none. */
 const IbhRule *ibh_find_foreign_rule(const IbhRails *rails, const IbhLookup *answer);

@@ -54,7 +54,7 @@ static const IbhAddress *find_wider(const IbhCheck *check, const IbhNic *nic, co
     return NULL;
 }
 
-/* One of the two is a slip, or the wires are different ones: which of them, nobody knows here. */
+/* One of the two is a slip, or the wires are different ones: which of them, cannot be known here. */
 static void judge_prefix(IbhCheck *check, const IbhNic *nic)
 {
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
@@ -214,7 +214,7 @@ static gboolean is_in_subnet_of(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* Where all neighbours are permanent entries, nobody has to ask. */
+/* Where all neighbours are permanent entries, no ARP is needed. */
 static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
 {
     gboolean written = FALSE;
@@ -240,7 +240,7 @@ static void judge_arp(IbhCheck *check, const IbhNic *nic)
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
                     ibh_fix(ibh_command_for("ip link set arp on dev", nic->link->name)),
-                    "ARP is switched off on it: it asks nobody and answers nobody, so it reaches those alone whose "
+                    "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose "
                     "hardware addresses were written by hand");
 }
 
@@ -297,7 +297,7 @@ static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* What was written by hand nobody asks for any more. */
+/* The kernel never asks again for a permanent entry. */
 static void report_written_neighbours(IbhCheck *check, const IbhNic *nic)
 {
     const IbhNeighbour *first = NULL;

@@ -201,7 +201,7 @@ static gboolean take_confirm(Parser *parser, const Row *row G_GNUC_UNUSED, const
 
 static const Row rows[] = {
     ACTION(SHOW, "show", "a table of the RDMA NICs, and why each is or is not a rail (the default)"),
-    ACTION(CHECK, "check", "compares what is with what should be, then asks the kernel itself"),
+    ACTION(CHECK, "check", "compares the host with its plan, then asks the kernel itself"),
     ACTION(PLAN, "plan", "what --apply would do, as commands, with the reason of each; changes nothing"),
     ACTION(APPLY, "apply", "does it"),
     {"confirm", "[S]", take_confirm, IBH_ACTION_CONFIRM, ONLY(APPLY),
@@ -239,7 +239,7 @@ static const Row rows[] = {
     {"family", "4|6", take_family, 0, BUT(ONLY(APPLY) | ONLY(UNDO) | HOOK),
      "only one family (not with --apply, --undo)", "that does both"},
     {"verbose", NULL, take_flag, AT(verbose), ANY, "more: every netdev, every change", NULL},
-    {"quiet", NULL, take_flag, AT(quiet), ANY, "only what is wrong", NULL},
+    {"quiet", NULL, take_flag, AT(quiet), ANY, "only problems", NULL},
     {"color", "WHEN", take_color, 0, ANY, "auto, always or never", NULL},
 };
 
@@ -290,8 +290,8 @@ char *ibh_options_help(void)
 {
     GString *text = g_string_new("usage: ib-hook [ACTION] [--iface NAME]... [OPTION]...\n"
                                  "\n"
-                                 "Makes each of a host's RDMA NICs that share an IP subnet a rail of its own: what\n"
-                                 "is sent from a NIC's address leaves by that NIC, and what is sent to it arrives\n"
+                                 "Makes each of a host's RDMA NICs that share an IP subnet a rail of its own:\n"
+                                 "traffic from a NIC's address leaves by it, and traffic to that address arrives\n"
                                  "there.\n"
                                  "\n"
                                  "actions (without --iface: on all rails)\n");

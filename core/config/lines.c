@@ -7,7 +7,7 @@
 #define LINE_MAX_BYTES 1024u
 #define SHOWN_MAX_BYTES 60u
 
-/* Whatever bytes a file holds, a message shows them short and harmless: it ends in terminals and logs. */
+/* Any bytes of a file, made short and harmless for a message: it ends in terminals and logs. */
 static char *show(const char *text)
 {
     g_autofree char *start = g_strndup(text, SHOWN_MAX_BYTES);

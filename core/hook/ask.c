@@ -126,7 +126,7 @@ static int find_ifindex(int fd, const char iface[IFNAMSIZ])
     return iface[0] && ioctl(fd, SIOCGIFINDEX, &name) == 0 ? name.ifr_ifindex : 0;
 }
 
-/* Nobody but root could have made what is there; and it is root who listens. */
+/* Only root could have made this socket, and a process of root's listens. */
 static bool connect_to_root(int fd, pid_t *ret_pid)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

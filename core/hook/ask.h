@@ -6,5 +6,5 @@
 
 #include "hook/trigger.h"
 
-/* true: done, by a look that began after the question. false: nobody listens, or could not do it, or not in time. */
+/* true: done, by a look that began after the question. false: --watch is absent, failed or was too slow. */
 bool ibh_ask(const IbhTrigger *trigger);

@@ -2,8 +2,8 @@
 /*
  * What a hook and --watch say to each other, and where. Of the C library alone.
  *
- * One request and one reply, by SOCK_SEQPACKET. Whatever is not answered with "done", the hook does itself: so both may
- * refuse, go away or be of different builds at any time.
+ * One request and one reply, by SOCK_SEQPACKET. A hook that is not answered with "done" does the work itself: so both
+ * may refuse, go away or be of different builds at any time.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 
 /* The ends of the names of three files in IBH_RUN_DIR, which begin with "watch-" and the namespace's key. */
 #define IBH_REQUEST_SOCKET ""
-#define IBH_REQUEST_LOCK ".held" /* whoever has its lock listens */
+#define IBH_REQUEST_LOCK ".held" /* the process that has its lock listens */
 #define IBH_REQUEST_SLOW ".slow" /* which daemon let a hook wait in vain */
 
 typedef struct {
@@ -37,7 +37,7 @@ _Static_assert(sizeof(IbhRequest) <= IBH_REQUEST_MAX, "a request");
 typedef enum {
     IBH_REPLY_DONE = 1, /* by a look that began after the request was read */
     IBH_REPLY_OTHER,    /* another build, or nothing that we understand */
-    IBH_REPLY_BUSY      /* somebody else has the lock */
+    IBH_REPLY_BUSY      /* another process has the lock */
 } IbhReplyType;
 
 typedef struct {
@@ -59,5 +59,5 @@ void ibh_namespace_key(uint64_t cookie, char ret_key[IBH_KEY_MAX]);
 /* The path of one of the three files above, for the namespace of this socket. */
 void ibh_request_path(int fd, const char *end, char ret_path[IBH_PATH_MAX]);
 
-/* Is there something of this type (S_IFDIR, S_IFSOCK), root's, that nobody else may write? */
+/* Is there something of this type (S_IFDIR, S_IFSOCK), root's, that only root may write? */
 bool ibh_request_trusts(const char *path, mode_t type);

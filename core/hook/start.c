@@ -64,8 +64,8 @@ void ibh_start(int argc, char **argv, char **environment)
         return;
     started = 1;
     ibh_start_environment(environment);
-    /* The caller's environment stays in memory: it may hold what no core dump should, and nobody else may look into a
-     * process of root's. A limit on core dumps does not hold for those that are piped to a program. */
+    /* The caller's environment stays in memory: it may hold what no core dump should, and other processes may not look
+     * into a process of root's. A limit on core dumps does not hold for those that are piped to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     umask(022);               /* what is made in /run must be readable by the next run, which has no capability to */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, and not the end */

@@ -38,7 +38,7 @@ static bool is(const char *word, const char *other)
     return word && strcmp(word, other) == 0;
 }
 
-/* "reapply" is said before the new addresses are set: a moment before (1.42), or before it is known that nobody else
+/* "reapply" is said before the new addresses are set: a moment before (1.42), or before it is known that no other host
  * has them (0.2 s by default from 1.46 on). */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {

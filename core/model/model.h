@@ -78,8 +78,8 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 
 /* What the kernel would take as the name of a netdev. */
 gboolean ibh_is_iface_name(const char *name);
-/* The kernel lets a netdev be renamed to "all" or "default", which in /proc/sys/net are everybody's: such a one has no
- * settings there. */
+/* The kernel lets a netdev be renamed to "all" or "default", which in /proc/sys/net stand for all netdevs: such a one
+ * has no settings there. */
 gboolean ibh_has_sysctls(const char *name);
 
 typedef struct {
@@ -100,7 +100,7 @@ typedef struct {
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
-    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls, which are nobody's of ours */
+    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls, which ib-hook never sets */
     gboolean mute, mute6;           /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
 } IbhLink;
 
@@ -182,7 +182,7 @@ typedef struct {
     guint32 metric;
     int ifindex;      /* 0: none (throw) */
     IbhIp gateway;    /* AF_UNSPEC: on link */
-    gboolean onlink;  /* the gateway counts as reachable by the device, whatever other routes say */
+    gboolean onlink;  /* the gateway counts as reachable by the device, even if other routes differ */
     IbhIp src;        /* AF_UNSPEC: none */
     guint nexthops;   /* more than 1: multipath; ifindex is that of the first */
     const char *hops; /* of a multipath route: ifindexes (dead ones with !, weights with *), interned; else NULL */
@@ -253,22 +253,22 @@ typedef struct {
     guint lladdr_len; /* 0: not (yet) known */
     gboolean fixed;   /* permanent, or of a control plane: ARP would not find it again */
     gboolean proxied; /* no neighbour: an address that ARP is answered for, on behalf of another host */
-    gboolean no_arp;  /* the link asks nobody, and takes its own hardware address for the neighbour's */
+    gboolean no_arp;  /* the link does not ask, and takes its own hardware address for the neighbour's */
 } IbhNeighbour;
 
 /* Who configures a netdev, as far as its state files tell. */
 typedef struct {
     int ifindex;
-    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: nobody */
+    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
     char *connection; /* what it calls the configuration of this netdev; NULL: unknown, or none */
     gboolean prunes4; /* it deletes what routes by this netdev it did not make itself, in all tables */
     gboolean prunes6;
     char *inactive; /* why its next event will not be answered; NULL: it will, or that is not known */
 } IbhManager;
 
-/* What somebody wrote by hand that may program a rail, too. */
+/* A script or file, written by hand, that may also program a rail. */
 typedef enum {
-    IBH_SCRIPT_SHELL,   /* a hook: whoever is rid of it is rid of what it does */
+    IBH_SCRIPT_SHELL,   /* a hook script: deleting it stops its effect */
     IBH_SCRIPT_STANZAS, /* /etc/network/interfaces: commands among other things */
     IBH_SCRIPT_RULES,   /* rule-IFACE: what follows `ip rule add` */
     IBH_SCRIPT_ROUTES,  /* route-IFACE: what follows `ip route add` */
@@ -288,7 +288,7 @@ typedef struct {
     GArray *addresses;      /* IbhAddress, in the kernel's order */
     GArray *rules;          /* IbhRule, in the kernel's order: all of the family */
     GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
-                               connected ones), and all of the tables somebody's rule leads a rail's address to */
+                               connected ones), and all of the tables that a foreign rule leads a rail's address to */
     GArray *more;           /* IbhRoute: what else main and the tables of others' rules have; only for --check */
     GArray *neighbours;     /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
@@ -298,7 +298,7 @@ typedef struct {
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     gboolean has_errors;    /* routes of main that are errors are among the routes */
     IbhState *state;
-    /* What the RDMA ports say (fabric.h), somebody else's; NULL: nobody has asked them. */
+    /* Facts about the RDMA ports (fabric.h), owned by the caller; NULL: they were not read. */
     const struct IbhFabric *fabric;
 } IbhSnapshot;
 
@@ -322,5 +322,5 @@ IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
-const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: nobody */
+const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

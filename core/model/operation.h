@@ -25,7 +25,7 @@ typedef struct {
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-replace (the new one), route-del */
-    IbhRoute replaced;  /* route-replace: the one whose place it takes */
+    IbhRoute replaced;  /* route-replace: the route that it replaces */
     gboolean for_good;  /* route-replace, route-del: its source is gone, or its gateway is ours now: the kernel takes it
                            no more */
     IbhSysctl key;      /* sysctl-set */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When somebody undoes again and again what we do: which units to leave alone, and for how long. Pure: time is told.
+ * When something undoes our changes again and again: which units to leave alone, and for how long. Pure: time is given.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ IbhPlan *ibh_plan_new(void);
 /* Makes one unit of the operations of two NICs in one family. */
 void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b, int family);
 
-/* `nic`: whose unit it belongs to; NULL: something of ours whose NIC is gone. */
+/* `nic`: the operation belongs to its unit; NULL: something of ours that has no NIC any more. */
 IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why);
 void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
 void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,

@@ -37,7 +37,7 @@ static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, 
     if (link->flags & IFF_LOOPBACK)
         return g_strdup("loopback");
     if (!ibh_has_sysctls(link->name))
-        return g_strdup_printf("its name: net.ipv4.conf.%s is everybody's; rename it", link->name);
+        return g_strdup_printf("its name: net.ipv4.conf.%s stands for all NICs; rename it", link->name);
     if (link->master) {
         const IbhLink *master = ibh_snapshot_link(snapshot, link->master);
 
@@ -130,7 +130,7 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
     return NULL;
 }
 
-/* Why it is a rail whatever was before; NULL: it is none. */
+/* Why it is a rail, apart from earlier runs; NULL: it is none. */
 static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhAddress *shared = NULL;
@@ -160,7 +160,7 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     const GArray *rules = rails->snapshot->rules;
 
     IBH_EACH (const IbhRule, rule, rules) {
-        if (ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && /* a second tier does not say whose it is */
+        if (ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && /* a second tier does not name its owner */
             ibh_rails_has_address(rails, nic, &rule->from.ip) && ibh_rule_owner(rails, rule) == nic &&
             (rule->family == AF_INET || nic->settings.ipv6) &&
             (rule->table == nic->table || serves_address(nic, &rule->from.ip)) &&

@@ -63,7 +63,7 @@ static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route
     return FALSE;
 }
 
-/* Its own default is what a NIC with manage=yes goes by, whatever else main has. */
+/* A NIC with manage=yes uses its own default, even where main has others. */
 static gboolean goes_by(const IbhRails *rails, const IbhNic *nic, const IbhRoute *route)
 {
     return (nic->settings.manage == IBH_MANAGE_YES && route->ifindex == nic->link->ifindex) ||
@@ -99,7 +99,7 @@ static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const 
            !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
 }
 
-/* More than these are a routing protocol's, whose routes nobody copies for each rail: of those only defaults are. */
+/* More than these come from a routing protocol. They are not copied for each rail, except defaults. */
 #define COPIES_MAX 512
 
 static void drop_all_but_defaults(GArray *copies)

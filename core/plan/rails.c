@@ -112,7 +112,7 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
     const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
 
-    if (rule->table == IBH_TABLE_MAIN) { /* a second tier: the address, or its first tier, tells whose it is */
+    if (rule->table == IBH_TABLE_MAIN) { /* a second tier: the address, or its first tier, names the owner */
         const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
 
         return owner ? owner : holder ? holder : owner_by_other_rule(rails, rule);

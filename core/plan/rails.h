@@ -13,7 +13,7 @@ typedef enum {
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
     IBH_NIC_HELD,      /* --undo left it alone */
-    IBH_NIC_DEFERRED,  /* somebody routes it already */
+    IBH_NIC_DEFERRED,  /* others route it already */
     IBH_NIC_BLOCKED,   /* it should be a rail, but programming it would do harm */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -39,7 +39,7 @@ typedef struct {
     guint candidates;
     GPtrArray *no_rails; /* IbhNic *: those of them that are none */
     const IbhSnapshot *snapshot;
-    GPtrArray *routing;  /* IbhRule *: of others, by which somebody may route a NIC already */
+    GPtrArray *routing;  /* IbhRule *: rules of others that may route a NIC already */
     gpointer *addresses; /* IbhAddress *, NIC by NIC */
     guint32 priority;
     IbhMain main;
@@ -75,7 +75,7 @@ const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex); /* NULL: nothin
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T or D of a candidate */
 /* The rail that has this address; of two, the one of lower rank. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
-/* Whatever NIC has this address; NULL: nobody here. */
+/* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* The rule for the local table comes after the rails', or (`ret_priority` G_MAXUINT32) there is none. */
 gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority);
@@ -84,7 +84,7 @@ gboolean ibh_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);
 
-/* Whose a rule or route of ours is: the NIC that has the address or the device, else that of the table, else NULL. */
+/* Owner of a marked rule or route: the NIC that has the address or the device; else the table's NIC; else NULL. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 

@@ -12,7 +12,7 @@ void ibh_emit_removal(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic);
 IbhRoute ibh_saved_route(const IbhSavedRoute *saved);
 /* What the kernel would take now, and main has not. */
 gboolean ibh_can_return(const IbhRails *rails, const IbhSavedRoute *saved);
-/* First of all: what comes back for a NIC that is there. With `undo`, whatever the configuration says now. */
+/* First of all: what comes back for a NIC that is there. With `undo`, also if the configuration has changed. */
 void ibh_emit_return(IbhPlan *plan, const IbhRails *rails, const IbhSavedRoute *saved, gboolean undo);
 /* Of what comes back for these NICs (a set), the route by which main will reach this address; NULL: none. */
 const IbhSavedRoute *ibh_find_returning(const IbhRails *rails, GHashTable *nics, const IbhIp *address);

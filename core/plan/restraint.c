@@ -14,7 +14,7 @@ static gboolean contains(const GArray *numbers, int number)
     return FALSE;
 }
 
-/* ARP settings are a NIC's, whatever family its addresses have. */
+/* ARP settings belong to the NIC, not to a family of addresses. */
 static gboolean is_of_family(const IbhIp *ip, const IbhOp *op)
 {
     return op->type == IBH_OP_SYSCTL_SET || ip->family == ibh_op_family(op);

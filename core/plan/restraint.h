@@ -12,7 +12,7 @@
 typedef struct {
     const char *const *down;  /* interfaces that were taken down on purpose, NULL at the end; NULL: none */
     const GArray *given_up;   /* int: NICs whose addresses have been away for long enough; NULL: none */
-    const GArray *backed_off; /* int: units that somebody else undoes again and again; NULL: none */
+    const GArray *backed_off; /* int: units that something else undoes again and again; NULL: none */
 } IbhRestraint;
 
 /* Takes out of the plan what it should not do now. Returns the NICs (int) that were spared: their addresses may come

@@ -62,7 +62,7 @@ static void note(const Assignment *all, GHashTable *evidence, const IbhNic *nic,
         g_hash_table_insert(evidence, (gpointer)(guintptr)nic, KEY(table));
 }
 
-/* Whose address it is. Of several that have it: what may be a rail, with the number of its rank, or else of lower rank.
+/* The NIC that has the address. Of several: what may be a rail, with the number of its rank, or else of lower rank.
  */
 static const IbhNic *find_holder(const Assignment *all, const IbhRule *rule)
 {
@@ -159,7 +159,7 @@ static void give_by_evidence(Assignment *all, GHashTable *evidence)
     }
 }
 
-/* The documents' script: a table of the numbers that we give, that somebody's rule leads an address of a NIC to, and
+/* The documents' script: a table of the numbers that we give, that a foreign rule leads an address of a NIC to, and
  * that has a route to its subnet by that NIC. */
 static void give_documents_tables(Assignment *all)
 {

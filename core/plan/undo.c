@@ -2,8 +2,8 @@
 /*
  * The plan to undo: all that is ours on these interfaces goes, sysctls get the administrator's values back.
  *
- * The order cuts nobody off. Without rules, everything leaves by the NIC that main uses, and a strict rp_filter drops
- * what peers still send to the other NICs: so rp_filter is tightened last, and peers are told before.
+ * The order cuts no connection. Without rules, everything leaves by the NIC that main uses, and a strict rp_filter
+ * drops what peers still send to the other NICs: so rp_filter is tightened last, and peers are told before.
  *
  *   1. rp_filter loosened   2. arp_announce   3. rules, routes   4. the NIC that main uses answers for all again
  *   5. stale neighbour entries go   6. that NIC announces every address   7. rp_filter tightened   8. what is left
@@ -286,7 +286,7 @@ static void return_to_main(const Undo *undo)
     }
 }
 
-/* `rails_too`: whatever is selected, not only what is no rail any more. */
+/* `rails_too`: all selected NICs, not only those that are no rails any more. */
 static Undo undo_init(IbhPlan *plan, const IbhRails *rails, const char *const *only, gboolean rails_too)
 {
     g_autoptr(GHashTable) owners = find_owners(rails, rails_too);

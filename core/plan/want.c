@@ -333,7 +333,8 @@ gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
-    /* It goes by the administrator's value, not by what an earlier run made of it: the same end, whatever the history
+    /* It goes by the administrator's value, not by what an earlier run made of it: history does not
+     * change the end
      */
     int base = nic->base[key];
     int own = nic->settings.sysctl[key];

@@ -20,8 +20,8 @@ static const char sysctl_why[] =
     "counts,\n"
     "too, where it is higher. With slashes, because dots in an interface's name (ib0.8002) would end it.\n"
     "\n"
-    "ib-hook itself gives the rails these values as well, and old ones back with --undo. Where it finds that somebody\n"
-    "else routes a NIC (deferred), it does not: then this file is needed. rp_filter=1 drops what comes in by another "
+    "ib-hook itself gives the rails these values as well, and old ones back with --undo. Where a NIC is\n"
+    "routed by others (deferred), it does not: then this file is needed. rp_filter=1 drops what comes in by another "
     "NIC\n"
     "than the answer would leave by: set it once the rules are there, and peers have learned the right NICs.";
 
@@ -75,7 +75,7 @@ static const char rt_tables_why[] =
     "table= in ib-hook's configuration. rail-…: the tables of ib-hook and of --render iproute2; default-…: where "
     "these\n"
     "have a rail's default route. native-… and native-default-…: those of the other formats, which are different ones: "
-    "so ib-hook sees that somebody else routes a NIC, and leaves it alone.";
+    "so ib-hook sees that something else routes a NIC, and leaves it alone.";
 
 /* A decimal number is read as a signed one. */
 static void say_table(GString *out, guint32 table, const char *kind, const char *name)
@@ -108,13 +108,13 @@ char *ibh_render_rt_tables(const IbhRender *render, GError **error G_GNUC_UNUSED
 static const char udev_why[] =
     "/etc/udev/rules.d/70-persistent-ipoib.rules\n"
     "\n"
-    "IPoIB interfaces keep their names, whatever the order in which drivers find them: rails and their tables go by\n"
+    "IPoIB interfaces keep their names, in any order in which drivers find them: rails and their tables go by\n"
     "names. The last 8 bytes of the hardware address are the port's GUID; those before may change. Child interfaces\n"
     "(ib0.8002) have the GUID of their parent, and are left as they are. In force at the next boot, or when the "
     "driver\n"
     "is loaded again; put it into the initramfs as well if that loads the driver.";
 
-/* Measured: `ip link set ib0 name ib1` while there is an ib1 ends in EEXIST, whoever asks for it. */
+/* Measured: `ip link set ib0 name ib1` while there is an ib1 ends in EEXIST, for every caller. */
 static const char kernel_names_why[] = "\nThe kernel gives names like ib0 and eth0 itself, in the order in which it "
                                        "finds the ports. If that order changes,\n"
                                        "the name below is another interface's at that moment: renaming fails ('File "

@@ -125,7 +125,7 @@ gboolean ibh_native_has_family(const IbhNative *native, int family)
 static const char native_why[] =
     "\n"
     "Rules and routes are the manager's own, without ib-hook's mark. They have its priorities, but tables of other\n"
-    "numbers: so ib-hook finds that somebody else routes a NIC (deferred) and leaves it alone; what it had programmed\n"
+    "numbers: so ib-hook finds that the manager routes a NIC (deferred) and leaves it alone; what it had programmed\n"
     "itself it takes away. With manage=yes it would go on beside. Addresses and gateways are those of now: what they\n"
     "become later is not followed. Needed as well: --render sysctl, for who answers ARP.";
 

@@ -11,7 +11,7 @@
 typedef struct IbhAnswers IbhAnswers;
 
 IbhAnswers *ibh_answers_new(void);
-/* Nobody finds us any more; whoever waits reads the end of file, and does it himself. */
+/* No hook finds us any more; one that waits reads the end of file, and does the work itself. */
 void ibh_answers_free(IbhAnswers *answers);
 
 /* From now on, if no other --watch of this network namespace does: then again, later. */
@@ -19,7 +19,7 @@ void ibh_answers_listen(IbhAnswers *answers);
 
 /* Appends what is to be waited for (struct pollfd). */
 void ibh_answers_poll(const IbhAnswers *answers, GArray *fds);
-/* Takes in what has come. Returns whether somebody waits for a look. */
+/* Takes in what has come. Returns whether a hook waits for a look. */
 gboolean ibh_answers_receive(IbhAnswers *answers);
 
 /* Of those who wait: the interfaces that were taken down on purpose, NULL at the end (strings are not owned)… */

@@ -106,7 +106,7 @@ static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState
     return on_file;
 }
 
-/* Of a whole --undo: all candidates, and whatever was undone (without RDMA modules a rail is no candidate). */
+/* Of a whole --undo: all candidates, and all NICs that were undone (without RDMA modules a rail is no candidate). */
 static void hold_all(const IbhRun *run, const IbhPlan *plan, IbhState *state)
 {
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {

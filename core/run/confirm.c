@@ -11,7 +11,7 @@
 #define TRIES 720 /* a host that may be cut off is worth an hour */
 #define PAUSE 5   /* seconds */
 
-/* Whatever ends the caller - its terminal, its session, its pipe - does not end this, and what the caller has open, its
+/* The end of the caller (its terminal, its session, its pipe) does not end this, and what the caller has open, its
  * locks above all, is not kept open by this. */
 static void detach(int ready)
 {
@@ -29,7 +29,7 @@ static void detach(int ready)
     (void)dup2(null, STDERR_FILENO);
 }
 
-/* Whoever ends this process in between (a service that stops, a machine that goes down) wants no half-tried change. */
+/* Ended early by a signal (a service that stops, a machine that goes down), it undoes the half-tried change. */
 static void wait_for(int seconds)
 {
     gint64 end = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
@@ -63,7 +63,7 @@ static int undo(const IbhOptions *options, IbhRunAgain run)
     }
     openlog("ib-hook", LOG_PID, LOG_DAEMON);
     if (out->len)
-        syslog(LOG_WARNING, "nobody confirmed within %d s: %s", options->confirm, out->str);
+        syslog(LOG_WARNING, "not confirmed within %d s: %s", options->confirm, out->str);
     if (warnings->len)
         syslog(LOG_ERR, "%s", warnings->str);
     return status;

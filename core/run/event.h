@@ -21,6 +21,6 @@ typedef struct {
     gpointer data;
     GArray *spared;     /* out: int, the NICs that were; NULL: it did not come so far */
     GArray *candidates; /* out: int; NULL: it did not come so far */
-    gboolean busy;      /* out: somebody else has had the lock all the time */
+    gboolean busy;      /* out: another process has had the lock all the time */
     guint32 port;       /* out: of the socket that the changes were made by */
 } IbhReconcile;

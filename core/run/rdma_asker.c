@@ -55,7 +55,7 @@ static void finish(Asker *asker, Question *question, IbhRdmaOutcome outcome)
     question->over = TRUE;
     asker->over++;
     result.answer.outcome = outcome;
-    if (write(asker->out, &result, sizeof result) != (gssize)sizeof result) /* nobody listens any more */
+    if (write(asker->out, &result, sizeof result) != (gssize)sizeof result) /* the reader has gone */
         _exit(1);
 }
 

@@ -23,7 +23,7 @@
 #define QUIET G_USEC_PER_SEC
 
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
-#define RETRY G_USEC_PER_SEC /* after a failure (a bad configuration, too: somebody will mend it), doubled up to … */
+#define RETRY G_USEC_PER_SEC /* after a failure (a bad configuration, too: it will be mended), doubled up to … */
 #define LAST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
 
@@ -55,7 +55,8 @@ static void note(gpointer data, const IbhOp *op)
 {
     Watch *watch = data;
     g_autofree char *command = NULL, *text = NULL;
-    gboolean contested = watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* nobody says who sets those */
+    gboolean contested =
+        watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* the kernel does not say who sets those */
     /* What a hook asked for is an event of its manager, and no fight. */
     int seconds = contested && !watch->asked ? ibh_backoff_note(watch->backoff, op, g_get_monotonic_time()) : 0;
 
@@ -63,10 +64,10 @@ static void note(gpointer data, const IbhOp *op)
     if (!seconds)
         return;
     command = ibh_op_command(op);
-    text = g_strdup_printf("%s: somebody undoes again and again what ib-hook does (%s)%s%s: it is left alone for %d s; "
-                           "stop that, or ib-hook (manage=no, ib-hook --undo --iface %s)",
-                           op->iface, command, watch->events.who[0] ? ", last " : "", watch->events.who, seconds,
-                           op->iface);
+    text = g_strdup_printf(
+        "%s: something undoes again and again what ib-hook does (%s)%s%s: it is left alone for %d s; "
+        "stop that, or ib-hook (manage=no, ib-hook --undo --iface %s)",
+        op->iface, command, watch->events.who[0] ? ", last " : "", watch->events.who, seconds, op->iface);
     ibh_log_lines(LOG_WARNING, text);
 }
 
@@ -123,7 +124,7 @@ static void report_status(const Watch *watch)
     ibh_notify(text);
 }
 
-/* A hook does what its event asks for, whoever undoes it: so do we, for it. */
+/* A hook repairs at its event even where others undo it: so do we, for it. */
 static void find_backed_off(Watch *watch, gint64 now)
 {
     g_clear_pointer(&watch->backed_off, g_array_unref);

@@ -91,7 +91,7 @@ def facts($host):
 | def from: "\(.[0]) \(.[1])";
 
 # Rails of two names are on wires of their own if most such pairs are lost, dead rails aside, and most of each name's own
-# are not. Such a pair has to be lost. Of an address that is no known rail's nobody knows the wire: some rail has to reach it.
+# are not. Such a pair has to be lost. The wire of an address that is no known rail's is unknown: some rail has to reach it.
   ([$all[] | select(.[3]) | from, "\(.[5]) \(.[6])"] | set(.)) as $alive
 | ($all | map(select(.[6] and $alive[from] and $alive["\(.[5]) \(.[6])"])) | group_by([.[1], .[6]])
    | map({key: "\(.[0][1]) \(.[0][6])", value: ((map(select(.[3])) | length) * 2 - length)}) | from_entries) as $margin
@@ -148,7 +148,7 @@ def facts($host):
     ($named | group_by([.code, .whom])[] | "\(map(.peer) | join(", ")): \(.[0].code): from \(.[0].whom)")
   ] as $lines
 | "hosts: \($heard | length) reported, \($missing | length) missing, \($junk | length) unreadable; "
-  + "\($all | length) pairs of rail and peer; " + if $heard == {} and $lines == [] then "nobody reported" elif $lines == [] then "all good" else "\($lines | length) to see to:" end,
+  + "\($all | length) pairs of rail and peer; " + if $heard == {} and $lines == [] then "no host reported" elif $lines == [] then "all good" else "\($lines | length) to see to:" end,
   ($lines[] | clean),
   ($rails | group_by(.[2]) | select(length > 1)
    | "note: hosts differ: " + (map("\(.[0][2]) rails: " + (map(.[1]) | unique | join(" "))) | join("; ")) | clean),

@@ -3,7 +3,7 @@
 # What the maintainer scripts of all packages do. The functions are written into each script when its package is built
 # (at the line #FUNCTIONS#); make install reads them here.
 
-# The hooks are links: a deleted one stays away, one to /dev/null masks. NetworkManager also runs what has no link of the
+# The hooks are links: a deleted one stays away, one to /dev/null masks. NetworkManager also runs programs that have no link of the
 # same name in /etc, so only a mask switches it off there. LINK PROGRAM
 hook_links() {
     cat <<'END'
@@ -37,7 +37,7 @@ renew_links() { # ROOT, LINK PROGRAM lines on standard input
     done
 }
 
-remove_links() { # ROOT, LINK PROGRAM lines on standard input: those that are ours, whatever they have become
+remove_links() { # ROOT, LINK PROGRAM lines on standard input: those that are ours, even if their targets are gone
     while read -r link program; do
         [ "$(readlink "$1$link")" != "$program" ] || rm -f "$1$link"
     done
@@ -62,7 +62,7 @@ has_networkd_hooks() {
     return 1
 }
 
-# IB_HOOK_HOLD is for whoever installs it on many hosts, and wants to route each in a way that finds back by itself.
+# IB_HOOK_HOLD is for installation on many hosts, each of which is routed later in a way that can undo itself.
 first_apply() {
     is_booted || return 0
     # The directory gets its SELinux label from systemd-tmpfiles, before anything is put into it.

@@ -50,7 +50,7 @@ $(sed 1d <<<"$out")"
 }
 fold </dev/null
 expect_equal "nobody said anything" \
-    "1 hosts: 0 reported, 0 missing, 0 unreadable; 0 pairs of rail and peer; nobody reported" "$status $out"
+    "1 hosts: 0 reported, 0 missing, 0 unreadable; 0 pairs of rail and peer; no host reported" "$status $out"
 expect_fold "a host is missing" "missing: n2" < <(grep -v '^n2' $work/lines)
 n2_says() { # LINE
     grep -v ^n2 $work/lines

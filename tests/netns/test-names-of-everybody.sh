@@ -20,7 +20,7 @@ for name in default all; do
     expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
     expect_equal "$name: settings of all NICs after --apply" "$before" "$(shared)"
     expect_hook 0 B --show --verbose
-    expect_contains "$name: it is said" "$name: not engaged: its name: net.ipv4.conf.$name is everybody's; rename it" "$out"
+    expect_contains "$name: it is said" "$name: not engaged: its name: net.ipv4.conf.$name stands for all NICs; rename it" "$out"
     expect_hook 0 B --config "$(config '[interface *]
 manage=yes')" --apply
     expect_hook 0 B --undo

@@ -88,7 +88,7 @@ expect_equal "what could harm who reads it" "" "$(said)"
 evil=$'/run/test/\e[2J%n\n'
 cp "$(command -v ip)" "$evil"
 watch_start B
-named() { [[ $(journal 1) == *"somebody undoes again and again"*"process "*"?[2J%n"* ]]; }
+named() { [[ $(journal 1) == *"something undoes again and again"*"process "*"?[2J%n"* ]]; }
 named_at_last() {
     "$evil" -n B rule del from 172.16.34.2 2>/dev/null || true
     named
