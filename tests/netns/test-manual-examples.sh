@@ -3,6 +3,7 @@
 # The examples of ib-hook(8) and ib-hook.conf(5), run in the order in which they stand there: each command's output has to
 # be what the page shows. There, "..." is anything, lines are broken to fit, and round trips are other numbers.
 . "$(dirname "$0")/lib.sh"
+. "$tests/../page.sh"
 
 # shellcheck disable=SC2016 # for what is written
 # A command of an example on a host: with its ib-hook, and what leads to other hosts.
@@ -32,19 +33,6 @@ examples() {
             { print (runs ? "shows " : "config ") $0 }'
 }
 
-squeeze() { # one line, single blanks, round trips as N.NN
-    tr -s ' \n' ' ' | sed -E 's/^ | $//g; :a; s/(^| )[0-9]+\.[0-9]{2}( |$)/\1N.NN\2/; ta; s/captured [0-9]+ files/captured N files/'
-}
-
-compare() { # COMMAND EXPECTED GOT
-    local pattern
-    pattern=$(squeeze <<<"$2" | sed 's/[][*?\\]/\\&/g; s/\.\.\./*/g')
-    # shellcheck disable=SC2053 # a pattern
-    [[ $(squeeze <<<"$3") == $pattern ]] || fail "$page: $1" "the page has: $(squeeze <<<"$2")
-got:          $(squeeze <<<"$3")"
-    ok "$page: $1"
-}
-
 # The third example of --probe: rails of 9000, and a switch's port of 1500.
 narrow_port() {
     local link
@@ -61,7 +49,7 @@ story() {
     local page=$1 host command="" expected="" got="" n=0 config=""
     while read -r kind text || [ "$kind" ]; do
         if [ "$kind" != shows ] && [ -n "$command" ]; then
-            compare "$command" "$expected" "$got"
+            compare "$page" "$command" "$expected" "$got"
             command=""
         fi
         case $kind in
@@ -82,7 +70,7 @@ story() {
                 ;;
         esac
     done < <(examples "$page")
-    [ -z "$command" ] || compare "$command" "$expected" "$got"
+    [ -z "$command" ] || compare "$page" "$command" "$expected" "$got"
     expect_at_least "$page: examples that were run" 5 $n
 }
 
