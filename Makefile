@@ -92,7 +92,8 @@ help:
 	@echo "            make          in $(BUILD)/; BUILD=DIR for another place, CC, CFLAGS, LDFLAGS as ever"
 	@echo "            make install uninstall    DESTDIR=DIR, PREFIX=$(PREFIX)"
 	@echo "Packages:   make deb rpm  what building one needs is installed; $(BUILD)/deb, $(BUILD)/rpm"
-	@echo "            make dist     a release tarball: $(BUILD)/ib-hook-$(VERSION).tar.gz"
+	@echo "            make dist     a release tarball: $(BUILD)/dist/ib-hook-$(VERSION).tar.gz"
+	@echo "            make compile_commands.json    for editors and clang's tools"
 	@echo "            make clean    $(BUILD)/ goes"
 	@echo "More tests: make lint fuzz fuzz-kernel fuzz-check coverage bench bench-guard mutate"
 	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-selinux"
@@ -113,8 +114,14 @@ recording:
 	@$(MAKE) -s all
 	@packaging/doc/record >$(BUILD)/recording.svg && mv $(BUILD)/recording.svg packaging/doc/recording.svg
 
+# How each file is compiled, for editors and clang's tools: what make would run, as a list in JSON.
+compile_commands.json: Makefile tests/tests.mk $(wildcard core/*/*.c)
+	@$(MAKE) -s toolchain
+	@$(MAKE) -nB --no-print-directory all tools unit-tests | sed -n 's/^.* && //; / -c -o /p' | \
+	    jq -Rn --arg directory "$(CURDIR)" '[inputs | {directory: $$directory, command: ., file: (split(" ") | last)}]' >$@
+
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) compile_commands.json
 
 .PHONY: all toolchain help deps demo recording clean
 .SECONDARY:

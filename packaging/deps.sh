@@ -19,7 +19,7 @@ packages() { # MANAGER GROUP
         apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
-        apt/lint) echo clang clang-format clang-tidy cppcheck shellcheck ;;
+        apt/lint) echo jq clang clang-format clang-tidy cppcheck shellcheck ;;
         apt/lab) echo jq dash kmod cpio busybox-static nftables iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
         apt/selinux) echo "$(packages apt lab)" checkpolicy semodule-utils selinux-policy-dev policycoreutils bzip2 ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
@@ -34,7 +34,7 @@ packages() { # MANAGER GROUP
         dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
-        dnf/lint) echo clang clang-tools-extra cppcheck ShellCheck ;;
+        dnf/lint) echo jq clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/rpm) echo rpm-build cpio selinux-policy-devel bzip2 ;;
         dnf/packages) echo "$(packages dnf tests)" rpmlint mandoc man-db zsh bash-completion ;;
         dnf/deb | dnf/lab | dnf/selinux | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)

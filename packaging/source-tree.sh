@@ -25,4 +25,4 @@ mkdir -p "$target"
 files | while read -r file; do [ ! -e "$file" ] || echo "$file"; done | xargs -d '\n' cp -a --parents -t "$target"
 cd "$target"
 publish packaging/debian/control packaging/debian/changelog packaging/debian/copyright packaging/rpm/ib-hook.spec \
-    packaging/man/ib-hook.8 core/SECURITY.md
+    packaging/man/ib-hook.8 core/SECURITY.md .github/SECURITY.md

@@ -172,7 +172,7 @@ check-platforms:
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run tests/page.sh tests/mutate tests/coverage-compare tests/spdx tests/rooms tests/words tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/page.sh tests/mutate tests/coverage-compare tests/spdx tests/rooms tests/words tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside guest build-musl build-s390x) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint: export TIDY_FLAGS = $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) -DIBH_PLUGIN_DIR='"/"' -DIBH_COMMAND='"/"' \
@@ -182,6 +182,10 @@ lint:
 	@tests/rooms
 	@tests/spdx
 	@tests/words
+	@tests/version
+	@$(MAKE) -s compile_commands.json
+	@[ "$$(jq '[.[].file | select(startswith("core/"))] | unique | length' compile_commands.json)" = $(words $(wildcard core/*/*.c)) ] || \
+	    { echo "compile_commands.json lacks files of core/" >&2; exit 1; }
 	@clang-format --dry-run --Werror $(C_FILES)
 	@printf '%s\n' $(sort $(SHELL_FILES)) | xargs -P 2 -n 16 shellcheck -x
 	@shellcheck -s sh -e SC2016 tests/unit/render/*.iproute2 # a name there has a dollar

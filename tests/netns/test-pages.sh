@@ -17,7 +17,7 @@ done < <(sed -n 's/^### `\?\([^`]*\).*/\1/p' "$guide")
 anchors() { # PAGE: those of its headings
     sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'
 }
-for page in "$top"/README.md "$top"/packaging/doc/*.md; do
+for page in "$top"/{README,CONTRIBUTING,.github/SECURITY}.md "$top"/packaging/doc/*.md; do
     while read -r link; do
         case $link in
             '#'*) expect_contains "${page##*/} has the heading $link" $'\n'"${link#?}"$'\n' $'\n'"$(anchors "$page")"$'\n' ;;
