@@ -156,7 +156,7 @@ tree=()
 
 # Held; a host whose local table comes late.
 expect_hook 0 A --undo
-named "It was right, and is not any more" A held
+named "It worked, and does not work any more" A held
 expect_hook 0 A --apply
 ip -n A rule add priority 32000 from all lookup local
 ip -n A rule del priority 0
