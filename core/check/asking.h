@@ -7,7 +7,7 @@
 #include "check/neighbours.h"
 #include "check/outcome.h"
 
-/* What is asked, and what all questions need to know. */
+/* The questions, and the facts that all of them need. */
 typedef struct {
     const IbhRails *rails;
     GPtrArray *foreign; /* const IbhRule *: those of others that can match what a rail sends */

@@ -3,7 +3,7 @@
 
 #include "check/gids.h"
 
-/* Asked about one NIC, only its own port is judged, and what has no NIC is not. */
+/* With --iface, only the port of that NIC is judged; ports without a NIC are not. */
 static gboolean is_asked(const IbhFabricJudge *judge, const IbhPortNic *nic)
 {
     return !judge->only || (nic && ibh_fabric_is_asked(judge, nic->iface));

@@ -15,7 +15,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* ---- what is missing or too much ---- */
+/* ---- missing and superfluous items ---- */
 
 /* The connected routes of main, which main=remove takes out and gives back. */
 static gboolean judge_main(IbhCheck *check, const IbhOp *op)
@@ -340,7 +340,7 @@ static void judge_vrf(IbhCheck *check, const IbhNic *nic)
                         "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
-/* Of this boot: what is remembered in /run ends with it. */
+/* Of this boot: the state in /run ends with it. */
 static void judge_gone_nics(IbhCheck *check)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;

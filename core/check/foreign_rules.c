@@ -78,7 +78,7 @@ static gboolean can_be_told_apart(const IbhRule *rule)
 
 #define BEHIND 32763u /* the rails' rules, and before main's: what the rule is for it goes on doing for all others */
 
-/* In a delete what is absent matches everything: it would take the first rule like that, of ours, too. */
+/* In a delete an absent attribute matches everything: it would delete the first similar rule, even one of ours. */
 static gboolean is_first_deleted(const IbhCheck *check, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {

@@ -358,7 +358,7 @@ char *ibh_legacy_caution(const IbhScript *script, const IbhRails *rails)
 /* No program runs or reads files below this directory, and no package owns it. */
 #define REPLACED "/var/lib/ib-hook/replaced"
 
-/* A name that is not taken yet: what was moved there before stays. */
+/* A name that is not taken yet: files that were moved there before stay. */
 static char *make_room(const IbhScript *script)
 {
     g_autofree char *copy = g_strconcat(REPLACED, script->path, NULL), *dir = g_path_get_dirname(copy);

@@ -10,9 +10,9 @@
 /* The first of its commands that gives this rail a rule, or a route in a table of its own; NULL: none. The caller frees
  * it. */
 char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const IbhNic *nic);
-/* What is to be known before its fix is pasted; NULL: nothing. The caller frees it. */
+/* A warning to read before its fix is pasted; NULL: none. The caller frees it. */
 char *ibh_legacy_caution(const IbhScript *script, const IbhRails *rails);
-/* What to paste, or to do, so that it is gone; nothing is lost, what is taken out is kept elsewhere. `deletes`: with
- * its rules and routes, which only one fix of a NIC may. The caller frees it. */
+/* Commands to paste, or a step to do, that remove it. Nothing is lost: removed lines are kept elsewhere. `deletes`:
+ * with its rules and routes, which only one fix of a NIC may. The caller frees it. */
 IbhRemedy ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
                          gboolean deletes);

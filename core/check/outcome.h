@@ -11,7 +11,7 @@ typedef enum {
     IBH_ASK_ELSEWHERE, /* what it sends to a network of another NIC leaves by no rail */
     IBH_ASK_ARRIVES,   /* what a neighbour sends to it by the rail is accepted */
     IBH_ASK_LOCAL,     /* what it sends to ourselves stays here */
-    IBH_ASK_UNBOUND,   /* what is bound to no address has a way */
+    IBH_ASK_UNBOUND,   /* traffic that is bound to no address has a route */
     IBH_ASK_PROXIES /* what comes in for another neighbour is not forwarded: with proxy_arp, ARP is answered for it */
 } IbhQuestionKind;
 

@@ -182,7 +182,7 @@ void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
         ask_unbound_piece(asking, target, hole, none);
 }
 
-/* An inverted rule matches what its selectors do not: what is asked simply, inside its own destination, too. */
+/* An inverted rule matches where its selectors do not: a plain question meets it, inside its own destination, too. */
 static void ask_about_inverted(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
 {
     if (ibh_prefix_is_inside(&rule->to, target->prefix))

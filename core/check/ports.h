@@ -11,7 +11,7 @@ typedef struct {
     const IbhFabric *fabric;
     const char *const *only; /* NULL: all */
     GPtrArray *findings;
-    GPtrArray *good; /* char *: lines about what is right, or not known; NULL: not collected */
+    GPtrArray *good; /* char *: lines about facts that are right, or not known; NULL: not collected */
 } IbhFabricJudge;
 
 gboolean ibh_fabric_is_asked(const IbhFabricJudge *judge, const char *iface);

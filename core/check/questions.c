@@ -175,7 +175,7 @@ static void ask_beyond(const IbhAsking *asking, const IbhNic *nic, const IbhIp *
     }
 }
 
-/* Of all that is beyond, what is for documentation alone stands for the rest. */
+/* An address reserved for documentation stands for all destinations beyond the subnets. */
 static void ask_in_default(const IbhAsking *asking, const IbhAskTarget *target)
 {
     IbhPrefix beyond;

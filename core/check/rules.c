@@ -13,7 +13,7 @@ static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
                                                  ibh_rails_nic_by_table(rails, rule->table));
 }
 
-/* What is forwarded, or bound to a device, is no question of addresses. */
+/* Rules about forwarded traffic, or traffic bound to a device, do not match questions about addresses. */
 gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule)
 {
     return !ibh_rule_is_ours(rule) && !rule->l3mdev && comes_first(rails, rule) &&

@@ -87,7 +87,7 @@ static const char *name_subnet(const IbhPortNic *nic, const IbhPortNic *other, c
     return ibh_prefix_format(ibh_find_shared_subnet(nic, other), text);
 }
 
-/* ---- what has to be alike ---- */
+/* ---- values that have to be equal ---- */
 
 static gboolean find_pkey(const IbhPort *port, const IbhPortNic *nic, guint64 *ret_value)
 {

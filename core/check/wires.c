@@ -78,7 +78,7 @@ static void judge_prefix(IbhCheck *check, const IbhNic *nic)
 
 /* ---- hardware addresses ---- */
 
-/* Virtual routers share theirs on purpose, as what is stacked on one link does. */
+/* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
 static gboolean may_be_shared(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};

@@ -398,7 +398,7 @@ static const char *action_name(guint action)
     return row->name;
 }
 
-/* Every row that was used goes with the action. Of formats, what was said last counts. */
+/* Every option that was used is allowed with the action. Of several formats the last one counts. */
 static gboolean check_rows(const Parser *parser, GError **error)
 {
     const IbhOptions *options = parser->options;

@@ -12,7 +12,7 @@ static void put_family(GString *out, const char *name, const char *help)
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* Values are UTF-8. What is none, or would do something to a terminal, is written as \xff, byte by byte, and so is a
+/* Values are UTF-8. Other bytes, and control characters of terminals, are written as \xff, byte by byte, and so is a
  * backslash: two names stay two. */
 static void put_label(GString *out, const char *name, const char *value)
 {

@@ -22,7 +22,7 @@ typedef struct {
     const IbhRails *rails;
     const char *const *only;
     const IbhPlan *plan;       /* --plan */
-    const GPtrArray *done;     /* --apply, --undo: const IbhOp *, what was done and stands */
+    const GPtrArray *done;     /* --apply, --undo: const IbhOp *, done and not rolled back */
     const GPtrArray *errors;   /* char *, what failed */
     const GPtrArray *findings; /* --check, --show: IbhFinding * */
     const GArray *questions;   /* --check, --show: IbhQuestion, answered */
@@ -52,7 +52,7 @@ gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean v
 GPtrArray *ibh_report_addresses(const IbhNic *nic); /* char *, "172.16.34.1/16" */
 /* How many of the rules that it should have stand. */
 guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted);
-/* What was looked at and is right, or is not known: char *, a line each. */
+/* Facts that were checked and are right, or are not known: char *, a line each. */
 GPtrArray *ibh_report_checked(const IbhReport *report);
 char *ibh_report_lladdr(const guint8 *lladdr, guint length);           /* "02:00:…" */
 const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic); /* "keep", "spread", "remove" */

@@ -13,7 +13,7 @@
 
 static const char *const colors[] = {[IBH_ERROR] = IBH_RED, [IBH_WARNING] = IBH_YELLOW, [IBH_INFO] = NULL};
 
-/* ---- what is wrong with whom ---- */
+/* ---- findings by NIC ---- */
 
 static const char *owner_of(const IbhFinding *finding)
 {

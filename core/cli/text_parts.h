@@ -17,5 +17,5 @@ void ibh_put_reasons(GString *out, const IbhReport *report, const IbhStyle *styl
 void ibh_put_findings(GString *out, const IbhReport *report, const IbhStyle *style);
 /* That there are no rails. */
 void ibh_put_nothing(GString *out, const IbhReport *report, const IbhStyle *style);
-/* What was looked at and is right, or is not known. */
+/* Facts that were checked and are right, or are not known. */
 void ibh_put_checked(GString *out, const IbhReport *report, const IbhStyle *style);

@@ -31,7 +31,7 @@ void ibh_last_words(const char *words)
         close(fd);
 }
 
-/* What is half done then, the next run completes. */
+/* The next run completes work that is half done then. */
 static void on_signal(int number)
 {
     ibh_last_words(number == SIGALRM ? "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "

@@ -44,7 +44,7 @@ typedef struct {
     uint32_t magic;
     uint16_t version;
     uint8_t type;
-    uint8_t status; /* the exit status of what was done: failures are logged by --watch */
+    uint8_t status; /* the exit status of the run: failures are logged by --watch */
 } IbhReply;
 
 IbhRequest ibh_request_make(const IbhTrigger *trigger, int ifindex);

@@ -48,7 +48,7 @@ static void open_standard_descriptors(void)
     int fd;
 
     do
-        fd = open("/dev/null", O_RDWR); /* which what is executed has, too */
+        fd = open("/dev/null", O_RDWR); /* which the executed program has, too */
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
@@ -67,7 +67,7 @@ void ibh_start(int argc, char **argv, char **environment)
     /* The caller's environment stays in memory: it may hold what no core dump should, and other processes may not look
      * into a process of root's. A limit on core dumps does not hold for those that are piped to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    umask(022);               /* what is made in /run must be readable by the next run, which has no capability to */
+    umask(022);               /* files in /run must be readable by the next run, which has no capability to */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, and not the end */
     open_standard_descriptors();
 }

@@ -266,7 +266,8 @@ static gboolean is_from_one_address(const IbhRule *rule)
     return rule->from.length > 0 && rule->from.length == family_bits(rule->family);
 }
 
-/* `from 0.0.0.0/32` matches what has no source yet. Earlier versions' rules were for all sources and destinations. */
+/* `from 0.0.0.0/32` matches traffic without a source yet. Earlier versions' rules were for all sources and
+ * destinations. */
 static gboolean is_for_unbound(const IbhRule *rule)
 {
     static const guint8 none[4];

@@ -104,7 +104,7 @@ typedef struct {
     gboolean mute, mute6;           /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
 } IbhLink;
 
-/* lo, or what is like it: its addresses are the host's own, on no wire. */
+/* lo, or a similar netdev: its addresses are the host's own, on no wire. */
 gboolean ibh_link_is_of_the_host(const IbhLink *link);
 
 typedef struct {

@@ -175,7 +175,7 @@ static int old_of(const IbhState *state, const IbhOp *op, int value)
     return value;
 }
 
-/* What is remembered for this sysctl: all of it, or only for where it is at `value`. */
+/* Drops the saved values of this sysctl of the NIC: all, or only those for which `value` was set. */
 static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {

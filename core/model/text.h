@@ -9,5 +9,5 @@
 
 /* As a shell reads it: names may hold `;`, `$` and quotes. The caller frees it. */
 char *ibh_shell_word(const char *word);
-/* Without what a terminal or a journal would obey: what is not printable becomes a `?`. The caller frees it. */
+/* Without control characters for terminals and journals: a byte that is not printable becomes `?`. Caller frees it. */
 char *ibh_printable(const char *text);

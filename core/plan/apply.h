@@ -10,7 +10,7 @@
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    GPtrArray *done;   /* const IbhOp *: what was done and stands, in order */
+    GPtrArray *done;   /* const IbhOp *: operations that were done and not rolled back, in order */
     GPtrArray *errors; /* char *: one message per unit that failed and was rolled back */
 } IbhOutcome;
 

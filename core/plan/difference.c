@@ -86,7 +86,7 @@ gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route)
     return FALSE;
 }
 
-/* What is reached by a gateway belongs to all of a NIC's addresses: it waits only where each of them is being checked.
+/* Routes by a gateway belong to all addresses of a NIC: they wait only where each of these is being checked.
  */
 static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
 {
@@ -109,7 +109,7 @@ static void note_led(const IbhWork *work, IbhTodo *todo, IbhRule *rule)
     todo->has_default |= to_default;
 }
 
-/* Takes from the wanted what is there; what is ours and not wanted is stale. A second copy is stale, too. */
+/* Removes existing items from the wanted ones. Ours that are not wanted are stale; a second copy is stale, too. */
 static void subtract_rules(IbhWork *work)
 {
     g_autoptr(GPtrArray) rules = ibh_rules_to_delete(work->rails->snapshot, FALSE);

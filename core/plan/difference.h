@@ -6,7 +6,7 @@
 
 #include "plan/emit.h"
 
-/* What is wanted of one rail and not there. */
+/* The wanted items of one rail that do not exist. */
 typedef struct {
     const IbhNic *nic;
     GArray *rules;        /* IbhRule, of each address in ascending order */

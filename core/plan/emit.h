@@ -40,13 +40,13 @@ gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
 
 /* ---- rp_filter: 1 drops what comes in on another NIC than the answer would leave by ---- */
 
-/* What is loosened comes first; what is tightened, last. With `rules_change`, a filter that is strict before and after
- * is loosened for as long as that takes. */
+/* Sysctls that are loosened come first; those that are tightened, last. With `rules_change`, a filter that is strict
+ * before and after is loosened for as long as that takes. */
 void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
 void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
 /* An rp_filter that the administrator keeps is not loosened for a moment either. */
 gboolean ibh_may_loosen(const IbhNic *nic);
 
-/* Undoes what is ours on NICs that are no rail (any more): what is loosened, and all else. */
+/* Undoes everything of ours on NICs that are not, or no longer, rails: loosened sysctls first, then the rest. */
 void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);
 void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);

@@ -95,7 +95,7 @@ static void announce_changed(IbhWork *work)
 
 /* ---- deletions ---- */
 
-/* What is left of rails, and of NICs that are gone. NICs that are no rail any more are undone (undo.c). */
+/* Leftovers of rails, and of NICs that are gone. NICs that are no longer rails are undone (undo.c). */
 static void collect_garbage(IbhWork *work)
 {
     IBH_EACH (IbhStale, stale, work->stales) {

@@ -44,13 +44,13 @@ typedef struct {
     guint32 priority;
     IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
-    int family;              /* what is looked at, 0: both */
+    int family;              /* the family that is judged, 0: both */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
         GHashTable *nics;    /* ifindex → IbhNic */
         GHashTable *first;   /* address → the NIC of lowest rank that has it */
         GHashTable *shared;  /* address: on several NICs */
         GHashTable *owners;  /* address → the rail of lowest rank that has it */
-        GHashTable *engaged; /* address: of a NIC that is engaged by what is now, not by a standing rule */
+        GHashTable *engaged; /* address: of a NIC that is engaged by its subnets or settings, not by a standing rule */
         GHashTable *holders; /* (ifindex, address): present */
         GHashTable *tables;  /* T or D → the candidate that has it */
     } by;

@@ -13,7 +13,7 @@
 
 #define UNIT G_MAXINT /* of no NIC */
 
-/* ---- what is wanted ---- */
+/* ---- the wanted routes and rules ---- */
 
 /* The address that the kernel takes for unbound traffic by this NIC. One of another subnet would be a foreign source.
  */
@@ -119,7 +119,7 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* For what has no source yet: first what main has more exactly inside of a subnet (bridges, hosts, other networks),
+/* For traffic without a source yet: first main's longer prefixes inside a subnet (bridges, hosts, other networks),
  * then the rails. In ascending order. */
 static GArray *want_rules(const IbhRails *rails, const GArray *routes)
 {

@@ -11,7 +11,7 @@ typedef struct {
     GHashTable *needed;   /* those of them that a NIC here has to do with */
     GHashTable *by_route; /* IbhNic → the table that a route of ours says it has */
     GHashTable *by_rule;  /* IbhNic → the table that a rule of ours says it has */
-    GHashTable *by_d;     /* IbhNic → the table that what is left of D says it has */
+    GHashTable *by_d;     /* IbhNic → its table, as the routes left in D tell */
 } Assignment;
 
 static gboolean is_automatic(const IbhNic *nic)
@@ -233,7 +233,7 @@ void ibh_assign_tables(IbhRails *rails)
     }
 }
 
-/* ---- what is remembered ---- */
+/* ---- the saved state ---- */
 
 gboolean ibh_is_saved_rail_here(const IbhSnapshot *snapshot, const IbhSavedRail *saved)
 {

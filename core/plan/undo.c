@@ -21,7 +21,7 @@ typedef struct {
     const IbhRails *rails;
     GHashTable *undone;     /* const IbhNic *: selected, with something of ours on them */
     GHashTable *mains_nics; /* const IbhNic *: by which main reaches their subnets */
-    gboolean rails_too;     /* not only what is no rail any more */
+    gboolean rails_too;     /* not only NICs that are no longer rails */
     gboolean orphans;       /* also what belongs to no NIC any more */
     IbhPlan *plan;
 } Undo;
@@ -97,7 +97,7 @@ static gboolean is_mains_nic(const Undo *undo, const IbhNic *nic)
     return g_hash_table_contains(undo->mains_nics, nic);
 }
 
-/* The NICs by which main reaches what is undone. */
+/* The NICs by which main reaches the undone rails' subnets. */
 static void find_mains_nics(Undo *undo)
 {
     IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {

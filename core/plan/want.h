@@ -7,7 +7,7 @@
 #include "plan/rails.h"
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic); /* IbhRoute, in the order they must be added */
-/* IbhRule; `routes`: what is wanted in T, for a default route brings rules with it. */
+/* IbhRule; `routes`: the routes wanted in T, because a default route needs rules, too. */
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
 
 /* A rail that has its rules, or gets them in this run (IbhRails.only). */

@@ -39,7 +39,7 @@ void ibh_render_comment(GString *out, const char *text);
 /* What the formats cannot say of this host: NICs left out, and with `native`, main=spread and main=remove. */
 void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native);
 
-/* Of these sysctls, what ib-hook sees to: not what it only found, nor what is kept. */
+/* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. */
 gboolean ibh_render_wants(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value);
 /* No rail, but it must not answer ARP for rails: arp_ignore=1. */
 gboolean ibh_render_silences(const IbhRender *render, const IbhNic *nic);

@@ -94,7 +94,7 @@ static IbhPlan *plan_for_bare_host(const IbhRender *render)
     return plan;
 }
 
-/* What stands or falls together, as a word of the script. What has no NIC is main=spread's. */
+/* A unit of operations, as a word of the script. Operations without a NIC are those of main=spread. */
 static char *unit_word(const char *iface, int family)
 {
     g_autofree char *unit = g_strdup_printf("%s/%d", *iface ? iface : "main=spread", family == AF_INET6 ? 6 : 4);
@@ -102,7 +102,7 @@ static char *unit_word(const char *iface, int family)
     return ibh_shell_word(unit);
 }
 
-/* Deleting a route that is not there can hit another one: to the kernel, what is not said matches anything. */
+/* Deleting a route that does not exist can delete another one: absent attributes match anything. */
 static char *delete_if_there(const IbhOp *op, const char *unit)
 {
     char dst[IBH_PREFIX_STRLEN];

@@ -20,7 +20,7 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic);
 void ibh_native_free(IbhNative *native);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNative, ibh_native_free)
 
-/* What is to know about a format, with what is true of all of a manager's. */
+/* Remarks about a format, with those about all managers' formats. */
 void ibh_native_header(GString *out, const IbhRender *render, const char *why);
 
 /* Every rail that is asked for. */

@@ -17,9 +17,9 @@ void ibh_answers_free(IbhAnswers *answers);
 /* From now on, if no other --watch of this network namespace does: then again, later. */
 void ibh_answers_listen(IbhAnswers *answers);
 
-/* Appends what is to be waited for (struct pollfd). */
+/* Appends the descriptors to wait for (struct pollfd). */
 void ibh_answers_poll(const IbhAnswers *answers, GArray *fds);
-/* Takes in what has come. Returns whether a hook waits for a look. */
+/* Reads the requests that have come. Returns whether a hook waits for a look. */
 gboolean ibh_answers_receive(IbhAnswers *answers);
 
 /* Of those who wait: the interfaces that were taken down on purpose, NULL at the end (strings are not owned)… */

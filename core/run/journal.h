@@ -8,5 +8,5 @@
 #include <syslog.h>
 
 void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
-/* A warning, unless it is what was warned of last: what stays wrong is said once, not at every event. */
+/* A warning, unless it equals the last one: a lasting problem is reported once, not at every event. */
 void ibh_log_complaint(const GString *warnings, GString *complained);

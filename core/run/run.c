@@ -37,7 +37,7 @@ static gboolean check_privileges(const IbhRun *run, GError **error)
     return FALSE;
 }
 
-/* A later hook may do our work, if its inputs equal ours. What was taken down on purpose, only this one knows. */
+/* A later hook may do our work, if its inputs equal ours. Only this one knows which NIC was taken down on purpose. */
 static gboolean take_turn(IbhRun *run, GError **error)
 {
     const IbhReconcile *event = run->event;

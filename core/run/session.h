@@ -41,7 +41,7 @@ typedef struct {
     gboolean is_done;   /* by another hook */
     gboolean has_begun; /* so others may leave it to this one */
     IbhStore *store;    /* NULL: without one; then old sysctl values and holds are not remembered */
-    IbhState *on_file;  /* what is remembered, before anything of it was forgotten */
+    IbhState *on_file;  /* the saved state as it was read, before parts of it were dropped */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     IbhFabric *fabric; /* --show, --check */

@@ -46,7 +46,7 @@ typedef struct {
     GArray *given_up;   /* int: for long enough */
     GArray *backed_off; /* int: units */
     IbhBackoff *backoff;
-    GString *complained; /* what was warned of last: said once */
+    GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 
 /* ---- looking ---- */
