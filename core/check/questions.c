@@ -206,7 +206,7 @@ static void ask_about_gateways(const IbhAsking *asking, const IbhNic *nic, const
     }
 }
 
-/* Somebody's route in the rail's own table takes all of it. */
+/* A foreign route in the rail's own table takes all of it. */
 static gboolean is_covered_by_foreign(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *network)
 {
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {

@@ -101,7 +101,7 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls, which ib-hook never sets */
-    gboolean mute, mute6;           /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
+    gboolean mute, mute6; /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
 } IbhLink;
 
 /* lo, or a similar netdev: its addresses are the host's own, on no wire. */
@@ -115,8 +115,8 @@ typedef struct {
     gboolean secondary;
     gboolean noprefixroute;
     gboolean is_on_link; /* IPv6: the kernel made a route for its prefix, as it does for what is configured by hand */
-    gboolean tentative; /* IPv6: not (yet) proved to be ours alone: nothing new for it, nothing taken away */
-    gboolean failed;    /* … and another host has it */
+    gboolean tentative;  /* IPv6: not (yet) proved to be ours alone: nothing new for it, nothing taken away */
+    gboolean failed;     /* … and another host has it */
 } IbhAddress;
 
 /* One that a rail serves: every IPv4 address, global IPv6 addresses. */
