@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/filter.h>
+#include <linux/netconf.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -167,6 +168,45 @@ static gboolean takes_ours(const struct nlmsghdr *header)
     return header->nlmsg_type == RTM_DELROUTE && get_u32(header, sizeof(struct rtmsg), RTA_PRIORITY) == IBH_MARK;
 }
 
+/* Of what a message about a link, an address or an interface's settings is; 0: of something else. */
+static int link_of(const struct nlmsghdr *header)
+{
+    const char *body = (const char *)header + NLMSG_HDRLEN;
+    const gsize length = header->nlmsg_len - sizeof *header;
+    struct ifinfomsg link;
+    struct ifaddrmsg address;
+
+    switch (header->nlmsg_type) {
+    case RTM_NEWLINK:
+    case RTM_DELLINK:
+        if (length < sizeof link)
+            return 0;
+        memcpy(&link, body, sizeof link);
+        return link.ifi_index;
+    case RTM_NEWADDR:
+    case RTM_DELADDR:
+        if (length < sizeof address)
+            return 0;
+        memcpy(&address, body, sizeof address);
+        return (int)address.ifa_index;
+    case RTM_NEWNETCONF:
+        return (int)get_u32(header, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
+    default:
+        return 0;
+    }
+}
+
+static gboolean is_of(const struct nlmsghdr *header, const GArray *ifindexes)
+{
+    const int ifindex = ifindexes && ifindexes->len ? link_of(header) : 0;
+
+    for (guint i = 0; ifindex && i < ifindexes->len; i++) {
+        if (g_array_index(ifindexes, int, i) == ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* The port of a program's first netlink socket is its process id. */
 static void remember_who(IbhEvents *events, guint32 port)
 {
@@ -193,7 +233,7 @@ static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
     return length;
 }
 
-static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own)
+static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, const GArray *ifindexes)
 {
     gboolean concerns = FALSE, overrun = FALSE;
     gssize length;
@@ -210,6 +250,7 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own)
                 break;
             if (header->nlmsg_pid != own || !own) {
                 concerns = TRUE;
+                events->ours |= takes_ours(header) || is_of(header, ifindexes);
                 if (header->nlmsg_pid && takes_ours(header))
                     remember_who(events, header->nlmsg_pid);
             }
@@ -232,12 +273,13 @@ static gboolean drain_uevents(IbhEvents *events, char *buffer)
     return concerns;
 }
 
-gboolean ibh_events_drain(IbhEvents *events, guint32 own)
+gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexes)
 {
     g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
     gboolean concerns;
 
+    events->ours = FALSE;
     events->who[0] = '\0';
-    concerns = drain_netlink(events, buffer, own);
+    concerns = drain_netlink(events, buffer, own, ifindexes);
     return drain_uevents(events, buffer) || concerns;
 }

@@ -38,7 +38,7 @@ static void answer_events(IbhReconcile *how, IbhEvents *events, gint64 end, GStr
         if (poll(fds, G_N_ELEMENTS(fds), left > 0 ? (int)(left / 1000) + 1 : 0) <= 0)
             continue;
         g_usleep(PAUSE);
-        if (ibh_events_drain(events, how->port))
+        if (ibh_events_drain(events, how->port, how->candidates))
             run(how, complained);
     }
 }

@@ -17,7 +17,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* The first event of a burst is answered at once; then there is a pause, which grows as long as the burst goes on. */
+/* The first event of a burst is answered at once; then there is a pause, which grows as long as the burst goes on. What
+ * happens to our own NICs and rules is a burst of its own: it does not wait in the pause of others. */
 #define FIRST_PAUSE (20 * 1000)
 #define LAST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
@@ -28,6 +29,11 @@
 #define NEVER G_MAXINT64
 
 typedef struct {
+    gint64 looked; /* when it was answered last */
+    gint64 pause;  /* before its next answer */
+} Burst;
+
+typedef struct {
     IbhReconcile how;
     IbhEvents events;
     IbhAnswers *answers;
@@ -36,11 +42,12 @@ typedef struct {
     int signals;
     gboolean stop;
 
-    gint64 due;    /* when to look again; NEVER: when something happens */
-    gint64 looked; /* when that was last */
-    gint64 pause;  /* before the next look of this burst */
-    gint64 retry;  /* after the last failure; 0: it was none */
-    gint64 alive;  /* when systemd wants to hear of us; NEVER: it does not */
+    gint64 due;   /* when to look again; NEVER: when something happens */
+    Burst any;    /* each look answers all events */
+    Burst ours;   /* those about our NICs, and what was taken away from us */
+    gboolean own; /* there was one since the last look */
+    gint64 retry; /* after the last failure; 0: it was none */
+    gint64 alive; /* when systemd wants to hear of us; NEVER: it does not */
     guint changes;
     GHashTable *away;   /* ifindex → gint64: since when its addresses have been away */
     GArray *given_up;   /* int: for long enough */
@@ -141,6 +148,7 @@ static void look(Watch *watch)
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     g_autoptr(GPtrArray) down = ibh_answers_down(watch->answers);
     gint64 now = g_get_monotonic_time();
+    const guint changes = watch->changes;
     int status;
 
     find_given_up(watch, now);
@@ -158,8 +166,11 @@ static void look(Watch *watch)
         ibh_answers_listen(watch->answers);
     if (watch->how.candidates)
         ibh_events_focus(&watch->events, watch->how.candidates);
-    watch->looked = g_get_monotonic_time();
-    plan_next_look(watch, status, watch->looked);
+    watch->any.looked = g_get_monotonic_time();
+    if (watch->own || watch->changes != changes) /* the kernel tells of sysctls that we set, too */
+        watch->ours.looked = watch->any.looked;
+    watch->own = FALSE;
+    plan_next_look(watch, status, watch->any.looked);
     report_status(watch);
 }
 
@@ -167,8 +178,11 @@ static void look(Watch *watch)
 
 static void on_event(Watch *watch, gint64 now)
 {
-    watch->pause = now - watch->looked > QUIET ? 0 : CLAMP(2 * watch->pause, FIRST_PAUSE, LAST_PAUSE);
-    watch->due = MIN(watch->due, MAX(now, watch->looked + watch->pause));
+    Burst *burst = watch->events.ours ? &watch->ours : &watch->any;
+
+    watch->own |= watch->events.ours;
+    burst->pause = now - burst->looked > QUIET ? 0 : CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
+    watch->due = MIN(watch->due, MAX(now, burst->looked + burst->pause));
 }
 
 static void on_signal(Watch *watch, gint64 now)
@@ -217,7 +231,7 @@ static void wait_for_something(Watch *watch)
     on_request(watch, now);
     if ((g_array_index(fds, struct pollfd, 1).revents || g_array_index(fds, struct pollfd, 2).revents ||
          watch->asked) &&
-        ibh_events_drain(&watch->events, watch->how.port))
+        ibh_events_drain(&watch->events, watch->how.port, watch->how.candidates))
         on_event(watch, now);
     if (now >= watch->alive) {
         ibh_notify("WATCHDOG=1");

@@ -334,7 +334,7 @@ static void check(IbhEvents *events, const uint8_t *from, const uint8_t *end)
     g_autofree char *who = g_strdup_printf("process %u (", truth.who);
 
     queues[0] = queues[1] = (Queue){.at = from, .end = end};
-    if (ibh_events_drain(events, OWN) != truth.concerns)
+    if (ibh_events_drain(events, OWN, NULL) != truth.concerns)
         broken("what happened %s", truth.concerns ? "concerns us" : "does not concern us");
     if (truth.who ? !g_str_has_prefix(events->who, who) : events->who[0] != '\0')
         broken("it was %u, and not: %s", truth.who, events->who);
