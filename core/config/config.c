@@ -455,6 +455,18 @@ IbhMain ibh_config_main(const IbhConfig *config)
     return (IbhMain)value_or(best[KEY_MAIN], IBH_MAIN_KEEP);
 }
 
+gboolean ibh_config_managed_names(const IbhConfig *config, GPtrArray *names)
+{
+    IBH_EACH_POINTER (const Setting, setting, config->settings) {
+        if (setting->key != KEY_MANAGE || setting->value != IBH_MANAGE_YES)
+            continue;
+        if (setting->rank != IBH_RANK_EXACT)
+            return FALSE;
+        g_ptr_array_add(names, setting->pattern);
+    }
+    return TRUE;
+}
+
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
 {
     const Setting *best[N_KEYS] = {NULL};

@@ -186,6 +186,90 @@ static void find_links_of_device(IbhTree *tree, const char *device, GArray *link
     }
 }
 
+/* ---- which links could belong to a port? ---- */
+
+static void add_name(GPtrArray *names, const char *name)
+{
+    if (name[0] && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+        g_ptr_array_add(names, g_strdup(name));
+}
+
+/* FALSE: none that is named. InfiniBand has no netdevs in its GID table, but links with its GUID. */
+static gboolean name_links_of_port(const Port *port, GPtrArray *names, IbhSysfsKinds *kinds)
+{
+    char name[64], layer[32];
+
+    for (int i = 0; i < N_NDEVS; i++) {
+        read_ndev(port, i, name, sizeof name);
+        add_name(names, name);
+        if (name[0])
+            return kinds->ethernet = TRUE;
+        if (i > 0)
+            continue;
+        ibh_tree_line(port->tree, layer, sizeof layer, "sys/class/infiniband/%s/ports/%s/link_layer", port->device,
+                      port->port);
+        if (g_str_equal(layer, "InfiniBand"))
+            return kinds->infiniband = TRUE;
+        kinds->infiniband |= !layer[0]; /* it may be */
+    }
+    return FALSE;
+}
+
+static gboolean name_links_of_device(IbhTree *tree, const char *device, GPtrArray *names, IbhSysfsKinds *kinds)
+{
+    g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
+    g_autoptr(GPtrArray) own = ibh_tree_list(tree, "sys/class/infiniband/%s/device/net", device);
+    gboolean named = TRUE;
+
+    IBH_EACH_POINTER (const char, name, own)
+        add_name(names, name);
+    kinds->ethernet |= own->len > 0;
+    IBH_EACH_POINTER (const char, name, ports) {
+        const Port port = {.tree = tree, .device = device, .port = name};
+
+        named &= name_links_of_port(&port, names, kinds);
+    }
+    return named || own->len;
+}
+
+/* A tree of another namespace may have a link of the same name, but not of the same hardware address. */
+static gboolean is_this_link(IbhTree *tree, const IbhLink *link)
+{
+    g_autoptr(GString) own = g_string_new(NULL);
+    char address[3 * IBH_LLADDR_MAX];
+
+    for (guint i = 0; i < link->lladdr_len; i++)
+        g_string_append_printf(own, "%s%02x", i ? ":" : "", link->lladdr[i]);
+    ibh_tree_line(tree, address, sizeof address, "sys/class/net/%s/address", link->name);
+    return own->len && g_str_equal(own->str, address);
+}
+
+gboolean ibh_sysfs_name_upper(IbhTree *tree, const IbhLink *link, GPtrArray *names)
+{
+    static const char upper[] = "upper_";
+    g_autoptr(GPtrArray) entries = NULL;
+
+    if (!is_this_link(tree, link))
+        return FALSE;
+    entries = ibh_tree_list(tree, "sys/class/net/%s", link->name);
+    IBH_EACH_POINTER (const char, entry, entries) {
+        if (g_str_has_prefix(entry, upper))
+            add_name(names, entry + strlen(upper));
+    }
+    return TRUE;
+}
+
+gboolean ibh_sysfs_name_links(IbhTree *tree, GPtrArray *names, IbhSysfsKinds *kinds)
+{
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
+
+    IBH_EACH_POINTER (const char, device, devices) {
+        if (!name_links_of_device(tree, device, names, kinds))
+            return FALSE;
+    }
+    return devices->len > 0;
+}
+
 gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");

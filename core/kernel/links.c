@@ -6,11 +6,13 @@
 
 #include "kernel/dump.h"
 
+#include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 
 /* ---- links ---- */
@@ -123,7 +125,7 @@ static gboolean is_port_of(const GArray *links, const IbhLink *child)
     return FALSE;
 }
 
-static void forget_parents_elsewhere(GArray *links)
+void ibh_netlink_check_parents(GArray *links)
 {
     g_autoptr(GArray) orphans = g_array_new(FALSE, FALSE, sizeof(guint));
 
@@ -146,8 +148,82 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
         nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     if (!ibh_dump(netlink, message, on_link, links, links, "the interfaces", error))
         return FALSE;
-    forget_parents_elsewhere(links);
+    ibh_netlink_check_parents(links);
     return TRUE;
+}
+
+static struct nl_msg *link_request(int flags, int ifindex)
+{
+    struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex};
+    struct nl_msg *message = nlmsg_alloc_simple(RTM_GETLINK, NLM_F_REQUEST | flags);
+
+    if (message && nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) < 0) {
+        nlmsg_free(message);
+        return NULL;
+    }
+    if (message)
+        nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    return message;
+}
+
+/* The kernel also takes another name of a link for its name. */
+gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error)
+{
+    struct nl_msg *message = link_request(0, ifindex);
+    g_autoptr(GError) local = NULL;
+    const guint before = links->len;
+    gboolean answered;
+
+    if (message && !ifindex)
+        nla_put_string(message, IFLA_IFNAME, name);
+    answered = message && ibh_netlink_talk(netlink, message, on_link, links, &local);
+    nlmsg_free(message);
+    if (!answered) {
+        g_array_set_size(links, before);
+        if (local && local->domain == IBH_NETLINK_ERROR && local->code == ENODEV)
+            return TRUE;
+        g_set_error(error, local ? local->domain : IBH_NETLINK_ERROR, local ? local->code : ENOMEM,
+                    "cannot read an interface: %s", local ? local->message : "out of memory");
+        return FALSE;
+    }
+    if (!ifindex && links->len > before && !g_str_equal(g_array_index(links, IbhLink, before).name, name))
+        g_array_set_size(links, before);
+    return TRUE;
+}
+
+typedef struct {
+    const char *kind;
+    gboolean unfiltered; /* nobody here knows this kind: so there are none, and everything comes */
+    GArray *links;
+} KindDump;
+
+static gboolean on_link_of_kind(struct nlmsghdr *header, gpointer data)
+{
+    KindDump *dump = data;
+    const guint before = dump->links->len;
+
+    if (!on_link(header, dump->links))
+        return FALSE;
+    dump->unfiltered =
+        dump->links->len > before && !g_str_equal(g_array_index(dump->links, IbhLink, before).kind, dump->kind);
+    return !dump->unfiltered;
+}
+
+gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
+{
+    struct nl_msg *message = link_request(NLM_F_DUMP, 0);
+    struct nlattr *info = message ? nla_nest_start(message, IFLA_LINKINFO) : NULL;
+    KindDump dump = {.kind = kind, .links = links};
+    g_autoptr(GError) local = NULL;
+
+    if (info) {
+        nla_put_string(message, IFLA_INFO_KIND, kind);
+        nla_nest_end(message, info);
+    }
+    if (ibh_dump(netlink, message, on_link_of_kind, &dump, links, "the interfaces", &local) || dump.unfiltered)
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&local));
+    return FALSE;
 }
 
 /* ---- addresses ---- */
@@ -186,4 +262,70 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GErr
 
     return ibh_dump(netlink, ibh_dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address, addresses, addresses,
                     "the addresses", error);
+}
+
+/* A kernel without strict dumps sends those of all links. */
+typedef struct {
+    int ifindex;
+    GArray *addresses;
+} AddressDump;
+
+static gboolean on_address_of(struct nlmsghdr *header, gpointer data)
+{
+    const AddressDump *dump = data;
+    const guint before = dump->addresses->len;
+
+    if (!on_address(header, dump->addresses))
+        return FALSE;
+    if (dump->addresses->len > before && g_array_index(dump->addresses, IbhAddress, before).ifindex != dump->ifindex)
+        g_array_set_size(dump->addresses, before);
+    return TRUE;
+}
+
+/* The kernel says ENODEV of a link that has gone meanwhile. */
+gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
+{
+    struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC, .ifa_index = (guint32)ifindex};
+    AddressDump dump = {.ifindex = ifindex, .addresses = addresses};
+    g_autoptr(GError) local = NULL;
+
+    if (ibh_dump(netlink, ibh_dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address_of, &dump, addresses,
+                 "the addresses", &local) ||
+        (local->domain == IBH_NETLINK_ERROR && local->code == ENODEV))
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&local));
+    return FALSE;
+}
+
+/* ---- who is strict ---- */
+
+typedef struct {
+    int all;
+    GArray *ifindexes;
+} StrictDump;
+
+static gboolean on_netconf(struct nlmsghdr *header, gpointer data)
+{
+    const StrictDump *dump = data;
+    struct nlattr *attributes[NETCONFA_MAX + 1];
+    int ifindex, own;
+
+    if (header->nlmsg_type != RTM_NEWNETCONF)
+        return TRUE;
+    if (!parse(header, sizeof(struct netconfmsg), attributes, NETCONFA_MAX))
+        return FALSE;
+    ifindex = (int)get_u32(attributes[NETCONFA_IFINDEX], 0);
+    own = (int)get_u32(attributes[NETCONFA_RP_FILTER], 0);
+    if (ifindex > 0 && ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, own, dump->all) == 1) /* below: all and default */
+        g_array_append_val(dump->ifindexes, ifindex);
+    return TRUE;
+}
+
+gboolean ibh_netlink_read_strict(IbhNetlink *netlink, int all, GArray *ifindexes, GError **error)
+{
+    struct netconfmsg fixed = {.ncm_family = AF_INET};
+    StrictDump dump = {.all = all, .ifindexes = ifindexes};
+
+    return ibh_dump(netlink, ibh_dump_request(RTM_GETNETCONF, &fixed, sizeof fixed), on_netconf, &dump, ifindexes,
+                    "the interfaces' rp_filter", error);
 }

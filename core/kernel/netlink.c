@@ -25,6 +25,7 @@
 struct IbhNetlink {
     struct nl_sock *socket;
     char *received;
+    gboolean strict;
 };
 
 typedef enum { NO_PROBLEM, UNREADABLE, OVERRUN, NO_ANSWER } Problem;
@@ -64,7 +65,7 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     /* Both are missing in old kernels: then dumps come unfiltered (the readers filter again) and errors without words
      */
-    (void)setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
+    netlink->strict = setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0;
     (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
     return TRUE;
 }
@@ -109,6 +110,11 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
 guint32 ibh_netlink_port(IbhNetlink *netlink)
 {
     return nl_socket_get_local_port(netlink->socket);
+}
+
+gboolean ibh_netlink_is_strict(const IbhNetlink *netlink)
+{
+    return netlink->strict;
 }
 
 /* ---- an exchange ---- */

@@ -2,9 +2,9 @@
 /*
  * The kernel's routing state: the only part that talks netlink.
  *
- *   netlink.c        the socket: one request at a time, errors in the kernel's own words
- *   links.c, read.c  strict, filtered dumps → values; look-ups
- *   write.c          operations → requests
+ *   netlink.c                 the socket: one request at a time, errors in the kernel's own words
+ *   links.c, rules.c, read.c  strict, filtered dumps → values; look-ups
+ *   write.c                   operations → requests
  */
 #pragma once
 
@@ -24,6 +24,9 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 /* The kernel names it in what it tells others of our changes. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);
 
+/* The kernel checks what dumps are filtered by (4.20): what is asked for comes, and no more. */
+gboolean ibh_netlink_is_strict(const IbhNetlink *netlink);
+
 /* ---- reading: each appends to an array; of both families ---- */
 
 typedef struct {
@@ -34,7 +37,18 @@ typedef struct {
 } IbhRouteFilter;
 
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
+/* One link, by its index or (0) its name; none is no error. */
+gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error);
+gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error);
+/* Of links that were read one by one: what a child's parent is in another namespace. */
+void ibh_netlink_check_parents(GArray *links);
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
+gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error);
+/* The indexes (int) of NICs whose effective rp_filter is strict, where that of all NICs is `all`. */
+gboolean ibh_netlink_read_strict(IbhNetlink *netlink, int all, GArray *ifindexes, GError **error);
+/* Rules of others for a source that does not matter are dropped while they are read. */
+gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink, gboolean (*matters)(gconstpointer of, const IbhPrefix *from),
+                                     gconstpointer of, GArray *rules, GError **error);
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
 /* What main reaches by these devices (int). */

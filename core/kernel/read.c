@@ -4,157 +4,13 @@
 #include "kernel/dump.h"
 
 #include <errno.h>
-#include <linux/fib_rules.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
 #define MAIN_MAX 256 /* routes of main that are read to find those by a rail */
-
-/* ---- rules ---- */
-
-static void get_range(struct nlattr *attribute, void *range, gsize size)
-{
-    if ((gsize)nla_len(attribute) >= size)
-        memcpy(range, nla_data(attribute), size);
-}
-
-/* FRA_DSCP (6.12), FRA_SPORT_MASK and FRA_DPORT_MASK (6.16), which older headers do not have. */
-#define RULE_DSCP 25
-#define RULE_SPORT_MASK 28
-#define RULE_DPORT_MASK 29
-
-static guint16 get_u16(const struct nlattr *attribute)
-{
-    return nla_len(attribute) >= 2 ? nla_get_u16(attribute) : 0;
-}
-
-static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
-{
-    IbhSelection *by = &rule->by;
-
-    switch (nla_type(attribute)) {
-    case FRA_IIFNAME:
-        rule->selectors |= IBH_SELECT_IIF;
-        get_string(attribute, by->iif, sizeof by->iif);
-        break;
-    case FRA_OIFNAME:
-        rule->selectors |= IBH_SELECT_OIF;
-        get_string(attribute, by->oif, sizeof by->oif);
-        break;
-    case FRA_FWMARK:
-        rule->selectors |= IBH_SELECT_FWMARK;
-        by->mark = get_u32(attribute, 0);
-        break;
-    case FRA_FWMASK:
-        rule->selectors |= IBH_SELECT_FWMARK;
-        by->mask = get_u32(attribute, 0);
-        break;
-    case FRA_UID_RANGE:
-        rule->selectors |= IBH_SELECT_UID;
-        get_range(attribute, by->uid, sizeof by->uid);
-        break;
-    case FRA_IP_PROTO:
-        rule->selectors |= IBH_SELECT_PORT;
-        by->ip_protocol = get_u8(attribute);
-        break;
-    case FRA_SPORT_RANGE:
-        rule->selectors |= IBH_SELECT_PORT;
-        get_range(attribute, by->sport, sizeof by->sport);
-        break;
-    case FRA_DPORT_RANGE:
-        rule->selectors |= IBH_SELECT_PORT;
-        get_range(attribute, by->dport, sizeof by->dport);
-        break;
-    case RULE_DSCP:
-        rule->selectors |= IBH_SELECT_TOS;
-        by->tos = (guint8)(get_u8(attribute) << 2);
-        break;
-    case RULE_SPORT_MASK: /* a kernel that has them says them of every rule by port */
-    case RULE_DPORT_MASK:
-        rule->selectors |= get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
-        break;
-    default: /* also what newer kernels bring: such a rule is never taken for ours */
-        rule->selectors |= IBH_SELECT_OTHER;
-    }
-}
-
-/* libnl's own rule objects drop the suppressors, which are what marks a rule as ours. */
-static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
-{
-    switch (nla_type(attribute)) {
-    case FRA_SRC:
-        rule->from = get_prefix(attribute, info->family, info->src_len);
-        break;
-    case FRA_PRIORITY:
-        rule->priority = get_u32(attribute, 0);
-        break;
-    case FRA_TABLE:
-        rule->table = get_u32(attribute, info->table);
-        break;
-    case FRA_PROTOCOL:
-        rule->protocol = get_u8(attribute);
-        break;
-    case FRA_SUPPRESS_PREFIXLEN:
-        rule->suppress_prefixlength = MAX((gint32)get_u32(attribute, G_MAXUINT32), -1);
-        break;
-    case FRA_SUPPRESS_IFGROUP:
-        rule->suppress_ifgroup = get_u32(attribute, G_MAXUINT32);
-        if (rule->suppress_ifgroup == G_MAXUINT32)
-            rule->suppress_ifgroup = -1;
-        break;
-    case FRA_L3MDEV:
-        rule->l3mdev = get_u8(attribute) != 0;
-        break;
-    case FRA_DST:
-        rule->to = get_prefix(attribute, info->family, info->dst_len);
-        break;
-    case FRA_PAD:
-    case FRA_GOTO: /* the action says it */
-        break;
-    default:
-        get_rule_selection(attribute, rule);
-    }
-}
-
-static gboolean on_rule(struct nlmsghdr *header, gpointer data)
-{
-    const struct fib_rule_hdr *info = nlmsg_data(header);
-
-    if (header->nlmsg_type != RTM_NEWRULE)
-        return TRUE;
-    if (!nlmsg_valid_hdr(header, sizeof *info))
-        return FALSE;
-    if (info->family == AF_INET || info->family == AF_INET6) { /* multicast routing has rules, too */
-        struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info);
-        int left = nlmsg_attrlen(header, sizeof *info);
-        IbhRule rule = {
-            .family = info->family,
-            .from = {.ip = {.family = info->family},
-                     .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
-            .action = info->action,
-            .table = info->table,
-            .suppress_prefixlength = -1,
-            .suppress_ifgroup = -1,
-            .selectors = (info->dst_len ? IBH_SELECT_TO : 0u) | (info->tos ? IBH_SELECT_TOS : 0u) |
-                         (info->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u),
-            .by = {.tos = info->tos},
-        };
-
-        for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
-            get_rule_attribute(attribute, info, &rule);
-        g_array_append_val((GArray *)data, rule);
-    }
-    return TRUE;
-}
-
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
-{
-    struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
-
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule, rules, rules,
-                    "the routing rules", error);
-}
+#define FEW 4        /* devices: one question for each costs less than to look whether main is small */
+#define MANY 16      /* from so many on, reading all of main costs less than having the kernel go through it for each */
 
 /* ---- routes ---- */
 
@@ -272,6 +128,8 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
         filter.ifindex = *ifindex;
         if ((!device || device == filter.ifindex) && !add_route(dump, header, &filter))
             return FALSE;
+        if (device == filter.ifindex)
+            break;
     }
     return TRUE;
 }
@@ -314,25 +172,35 @@ gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter 
     return FALSE;
 }
 
-/* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
-gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
+static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
 {
     IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
-    RouteDump result = {.filter = &filter, .ifindexes = ifindexes, .limit = MAIN_MAX, .routes = routes};
-    g_autoptr(GError) local = NULL;
 
-    if (ibh_dump(netlink, route_request(&filter), on_route, &result, routes, "the routes", &local))
-        return TRUE;
-    if (result.count <= MAIN_MAX) {
-        g_propagate_error(error, g_steal_pointer(&local));
-        return FALSE;
-    }
     IBH_EACH (const int, ifindex, ifindexes) {
         filter.ifindex = *ifindex;
         if (!ibh_netlink_read_routes(netlink, &filter, routes, error))
             return FALSE;
     }
     return TRUE;
+}
+
+/* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
+{
+    IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
+    RouteDump result = {
+        .filter = &filter, .ifindexes = ifindexes, .limit = ifindexes->len < MANY ? MAIN_MAX : 0, .routes = routes};
+    g_autoptr(GError) local = NULL;
+
+    if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
+        return read_main_by_each(netlink, ifindexes, routes, error);
+    if (ibh_dump(netlink, route_request(&filter), on_route, &result, routes, "the routes", &local))
+        return TRUE;
+    if (!result.limit || result.count <= result.limit) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    return read_main_by_each(netlink, ifindexes, routes, error);
 }
 
 /* ---- neighbours ---- */

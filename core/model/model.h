@@ -237,6 +237,8 @@ typedef struct {
     GArray *routes;   /* IbhSavedRoute, in the order in which main had them */
     GPtrArray *holds; /* char *: interface names that --undo left alone */
     GArray *rails;    /* IbhSavedRail: of the last run, and those whose NIC has gone since */
+    gboolean whole;   /* the last run came to its end, with everything looked at: nothing of ours lies in other tables
+                         than those that rails have, or rules lead to */
 } IbhState;
 
 IbhState *ibh_state_new(void);

@@ -6,7 +6,7 @@
 
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex key old set), routes taken out of main (iface ifindex prefix src "    \
-    "metric), interfaces that --undo left alone, rails (iface ifindex table by)"
+    "metric), interfaces that --undo left alone, rails (iface ifindex table by), whether nothing else is left"
 
 static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
 {
@@ -57,6 +57,8 @@ static void parse_line(IbhState *state, char *line)
         parse_rail(state, words);
     } else if (n == 6 && g_str_equal(words[0], "route")) {
         parse_route(state, words);
+    } else if (n == 1 && g_str_equal(words[0], "whole")) {
+        state->whole = TRUE;
     } else if (n == 2 && g_str_equal(words[0], "hold") && ibh_is_iface_name(words[1])) {
         ibh_state_hold(state, words[1]);
     } else if (n == 6 && g_str_equal(words[0], "sysctl") && ibh_is_iface_name(words[1]) &&
@@ -98,6 +100,8 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
+    if (state->whole)
+        g_string_append(text, "whole\n");
     return g_string_free(text, FALSE);
 }
 
@@ -110,6 +114,7 @@ IbhState *ibh_state_copy(const IbhState *state)
     IBH_EACH_POINTER (const char, iface, state->holds)
         ibh_state_hold(copy, iface);
     ibh_state_set_rails(copy, state->rails);
+    copy->whole = state->whole;
     return copy;
 }
 
@@ -156,7 +161,7 @@ static gboolean equal_rails(const GArray *a, const GArray *b)
 gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 {
     gboolean equal = equal_sysctls(a->sysctls, b->sysctls) && equal_routes(a->routes, b->routes) &&
-                     equal_rails(a->rails, b->rails) && a->holds->len == b->holds->len;
+                     equal_rails(a->rails, b->rails) && a->holds->len == b->holds->len && a->whole == b->whole;
 
     for (guint i = 0; equal && i < a->holds->len; i++)
         equal = g_str_equal(g_ptr_array_index(a->holds, i), g_ptr_array_index(b->holds, i));

@@ -145,6 +145,13 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
+/* Whether everything of ours is known afterwards, so that an event need not look for what is left over. */
+static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
+{
+    return run->options->action == IBH_ACTION_APPLY && !run->only && !run->options->family && !run->restrained &&
+           !run->bad_config && !outcome->errors->len && run->rails->candidates;
+}
+
 /* Old values are on file before the first change, so that a crash loses none. */
 static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
 {
@@ -157,10 +164,12 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
 
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
+    ahead->whole &= !plan->ops->len;
     on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_set_rails(after, rails);
+    after->whole = is_whole(run, outcome);
     if (!run->mode->keeps_holds)
         update_holds(run, plan, after);
     (void)save(run, on_file, after);

@@ -7,6 +7,7 @@
 
 #include "kernel/caps.h"
 #include "host/files.h"
+#include "host/near_source.h"
 #include "plan/narrow.h"
 #include "model/state.h"
 #include "kernel/sysctl.h"
@@ -89,15 +90,17 @@ static void forget_gone_links(IbhSnapshot *snapshot)
     }
 }
 
+static gboolean load(IbhRun *run, GError **error)
+{
+    run->on_file = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    return run->on_file != NULL;
+}
+
 static gboolean look(IbhRun *run, GError **error)
 {
-    IbhState *state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
     gboolean concerned = TRUE;
 
-    if (!state)
-        return FALSE;
-    run->on_file = ibh_state_copy(state);
-    run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, state, error);
+    run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, ibh_state_copy(run->on_file), error);
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
@@ -164,6 +167,33 @@ static gboolean look_into_main(IbhRun *run, GError **error)
            (run->rails->main != IBH_MAIN_REMOVE || ibh_snapshot_add_errors(run->snapshot, run->netlink, error));
 }
 
+/* An event looks at what is near, if that is enough: then there are rails afterwards. */
+static gboolean look_near(IbhRun *run, GError **error)
+{
+    g_auto(IbhNear) near = {0};
+    int all[IBH_N_SYSCTLS];
+
+    if (!run->mode->narrows || !run->on_file->whole || !ibh_netlink_is_strict(run->netlink))
+        return TRUE;
+    if (!ibh_sysctl_read_all(all, error) ||
+        !(run->snapshot = ibh_snapshot_take_near(run->netlink, run->options->sysfs, ibh_state_copy(run->on_file), all,
+                                                 run->config, &near, error)))
+        return FALSE;
+    if (near.enough) {
+        forget_gone_links(run->snapshot);
+        if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
+            return FALSE;
+        run->rails = ibh_rails_find(run->config, run->snapshot, run->mode->keeps_holds, NULL);
+    }
+    if (run->rails && ibh_near_is_enough(&near, run->rails)) {
+        ibh_near_add_main(&near, run->rails, run->snapshot);
+        return TRUE;
+    }
+    g_clear_pointer(&run->rails, ibh_rails_free);
+    g_clear_pointer(&run->snapshot, ibh_snapshot_free);
+    return TRUE;
+}
+
 /* ---- the pipeline ---- */
 
 static int run_action(IbhRun *run)
@@ -213,6 +243,19 @@ static gboolean begin(IbhRun *run, GError **error)
     return configure(run, error);
 }
 
+static int look_at_all(IbhRun *run)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!look(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    if (!check_names(run, &error) || !find_rails(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
+    if (!look_into_main(run, &error))
+        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
+    return run_action(run);
+}
+
 static int pipeline(IbhRun *run)
 {
     g_autoptr(GError) error = NULL;
@@ -242,13 +285,9 @@ static int pipeline(IbhRun *run)
         return ibh_run_fail(run, IBH_EXIT_USAGE, error);
     if (run->options->action == IBH_ACTION_UNDO && run->options->token && !ibh_run_has_token(run))
         return IBH_EXIT_OK; /* it was confirmed */
-    if (!look(run, &error))
+    if (!load(run, &error) || !look_near(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    if (!check_names(run, &error) || !find_rails(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    if (!look_into_main(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    return run_action(run);
+    return run->rails ? run_action(run) : look_at_all(run);
 }
 
 static int run_all(IbhRun *run)

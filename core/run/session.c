@@ -64,8 +64,10 @@ static IbhPlan *plan_apply(IbhRun *run)
 static void restrain(IbhRun *run, IbhPlan *plan)
 {
     IbhReconcile *event = run->event;
+    const guint before = plan->ops->len;
 
     event->spared = ibh_restrain(plan, run->rails, &event->restraint);
+    run->restrained = plan->ops->len < before;
     event->candidates = g_array_new(FALSE, FALSE, sizeof(int));
     event->port = ibh_netlink_port(run->netlink);
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {

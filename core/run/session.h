@@ -37,6 +37,7 @@ typedef struct {
     IbhConfig *config;
     gboolean bad_config; /* and the defaults stand in for it */
     gboolean refused;    /* by the kernel: some operation */
+    gboolean restrained; /* some operation was left undone on purpose */
     IbhNetlink *netlink;
     gboolean is_done;   /* by another hook */
     gboolean has_begun; /* so others may leave it to this one */

@@ -40,6 +40,10 @@ bench_host() {
     ip -n "$host" -batch $work/nics
     rdma "$host" "${nics[@]}"
     mkdir -p "/run/sys/$host/class/infiniband"
+    for ((i = 0; i < $2; i++)); do # as /sys says what is stacked on them: nothing
+        mkdir -p "/run/sys/$host/class/net/ib$i"
+        mac "$host" "$i" >"/run/sys/$host/class/net/ib$i/address"
+    done
     wait_until 20 settled "$host"
 }
 

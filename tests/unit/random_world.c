@@ -3,6 +3,7 @@
 
 #include "plan/apply.h"
 #include "plan/undo.h"
+#include "fake_near.h"
 #include "plan/narrow.h"
 #include "plan/tables.h"
 #include "model/state.h"
@@ -748,23 +749,51 @@ void world_free(World *world)
 
 /* ---- running ---- */
 
-/* Hooks respect holds; a person who asks for --undo is not held back by an earlier one. */
-Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldAction action, const char *const *only)
+WorldLooks world_looks;
+
+/* NULL: that is not enough. */
+static Planned *look_near(const IbhConfig *config, const FakeKernel *kernel)
 {
     g_autoptr(Planned) planned = g_new0(Planned, 1);
+    g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
+    g_auto(IbhNear) near = {0};
+
+    world_looks.all++;
+    if (!(planned->seen = fake_near(kernel, all, config, &near)) ||
+        !(planned->rails = ibh_rails_find(config, planned->seen, TRUE, NULL)) ||
+        !ibh_near_is_enough(&near, planned->rails))
+        return NULL;
+    world_looks.near++;
+    ibh_near_add_main(&near, planned->rails, planned->seen);
+    return g_steal_pointer(&planned);
+}
+
+static Planned *look_at_all(const IbhConfig *config, const FakeKernel *kernel, WorldAction action)
+{
+    Planned *planned = g_new0(Planned, 1);
 
     planned->seen = fake_snapshot(kernel);
     if (action == WORLD_EVENT)
         ibh_narrow(planned->seen, config);
     planned->rails = ibh_rails_find(config, planned->seen, action != WORLD_UNDO, NULL);
-    if (!planned->rails)
-        return NULL;
-    for (guint i = 0; i < planned->rails->nics->len; i++) {
+    for (guint i = 0; planned->rails && i < planned->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(planned->rails->nics, i);
 
         if (nic->status == IBH_NIC_RAIL)
             fake_snapshot_add_main(kernel, planned->seen, nic->link->ifindex);
     }
+    return planned;
+}
+
+/* Hooks respect holds; a person who asks for --undo is not held back by an earlier one. */
+Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldAction action, const char *const *only)
+{
+    g_autoptr(Planned) planned = action == WORLD_EVENT ? look_near(config, kernel) : NULL;
+
+    if (!planned)
+        planned = look_at_all(config, kernel, action);
+    if (!planned->rails)
+        return NULL;
     if (planned->rails->main == IBH_MAIN_REMOVE)
         fake_snapshot_add_errors(kernel, planned->seen);
     planned->rails->only = only;

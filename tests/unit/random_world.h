@@ -43,6 +43,13 @@ typedef struct {
     gboolean undo;
 } Planned;
 
+/* Of all looks on events, those for which it was enough to look at what is near. */
+typedef struct {
+    guint all, near;
+} WorldLooks;
+
+extern WorldLooks world_looks;
+
 /* NULL where two NICs of this world were given the same table. */
 Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldAction action, const char *const *only);
 void planned_free(Planned *planned);

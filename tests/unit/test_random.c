@@ -2459,6 +2459,7 @@ static void report(const Case *failed)
 /* What one process has done; the others see it. */
 typedef struct {
     guint64 worlds, cases, refused, operations;
+    guint64 events, near; /* looks on events; those for which what is near was enough */
     gboolean failed;
 } Tally;
 
@@ -2490,6 +2491,8 @@ static void try_world(guint64 seed, Tally *tally)
         if (tally->failed)
             report(&c);
     }
+    tally->events = world_looks.all;
+    tally->near = world_looks.near;
 }
 
 static void try_share(guint job, guint jobs, guint64 first, guint64 count)
@@ -2544,6 +2547,8 @@ static void test_worlds(void **state)
         sum.cases += tallies[i].cases;
         sum.refused += tallies[i].refused;
         sum.operations += tallies[i].operations;
+        sum.events += tallies[i].events;
+        sum.near += tallies[i].near;
         sum.failed |= tallies[i].failed;
     }
     munmap(tallies, MAX_JOBS * sizeof(Tally));
@@ -2552,8 +2557,12 @@ static void test_worlds(void **state)
                   " cases (plans and prefixes), seed %" G_GUINT64_FORMAT " (besides: %" G_GUINT64_FORMAT
                   " worlds whose configuration is refused)\n",
                   sum.worlds, sum.cases, first, sum.refused);
+    print_message("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " looks on events needed only what is near\n", sum.near,
+                  sum.events);
     if (count >= 1000 && sum.operations < 3 * count)
         fail_msg("only %" G_GUINT64_FORMAT " operations: these worlds have nothing to test", sum.operations);
+    if (count >= 1000 && sum.near < sum.events / 20)
+        fail_msg("only %" G_GUINT64_FORMAT " looks at what is near: that has hardly been tested", sum.near);
 }
 
 /* ---- worlds that failed once ---- */

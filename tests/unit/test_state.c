@@ -524,9 +524,26 @@ static void test_doubled_hold(void **state)
     assert_true(ibh_state_is_held(memory, "ib1"));
 }
 
+/* Whether anything else of ours may be left; a file of an earlier version does not say that nothing is. */
+static void test_whole(void **unused)
+{
+    g_autoptr(IbhState) state = parse("whole\n"), copy = ibh_state_copy(state), old = parse("hold ib0\n");
+    g_autofree char *text = ibh_state_format(copy), *other = ibh_state_format(old);
+    g_autoptr(IbhState) again = parse(text);
+
+    (void)unused;
+    assert_true(state->whole && copy->whole && again->whole);
+    assert_false(old->whole);
+    assert_null(strstr(other, "\nwhole"));
+    again->whole = FALSE;
+    assert_false(ibh_state_equal(again, state));
+    assert_true(ibh_state_equal(copy, state));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_unusual_values),

@@ -128,6 +128,48 @@ static const IbhLink *find_link(const char *name)
     return NULL;
 }
 
+static gboolean is_near(const IbhLink *link, GPtrArray *names, const IbhSysfsKinds *kinds)
+{
+    if (g_ptr_array_find_with_equal_func(names, link->name, g_str_equal, NULL))
+        return TRUE;
+    if (link->type == ARPHRD_INFINIBAND)
+        return kinds->infiniband;
+    if (kinds->ethernet && (g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan")))
+        return TRUE;
+    for (guint i = 0; i < links->len; i++) { /* a bond, whose ports are named */
+        const IbhLink *port = &g_array_index(links, IbhLink, i);
+
+        if (port->master == link->ifindex && g_ptr_array_find_with_equal_func(names, port->name, g_str_equal, NULL))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* An event looks at the links that are named, and at their like: it finds the same among them, and has missed none. */
+static void check_near(void)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    IbhSysfsKinds kinds = {.infiniband = FALSE};
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, root);
+    if (!ibh_sysfs_name_links(&tree, names, &kinds))
+        return; /* then it looks at all */
+    IBH_EACH (const IbhLink, link, links) {
+        IbhLink copy = *link;
+
+        copy.rdma[0] = '\0';
+        if (is_near(link, names, &kinds))
+            g_array_append_val(found, copy);
+        else if (link->rdma[0])
+            fail_msg("%s is of %s, and is not looked at", link->name, link->rdma);
+    }
+    assert_true(ibh_sysfs_find_rdma_in(&tree, found, NULL));
+    IBH_EACH (const IbhLink, link, found)
+        assert_string_equal(link->rdma, find_link(link->name)->rdma);
+}
+
 /* Which port each link belongs to, in its order; NULL: none. */
 static void check_rdma(const char *const *expected)
 {
@@ -138,6 +180,7 @@ static void check_rdma(const char *const *expected)
         if (!g_str_equal(link->rdma, expected[i] ? expected[i] : ""))
             fail_msg("%s: “%s”, not “%s”", link->name, link->rdma, expected[i] ? expected[i] : "");
     }
+    check_near();
 }
 
 #define CHECK_RDMA(...)                                                                                                \
@@ -405,7 +448,8 @@ static void test_known_already(void **state)
     put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
     put_net("mlx5_0", "eth0", "0\n");
     g_strlcpy(add_ethernet("eth0", MAC0)->rdma, "irdma0/1", sizeof find_link("eth0")->rdma);
-    CHECK_RDMA("irdma0/1");
+    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
+    assert_string_equal(find_link("eth0")->rdma, "irdma0/1");
 }
 
 /* ---- virtual functions --------------------------------------------------------------------------------- */
@@ -544,11 +588,64 @@ static void test_strange_names(void **state)
         assert_string_equal(find_link(NAMES[i])->rdma, expected);
 }
 
+/* ---- what an event looks at ---------------------------------------------------------------------------- */
+
+static gboolean names_links(guint n, gboolean infiniband, gboolean ethernet)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    IbhSysfsKinds kinds = {.infiniband = FALSE};
+    g_auto(IbhTree) tree = {0};
+    gboolean all;
+
+    ibh_tree_open(&tree, root);
+    all = ibh_sysfs_name_links(&tree, names, &kinds);
+    if (all) {
+        assert_int_equal(names->len, n);
+        assert_int_equal(kinds.infiniband, infiniband);
+        assert_int_equal(kinds.ethernet, ethernet);
+    }
+    return all;
+}
+
+static void test_named(void **state)
+{
+    (void)state;
+    assert_false(names_links(0, FALSE, FALSE)); /* no device */
+    put_port("mlx5_0", 1, GID0, NDEVS("ens1f0"));
+    assert_true(names_links(1, FALSE, TRUE));
+    put_port("mlx5_1", 1, GUID0, NULL);
+    put("infiniband/mlx5_1/ports/1/link_layer", "InfiniBand\n");
+    assert_true(names_links(1, TRUE, TRUE));
+    put_port("siw0", 1, GID1, NULL); /* before Linux 6.6: its MAC is all there is */
+    assert_false(names_links(0, FALSE, FALSE));
+}
+
+static void test_stacked(void **state)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    const IbhLink *link;
+    g_auto(IbhTree) tree = {0};
+
+    (void)state;
+    link = add_ethernet("ens1f0", MAC0);
+    ibh_tree_open(&tree, root);
+    assert_false(ibh_sysfs_name_upper(&tree, link, names)); /* it is not there */
+    put_directory("net/ens1f0/upper_ens1f0.8");
+    put("net/ens1f0/address", MAC1 "\n");
+    assert_false(ibh_sysfs_name_upper(&tree, link, names)); /* another namespace's */
+    put("net/ens1f0/address", MAC0 "\n");
+    assert_true(ibh_sysfs_name_upper(&tree, link, names));
+    assert_int_equal(names->len, 1);
+    assert_string_equal(g_ptr_array_index(names, 0), "ens1f0.8");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_named),
+        TEST(test_stacked),
         TEST(test_mlx5_roce),
         TEST(test_mlx5_infiniband),
         TEST(test_pkey_child),

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules.
+ */
+#include "kernel/netlink.h"
+
+#include "kernel/dump.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+
+static void get_range(struct nlattr *attribute, void *range, gsize size)
+{
+    if ((gsize)nla_len(attribute) >= size)
+        memcpy(range, nla_data(attribute), size);
+}
+
+/* FRA_DSCP (6.12), FRA_SPORT_MASK and FRA_DPORT_MASK (6.16), which older headers do not have. */
+#define RULE_DSCP 25
+#define RULE_SPORT_MASK 28
+#define RULE_DPORT_MASK 29
+
+static guint16 get_u16(const struct nlattr *attribute)
+{
+    return nla_len(attribute) >= 2 ? nla_get_u16(attribute) : 0;
+}
+
+static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
+{
+    IbhSelection *by = &rule->by;
+
+    switch (nla_type(attribute)) {
+    case FRA_IIFNAME:
+        rule->selectors |= IBH_SELECT_IIF;
+        get_string(attribute, by->iif, sizeof by->iif);
+        break;
+    case FRA_OIFNAME:
+        rule->selectors |= IBH_SELECT_OIF;
+        get_string(attribute, by->oif, sizeof by->oif);
+        break;
+    case FRA_FWMARK:
+        rule->selectors |= IBH_SELECT_FWMARK;
+        by->mark = get_u32(attribute, 0);
+        break;
+    case FRA_FWMASK:
+        rule->selectors |= IBH_SELECT_FWMARK;
+        by->mask = get_u32(attribute, 0);
+        break;
+    case FRA_UID_RANGE:
+        rule->selectors |= IBH_SELECT_UID;
+        get_range(attribute, by->uid, sizeof by->uid);
+        break;
+    case FRA_IP_PROTO:
+        rule->selectors |= IBH_SELECT_PORT;
+        by->ip_protocol = get_u8(attribute);
+        break;
+    case FRA_SPORT_RANGE:
+        rule->selectors |= IBH_SELECT_PORT;
+        get_range(attribute, by->sport, sizeof by->sport);
+        break;
+    case FRA_DPORT_RANGE:
+        rule->selectors |= IBH_SELECT_PORT;
+        get_range(attribute, by->dport, sizeof by->dport);
+        break;
+    case RULE_DSCP:
+        rule->selectors |= IBH_SELECT_TOS;
+        by->tos = (guint8)(get_u8(attribute) << 2);
+        break;
+    case RULE_SPORT_MASK: /* a kernel that has them says them of every rule by port */
+    case RULE_DPORT_MASK:
+        rule->selectors |= get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
+        break;
+    default: /* also what newer kernels bring: such a rule is never taken for ours */
+        rule->selectors |= IBH_SELECT_OTHER;
+    }
+}
+
+/* libnl's own rule objects drop the suppressors, which are what marks a rule as ours. */
+static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
+{
+    switch (nla_type(attribute)) {
+    case FRA_SRC:
+        rule->from = get_prefix(attribute, info->family, info->src_len);
+        break;
+    case FRA_PRIORITY:
+        rule->priority = get_u32(attribute, 0);
+        break;
+    case FRA_TABLE:
+        rule->table = get_u32(attribute, info->table);
+        break;
+    case FRA_PROTOCOL:
+        rule->protocol = get_u8(attribute);
+        break;
+    case FRA_SUPPRESS_PREFIXLEN:
+        rule->suppress_prefixlength = MAX((gint32)get_u32(attribute, G_MAXUINT32), -1);
+        break;
+    case FRA_SUPPRESS_IFGROUP:
+        rule->suppress_ifgroup = get_u32(attribute, G_MAXUINT32);
+        if (rule->suppress_ifgroup == G_MAXUINT32)
+            rule->suppress_ifgroup = -1;
+        break;
+    case FRA_L3MDEV:
+        rule->l3mdev = get_u8(attribute) != 0;
+        break;
+    case FRA_DST:
+        rule->to = get_prefix(attribute, info->family, info->dst_len);
+        break;
+    case FRA_PAD:
+    case FRA_GOTO: /* the action says it */
+        break;
+    default:
+        get_rule_selection(attribute, rule);
+    }
+}
+
+static gboolean on_rule(struct nlmsghdr *header, gpointer data)
+{
+    const struct fib_rule_hdr *info = nlmsg_data(header);
+
+    if (header->nlmsg_type != RTM_NEWRULE)
+        return TRUE;
+    if (!nlmsg_valid_hdr(header, sizeof *info))
+        return FALSE;
+    if (info->family == AF_INET || info->family == AF_INET6) { /* multicast routing has rules, too */
+        struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info);
+        int left = nlmsg_attrlen(header, sizeof *info);
+        IbhRule rule = {
+            .family = info->family,
+            .from = {.ip = {.family = info->family},
+                     .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
+            .action = info->action,
+            .table = info->table,
+            .suppress_prefixlength = -1,
+            .suppress_ifgroup = -1,
+            .selectors = (info->dst_len ? IBH_SELECT_TO : 0u) | (info->tos ? IBH_SELECT_TOS : 0u) |
+                         (info->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u),
+            .by = {.tos = info->tos},
+        };
+
+        for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
+            get_rule_attribute(attribute, info, &rule);
+        g_array_append_val((GArray *)data, rule);
+    }
+    return TRUE;
+}
+
+typedef struct {
+    gboolean (*matters)(gconstpointer of, const IbhPrefix *from);
+    gconstpointer of;
+    GArray *rules;
+} RuleDump;
+
+/* Hosts of many containers have thousands of rules: one walk along the attributes, and nothing is kept. */
+static gboolean is_dropped(struct nlmsghdr *header, const struct fib_rule_hdr *info, const RuleDump *dump)
+{
+    const struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info), *source = NULL;
+    int left = nlmsg_attrlen(header, sizeof *info);
+    IbhPrefix from;
+
+    for (; left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left;
+         left -= NLA_ALIGN(attribute->nla_len),
+         attribute = (const void *)((const char *)attribute + NLA_ALIGN(attribute->nla_len))) {
+        if (nla_type(attribute) == FRA_SUPPRESS_IFGROUP && get_u32((struct nlattr *)(guintptr)attribute, 0) == IBH_MARK)
+            return FALSE;
+        if (nla_type(attribute) == FRA_SRC)
+            source = attribute;
+    }
+    from = get_prefix((struct nlattr *)(guintptr)source, info->family, info->src_len);
+    return !dump->matters(dump->of, &from);
+}
+
+static gboolean on_rule_that_matters(struct nlmsghdr *header, gpointer data)
+{
+    const RuleDump *dump = data;
+    const struct fib_rule_hdr *info = nlmsg_data(header);
+
+    if (header->nlmsg_type != RTM_NEWRULE)
+        return TRUE;
+    if (!nlmsg_valid_hdr(header, sizeof *info))
+        return FALSE;
+    if (info->src_len && (info->family == AF_INET || info->family == AF_INET6) && is_dropped(header, info, dump))
+        return TRUE;
+    return on_rule(header, dump->rules);
+}
+
+gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink, gboolean (*matters)(gconstpointer of, const IbhPrefix *from),
+                                     gconstpointer of, GArray *rules, GError **error)
+{
+    struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
+    RuleDump dump = {.matters = matters, .of = of, .rules = rules};
+
+    return ibh_dump(netlink, ibh_dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule_that_matters, &dump, rules,
+                    "the routing rules", error);
+}
+
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
+{
+    struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
+
+    return ibh_dump(netlink, ibh_dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule, rules, rules,
+                    "the routing rules", error);
+}

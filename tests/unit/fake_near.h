@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The fake kernel as the source of what an event reads (plan/near.h).
+ */
+#pragma once
+
+#include "fake_kernel.h"
+#include "plan/near.h"
+
+/* What is read of `all`, a snapshot of everything; NULL: that is not enough to know. */
+IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near);
