@@ -36,7 +36,7 @@ expect_sysctls B ib0 arp_ignore=1 arp_filter=0
 ip -n B address del 172.16.34.2/16 dev ib1
 ip -n B address add 172.16.34.2/16 dev other
 with_sys B "$IB_HOOK" --event 9 changed ib1 # the settings of ib1 are spared, as its address may come back
-[ -z "$(our_rules B | grep 34.2)" ] || fail "another NIC has the address of a rail: its rules are gone" "$(our_rules B)"
+! grep -q 34.2 <<<"$(our_rules B)" || fail "another NIC has the address of a rail: its rules are gone" "$(our_rules B)"
 ip -n B address del 172.16.34.2/16 dev other
 ip -n B address add 172.16.34.2/16 dev ib1
 settle "the rail has it again" ib1
@@ -71,4 +71,4 @@ ip -n B link set ib2 down
 settle "a NIC is down" ib2
 remove_nic B ib2
 settle "it is gone" ib2
-[ -z "$(our_rules B | grep 34.3)" ] || fail "its rules are gone, too" "$(our_rules B)"
+! grep -q 34.3 <<<"$(our_rules B)" || fail "its rules are gone, too" "$(our_rules B)"
