@@ -19,7 +19,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -
             -Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
             -Wno-overlength-strings
 HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(findstring -fsanitize,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
-HARDEN_LD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
+HARDEN_LD := -fPIE -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_56 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_56 -DIBH_VERSION='"$(VERSION)"' -Icore $(WARNINGS) $(WERROR) $(HARDEN) \
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
@@ -60,7 +60,7 @@ $(BUILD)/core/hook/program.o: ALL_CFLAGS += -DIBH_COMMAND='"$(SBINDIR)/ib-hook"'
 $(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
 	@mkdir -p $(@D)
 	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) -MMD -MP \
-	    $(LDFLAGS) $(filter-out -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libnm)
+	    $(LDFLAGS) $(filter-out -fPIE -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libnm)
 
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))

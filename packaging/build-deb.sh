@@ -1,16 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the Debian package from a copy of the tree: build-deb.sh DIRECTORY
+# Builds the Debian package, and its source package beside it, from a copy of the tree: build-deb.sh DIRECTORY
+# The unit tests are not run: they are those of `make check`. Who sets DEB_BUILD_OPTIONS decides: DEB_BUILD_OPTIONS= runs them,
+# as whoever builds the source package does.
 set -eu
 umask 022
 here=$(dirname "$0")
-rm -rf "$1"
+top=$(realpath -m "$1")
+rm -rf "$top"
+mkdir -p "$top"
 version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$here/debian/changelog")
-"$here/source-tree.sh" "$1/ib-hook-$version"
-cd "$1/ib-hook-$version"
-mv packaging/debian .
-dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo >../log 2>&1 || {
+upstream=${version%-*}
+"$here/source-tarball.sh" "$top/ib-hook-$upstream.tar.gz" >/dev/null
+tar -x -C "$top" -f "$top/ib-hook-$upstream.tar.gz"
+mv "$top/ib-hook-$upstream.tar.gz" "$top/ib-hook_$upstream.orig.tar.gz"
+
+cd "$top/ib-hook-$upstream"
+cp -a packaging/debian .
+export DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-nocheck}"
+case " $DEB_BUILD_OPTIONS " in
+    *' nocheck '*) export DEB_BUILD_PROFILES="${DEB_BUILD_PROFILES:-} nocheck" ;;
+esac
+# What the calling make was told is not for this one.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES
+dpkg-buildpackage --build=full --unsigned-source --unsigned-changes --unsigned-buildinfo >../log 2>&1 || {
     cat ../log >&2
     exit 1
 }
-ls "$(dirname "$PWD")"/*.deb
+ls "$top"/*.deb "$top"/*.dsc

@@ -26,7 +26,7 @@ packages() { # MANAGER GROUP
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
         apt/deb) echo build-essential debhelper dpkg-dev ;;
         apt/rpm) echo rpm cpio ;;
-        apt/packages) echo "$(packages apt tests)" lintian rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
+        apt/packages) echo "$(packages apt tests)" lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;

@@ -105,7 +105,7 @@ dist:
 # ---- tests -----------------------------------------------------------------------------------------
 
 PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
-                  packaging/fleet/slurm-healthcheck packaging/fleet/ib-hook.nhc
+                  packaging/debian/tests/rails packaging/fleet/slurm-healthcheck packaging/fleet/ib-hook.nhc
 
 # Exactly these files, in a place with a space in its name, and a program that says its version; none of them afterwards.
 check-install: all

@@ -24,5 +24,6 @@ publish() { # FILE…
 mkdir -p "$target"
 files | while read -r file; do [ ! -e "$file" ] || echo "$file"; done | xargs -d '\n' cp -a --parents -t "$target"
 cd "$target"
-publish packaging/debian/control packaging/debian/changelog packaging/debian/copyright packaging/rpm/ib-hook.spec \
+publish packaging/debian/control packaging/debian/changelog packaging/debian/copyright packaging/debian/watch \
+    packaging/debian/upstream/metadata packaging/rpm/ib-hook.spec \
     packaging/man/ib-hook.8 core/SECURITY.md .github/SECURITY.md

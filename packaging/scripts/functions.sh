@@ -43,9 +43,11 @@ remove_links() { # ROOT, LINK PROGRAM lines on standard input: those that are ou
     done
 }
 
-remove_masks() { # ROOT, LINK PROGRAM lines on standard input
+remove_masks() { # ROOT, LINK PROGRAM lines on standard input: and the directories that nothing else is in
     while read -r link _; do
-        [ "$(readlink "$1$link")" != /dev/null ] || rm -f "$1$link"
+        [ "$(readlink "$1$link")" = /dev/null ] || continue
+        rm -f "$1$link"
+        rmdir -p --ignore-fail-on-non-empty "$1${link%/*}"
     done
 }
 
@@ -54,10 +56,10 @@ is_booted() {
     [ -d /run/systemd/system ] && ! systemd-detect-virt --quiet --chroot
 }
 
-# networkd-dispatcher is skipped at boot while it has no hook: at its first one it has to be started.
-has_networkd_hooks() {
+# networkd-dispatcher is skipped at boot while it has no hook: where ours is its first one, it has to be started.
+has_networkd_hooks() { # others than ours
     for hook in /etc/networkd-dispatcher/*/* /usr/lib/networkd-dispatcher/*/*; do
-        [ ! -e "$hook" ] || return 0
+        [ "${hook##*/}" = 50-ib-hook ] || [ ! -e "$hook" ] || return 0
     done
     return 1
 }

@@ -6,7 +6,7 @@
 #   a system        make_root; then $root is one to install them in: inside COMMAND…, not booted. Its network is that of
 #                   host B, if there is one
 #   its files       files: all, with what they are; since FILE: what changed; links: of the hooks, and what they lead to
-#   another version newer: the same package as $deb, with a later version
+#   another version newer, older: the same package as $deb, with a later or an earlier version
 #   as if booted    pretend_booted: what maintainer scripts ask of systemd, they get; calls: what they called
 #
 # Needs root. Environment: CHROOT, the system (build/packages/chroot).
@@ -57,13 +57,15 @@ links() { # of all hooks, sorted: LINK -> PROGRAM
         \( -name '*ib-hook' -o -name 'if*-local' \) -printf '/%p -> %l\n' | sort)
 }
 
-newer() { # → its file
-    dpkg-deb -R "$deb" $work/newer
-    sed -i "s/^Version:.*/Version: 9/" $work/newer/DEBIAN/control
-    dpkg-deb --root-owner-group -b $work/newer $work/newer.deb >$work/log
-    rm -r $work/newer
-    echo $work/newer.deb
+other_version() { # VERSION → its file
+    dpkg-deb -R "$deb" "$work/version-$1"
+    sed -i "s/^Version:.*/Version: $1/" "$work/version-$1/DEBIAN/control"
+    dpkg-deb --root-owner-group -b "$work/version-$1" "$work/version-$1.deb" >$work/log
+    rm -r "$work/version-$1"
+    echo "$work/version-$1.deb"
 }
+newer() { other_version 9; }
+older() { other_version 0; }
 
 # The scripts ask systemd whether this is a chroot; and systemctl is asked for, not obeyed.
 pretend_booted() {

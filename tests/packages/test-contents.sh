@@ -8,10 +8,11 @@ mkdir $work/deb $work/rpm
 dpkg-deb --extract "$deb" $work/deb
 rpm2cpio "$rpm" | (cd $work/rpm && cpio --quiet -id)
 
-# The links that packages make, where Debian and the rest differ, and what packagers add.
+# Where Debian and the rest differ (the RPM's scripts make the links), and what packagers add.
+units=$(pkg-config --variable=systemdsystemunitdir systemd || echo /lib/systemd/system)
+debian=$(sed "s,/man/.*,&.gz,; s,/usr/lib/systemd/system,$units," "$top/tests/installed-files"
+    printf '%s\n' ./usr/share/doc/ib-hook/{changelog.Debian.gz,copyright} ./usr/share/lintian/overrides/ib-hook)
 expected=$(grep -v -e ^./etc/ "$top/tests/installed-files" | sed 's,/man/.*,&.gz,')
-debian=$(echo "${expected//.\/usr\/lib\/systemd/.\/lib\/systemd}"
-    printf '%s\n' ./usr/share/doc/ib-hook/{changelog.gz,copyright} ./usr/share/lintian/overrides/ib-hook)
 contents() { # DIRECTORY
     (cd "$1" && find . ! -type d | sort)
 }
@@ -54,6 +55,6 @@ expect_lacks "the Debian package does not depend on libnm" libnm "$(dpkg-deb --f
 expect_lacks "nor does the RPM" libnm.so "$(rpm -qp --requires "$rpm" 2>/dev/null)"
 
 version=$("$IB_HOOK" --version)
-expect_equal "the Debian package's version" "$version" "ib-hook $(dpkg-deb --field "$deb" Version)"
+expect_equal "the Debian package's version" "$version-1" "ib-hook $(dpkg-deb --field "$deb" Version)"
 expect_equal "the RPM's version, and its change log's" "$version $version-1" \
     "$(rpm -qp --queryformat 'ib-hook %{VERSION} [ib-hook %{CHANGELOGNAME}]' "$rpm" 2>/dev/null | sed 's/ib-hook maintainers <.*> - //')"

@@ -10,11 +10,19 @@ mkdir -p $root/etc/ib-hook
 printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
 files >$work/before
 
-install() { # DEB
+install() { # DEB [kept]: with "kept", what an administrator made of links is so before postinst, too
     cp "$1" $root/ib-hook.deb
+    if [ "${2:-}" = kept ]; then
+        inside dpkg --unpack /ib-hook.deb >$work/log 2>&1
+        expect_equal "before postinst runs, no deleted or masked link is back" "$(links_of $work/changed)" "$(links_of <(files))"
+    fi
     expect_equal "dpkg -i says nothing of ours" "" "$(inside dpkg -i /ib-hook.deb 2>$work/err | grep ib-hook: || true)"
     expect_equal "nor is there an error" "" "$(<$work/err)"
     rm $root/ib-hook.deb
+}
+
+links_of() { # FILE, with files
+    grep -e '^etc/.*ib-hook ' "$1" | grep -v -e pre-up.d -e '^etc/systemd'
 }
 
 all_links=$(grep -e ^./etc/ "$top/tests/installed-files" | sed 's/^.//' | sort)
@@ -31,22 +39,32 @@ expect_equal "both services start at the next boot" "ib-hook-watch.service ib-ho
 expect_equal "ib-hook.service with systemd-networkd and the network, too" "network-online.target systemd-networkd.service" \
     "$(cd $root/etc/systemd/system && echo */ib-hook.service | sed 's,multi-user.target.wants/ib-hook.service ,,; s,\.wants/ib-hook.service,,g')"
 
+expect_equal "dpkg -S knows them" "$all_links" "$(inside dpkg -S $all_links | sed 's/^ib-hook: //' | sort)"
+expect_equal "dpkg -V finds all as it was installed" "" "$(inside dpkg -V ib-hook)"
+
 # What an administrator did to links and services stays, and what was moved away from there.
 mkdir -p $root/var/lib/ib-hook/replaced/etc/network/if-up.d
 touch $root/var/lib/ib-hook/replaced/etc/network/if-up.d/route-ib.q7Xw2a
 rm $root/etc/network/if-up.d/ib-hook
 ln -sf /dev/null $root/etc/NetworkManager/dispatcher.d/50-ib-hook
+printf '#!/bin/sh\nexit 0\n' >$root/etc/network/own && chmod 0755 $root/etc/network/own
+mv -f $root/etc/network/own $root/etc/network/if-post-down.d/ib-hook
+ln -sf /usr/bin/true $root/etc/networkd-dispatcher/off.d/50-ib-hook
+expect_equal "dpkg -V says which link is gone" "missing     /etc/network/if-up.d/ib-hook" "$(inside dpkg -V ib-hook || true)"
 rm $root/etc/systemd/system/multi-user.target.wants/ib-hook-watch.service
 files | grep -v var/lib/systemd >$work/changed
 # Where this link led to at first; NetworkManager would take it for a hook that is missing.
 ln -sf /usr/libexec/ib-hook/nm-dispatcher $root/etc/NetworkManager/dispatcher.d/pre-up.d/50-ib-hook
 newer=$(newer)
-install "$newer"
+install "$newer" kept
 expect_equal "an upgrade leaves links and services as they are, but for a link to where the program was" "" "$(since $work/changed | grep -v var/lib/systemd || true)"
 
 inside dpkg -r ib-hook >$work/log 2>&1
 expect_equal "of the links, removal leaves what is the administrator's" \
-    "/etc/NetworkManager/dispatcher.d/50-ib-hook -> /dev/null" "$(links)"
+    "/etc/NetworkManager/dispatcher.d/50-ib-hook -> /dev/null
+/etc/networkd-dispatcher/off.d/50-ib-hook -> /usr/bin/true" "$(links)"
+expect_equal "his own hook, too" "$(printf '#!/bin/sh\nexit 0')" "$(<$root/etc/network/if-post-down.d/ib-hook)"
+rm $root/etc/network/if-post-down.d/ib-hook $root/etc/networkd-dispatcher/off.d/50-ib-hook
 expect_equal "nothing of ours can run any more" "" "$(cd $root && find usr lib/ -name '*ib-hook*' ! -path '*/man/*')"
 
 install "$newer"

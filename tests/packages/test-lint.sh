@@ -3,8 +3,10 @@
 # What Debian, Fedora and systemd think of the packages.
 . "$(dirname "$0")/lib.sh"
 
-needs lintian rpmlint systemd-analyze
+needs lintian blhc rpmlint systemd-analyze
 expect_equal "lintian --pedantic" "" "$(lintian --allow-root --pedantic --fail-on none "$(dirname "$deb")"/*.changes 2>&1)"
+expect_equal "blhc: every file is compiled and linked with all that hardens it" "" "$(blhc --all "$(dirname "$deb")/log" 2>&1 || true)"
+expect_at_least "blhc has seen files compiled" 100 "$(grep -c -e '-c -o build/' "$(dirname "$deb")/log")"
 
 # Its warnings are matters of taste; errors are not.
 out=$(rpmlint -c "$top/packaging/rpm/rpmlint.toml" "$rpm" "$selinux" "$top/packaging/rpm/ib-hook.spec" 2>&1 || true)
