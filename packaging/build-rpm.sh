@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the RPM from a copy of the tree, also on Debian: build-rpm.sh DIRECTORY
+# Builds the RPM from a copy of the tree, also on Debian: build-rpm.sh DIRECTORY [OPTION of rpmbuild]…
+# The unit tests are not run: they are those of `make check`. --with unit_tests runs them, as a distribution does.
 set -eu
 umask 022
 here=$(dirname "$0")
 top=$(realpath -m "$1")
+shift
+[ $# -gt 0 ] || set -- --without unit_tests
 rm -rf "$top"
 version=$(sed -n 's/^Version: *//p' "$here/rpm/ib-hook.spec")
 maintainer=$(sed -n 's/^MAINTAINER="\(.*\)"/\1/p' "$here/project")
@@ -16,7 +19,8 @@ export SOURCE_DATE_EPOCH
 tar -x -z -O -f "$top/SOURCES/ib-hook-$version.tar.gz" "ib-hook-$version/packaging/rpm/ib-hook.spec" >"$top/ib-hook.spec"
 
 # --nodeps: Debian's rpm knows nothing of the packages that dpkg has installed. The rest makes equal bytes of equal trees.
-rpmbuild -bb --nodeps --define "_topdir $top" --define '_buildhost localhost' \
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES # what the calling make was told is not for this one
+rpmbuild -bb --noclean --nodeps "$@" --define "_topdir $top" --define '_buildhost localhost' \
     --define "packager $maintainer" --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
     "$top/ib-hook.spec" >"$top/log" 2>&1 || {
     cat "$top/log" >&2

@@ -26,7 +26,7 @@ packages() { # MANAGER GROUP
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
         apt/deb) echo build-essential debhelper dpkg-dev ;;
         apt/rpm) echo rpm cpio ;;
-        apt/packages) echo "$(packages apt tests)" lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
+        apt/packages) echo "$(packages apt tests)" clang lld llvm lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
@@ -36,7 +36,7 @@ packages() { # MANAGER GROUP
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo jq clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/rpm) echo rpm-build cpio selinux-policy-devel bzip2 ;;
-        dnf/packages) echo "$(packages dnf tests)" rpmlint mandoc man-db zsh bash-completion ;;
+        dnf/packages) echo "$(packages dnf tests)" clang lld llvm rpmlint mandoc man-db zsh bash-completion ;;
         dnf/deb | dnf/lab | dnf/selinux | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)
             echo "deps.sh: $2: this is made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1

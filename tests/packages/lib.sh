@@ -7,6 +7,7 @@
 #                   host B, if there is one
 #   its files       files: all, with what they are; since FILE: what changed; links: of the hooks, and what they lead to
 #   another version newer, older: the same package as $deb, with a later or an earlier version
+#   another RPM   repack_rpm DIRECTORY OPTION…: packs anew what make rpm has built, with these options of rpmbuild
 #   as if booted    pretend_booted: what maintainer scripts ask of systemd, they get; calls: what they called
 #
 # Needs root. Environment: CHROOT, the system (build/packages/chroot).
@@ -66,6 +67,13 @@ other_version() { # VERSION → its file
 }
 newer() { other_version 9; }
 older() { other_version 0; }
+
+# Of what is in DIRECTORY/tree, or else of this one. Compiling it once more would change nothing.
+repack_rpm() { # DIRECTORY OPTION… → its file
+    [ -d "$1/tree" ] || "$top/packaging/source-tree.sh" "$1/tree"
+    "$1/tree/packaging/build-rpm.sh" "$1/build" --without unit_tests \
+        --define "make_build cp -a $(echo "$IBH_BUILD"/rpm/BUILD/ib-hook-*)/build . && :" "${@:2}" | grep -v selinux
+}
 
 # The scripts ask systemd whether this is a chroot; and systemctl is asked for, not obeyed.
 pretend_booted() {

@@ -18,9 +18,9 @@ run_rpm() { # ARGUMENT…: what it, and our scripts, say
 }
 
 later_rpm() { # → its file
-    "$top/packaging/source-tree.sh" $work/tree
-    sed -i 's/^Release: *1/Release: 2/' $work/tree/packaging/rpm/ib-hook.spec
-    $work/tree/packaging/build-rpm.sh $work/tree/build | grep -v selinux
+    "$top/packaging/source-tree.sh" $work/later/tree
+    sed -i 's/^Release: *1/Release: 2/' $work/later/tree/packaging/rpm/ib-hook.spec
+    repack_rpm $work/later
 }
 later=$(later_rpm)
 
@@ -65,7 +65,7 @@ inside ib-hook --apply >$work/log
 run_rpm -e ib-hook >$work/log
 expect_equal "erased, all is as it was before" "$pure" "$(state B)"
 expect_contains "ib-hook-watch.service stopped before anything was undone" \
-    "systemctl disable --now ib-hook-watch.service ib-hook.service: 4 rules" "$(calls disable)"
+    "systemctl --no-reload disable --now ib-hook-watch.service ib-hook.service: 4 rules" "$(calls disable)"
 expect_equal "nothing is left" "" "$(links; ls $root/run/ib-hook 2>/dev/null || true)"
 
 # Presets that leave services off, and no network-scripts.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Both packages, built a second time somewhere else, have the same bytes: the Debian package from its source package, as a
-# distribution builds it, with the unit tests.
+# distribution builds it, and the RPM in another place; both with the unit tests.
 . "$(dirname "$0")/lib.sh"
 
 build_source_package() {
@@ -13,8 +13,9 @@ build_source_package() {
 mkdir $work/deb
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 build_source_package >$work/log 2>&1 &
-"$top/packaging/build-rpm.sh" $work/a/longer/path/rpm >$work/log.rpm
+"$top/packaging/build-rpm.sh" $work/a/longer/path/rpm --with unit_tests >$work/log.rpm
 wait $! || fail "the source package cannot be built" "$(tail -n 40 $work/log)"
+expect_contains "the unit tests have passed in the RPM's build" " passed, 0 failed, 0 skipped" "$(grep passed $work/a/longer/path/rpm/log || true)"
 for one in "$deb" "${deb/ib-hook_/ib-hook-dbgsym_}" "$(dirname "$deb")"/*.dsc "$(dirname "$deb")"/*.debian.tar.xz; do
     cmp "$one" "$work/deb/$(basename "$one")" || fail "$(basename "$one") differs"
     ok "$(basename "$one")"
