@@ -20,7 +20,7 @@ LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
 # Where things are in a package is written down in units and links; elsewhere it is put right.
 RELOCATE = sed -e 's,/usr/sbin/ib-hook,$(SBINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),' -e 's,/usr/lib/NetworkManager/dispatcher.d,$(NMDIR),'
 
-LIBEXEC := networkd-dispatcher ifupdown ifup-local ifdown-local slurm-healthcheck
+LIBEXEC := networkd-dispatcher ifupdown ifup-local ifdown-local wicked slurm-healthcheck
 DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
 
 # $(call put,MODE,FILE,PLACE)
@@ -47,7 +47,7 @@ install-files: all
 	$(foreach hook,networkd-dispatcher ifupdown,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
 	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(LIBEXECDIR)/ifup-local)
 	$(call put,0755,packaging/fleet/slurm-healthcheck,$(LIBEXECDIR)/slurm-healthcheck)
-	ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/ifdown-local"
+	for name in ifdown-local wicked; do ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/$$name" || exit; done
 	install -d "$(DESTDIR)$(PLUGINDIR)" "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)$(FLEETDIR)"
 	$(if $(NM),$(call put,0644,$(NM),$(PLUGINDIR)/nm.so))
 	for unit in $(UNITS); do \
@@ -122,6 +122,6 @@ check-packages: all
 	@packaging/deps.sh build packages deb rpm
 	@$(MAKE) -s deb rpm
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
-	@TESTS=tests/packages LIMIT=150 tests/netns/run
+	@TESTS=tests/packages LIMIT=300 tests/netns/run
 
 .PHONY: install install-files uninstall selinux deb rpm dist check-install check-packages

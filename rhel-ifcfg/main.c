@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* /sbin/ifup-local and /sbin/ifdown-local of RHEL's network-scripts: NAME INTERFACE. */
+/* What ifcfg files are brought up with: RHEL's network-scripts call /sbin/ifup-local and ifdown-local INTERFACE, and
+ * SUSE's wicked calls wicked ACTION INTERFACE. */
 #include "hook/program.h"
 
 int main(int argc, char **argv)
 {
-    const IbhTrigger trigger = ibh_trigger_rhel(argc, argv);
+    const IbhTrigger trigger = ibh_trigger_ifcfg(argc, argv);
 
     return ibh_hook_program(&trigger);
 }

@@ -66,9 +66,22 @@ IbhTrigger ibh_trigger_ifupdown(char **envp)
     return make(trigger_getenv(envp, "IFACE"), is(trigger_getenv(envp, "MODE"), "stop"));
 }
 
-IbhTrigger ibh_trigger_rhel(int argc, char **argv)
+/* At "post-up" the addresses are there, at "post-down" the link is down; before both there is nothing to do yet. */
+static IbhTrigger trigger_wicked(int argc, char **argv)
+{
+    const char *action = argc > 2 ? argv[1] : NULL;
+
+    if (!is(action, "post-up") && !is(action, "post-down"))
+        return (IbhTrigger){.wanted = false};
+    return make(argv[2], is(action, "post-down"));
+}
+
+IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
 {
     const char *program = argc > 0 ? argv[0] : "", *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program;
 
-    return make(argc > 1 ? argv[1] : NULL, is(slash ? slash + 1 : program, "ifdown-local"));
+    if (is(name, "wicked"))
+        return trigger_wicked(argc, argv);
+    return make(argc > 1 ? argv[1] : NULL, is(name, "ifdown-local"));
 }

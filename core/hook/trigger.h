@@ -21,7 +21,9 @@ typedef struct {
 IbhTrigger ibh_trigger_nm(int argc, char **argv);
 IbhTrigger ibh_trigger_networkd(char **envp);
 IbhTrigger ibh_trigger_ifupdown(char **envp);
-IbhTrigger ibh_trigger_rhel(int argc, char **argv); /* ifup-local and ifdown-local tell up from down */
+/* RHEL's ifup-local and ifdown-local INTERFACE, and wicked ACTION INTERFACE: the program's name says which one it is.
+ */
+IbhTrigger ibh_trigger_ifcfg(int argc, char **argv);
 
 /* Can an interface have this name? */
 bool ibh_trigger_is_name(const char *name);

@@ -91,11 +91,33 @@ static void test_rhel(void **state)
     char *alone[] = {(char *)(guintptr) "/sbin/ifdown-local", NULL};
 
     (void)state;
-    expect(ibh_trigger_rhel(2, up), TRUE, "");
-    expect(ibh_trigger_rhel(2, down), TRUE, "ib0");
-    expect(ibh_trigger_rhel(2, plain), TRUE, "ib0");
-    expect(ibh_trigger_rhel(1, alone), TRUE, "");
-    expect(ibh_trigger_rhel(0, NULL), TRUE, "");
+    expect(ibh_trigger_ifcfg(2, up), TRUE, "");
+    expect(ibh_trigger_ifcfg(2, down), TRUE, "ib0");
+    expect(ibh_trigger_ifcfg(2, plain), TRUE, "ib0");
+    expect(ibh_trigger_ifcfg(1, alone), TRUE, "");
+    expect(ibh_trigger_ifcfg(0, NULL), TRUE, "");
+}
+
+static IbhTrigger wicked(const char *action, const char *iface)
+{
+    char *argv[] = {(char *)(guintptr) "/usr/libexec/ib-hook/wicked", (char *)(guintptr)action, (char *)(guintptr)iface,
+                    NULL};
+
+    return ibh_trigger_ifcfg(iface ? 3 : action ? 2 : 1, argv);
+}
+
+static void test_wicked(void **state)
+{
+    (void)state;
+    expect(wicked("post-up", "ib0"), TRUE, "");
+    expect(wicked("post-down", "ib0"), TRUE, "ib0");
+    expect(wicked("pre-up", "ib0"), FALSE, "");
+    expect(wicked("pre-down", "ib0"), FALSE, ""); /* it has its addresses still */
+    expect(wicked("up-timeout", "ib0"), FALSE, "");
+    expect(wicked("post-up", "lo"), FALSE, "");
+    expect(wicked("post-down", "../../etc/passwd"), TRUE, "");
+    expect(wicked("post-up", NULL), FALSE, "");
+    expect(wicked(NULL, NULL), FALSE, "");
 }
 
 /* A name that no interface can have is no name; the event stays one. */
@@ -138,8 +160,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nm),   cmocka_unit_test(test_networkd),      cmocka_unit_test(test_ifupdown),
-        cmocka_unit_test(test_rhel), cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_nm),    cmocka_unit_test(test_networkd), cmocka_unit_test(test_ifupdown),
+        cmocka_unit_test(test_rhel),  cmocka_unit_test(test_wicked),   cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
