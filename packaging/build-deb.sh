@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds the Debian package, and its source package beside it, from a copy of the tree: build-deb.sh DIRECTORY
+# Builds the Debian package, and its source package beside it, from a copy of the tree:
+# build-deb.sh DIRECTORY [OPTION of dpkg-buildpackage]…
 # The unit tests are not run: they are those of `make check`. Who sets DEB_BUILD_OPTIONS decides: DEB_BUILD_OPTIONS= runs them,
 # as whoever builds the source package does.
 set -eu
 umask 022
 here=$(dirname "$0")
 top=$(realpath -m "$1")
+shift
 rm -rf "$top"
 mkdir -p "$top"
 version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$here/debian/changelog")
@@ -23,7 +25,7 @@ case " $DEB_BUILD_OPTIONS " in
 esac
 # What the calling make was told is not for this one.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
-dpkg-buildpackage --build=full --unsigned-source --unsigned-changes --unsigned-buildinfo >../log 2>&1 || {
+dpkg-buildpackage --build=full --unsigned-source --unsigned-changes --unsigned-buildinfo "$@" >../log 2>&1 || {
     cat ../log >&2
     exit 1
 }

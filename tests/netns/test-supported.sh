@@ -62,8 +62,11 @@ while IFS='|' read -r package distribution _ test; do
             [ -e "$top/tests/fresh/case-$name.sh" ] || fail "there is no tests/fresh/case-$name.sh"
             expect_equal "$suite is" "$distribution" "$(case $suite in bookworm) echo Debian 12 ;; trixie) echo Debian 13 ;; esac)"
             ;;
-        *) [ -e "$top/tests/$test.sh" ] && ok "$package, $distribution: $test" || fail "there is no tests/$test.sh" ;;
+        *)
+            [ -e "$top/tests/$test.sh" ] || fail "there is no tests/$test.sh"
+            ok "$package, $distribution: $test"
+            ;;
     esac
 done <<<"$packages"
 expect_equal "of the other platforms, all are named" "$(list platforms platforms/run | grep -v debian13)" \
-    "$(grep -o 'platforms/[a-z0-9]*' "$page" | sed 's,.*/,,' | sort -u)"
+    "$(grep -o 'platforms/[a-z0-9-]*' "$page" | sed 's,.*/,,' | sort -u)"

@@ -39,6 +39,7 @@ expect_equal "both services start at the next boot" "ib-hook-watch.service ib-ho
 expect_equal "ib-hook.service with systemd-networkd and the network, too" "network-online.target systemd-networkd.service" \
     "$(cd $root/etc/systemd/system && echo */ib-hook.service | sed 's,multi-user.target.wants/ib-hook.service ,,; s,\.wants/ib-hook.service,,g')"
 
+# shellcheck disable=SC2086 # a list of words
 expect_equal "dpkg -S knows them" "$all_links" "$(inside dpkg -S $all_links | sed 's/^ib-hook: //' | sort)"
 expect_equal "dpkg -V finds all as it was installed" "" "$(inside dpkg -V ib-hook)"
 

@@ -12,7 +12,7 @@ expect_equal "nothing is said" "" "$(<$work/log)"
 make_hosts 2 B
 conf=$(config $'[interface ib*]\nmanage=yes')
 pure=$(state B)
-on B $work/thin/ib-hook --config $conf --apply >$work/log
+on B $work/thin/ib-hook --config "$conf" --apply >$work/log
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
-on B $work/thin/ib-hook --config $conf --undo >$work/log
+on B $work/thin/ib-hook --config "$conf" --undo >$work/log
 expect_equal "--undo leaves what was before" "$pure" "$(state B)"

@@ -20,6 +20,7 @@ expect_equal "by wicked's own scheme" wicked: "${POST_UP_SCRIPT%%/*}"
 script=${POST_UP_SCRIPT#wicked:}
 
 dispatch() { # ACTION INTERFACE
+    # shellcheck disable=SC2016 # for the shell there
     inside sh -c 'test -e "$0" && ! test -d "$0" && exec "$0" "$1" "$2"' "$script" "$1" "$2" >$work/out 2>$work/err </dev/null ||
         fail "$1 $2 exits $?" "$(<$work/err)"
     expect_equal "$1 $2 writes to nobody's standard output" "" "$(<$work/out)"
