@@ -12,6 +12,7 @@ cp "$(older)" $root/srv/archive
 rm -f $root/etc/apt/sources.list.d/* $root/run/calls
 echo 'deb [trusted=yes] file:/srv/archive ./' >$root/etc/apt/sources.list
 inside apt-get update -q -o APT::Sandbox::User=root >$work/log 2>&1 || fail "apt-get update" "$(<$work/log)"
+mkdir -p $root/var/cache/debconf/tmp.ci # apt-utils leaves it behind, whatever is installed
 umount $root/proc $root/run # piuparts copies what is there
 
 piuparts --distribution=stable --existing-chroot $root --keep-sources-list --tmpdir $work/tmp --no-eatmydata \
