@@ -5,6 +5,7 @@
 #include "kernel/sysctl.h"
 #include "run/probe_rdma.h"
 #include "run/probe_size.h"
+#include "run/probe_wait.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,8 +13,6 @@
 #include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip_icmp.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -24,11 +23,6 @@
 #define ARP_TIMEOUT (G_USEC_PER_SEC / 4)
 #define CONTROL_SIZE 128 /* may hold more than we asked for */
 #define PROGRESS_EVERY (G_USEC_PER_SEC / 5)
-
-static gint64 now(void)
-{
-    return g_get_monotonic_time();
-}
 
 /* ---- sending ---- */
 
@@ -63,7 +57,7 @@ static void send_echo(IbhProber *prober, guint i, guint number)
     socklen_t size;
     IbhSockAddress peer = ibh_sock_address(ibh_probe_peer(probe, pair), &size);
     struct msghdr message = {.msg_name = &peer, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1};
-    gint64 before = now();
+    gint64 before = ibh_prober_now();
 
     ibh_probe_packet(probe, i, number, sock->id, packet);
     name_device(&message, &control, ibh_probe_source(probe, pair));
@@ -89,7 +83,7 @@ static void send_arp(IbhProber *prober, const IbhLink *link, const IbhIp *from, 
     memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
     if (length)
         (void)sendto(prober->arp, frame, length, 0, &to.generic, sizeof to); /* a NIC that is down is told of anyway */
-    prober->last_sent = now();
+    prober->last_sent = ibh_prober_now();
 }
 
 /* ---- receiving ---- */
@@ -175,7 +169,7 @@ static gboolean take_delivered(IbhProber *prober, const IbhProbeSocket *sock, in
         family == AF_INET6 ? to_ip(AF_INET6, &packet.from.six.sin6_addr) : to_ip(AF_INET, &packet.from.four.sin_addr);
     reply.icmp = packet.bytes + offset;
     reply.length = packet.length - offset;
-    if (ibh_probe_received(prober->probe, &reply, now()))
+    if (ibh_probe_received(prober->probe, &reply, ibh_prober_now()))
         prober->received++;
     return TRUE;
 }
@@ -248,27 +242,12 @@ static void wait_for(IbhProber *prober, gint64 until)
 {
     guint n = prober->probe->sources->len;
     g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 3);
-    gint64 left = MAX(until - now(), 0);
-    struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
-                             .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
 
     for (guint i = 0; i < n + 3; i++) {
         fds[i].fd = i < n ? prober->sockets[i].fd : i < n + 2 ? prober->seen[i - n] : prober->arp;
         fds[i].events = POLLIN;
     }
-    (void)ppoll(fds, n + 3, &limit, NULL);
-}
-
-/* ---- progress ---- */
-
-void ibh_prober_tell(IbhProber *prober, const char *doing)
-{
-    if (!prober->progress || now() - prober->told < PROGRESS_EVERY)
-        return;
-    prober->told = now();
-    fprintf(stderr, "\r%u of %u echoes sent, %u replies%s\033[K", prober->sent,
-            prober->probe->pairs->len * (guint)prober->probe->count, prober->received, doing);
-    fflush(stderr);
+    ibh_prober_poll(fds, n + 3, until);
 }
 
 /* ---- waves ---- */
@@ -302,12 +281,12 @@ static void ask_wave(IbhProber *prober, guint first, guint pairs)
 {
     const IbhProbe *probe = prober->probe;
     guint packets = pairs * (guint)probe->count, k = 0;
-    gint64 start = now();
+    gint64 start = ibh_prober_now();
 
     while (k < packets) {
         gint64 due = MAX(start + ibh_probe_slot(probe, pairs, k), prober->last_sent + IBH_PROBE_SPACING);
 
-        if (now() >= due) {
+        if (ibh_prober_now() >= due) {
             send_echo(prober, first + k % pairs, k / pairs);
             k++;
         } else {
@@ -316,8 +295,8 @@ static void ask_wave(IbhProber *prober, guint first, guint pairs)
         take_all(prober);
         ibh_prober_tell(prober, "");
     }
-    while (now() < prober->last_sent + probe->timeout && count_outstanding(probe, first, pairs)) {
-        wait_for(prober, MIN(prober->last_sent + probe->timeout, now() + PROGRESS_EVERY));
+    while (ibh_prober_now() < prober->last_sent + probe->timeout && count_outstanding(probe, first, pairs)) {
+        wait_for(prober, MIN(prober->last_sent + probe->timeout, ibh_prober_now() + PROGRESS_EVERY));
         take_all(prober);
         ibh_prober_tell(prober, ", waiting for the others");
     }
@@ -326,8 +305,8 @@ static void ask_wave(IbhProber *prober, guint first, guint pairs)
 
 static void pass(IbhProber *prober, gint64 until, const char *doing)
 {
-    while (now() < until) {
-        wait_for(prober, MIN(until, now() + PROGRESS_EVERY));
+    while (ibh_prober_now() < until) {
+        wait_for(prober, MIN(until, ibh_prober_now() + PROGRESS_EVERY));
         take_all(prober);
         ibh_prober_tell(prober, doing);
     }
@@ -375,7 +354,7 @@ static gint64 ask_own(IbhProber *prober)
             send_arp(prober, other->nic->link, &other->ip, &source->ip);
         }
     }
-    return witnessed ? now() + IBH_PROBE_PROXY_WAIT : 0;
+    return witnessed ? ibh_prober_now() + IBH_PROBE_PROXY_WAIT : 0;
 }
 
 /* Makes room for the next wave. FALSE: it may not, or the kernel keeps one: then they have to grow old. */
@@ -410,7 +389,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
         if (before)
             pass(prober, before + IBH_PROBE_PAUSE, ", waiting for room in the neighbour table");
         pairs = ibh_probe_wave(probe, first, used);
-        before = now();
+        before = ibh_prober_now();
         ask_wave(prober, first, pairs);
         g_array_set_size(neighbours, 0);
         if (!read_neighbours(prober, neighbours, (guint[2]){0}, error))
@@ -439,8 +418,13 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
 
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean progress, GError **error)
 {
-    IbhProber prober = {
-        .probe = probe, .netlink = netlink, .sysfs = sysfs, .progress = progress, .arp = -1, .seen = {-1, -1}};
+    IbhProber prober = {.probe = probe,
+                        .netlink = netlink,
+                        .sysfs = sysfs,
+                        .progress = progress,
+                        .started = ibh_prober_now(),
+                        .arp = -1,
+                        .seen = {-1, -1}};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
     gboolean done;
 
@@ -456,8 +440,7 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
     for (guint i = 0; i < probe->sources->len; i++)
         prober.sockets[i].fd = -1;
     done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
-    if (progress)
-        fputs("\r\033[K", stderr);
+    ibh_prober_tell_end(&prober);
     ibh_prober_close(&prober);
     return done;
 }

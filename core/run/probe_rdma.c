@@ -2,10 +2,10 @@
 #include "run/probe_rdma.h"
 
 #include "host/tree.h"
+#include "run/probe_wait.h"
 #include "run/rdma_asker.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,11 +20,6 @@
 #define ASKERS 16 /* a device whose process blocks takes no other rail's answers away */
 #define ROCE_PORT 4791
 #define PROGRESS_EVERY (G_USEC_PER_SEC / 5)
-
-static gint64 now(void)
-{
-    return g_get_monotonic_time();
-}
 
 /* ---- this host's own firewall ---- */
 
@@ -113,9 +108,6 @@ static gboolean take_results(IbhProber *prober, IbhRdmaAsker *asker, gboolean *h
 static gboolean wait_for_any(IbhRdmaAsker askers[ASKERS], gint64 until)
 {
     struct pollfd fds[ASKERS];
-    gint64 left = MAX(until - now(), 0);
-    struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
-                             .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
     gboolean any = FALSE;
 
     for (guint i = 0; i < ASKERS; i++) {
@@ -123,22 +115,22 @@ static gboolean wait_for_any(IbhRdmaAsker askers[ASKERS], gint64 until)
         any |= askers[i].fd >= 0;
     }
     if (any)
-        (void)ppoll(fds, ASKERS, &limit, NULL);
+        ibh_prober_poll(fds, ASKERS, until);
     return any;
 }
 
 static void listen_to(IbhProber *prober, IbhRdmaAsker askers[ASKERS])
 {
-    gint64 heard_at[ASKERS], start = now();
+    gint64 heard_at[ASKERS], start = ibh_prober_now();
 
     for (guint i = 0; i < ASKERS; i++)
         heard_at[i] = start;
-    while (wait_for_any(askers, now() + PROGRESS_EVERY)) {
+    while (wait_for_any(askers, ibh_prober_now() + PROGRESS_EVERY)) {
         for (guint i = 0; i < ASKERS; i++) {
             gboolean heard = FALSE, more = askers[i].fd >= 0 && take_results(prober, &askers[i], &heard);
 
-            heard_at[i] = heard ? now() : heard_at[i];
-            if (askers[i].fd >= 0 && (!more || now() > heard_at[i] + IBH_RDMA_ASKER_SILENCE))
+            heard_at[i] = heard ? ibh_prober_now() : heard_at[i];
+            if (askers[i].fd >= 0 && (!more || ibh_prober_now() > heard_at[i] + IBH_RDMA_ASKER_SILENCE))
                 ibh_rdma_asker_stop(&askers[i]);
         }
         ibh_prober_tell(prober, ", asking by RDMA");

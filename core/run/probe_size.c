@@ -2,12 +2,12 @@
 #include "run/probe_size.h"
 
 #include "check/probe_size.h"
+#include "run/probe_wait.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <linux/if_ether.h>
 #include <netinet/ip_icmp.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,11 +28,6 @@ typedef struct {
     guint8 *bytes;           /* IBH_PROBE_SIZE_MAX */
     GArray *sent;            /* Sent, in this round */
 } Sizer;
-
-static gint64 now(void)
-{
-    return g_get_monotonic_time();
-}
 
 static const IbhProbeSource *source_at(const Sizer *sizer, guint i)
 {
@@ -206,15 +201,12 @@ static void wait_until(const Sizer *sizer, gint64 until)
 {
     guint n = sizer->prober->probe->sources->len;
     g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 2);
-    gint64 left = MAX(until - now(), 0);
-    struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
-                             .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
 
     for (guint i = 0; i < n + 2; i++) {
         fds[i].fd = i < n ? sizer->sockets[i].fd : sizer->pieces[i - n];
         fds[i].events = POLLIN;
     }
-    (void)ppoll(fds, n + 2, &limit, NULL);
+    ibh_prober_poll(fds, n + 2, until);
 }
 
 /* ---- rounds ---- */
@@ -237,7 +229,7 @@ static void send_size(Sizer *sizer, guint i, guint size)
     for (int try = 0; try < 2 && sendto(sock->fd, sizer->bytes, size - header, 0, &to.generic, length) < 0; try++)
         take_all(sizer);
     g_array_append_val(sizer->sent, sent);
-    sizer->prober->last_sent = now();
+    sizer->prober->last_sent = ibh_prober_now();
 }
 
 static gboolean is_waiting(const Sizer *sizer)
@@ -260,7 +252,7 @@ static gboolean ask_round(Sizer *sizer, guint round, guint first, guint pairs)
         guint n = ibh_probe_sizes(prober->probe, ibh_probe_pair(prober->probe, i), round, sizes);
 
         for (guint k = 0; k < n; k++) {
-            while (now() < prober->last_sent + IBH_PROBE_SPACING) {
+            while (ibh_prober_now() < prober->last_sent + IBH_PROBE_SPACING) {
                 wait_until(sizer, prober->last_sent + IBH_PROBE_SPACING);
                 take_all(sizer);
             }
@@ -268,8 +260,8 @@ static gboolean ask_round(Sizer *sizer, guint round, guint first, guint pairs)
         }
         ibh_prober_tell(prober, ", at full size");
     }
-    while (is_waiting(sizer) && now() < prober->last_sent + prober->probe->timeout) {
-        wait_until(sizer, MIN(prober->last_sent + prober->probe->timeout, now() + WAIT_AT_ONCE));
+    while (is_waiting(sizer) && ibh_prober_now() < prober->last_sent + prober->probe->timeout) {
+        wait_until(sizer, MIN(prober->last_sent + prober->probe->timeout, ibh_prober_now() + WAIT_AT_ONCE));
         take_all(sizer);
     }
     IBH_EACH (const Sent, sent, sizer->sent)

@@ -27,8 +27,8 @@ typedef struct {
     IbhProbeSocket *sockets; /* one per source */
     int arp;                 /* a packet socket of ARP; -1: not allowed, or not needed */
     int seen[2]; /* packet sockets, IPv4 and IPv6: what comes in, even if it is dropped then; -1: not allowed */
-    gint64 last_sent;
-    gint64 told;
+    gint64 started, last_sent;
+    gint64 told; /* progress; 0: not yet */
     guint received;
     guint sent;
 } IbhProber;
@@ -42,9 +42,6 @@ typedef union {
 } IbhSockAddress;
 
 IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
-
-/* Progress, for a terminal, not too often. */
-void ibh_prober_tell(IbhProber *prober, const char *doing);
 
 /* A socket of echoes with this id. FALSE: none can be opened; `sock->error`: this one can send nothing. */
 gboolean ibh_probe_socket_open(const IbhProbe *probe, const IbhProbeSource *source, guint16 id, IbhProbeSocket *sock,
