@@ -68,6 +68,22 @@ typedef struct {
     int error; /* errno of that step; 0: none */
 } IbhRdmaAnswer;
 
+/* What became of a pair's TCP SYN (probe_syn.h). */
+typedef enum {
+    IBH_SYN_UNWANTED, /* not IPv6, not a neighbour, or no echo came back */
+    IBH_SYN_UNASKED,
+    IBH_SYN_NO_RIGHT, /* to send it, or to hear the answer */
+    IBH_SYN_UNSENT,   /* the kernel refused */
+    IBH_SYN_SILENT,
+    IBH_SYN_ANSWERED
+} IbhSynOutcome;
+
+typedef struct {
+    IbhSynOutcome outcome;
+    guint8 sender[IBH_LLADDR_MAX]; /* from which the answer came */
+    guint sender_len;              /* 0: the kernel does not tell */
+} IbhSynAnswer;
+
 /* Why a pair lost echoes. From IBH_LOSS_UNKNOWN on it is not this host's fault, as far as it can be seen here. */
 typedef enum {
     IBH_LOSS_NONE,
@@ -111,6 +127,7 @@ typedef struct {
     gboolean fixed;        /* `lladdr` is of a permanent entry */
     IbhProbeLoss loss;
     IbhProbeSize mtu;
+    IbhSynAnswer syn;
     IbhRdmaAnswer rdma;
     guint faults; /* bits: 1 << IbhProbeFault */
 } IbhProbePair;

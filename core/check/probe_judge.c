@@ -3,6 +3,7 @@
 #include "check/probe_loss.h"
 #include "check/probe_rdma.h"
 #include "check/probe_size.h"
+#include "check/probe_syn.h"
 
 #include "model/text.h"
 
@@ -75,6 +76,8 @@ static void judge_way(const IbhProbe *probe, IbhProbePair *pair)
         blame(pair, IBH_PROBE_REPLY);
     if (pair->on_link && pair->lladdr_len && pair->sender_len &&
         (pair->lladdr_len != pair->sender_len || memcmp(pair->lladdr, pair->sender, pair->sender_len) != 0))
+        blame(pair, IBH_PROBE_PEER_SENDER);
+    if (ibh_probe_syn_is_wrong(pair))
         blame(pair, IBH_PROBE_PEER_SENDER);
 }
 

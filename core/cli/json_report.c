@@ -209,6 +209,17 @@ static void put_size(IbhJson *json, const IbhProbePair *pair)
         ibh_json_string(json, "path_mtu", NULL);
 }
 
+/* null: not IPv6, not a neighbour, or no echo came back. */
+static void put_syn(IbhJson *json, const IbhProbePair *pair)
+{
+    ibh_json_string(json, "tcp",
+                    pair->syn.outcome == IBH_SYN_UNWANTED   ? NULL
+                    : pair->syn.outcome == IBH_SYN_ANSWERED ? "answered"
+                    : pair->syn.outcome == IBH_SYN_SILENT   ? "silent"
+                                                            : "not-asked");
+    put_lladdr(json, "tcp_lladdr", pair->syn.sender, pair->syn.sender_len);
+}
+
 /* null: without --rdma. */
 static void put_rdma(IbhJson *json, const IbhProbe *probe, const IbhProbePair *pair)
 {
@@ -244,6 +255,7 @@ static void put_pair(IbhJson *json, const IbhProbe *probe, const IbhProbePair *p
     put_lladdr(json, "reply_lladdr", pair->sender, pair->sender_len);
     put_answers(json, pair);
     put_size(json, pair);
+    put_syn(json, pair);
     put_rdma(json, probe, pair);
     put_faults(json, pair);
     ibh_json_bool(json, "ok", !pair->faults);

@@ -2,6 +2,7 @@
 #include "cli/text_probe.h"
 
 #include "check/probe_rdma.h"
+#include "check/probe_syn.h"
 #include "cli/table.h"
 
 #include <string.h>
@@ -278,6 +279,30 @@ static void put_rdma(GString *out, const IbhProbe *probe, const IbhStyle *style)
     put_unasked_by_rdma(out, probe, style);
 }
 
+/* "IPv6: by which NIC the peer replies is not known of 2 of 4 pairs: ib0 to fd00::1 (no answer to a TCP SYN), …" */
+static void put_syns(GString *out, const IbhProbe *probe, const IbhStyle *style)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    char ip[IBH_IP_STRLEN];
+    guint all = 0, n = 0;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        const char *why = ibh_probe_syn_why(pair);
+
+        all += pair->syn.outcome != IBH_SYN_UNWANTED ? 1 : 0;
+        if (why && (++n <= UNASKED_NAMED || style->verbose))
+            g_string_append_printf(names, "%s %s to %s (%s)", n > 1 ? "," : "", ibh_probe_link(probe, pair)->name,
+                                   ibh_ip_format(ibh_probe_peer(probe, pair), ip), why);
+    }
+    if (!n)
+        return;
+    ibh_putf(out, style, NULL, "IPv6: by which NIC the peer replies is not known of %u of %u pairs:%s", n, all,
+             names->str);
+    if (n > UNASKED_NAMED && !style->verbose)
+        ibh_putf(out, style, NULL, " and %u more (--verbose)", n - UNASKED_NAMED);
+    g_string_append_c(out, '\n');
+}
+
 void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     if (!style->quiet && probe->pairs->len && probe->peers->len <= MATRIX_PEERS) {
@@ -289,6 +314,8 @@ void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
     }
     if (probe->pairs->len)
         put_rdma(out, probe, style);
+    if (!style->quiet)
+        put_syns(out, probe, style);
     if (!style->quiet && probe->pairs->len)
         put_unasked(out, probe, style);
     if (!style->quiet)

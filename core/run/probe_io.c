@@ -5,6 +5,7 @@
 #include "kernel/sysctl.h"
 #include "run/probe_rdma.h"
 #include "run/probe_size.h"
+#include "run/probe_syn.h"
 #include "run/probe_wait.h"
 
 #include <arpa/inet.h>
@@ -397,6 +398,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
         ibh_probe_learn(probe, first, pairs, neighbours);
         ask_arp(prober, first, pairs);
         ibh_prober_ask_sizes(prober, first, pairs);
+        ibh_prober_ask_syns(prober, first, pairs);
         if (probe->rdma)
             ibh_prober_ask_rdma(prober, first, pairs);
         if (pairs < probe->pairs->len && delete_entries(prober, first, pairs))

@@ -26,7 +26,60 @@ expect_equal "--family 6 leaves IPv4 out" "fd00:16::34:1" "$(json '[.pairs[].pee
 expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2
 expect_contains "a matrix" "fd00:16::34:1  fd00:16::34:2" "$out"
 
-# A peer without rules cannot be told by ICMPv6: the kernel answers by the NIC that was asked. Ourselves can.
+# A peer without any IPv6 rule answers echoes by the NIC they came in on. Its RST leaves by its first route.
+expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2 --json
+expect_equal "a SYN is answered by the NIC that has the address" "answered $(mac B 0) answered $(mac B 0) answered $(mac B 1) answered $(mac B 1)" \
+    "$(json '[.pairs[] | .tcp, .tcp_lladdr] | join(" ")')"
+expect_hook 0 B --undo
+forget A B
+expect_hook 1 A --probe fd00:16::34:1 fd00:16::34:2 --family 6 --json
+expect_equal "all replies came, by the right NICs of ours" "3 ib0 3 ib1 3 ib0 3 ib1" "$(json '[.pairs[] | .received, .reply_iface] | join(" ")')"
+expect_equal "echoes come from the NIC that has the address" "true" "$(json '[.pairs[] | .peer_lladdr == .reply_lladdr] | all')"
+expect_equal "the answers to SYNs do not" 1 "$(json '[.pairs[].tcp_lladdr] | unique | length')"
+wrong=fd00:16::34:2
+[ "$(json .pairs[0].tcp_lladdr)" = "$(mac B 0)" ] || wrong=fd00:16::34:1
+expect_equal "the address of the other one is named" "$wrong" "$(json '[.pairs[] | select(.ok | not).peer] | unique | join(" ")')"
+expect_equal "and what is wrong" "peer-replies-other-nic warning" \
+    "$(json '[.findings[] | "\(.code) \(.severity)"] | unique | join(" ")')"
+
+# Whoever drops the SYN is not accused, nor called right: it is not known.
+if command -v nft >/dev/null; then
+    on B nft 'add table ip6 t; add chain ip6 t c { type filter hook input priority 0; }; add rule ip6 t c ip6 nexthdr tcp drop'
+    expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2 --json
+    expect_equal "no answer" "silent" "$(json '[.pairs[].tcp] | unique | join(" ")')"
+    expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2
+    expect_contains "is said" "IPv6: by which NIC the peer replies is not known of 4 of 4 pairs: ib0 to fd00:16::34:1 (no answer to a TCP SYN" "$out"
+    on B nft 'flush chain ip6 t c; add rule ip6 t c tcp dport 1 reject with icmpv6 type admin-prohibited'
+    expect_hook 0 A --probe fd00:16::34:1 --json
+    expect_equal "neither does ICMPv6" "silent" "$(json '[.pairs[].tcp] | unique | join(" ")')"
+    on B nft flush ruleset
+fi
+if command -v setpriv >/dev/null; then
+    on A sh -c 'echo "0 2147483647" >/proc/sys/net/ipv4/ping_group_range' # echoes need no privilege, the SYN does
+    # shellcheck disable=SC2024
+    out=$(on A setpriv --bounding-set=-all --inh-caps=-all "$IB_HOOK" --sysfs /run/sys/A --probe fd00:16::34:2 </dev/null 2>&1) || true
+    expect_contains "who may not ask says so" "ib0 to fd00:16::34:2 (that needs CAP_NET_RAW)" "$out"
+fi
+
+# A listener there answers with SYN and ACK.
+if command -v python3 >/dev/null; then
+    on B python3 -c 'import socket, time
+s = socket.create_server(("::", 1), family=socket.AF_INET6)
+print("ready", flush=True)
+s.accept()' >$work/listener 2>&1 &
+    listener=$!
+    wait_until 5 grep -q ready $work/listener
+    expect_hook 1 A --probe fd00:16::34:1 fd00:16::34:2 --json
+    expect_equal "a listener tells as much" "answered $wrong" \
+        "$(json '"\([.pairs[].tcp] | unique | join(" ")) \([.pairs[] | select(.ok | not).peer] | unique | join(" "))"')"
+    kill -0 $listener
+    kill $listener
+    wait $listener || true
+fi
+expect_hook 0 B --apply
+forget A B
+
+# This host's own routing is told without a packet.
 expect_hook 0 A --undo
 forget A B
 capture_echoes A 12 expect_hook 1 A --probe fd00:16::34:1 fd00:16::34:2 --json

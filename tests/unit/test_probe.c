@@ -808,7 +808,7 @@ static void test_json(void **state)
     assert_string_equal(
         text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
               "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
-              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"arp\":[],\"path_mtu\":null,\"rdma\":null,"
+              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"arp\":[],\"path_mtu\":null,\"tcp\":null,\"tcp_lladdr\":null,\"rdma\":null,"
               "\"rdma_why\":null,"
               "\"problems\":[],\"ok\":true}],"
               "\"unasked\":[],\"own\":[\"172.16.34.2\"],\"findings\":[]}");
