@@ -100,6 +100,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
+    probe->missed = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->count = request->count;
     probe->interval = request->interval;
     probe->timeout = request->timeout;
@@ -131,6 +132,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->sources);
     g_array_unref(probe->pairs);
     g_array_unref(probe->strangers);
+    g_array_unref(probe->missed);
     g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     g_free(probe->echoes);
@@ -157,19 +159,25 @@ const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair)
     return ibh_probe_source(probe, pair)->nic->link;
 }
 
-guint ibh_probe_first_pair(const IbhProbe *probe, guint peer)
+/* Pairs are in the order of the peers. */
+static guint first_of(const GArray *pairs, guint peer)
 {
-    guint low = 0, high = probe->pairs->len;
+    guint low = 0, high = pairs->len;
 
-    while (low < high) { /* the pairs are in the order of the peers */
+    while (low < high) {
         guint middle = low + (high - low) / 2;
 
-        if (ibh_probe_pair(probe, middle)->peer < peer)
+        if (g_array_index(pairs, IbhProbePair, middle).peer < peer)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+guint ibh_probe_first_pair(const IbhProbe *probe, guint peer)
+{
+    return first_of(probe->pairs, peer);
 }
 
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, guint peer)
@@ -191,26 +199,20 @@ const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guin
 {
     if (ibh_probe_find(probe, nic, peer))
         return NULL;
+    if (ibh_probe_was_missed(probe, nic, peer))
+        return "interrupted";
     return find_source(probe, nic, &g_array_index(probe->peers, IbhIp, peer), TRUE) ? "no common subnet"
                                                                                     : "no address of its family";
 }
 
-/* ---- the schedule ---- */
+/* ---- waves ---- */
 
 int ibh_probe_family(const IbhIp *ip)
 {
     return ip->family == AF_INET6;
 }
 
-/* Of what is free, half: the entries of one wave may still stand while those of the next one come. */
-static guint wave_budget(int table_size, guint used)
-{
-    guint size = table_size > 0 ? (guint)table_size : IBH_PROBE_TABLE;
-
-    return size > used ? (size - used) / 2 : 0;
-}
-
-guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint used[2])
+guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint room[2])
 {
     guint neighbours[2] = {0, 0}, i;
 
@@ -218,17 +220,10 @@ guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint used[2])
         const IbhProbePair *pair = ibh_probe_pair(probe, i);
         int family = ibh_probe_family(ibh_probe_peer(probe, pair));
 
-        if (pair->on_link && ++neighbours[family] > wave_budget(probe->table_size[family], used[family]) && i > first)
+        if (pair->on_link && !pair->known_before && ++neighbours[family] > room[family] && i > first)
             break;
     }
     return i - first;
-}
-
-gint64 ibh_probe_slot(const IbhProbe *probe, guint pairs, guint k)
-{
-    gint64 round = MAX(probe->interval, (gint64)pairs * IBH_PROBE_SPACING);
-
-    return k / pairs * round + k % pairs * IBH_PROBE_SPACING;
 }
 
 /* ---- echoes ---- */
@@ -358,6 +353,58 @@ void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply)
     }
 }
 
+/* ---- a signal ---- */
+
+static void take_back(IbhProbe *probe, guint i, gint64 now)
+{
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+    for (guint number = 0; number < (guint)probe->count; number++) {
+        IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
+
+        if (!echo->sent || echo->received || now >= echo->sent_at + probe->timeout)
+            continue;
+        echo->sent = FALSE;
+        pair->sent--;
+    }
+}
+
+void ibh_probe_interrupt(IbhProbe *probe, gint64 now)
+{
+    guint kept = 0;
+
+    probe->interrupted = TRUE;
+    for (guint i = 0; i < probe->pairs->len; i++) {
+        IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+        take_back(probe, i, now);
+        if (!pair->sent && !pair->send_error) {
+            g_array_append_val(probe->missed, *pair);
+            continue;
+        }
+        if (kept != i) {
+            *ibh_probe_pair(probe, kept) = *pair;
+            memcpy(ibh_probe_echo(probe, kept, 0), ibh_probe_echo(probe, i, 0),
+                   (gsize)probe->count * sizeof(IbhProbeEcho));
+        }
+        kept++;
+    }
+    g_array_set_size(probe->pairs, kept);
+}
+
+gboolean ibh_probe_was_missed(const IbhProbe *probe, const IbhNic *nic, guint peer)
+{
+    for (guint i = first_of(probe->missed, peer); i < probe->missed->len; i++) {
+        const IbhProbePair *pair = &g_array_index(probe->missed, IbhProbePair, i);
+
+        if (pair->peer != peer)
+            return FALSE;
+        if (ibh_probe_source(probe, pair)->nic == nic)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* ---- neighbours ---- */
 
 static int compare_neighbours(gconstpointer a, gconstpointer b)
@@ -388,11 +435,11 @@ gboolean ibh_probe_owns_entry(const IbhProbePair *pair)
     return pair->on_link && !pair->known_before && !pair->fixed;
 }
 
-void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbours)
+void ibh_probe_learn(IbhProbe *probe, const GArray *pairs, GArray *neighbours)
 {
     g_array_sort(neighbours, compare_neighbours);
-    for (guint i = first; neighbours->len && i < first + pairs; i++) {
-        IbhProbePair *pair = ibh_probe_pair(probe, i);
+    IBH_EACH (const guint, i, pairs) {
+        IbhProbePair *pair = ibh_probe_pair(probe, *i);
         const IbhNeighbour *found = find_neighbour(probe, pair, neighbours);
 
         if (found && found->lladdr_len && !found->no_arp) { /* not our own, which stands there where ARP is off */

@@ -3,9 +3,10 @@
  * --probe: echoes from every rail to every peer, when each is sent, what a reply says, and what is wrong. Pure:
  * probe_io.c sends and receives.
  *
- * All pairs are asked side by side, at most 1,000 packets a second together. Each pair costs the kernel an entry in its
- * neighbour table, which the whole machine shares: where they could fill it, they are asked in waves, and the entries
- * that a wave made are deleted before the next one. Without CAP_NET_ADMIN a pause lets them grow old instead.
+ * All pairs are asked side by side, at most 4,000 packets a second together. Each pair costs the kernel an entry in its
+ * neighbour table, which the whole machine shares: so a window slides over them (probe_window.h), and what comes after
+ * the echoes asks them in waves. Entries of ours are deleted where others have to follow; without CAP_NET_ADMIN a pause
+ * lets them grow old instead.
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
-#define IBH_PROBE_SPACING 1000               /* µs between two packets */
+#define IBH_PROBE_SPACING 250                /* µs between two packets */
 #define IBH_PROBE_PAUSE (6 * G_USEC_PER_SEC) /* from wave to wave: the kernel collects what is older than 5 s */
 #define IBH_PROBE_TABLE 1024                 /* neighbours, where the kernel's limit cannot be read: its default */
 #define IBH_PROBE_PACKETS_MAX 1000000        /* of one run: 17 minutes */
@@ -160,16 +161,19 @@ typedef struct {
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, by peer */
     GArray *strangers;    /* IbhProbeStranger */
+    gboolean interrupted; /* by a signal */
+    GArray *missed;       /* IbhProbePair that nothing was sent to, because of that */
     GHashTable *numbers;  /* IbhIp → index into peers */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
     gint64 interval, timeout; /* µs */
     gboolean rdma;
-    gboolean hears_arp;  /* who is asked for by ARP, and does not answer, is silent */
-    guint16 id;          /* of an echo, where the kernel does not choose it */
-    guint8 cookie[16];   /* so that a reply cannot be guessed */
-    int table_size[2];   /* the kernel's limit of neighbours: IPv4, IPv6; 0: not to be read here */
-    GPtrArray *findings; /* IbhFinding *; NULL: not judged yet */
+    gboolean hears_arp;   /* who is asked for by ARP, and does not answer, is silent */
+    guint16 id;           /* of an echo, where the kernel does not choose it */
+    guint8 cookie[16];    /* so that a reply cannot be guessed */
+    guint table_size[2];  /* the kernel's limit of neighbours: IPv4, IPv6; 0: not known */
+    gboolean was_full[2]; /* that limit was reached meanwhile */
+    GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
 
 /* Fails where it would be too much, or nothing. No NIC to probe is no failure: then there are no pairs. */
@@ -182,6 +186,7 @@ const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer); /* NULL: not asked */
 /* Why this NIC does not ask that peer, for people; NULL: it does. */
 const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guint peer);
+gboolean ibh_probe_was_missed(const IbhProbe *probe, const IbhNic *nic, guint peer);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
 const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair); /* by which the pair's echoes leave */
@@ -189,12 +194,8 @@ IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, guint peer
 guint ibh_probe_first_pair(const IbhProbe *probe, guint peer); /* pairs are in the order of the peers */
 int ibh_probe_family(const IbhIp *ip);                         /* index into table_size */
 
-/* ---- the schedule ---- */
-
-/* How many pairs, from this one on, are asked together; `used`: entries of the neighbour tables by now. */
-guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint used[2]);
-/* When the k-th packet of a wave of so many pairs is sent: µs after its start. */
-gint64 ibh_probe_slot(const IbhProbe *probe, guint pairs, guint k);
+/* How many pairs, from this one on, are asked together, where so many entries may be added to the neighbour tables. */
+guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint room[2]);
 
 /* ---- echoes ---- */
 
@@ -219,12 +220,16 @@ void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply);
 /* An answer to ARP, which came in there. */
 void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
 /* What the neighbour table holds: IbhNeighbour. */
-void ibh_probe_learn(IbhProbe *probe, guint first, guint pairs, GArray *neighbours);
+void ibh_probe_learn(IbhProbe *probe, const GArray *pairs, GArray *neighbours); /* guint */
 
 /* What it held before anything was sent: these entries are not ours to delete. */
 void ibh_probe_note_known(IbhProbe *probe, GArray *neighbours);
 /* An entry of the neighbour table that stands for this pair's echoes alone. */
 gboolean ibh_probe_owns_entry(const IbhProbePair *pair);
+
+/* A signal ended it: takes back what was not answered in time, because there was none, and puts pairs that were not
+ * asked aside. */
+void ibh_probe_interrupt(IbhProbe *probe, gint64 now);
 
 /* ---- the verdict ---- */
 

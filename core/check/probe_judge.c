@@ -113,6 +113,14 @@ static void judge_flux(const IbhProbe *probe)
     }
 }
 
+/* The neighbour table had no room: that has another errno in each family. */
+static gboolean was_refused(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    int family = ibh_probe_family(ibh_probe_peer(probe, pair));
+
+    return probe->was_full[family] && (pair->send_error == ENOBUFS || (family && pair->send_error == EINVAL));
+}
+
 /* ---- the verdict: findings ---- */
 
 #define NAMED 4 /* peers that a finding names */
@@ -157,7 +165,7 @@ static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFaul
         if (ibh_probe_source(probe, pair)->nic != nic)
             continue;
         all++;
-        if (!(pair->faults & 1u << fault))
+        if (!(pair->faults & 1u << fault) || (fault == IBH_PROBE_UNSENT && was_refused(probe, pair)))
             continue;
         if (!bad++)
             *ret_first = pair;
@@ -217,7 +225,7 @@ static void report_unasked_peers(IbhProbe *probe)
         gboolean asked = FALSE;
 
         IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
-            asked |= ibh_probe_find(probe, nic, peer) != NULL;
+            asked |= ibh_probe_find(probe, nic, peer) || ibh_probe_was_missed(probe, nic, peer);
         if (asked)
             continue;
         unasked++;
@@ -241,13 +249,25 @@ static void report_idle_rail(IbhProbe *probe, const IbhNic *nic)
         return;
     for (guint peer = probe->peers->len; peer-- > 0;) {
         why = ibh_probe_why_unasked(probe, nic, peer);
-        if (!why)
+        if (!why || ibh_probe_was_missed(probe, nic, peer))
             return;
     }
     ibh_finding_add(probe->findings, nic->link->name, IBH_WARNING, "no-source",
                     ibh_advice("name peers in its subnet, too; or leave the rail out: --iface"),
                     "none of the %u peers, from %s on, was asked by it, so nothing is known of it: %s",
                     probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, 0), ip), why);
+}
+
+static void report_interruption(IbhProbe *probe)
+{
+    guint all = probe->pairs->len + probe->missed->len;
+
+    if (probe->interrupted)
+        ibh_finding_add(
+            probe->findings, "", IBH_INFO, "interrupted", ibh_advice("ask again, or fewer peers"),
+            "a signal ended it: %u of %u pairs were not asked, and the others perhaps not to the end, so what "
+            "is not named here may still be wrong",
+            probe->missed->len, all);
 }
 
 /* ---- the verdict: wires ---- */
@@ -323,23 +343,37 @@ static guint round_up(guint value)
     return power;
 }
 
+static IbhRemedy enlarge(int family, guint needed)
+{
+    guint size = round_up(2 * needed);
+
+    return ibh_fix(g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u "
+                                   "net.ipv%c.neigh.default.gc_thresh2=%u net.ipv%c.neigh.default.gc_thresh1=%u",
+                                   family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4',
+                                   size / 4));
+}
+
 static void report_small_table(IbhProbe *probe, int family)
 {
-    guint needed = 0, size;
+    guint needed = 0, refused = 0, size = probe->table_size[family];
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        needed += pair->on_link && ibh_probe_family(ibh_probe_peer(probe, pair)) == family;
-    if (!probe->table_size[family] || needed <= (guint)probe->table_size[family])
-        return;
-    size = round_up(2 * needed);
-    ibh_finding_add(
-        probe->findings, "", IBH_WARNING, "neighbour-table-small",
-        ibh_fix(g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u "
-                                "net.ipv%c.neigh.default.gc_thresh2=%u net.ipv%c.neigh.default.gc_thresh1=%u",
-                                family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4', size / 4)),
-        "the kernel keeps %d neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers need %u: when all "
-        "of them talk, some get \"neighbour table overflow\"",
-        probe->table_size[family], family ? '6' : '4', needed);
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        if (ibh_probe_family(ibh_probe_peer(probe, pair)) != family)
+            continue;
+        needed += pair->on_link ? 1 : 0;
+        refused += was_refused(probe, pair) ? 1 : 0;
+    }
+    if (refused)
+        ibh_finding_add(
+            probe->findings, "", IBH_ERROR, "neighbour-table-small", enlarge(family, MAX(needed, size)),
+            "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), and all places are taken: "
+            "so echoes of %u pairs were not sent, which is no fault of these peers",
+            size, family ? '6' : '4', refused);
+    else if (size && needed > size)
+        ibh_finding_add(probe->findings, "", IBH_WARNING, "neighbour-table-small", enlarge(family, needed),
+                        "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers "
+                        "need %u: when all of them talk, some get \"neighbour table overflow\"",
+                        size, family ? '6' : '4', needed);
 }
 
 void ibh_probe_judge(IbhProbe *probe)
@@ -364,6 +398,7 @@ void ibh_probe_judge(IbhProbe *probe)
     ibh_probe_report_sizes(probe);
     ibh_probe_report_rdma(probe);
     report_unasked_peers(probe);
+    report_interruption(probe);
     report_separate_wires(probe);
     report_small_table(probe, 0);
     report_small_table(probe, 1);

@@ -87,6 +87,7 @@ void ibh_probe_judge_rdma(IbhProbePair *pair)
 {
     switch (pair->rdma.outcome) {
     case IBH_RDMA_UNWANTED:
+    case IBH_RDMA_UNASKED: /* interrupted */
     case IBH_RDMA_ANSWERED:
     case IBH_RDMA_NO_ECHO:   /* the echo's fault is told */
     case IBH_RDMA_NO_MODULE: /* told once for the host */

@@ -61,6 +61,9 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *ne
 /* IPv4 addresses that ARP is answered for on behalf of other hosts: `ip neigh show proxy`. */
 gboolean ibh_netlink_read_proxied(IbhNetlink *netlink, GArray *neighbours, GError **error);
 gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
+/* Its limits can be read in every network namespace. */
+gboolean ibh_netlink_read_neighbour_table(IbhNetlink *netlink, int family, IbhNeighbourTable *ret_table,
+                                          GError **error);
 
 /* ---- asking the kernel how it would route ---- */
 

@@ -4,7 +4,6 @@
 #include "kernel/dump.h"
 
 #include <errno.h>
-#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
@@ -201,86 +200,6 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GAr
         return FALSE;
     }
     return read_main_by_each(netlink, ifindexes, routes, error);
-}
-
-/* ---- neighbours ---- */
-
-#define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have */
-
-typedef struct {
-    gboolean all; /* also the fixed ones */
-    GArray *neighbours;
-} NeighbourDump;
-
-static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
-{
-    const NeighbourDump *result = data;
-    struct nlattr *attributes[MAX(NDA_MAX, FLAGS_EXT) + 1];
-    const struct ndmsg *info = nlmsg_data(header);
-    IbhNeighbour neighbour = {0};
-
-    if (header->nlmsg_type != RTM_NEWNEIGH)
-        return TRUE;
-    if (!parse(header, sizeof *info, attributes, G_N_ELEMENTS(attributes) - 1))
-        return FALSE;
-    neighbour.no_arp = (info->ndm_state & NUD_NOARP) != 0;
-    neighbour.fixed =
-        info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED || attributes[FLAGS_EXT];
-    if (neighbour.fixed && !result->all)
-        return TRUE;
-    neighbour.ifindex = info->ndm_ifindex;
-    neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
-    if (attributes[NDA_LLADDR] && nla_len(attributes[NDA_LLADDR]) <= IBH_LLADDR_MAX) {
-        neighbour.lladdr_len = (guint)nla_len(attributes[NDA_LLADDR]);
-        memcpy(neighbour.lladdr, nla_data(attributes[NDA_LLADDR]), neighbour.lladdr_len);
-    }
-    if (neighbour.ip.family != AF_UNSPEC)
-        g_array_append_val(result->neighbours, neighbour);
-    return TRUE;
-}
-
-static gboolean on_proxied(struct nlmsghdr *header, gpointer data)
-{
-    const struct ndmsg *info = nlmsg_data(header);
-    struct nlattr *attributes[NDA_MAX + 1];
-    IbhNeighbour neighbour = {.proxied = TRUE};
-
-    if (header->nlmsg_type != RTM_NEWNEIGH)
-        return TRUE;
-    if (!parse(header, sizeof *info, attributes, NDA_MAX))
-        return FALSE;
-    neighbour.ifindex = info->ndm_ifindex;
-    neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
-    if ((info->ndm_flags & NTF_PROXY) && neighbour.ip.family != AF_UNSPEC)
-        g_array_append_val((GArray *)data, neighbour);
-    return TRUE;
-}
-
-gboolean ibh_netlink_read_proxied(IbhNetlink *netlink, GArray *neighbours, GError **error)
-{
-    struct ndmsg fixed = {.ndm_family = AF_INET, .ndm_flags = NTF_PROXY};
-
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_proxied, neighbours, neighbours,
-                    "the addresses that ARP is answered for", error);
-}
-
-static gboolean read_neighbours(IbhNetlink *netlink, int family, gboolean all, GArray *neighbours, GError **error)
-{
-    struct ndmsg fixed = {.ndm_family = (guint8)family};
-    NeighbourDump result = {.all = all, .neighbours = neighbours};
-
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_neighbour, &result, neighbours,
-                    "the neighbours", error);
-}
-
-gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error)
-{
-    return read_neighbours(netlink, family, FALSE, neighbours, error);
-}
-
-gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error)
-{
-    return read_neighbours(netlink, family, TRUE, neighbours, error);
 }
 
 /* ---- asking ---- */

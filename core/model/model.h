@@ -258,6 +258,14 @@ typedef struct {
     gboolean no_arp;  /* the link does not ask, and takes its own hardware address for the neighbour's */
 } IbhNeighbour;
 
+/* The kernel's table of neighbours of one family, which the whole machine shares. */
+typedef struct {
+    guint limit;  /* gc_thresh3; 0: not known */
+    guint spared; /* gc_thresh2: up to so many, none is deleted for being old; 0: not known */
+    guint used;   /* entries, of all network namespaces */
+    guint64 full; /* how many could not be added, ever */
+} IbhNeighbourTable;
+
 /* Who configures a netdev, as far as its state files tell. */
 typedef struct {
     int ifindex;

@@ -125,7 +125,7 @@ static void listen_to(IbhProber *prober, IbhRdmaAsker askers[ASKERS])
 
     for (guint i = 0; i < ASKERS; i++)
         heard_at[i] = start;
-    while (wait_for_any(askers, ibh_prober_now() + PROGRESS_EVERY)) {
+    while (!ibh_prober_is_stopped() && wait_for_any(askers, ibh_prober_now() + PROGRESS_EVERY)) {
         for (guint i = 0; i < ASKERS; i++) {
             gboolean heard = FALSE, more = askers[i].fd >= 0 && take_results(prober, &askers[i], &heard);
 
@@ -134,6 +134,10 @@ static void listen_to(IbhProber *prober, IbhRdmaAsker askers[ASKERS])
                 ibh_rdma_asker_stop(&askers[i]);
         }
         ibh_prober_tell(prober, ", asking by RDMA");
+    }
+    for (guint i = 0; i < ASKERS; i++) {
+        if (askers[i].fd >= 0)
+            ibh_rdma_asker_stop(&askers[i]);
     }
 }
 
@@ -151,6 +155,6 @@ void ibh_prober_ask_rdma(IbhProber *prober, guint first, guint pairs)
             (void)ibh_rdma_asker_start(&askers[i], prober->probe, chosen);
     }
     listen_to(prober, askers);
-    for (guint i = first; i < first + pairs; i++)
+    for (guint i = first; i < first + pairs && !ibh_prober_is_stopped(); i++)
         settle(prober->probe, i, IBH_RDMA_BLOCKED);
 }

@@ -221,15 +221,20 @@ static void send_size(Sizer *sizer, guint i, guint size)
     const Sent sent = {.pair = i, .size = size};
     socklen_t length;
     IbhSockAddress to = ibh_sock_address(ibh_probe_peer(probe, pair), &length);
+    int problem = EAGAIN;
 
     if (!sock)
         return;
     memset(sizer->bytes, 0, size);
     ibh_probe_packet(probe, i, size, sock->id, sizer->bytes);
-    for (int try = 0; try < 2 && sendto(sock->fd, sizer->bytes, size - header, 0, &to.generic, length) < 0; try++)
-        take_all(sizer);
-    g_array_append_val(sizer->sent, sent);
-    sizer->prober->last_sent = ibh_prober_now();
+    for (int try = 0; try < 2 && problem; try++) {
+        problem = sendto(sock->fd, sizer->bytes, size - header, 0, &to.generic, length) < 0 ? errno : 0;
+        if (problem)
+            take_all(sizer);
+    }
+    if (problem != ENOBUFS) /* the neighbour table, or the NIC's queue, is full: that says nothing of the way */
+        g_array_append_val(sizer->sent, sent);
+    ibh_prober_pace(sizer->prober);
 }
 
 static gboolean is_waiting(const Sizer *sizer)
@@ -246,24 +251,28 @@ static gboolean ask_round(Sizer *sizer, guint round, guint first, guint pairs)
 {
     IbhProber *prober = sizer->prober;
     guint sizes[IBH_PROBE_SIZES_MAX];
+    gint64 end;
 
     g_array_set_size(sizer->sent, 0);
     for (guint i = first; i < first + pairs; i++) {
         guint n = ibh_probe_sizes(prober->probe, ibh_probe_pair(prober->probe, i), round, sizes);
 
-        for (guint k = 0; k < n; k++) {
-            while (ibh_prober_now() < prober->last_sent + IBH_PROBE_SPACING) {
-                wait_until(sizer, prober->last_sent + IBH_PROBE_SPACING);
+        for (guint k = 0; k < n && !ibh_prober_is_stopped(); k++) {
+            while (ibh_prober_now() < prober->next && !ibh_prober_is_stopped()) {
+                wait_until(sizer, prober->next);
                 take_all(sizer);
             }
             send_size(sizer, i, sizes[k]);
         }
         ibh_prober_tell(prober, ", at full size");
     }
-    while (is_waiting(sizer) && ibh_prober_now() < prober->last_sent + prober->probe->timeout) {
-        wait_until(sizer, MIN(prober->last_sent + prober->probe->timeout, ibh_prober_now() + WAIT_AT_ONCE));
+    end = ibh_prober_now() + prober->probe->timeout;
+    while (is_waiting(sizer) && ibh_prober_now() < end && !ibh_prober_is_stopped()) {
+        wait_until(sizer, MIN(end, ibh_prober_now() + WAIT_AT_ONCE));
         take_all(sizer);
     }
+    if (ibh_prober_is_stopped())
+        return FALSE;
     IBH_EACH (const Sent, sent, sizer->sent)
         ibh_probe_size_is_lost(ibh_probe_pair(prober->probe, sent->pair), sent->size);
     return sizer->sent->len > 0;

@@ -138,6 +138,9 @@ static gboolean set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhPro
         (six ? setsockopt(sock->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on)
              : setsockopt(sock->fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on)) < 0)
         return FALSE;
+    /* Without, the kernel does not say that its neighbour table is full. */
+    (void)(six ? setsockopt(sock->fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on)
+               : setsockopt(sock->fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on));
     if (sock->raw) {
         sock->id = id;
         (six ? filter6(probe, sock->fd, id, 0) : filter4(probe, sock->fd, id));

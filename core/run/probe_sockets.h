@@ -27,10 +27,15 @@ typedef struct {
     IbhProbeSocket *sockets; /* one per source */
     int arp;                 /* a packet socket of ARP; -1: not allowed, or not needed */
     int seen[2]; /* packet sockets, IPv4 and IPv6: what comes in, even if it is dropped then; -1: not allowed */
-    gint64 started, last_sent;
+    gint64 started;
+    gint64 next; /* no packet leaves before */
     gint64 told; /* progress; 0: not yet */
     guint received;
     guint sent;
+    gboolean keeps;         /* all entries of ours fit into the neighbour table: none has to be deleted */
+    gboolean cannot;        /* delete entries */
+    guint64 full[2];        /* IbhNeighbourTable.full when we came */
+    gboolean knows_full[2]; /* these */
 } IbhProber;
 
 typedef union {

@@ -148,7 +148,7 @@ static void send_syn(Asker *asker, guint i)
         pair->syn.outcome = IBH_SYN_SILENT;
     else if (pair->syn.outcome == IBH_SYN_UNASKED)
         pair->syn.outcome = fd < 0 && (errno == EPERM || errno == EACCES) ? IBH_SYN_NO_RIGHT : IBH_SYN_UNSENT;
-    asker->prober->last_sent = ibh_prober_now();
+    ibh_prober_pace(asker->prober);
 }
 
 static gboolean is_open(const IbhProbePair *pair)
@@ -171,15 +171,15 @@ static void ask_round(Asker *asker, guint first, guint pairs)
     gint64 end;
 
     for (guint i = first; i < first + pairs; i++) {
-        if (!is_open(ibh_probe_pair(prober->probe, i)))
+        if (!is_open(ibh_probe_pair(prober->probe, i)) || ibh_prober_is_stopped())
             continue;
-        while (ibh_prober_now() < prober->last_sent + IBH_PROBE_SPACING)
-            wait_until(asker, prober->last_sent + IBH_PROBE_SPACING);
+        while (ibh_prober_now() < prober->next && !ibh_prober_is_stopped())
+            wait_until(asker, prober->next);
         send_syn(asker, i);
         ibh_prober_tell(prober, ", by TCP");
     }
     end = ibh_prober_now() + MIN(prober->probe->timeout, TIMEOUT);
-    while (is_any_open(prober->probe, first, pairs) && ibh_prober_now() < end)
+    while (is_any_open(prober->probe, first, pairs) && ibh_prober_now() < end && !ibh_prober_is_stopped())
         wait_until(asker, end);
 }
 
@@ -215,6 +215,10 @@ void ibh_prober_ask_syns(IbhProber *prober, guint first, guint pairs)
         sends[i] = -1;
     for (int try = 0; try < TRIES && is_any_open(prober->probe, first, pairs); try++)
         ask_round(&asker, first, pairs);
+    for (guint i = first; ibh_prober_is_stopped() && i < first + pairs; i++) {
+        if (is_open(ibh_probe_pair(prober->probe, i)))
+            ibh_probe_pair(prober->probe, i)->syn.outcome = IBH_SYN_UNWANTED;
+    }
     for (guint i = 0; i < n; i++) {
         if (sends[i] >= 0)
             close(sends[i]);

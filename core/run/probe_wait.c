@@ -1,14 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/probe_wait.h"
 
+#include <signal.h>
 #include <stdio.h>
 
+#define LATE_MAX (8 * IBH_PROBE_SPACING)
 #define PROGRESS_AFTER G_USEC_PER_SEC
 #define PROGRESS_EVERY (G_USEC_PER_SEC / 5)
+
+static volatile sig_atomic_t stopped;
+static sigset_t while_waiting; /* which signals are kept away */
+static struct sigaction before[2];
+static const int CAUGHT[] = {SIGINT, SIGTERM};
 
 gint64 ibh_prober_now(void)
 {
     return g_get_monotonic_time();
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    stopped = 1;
+}
+
+/* They come while we wait, and never in between: so no other call is interrupted. Who called us with one of them
+ * ignored meant it. */
+void ibh_prober_catch_signals(void)
+{
+    struct sigaction catch = {.sa_handler = on_signal};
+    sigset_t blocked;
+
+    stopped = 0;
+    sigemptyset(&blocked);
+    for (guint i = 0; i < G_N_ELEMENTS(CAUGHT); i++) {
+        (void)sigaction(CAUGHT[i], NULL, &before[i]);
+        if (before[i].sa_handler == SIG_IGN)
+            continue;
+        (void)sigaction(CAUGHT[i], &catch, NULL);
+        sigaddset(&blocked, CAUGHT[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &blocked, &while_waiting);
+}
+
+void ibh_prober_release_signals(void)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(CAUGHT); i++)
+        (void)sigaction(CAUGHT[i], &before[i], NULL);
+    (void)sigprocmask(SIG_SETMASK, &while_waiting, NULL);
+}
+
+gboolean ibh_prober_is_stopped(void)
+{
+    return stopped != 0;
+}
+
+/* Who wakes up too late may make up for that, a little. */
+void ibh_prober_pace(IbhProber *prober)
+{
+    prober->next = MAX(prober->next, ibh_prober_now() - LATE_MAX) + IBH_PROBE_SPACING;
 }
 
 void ibh_prober_poll(struct pollfd *fds, guint n, gint64 until)
@@ -17,7 +67,7 @@ void ibh_prober_poll(struct pollfd *fds, guint n, gint64 until)
     struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
                              .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
 
-    (void)ppoll(fds, n, &limit, NULL);
+    (void)ppoll(fds, n, &limit, &while_waiting);
 }
 
 void ibh_prober_tell(IbhProber *prober, const char *doing)

@@ -10,7 +10,15 @@
 
 gint64 ibh_prober_now(void); /* µs */
 
-/* Until one of these has something, or the time comes. */
+/* From now on SIGINT and SIGTERM end no more than the asking, and a second one of them ends the program. */
+void ibh_prober_catch_signals(void);
+void ibh_prober_release_signals(void);
+gboolean ibh_prober_is_stopped(void);
+
+/* A packet was sent: sets when the next one may follow. */
+void ibh_prober_pace(IbhProber *prober);
+
+/* Until one of these has something, the time comes, or a signal. */
 void ibh_prober_poll(struct pollfd *fds, guint n, gint64 until);
 
 /* A line on a terminal of what takes longer than a second. */

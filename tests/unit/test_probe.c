@@ -108,65 +108,6 @@ static void test_too_much(void **state)
     assert_non_null(strstr(world.error->message, "1002 pairs"));
 }
 
-/* ---- the schedule -------------------------------------------------------------------------------------- */
-
-static void test_slots(void **state)
-{
-    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2 --count 5 --interval 0.05");
-    static const guint SIZES[] = {1, 4, 49, 50, 51, 700};
-
-    (void)state;
-    for (gsize s = 0; s < G_N_ELEMENTS(SIZES); s++) {
-        guint pairs = SIZES[s];
-
-        assert_int_equal(ibh_probe_slot(world.probe, pairs, 0), 0);
-        for (guint k = 1; k < 5 * pairs; k++)
-            assert_true(ibh_probe_slot(world.probe, pairs, k) - ibh_probe_slot(world.probe, pairs, k - 1) >=
-                        IBH_PROBE_SPACING);
-        for (guint k = pairs; k < 5 * pairs; k++)
-            assert_int_equal(ibh_probe_slot(world.probe, pairs, k) - ibh_probe_slot(world.probe, pairs, k - pairs),
-                             MAX(50000, (gint64)pairs * IBH_PROBE_SPACING));
-    }
-}
-
-static void check_wave(IbhProbe *probe, guint first, guint used4, guint used6, guint expected)
-{
-    const guint used[2] = {used4, used6};
-
-    assert_int_equal(ibh_probe_wave(probe, first, used), expected);
-}
-
-static void test_waves(void **state)
-{
-    g_auto(World) world =
-        look(HOST6, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 172.16.16.4 fd00:16::1 fd00:16::2 fd00:16::3");
-    IbhProbe *probe = world.probe;
-
-    (void)state;
-    check_wave(probe, 0, 0, 0, 14); /* the kernel's default is 1024 */
-    check_wave(probe, 5, 0, 0, 9);
-    check_wave(probe, 0, 1010, 0, 7); /* 14 are free: half of them */
-    check_wave(probe, 0, 0, 1020, 10);
-    check_wave(probe, 0, 5000, 5000, 1); /* full, or overfull: one at a time */
-    probe->table_size[0] = 10;
-    check_wave(probe, 0, 0, 0, 5);
-    check_wave(probe, 0, 4, 0, 3);
-    check_wave(probe, 5, 0, 0, 9);
-    probe->table_size[1] = 8;
-    check_wave(probe, 8, 0, 0, 4);
-    check_wave(probe, 13, 8, 8, 1);
-}
-
-/* What goes through a gateway needs the gateway's entry only. */
-static void test_waves_through_a_gateway(void **state)
-{
-    g_auto(World) world = look(HOST, "--probe 192.0.2.1 192.0.2.2 192.0.2.3");
-
-    (void)state;
-    world.probe->table_size[0] = 2;
-    check_wave(world.probe, 0, 0, 0, 6);
-}
-
 /* ---- echoes -------------------------------------------------------------------------------------------- */
 
 static guint sum_of(const guint8 *bytes, gsize length)
@@ -645,6 +586,33 @@ static void test_small_table(void **state)
         strstr(((const IbhFinding *)world.probe->findings->pdata[0])->fix, "net.ipv6.neigh.default.gc_thresh3=1024"));
 }
 
+/* Full: that is this host's cause, and no pair's. */
+static void test_full_table(void **state)
+{
+    g_auto(World) world = look_well(HOST6, "--probe 172.16.16.1 172.16.16.2 fd00:16::1");
+
+    (void)state;
+    world.probe->table_size[0] = world.probe->table_size[1] = 1024;
+    for (guint i = 2; i < 6; i++) {
+        pair_at(&world, i)->sent = pair_at(&world, i)->received = 0;
+        pair_at(&world, i)->send_error = i < 4 ? ENOBUFS : EINVAL;
+    }
+    world.probe->was_full[0] = world.probe->was_full[1] = TRUE;
+    check_verdict(&world, "error neighbour-table-small, error neighbour-table-small", 4);
+    check_message(&world, 0, "echoes of 2 pairs were not sent, which is no fault of these peers");
+}
+
+/* A queue that is full is not the table. */
+static void test_full_queue(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    pair_at(&world, 0)->sent = pair_at(&world, 0)->received = 0;
+    pair_at(&world, 0)->send_error = ENOBUFS;
+    check_verdict(&world, "ib0 error probe-not-sent", 1);
+}
+
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
 /* Where rails know different hardware addresses of a peer, each is named. */
@@ -808,7 +776,8 @@ static void test_json(void **state)
     assert_string_equal(
         text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
               "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
-              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"arp\":[],\"path_mtu\":null,\"tcp\":null,\"tcp_lladdr\":null,\"rdma\":null,"
+              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"arp\":[],\"path_mtu\":null,\"tcp\":null,"
+              "\"tcp_lladdr\":null,\"rdma\":null,"
               "\"rdma_why\":null,"
               "\"problems\":[],\"ok\":true}],"
               "\"unasked\":[],\"own\":[\"172.16.34.2\"],\"findings\":[]}");
@@ -822,9 +791,6 @@ int main(void)
         cmocka_unit_test(test_sources),
         cmocka_unit_test(test_nobody_to_ask),
         cmocka_unit_test(test_too_much),
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_waves),
-        cmocka_unit_test(test_waves_through_a_gateway),
         cmocka_unit_test(test_packet),
         cmocka_unit_test(test_replies),
         cmocka_unit_test(test_no_replies),
@@ -851,6 +817,8 @@ int main(void)
         cmocka_unit_test(test_separate_wires),
         cmocka_unit_test(test_separate_wires_of_many),
         cmocka_unit_test(test_small_table),
+        cmocka_unit_test(test_full_table),
+        cmocka_unit_test(test_full_queue),
         cmocka_unit_test(test_small_table_of_many),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_of_hardware_addresses),

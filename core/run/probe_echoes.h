@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --probe sends its small echoes, to as many pairs at once as the neighbour table has room for.
+ */
+#pragma once
+
+#include "run/probe_sockets.h"
+
+/* `room`: entries that may be added at first. Hardware addresses of the peers are known afterwards. */
+gboolean ibh_prober_ask_echoes(IbhProber *prober, const guint room[2], GError **error);
