@@ -2,6 +2,7 @@
 #include "check/probe_arp.h"
 #include "check/probe_loss.h"
 #include "check/probe_rdma.h"
+#include "check/probe_rtt.h"
 #include "check/probe_size.h"
 #include "check/probe_syn.h"
 
@@ -397,6 +398,7 @@ void ibh_probe_judge(IbhProbe *probe)
     }
     ibh_probe_report_sizes(probe);
     ibh_probe_report_rdma(probe);
+    ibh_probe_report_outliers(probe);
     report_unasked_peers(probe);
     report_interruption(probe);
     report_separate_wires(probe);

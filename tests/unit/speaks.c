@@ -28,7 +28,8 @@ static gboolean has_place(const IbhFinding *finding)
 {
     static const char *const elsewhere[] = {
         "module-missing",        "memlock-low",      "peer-down",          "path-mtu",
-        "interrupted",           "rdma-unreachable", "no-source",          "separate-wires",
+        "interrupted",
+                                            "rtt-outlier",           "rdma-unreachable", "no-source",          "separate-wires",
         "neighbour-table-small", "port-not-active",  "roce-version-mixed", "sm-missing",
         "port-degraded",         "port-errors",      "guid-duplicate",     "no-ipoib",
         "vpi-ethernet",          "firmware-differs", "gid-missing",        NULL};
