@@ -14,7 +14,7 @@ MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 
-FLEET := README.md fold.jq ib-hook.schema.json ib-hook.nhc ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
+FLEET := README.md fold.jq mesh.awk mesh.jq ib-hook.schema.json ib-hook.nhc ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
 UNITS := ib-hook.service ib-hook-watch.service
 LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
 # Where things are in a package is written down in units and links; elsewhere it is put right.

@@ -9,7 +9,7 @@ make_nodes
 mkdir -p /run/sshd "$work/ssh"
 ssh-keygen -q -t ed25519 -N "" -f "$work/ssh/host"
 ssh-keygen -q -t ed25519 -N "" -f "$work/ssh/key"
-printf '%s\n' "HostKey $work/ssh/host" "AuthorizedKeysFile $work/ssh/key.pub" "PidFile none" "UsePAM no" >"$work/ssh/config"
+printf '%s\n' "HostKey $work/ssh/host" "AuthorizedKeysFile $work/ssh/key.pub" "PidFile none" "UsePAM no" "Subsystem sftp internal-sftp" >"$work/ssh/config"
 echo "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin" >>/etc/passwd
 listens() { [[ $(at "$1" ss -Hltn) == *:22* ]]; }
 for node in n1 n2 n3; do
@@ -39,6 +39,26 @@ expect_equal "every rail to every rail of the others" \
 status 0" "$(all "$probe" | folded)"
 all -q -S /usr/sbin/ib-hook --check --quiet >"$work/quiet"
 expect_equal "nothing to say, and exit status 0" "" "$(<"$work/quiet")"
+
+# Each asks the next one, which is half of the pairs.
+printf '%s\n' 'n1 172.16.16.1 172.16.16.2' 'n2 172.16.34.1 172.16.34.2' 'n3 172.16.50.1 172.16.50.2' >"$work/hosts"
+all -q -c "$top/packaging/fleet/mesh.awk" "$work/hosts" --dest /tmp
+# shellcheck disable=SC2016
+mesh='/usr/sbin/ib-hook --probe --json $(awk -v own="$(hostname -I)" -f /tmp/mesh.awk /tmp/hosts)'
+meshed() { # the matrix, and its exit status
+    local status=0
+    jq -nRrf "$top/packaging/fleet/mesh.jq" || status=$?
+    echo "status $status"
+}
+expect_equal "a mesh" "3 hosts; 6 pairs; 0 dead rails, 0 other pairs lost
+status 0" "$(all "$mesh" | meshed)"
+ip -n wire link set B.1 down
+expect_equal "with a dead rail" "3 hosts; 6 pairs; 1 dead rails, 0 other pairs lost
+host  ib0   ib1
+n2    .     dead
+dead: ib1 of n2
+status 1" "$(all "$mesh" 2>/dev/null | meshed)"
+ip -n wire link set B.1 up
 
 at n2 ip rule del priority 1941 lookup 942
 status=0
