@@ -90,6 +90,7 @@ typedef enum {
     IBH_LOSS_NONE,
     IBH_LOSS_SOME,       /* others came back */
     IBH_LOSS_NO_CARRIER, /* the rail is down */
+    IBH_LOSS_DUPLICATE,  /* another host has the rail's address, too */
     IBH_LOSS_STATIC,     /* a permanent neighbour entry has another hardware address than who answers */
     IBH_LOSS_ARP_OFF,    /* the rail asks nobody */
     IBH_LOSS_UNKNOWN,    /* ARP was not asked, or is none */

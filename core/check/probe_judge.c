@@ -210,7 +210,7 @@ static void report_faults(IbhProbe *probe, const IbhNic *nic)
         const IbhProbePair *first = NULL;
         g_autofree char *peers = !faults[fault].meaning ? NULL : describe_all(probe, nic, (IbhProbeFault)fault, &first);
 
-        if (peers)
+        if (peers && (ibh_probe_is_up(nic) || (fault != IBH_PROBE_UNSENT && fault != IBH_PROBE_ROUTE)))
             ibh_finding_add(probe->findings, nic->link->name, faults[fault].severity, faults[fault].code,
                             fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
     }

@@ -35,6 +35,21 @@ static gboolean has_carrier(const IbhLink *link)
     return (link->flags & IFF_UP) && link->carrier;
 }
 
+gboolean ibh_probe_is_up(const IbhNic *nic)
+{
+    return has_carrier(nic->link);
+}
+
+/* Replies go to either. */
+static gboolean has_double(const IbhProbe *probe, guint source)
+{
+    IBH_EACH (const IbhProbeStranger, stranger, probe->strangers) {
+        if (stranger->source == source && !stranger->proxy)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair)
 {
     const IbhLink *link = ibh_probe_link(probe, pair);
@@ -43,6 +58,8 @@ void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair)
         pair->loss = IBH_LOSS_SOME;
     else if (!has_carrier(link))
         pair->loss = IBH_LOSS_NO_CARRIER;
+    else if (has_double(probe, pair->source))
+        pair->loss = IBH_LOSS_DUPLICATE;
     else if (pair->on_link && has_wrong_entry(pair))
         pair->loss = IBH_LOSS_STATIC;
     else if (pair->on_link && (link->flags & IFF_NOARP) && (link->flags & IFF_BROADCAST) && !pair->fixed)
@@ -222,7 +239,7 @@ void ibh_probe_report_losses(IbhProbe *probe, const IbhNic *nic, const gboolean 
     gboolean told[IBH_N_LOSSES] = {FALSE};
 
     report_carrier(probe, nic);
-    told[IBH_LOSS_NO_CARRIER] = TRUE;
+    told[IBH_LOSS_NO_CARRIER] = told[IBH_LOSS_DUPLICATE] = TRUE; /* by duplicate-address */
     IBH_EACH (const IbhProbePair, pair, probe->pairs) {
         if (!is_lost(pair) || told[pair->loss] || ibh_probe_source(probe, pair)->nic != nic ||
             (down[pair->peer] && accuses_peer(pair)))

@@ -4,34 +4,7 @@
 # be what the page shows. There, "..." is anything, lines are broken to fit, and round trips are other numbers.
 . "$(dirname "$0")/lib.sh"
 . "$tests/../page.sh"
-
-# shellcheck disable=SC2016 # for what is written
-# A command of an example on a host: with its ib-hook, and what leads to other hosts.
-wrappers() { # HOST ARGUMENT…: for its ib-hook, unless it is to look at another tree
-    local bin=$work/bin.$1
-    mkdir -p "$bin"
-    printf '#!/bin/sh\n[ "${*%%%%--sysfs*}" = "$*" ] || exec "%s" "$@"\nexec "%s" "$@"%s\n' "$IB_HOOK" "$IB_HOOK" \
-        "$(printf ' %s' "${@:2}")" >"$bin/ib-hook"
-    printf '#!/bin/sh\nexec "$@"\n' >"$bin/sudo"
-    printf '#!/bin/bash\n[ "$1" = node16 ] && PATH=%s:$PATH exec nsenter --net=/run/netns/A "${@:2}"\n' "$work/bin.A" >"$bin/ssh"
-    printf '#!/bin/bash\n[ "$1" = -a ] && bash -c "${*:2}" 2>&1 | sed "s/^/node34: /"\n' >"$bin/clush"
-    chmod 0755 "$bin"/*
-}
-
-# examples PAGE: "config TEXT", "run HOST COMMAND", "shows TEXT", one per line, from the literal blocks of its section EXAMPLES
-examples() {
-    sed -n '/^.Sh EXAMPLES/,/^.Sh [^E]/p' "$top/packaging/man/$1" | sed -n '/^.Bd/,/^.Ed/p' | sed 's/\\&//g; s/\\e/\\/g; s/\\(dq/"/g' |
-        awk '/^\.Bd/ { runs = 0 }
-            /^\.[A-Z]/ { next }
-            /\|$/ { command = command $0; next } # goes on in the next line
-            { $0 = command $0; command = "" }
-            match($0, /^([a-z0-9]*#|\$) /) && $2 !~ /:$/ {
-                runs = 1
-                print "run", (/^node/ ? substr($0, 1, RLENGTH - 2) : "-"), substr($0, RLENGTH + 1)
-                next
-            }
-            { print (runs ? "shows " : "config ") $0 }'
-}
+. "$(dirname "$0")/manual.sh"
 
 # The third example of --probe: rails of 9000, and a switch's port of 1500.
 narrow_port() {
@@ -69,7 +42,7 @@ story() {
                 got=$(cd $work && on "$2" env PATH="$work/bin.$host:$PATH" bash -c "$text" 2>&1 </dev/null) || true
                 ;;
         esac
-    done < <(examples "$page")
+    done < <(examples "$page" EXAMPLES)
     [ -z "$command" ] || compare "$page" "$command" "$expected" "$got"
     expect_at_least "$page: examples that were run" 5 $n
 }

@@ -514,6 +514,24 @@ static void test_carrier(void **state)
 
     (void)state;
     check_verdict(&world, "ib1 error carrier-down", 0);
+    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
+    for (guint i = 1; i < 4; i += 2) { /* what follows from it is not told */
+        pair_at(&world, i)->sent = pair_at(&world, i)->received = 0;
+        pair_at(&world, i)->send_error = ENETUNREACH;
+        pair_at(&world, i)->route.oif = 2;
+    }
+    check_verdict(&world, "ib1 error carrier-down", 2);
+}
+
+/* Replies went to the other host. */
+static void test_lost_to_a_double(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    answer_arp(&world, 3, "172.16.34.2", "0.0.0.0", 99);
+    pair_at(&world, 1)->received = pair_at(&world, 3)->received = 0;
+    check_verdict(&world, "ib1 error duplicate-address", 2);
 }
 
 static void test_unasked(void **state)
@@ -810,6 +828,7 @@ int main(void)
         cmocka_unit_test(test_no_flux),
         cmocka_unit_test(test_flux_of_two_answers),
         cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_lost_to_a_double),
         cmocka_unit_test(test_no_flux_of_two_lengths),
         cmocka_unit_test(test_peer_replies_by_another_nic),
         cmocka_unit_test(test_carrier),
