@@ -120,7 +120,7 @@ static void send_next(Asker *asker, const IbhProbeSlot *slot)
             return;
         }
     }
-    asker->full_since = 0;
+    asker->full_since = problem ? asker->full_since : 0; /* who waited in vain once does not wait for each */
     pair->send_error = problem ? problem : pair->send_error;
     ibh_probe_window_take(&asker->window, slot, now);
 }

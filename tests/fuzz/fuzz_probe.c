@@ -4,7 +4,7 @@
  * its length. One that is taken for a reply is also tried as the difference to a right one.
  */
 #include "broken.h"
-#include "check/probe.h"
+#include "check/probe_syn.h"
 #include "cli/options.h"
 #include "cli/report.h"
 
@@ -43,6 +43,7 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
     for (guint i = 0; i < probe->pairs->len; i++) {
         ibh_probe_sent(probe, i, 0, 1);
         ibh_probe_sent(probe, i, 1, 2);
+        ibh_probe_pair(probe, i)->syn.outcome = i < 4 ? IBH_SYN_UNWANTED : IBH_SYN_SILENT;
     }
     return probe;
 }
@@ -71,6 +72,33 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
         ibh_probe_seen(probe, &reply);
     else
         (void)ibh_probe_received(probe, &reply, 3);
+}
+
+/* Of a TCP SYN: as it is, and as the difference to what is answered to the first pair of IPv6. */
+static void take_syn(IbhProbe *probe, int kind, const uint8_t *bytes, size_t length)
+{
+    guint pair = 4 + ((guint)kind >> 3 & 3);
+    const IbhProbePair *of = ibh_probe_pair(probe, pair);
+    g_autofree guint8 *packet = g_malloc0(MAX(length, 1));
+    guint8 right[IBH_SYN_LENGTH], request[IBH_SYN_LENGTH];
+    IbhProbeReply reply = {.from = *ibh_probe_peer(probe, of),
+                           .to = ibh_probe_source(probe, of)->ip,
+                           .icmp = packet,
+                           .length = length,
+                           .sender = packet,
+                           .sender_len = (guint)MIN(length, IBH_LLADDR_MAX)};
+
+    memcpy(packet, bytes, length);
+    ibh_probe_syn(probe, pair, request);
+    memset(right, 0, sizeof right);
+    memcpy(right, request + 2, 2);
+    memcpy(right + 2, request, 2);
+    memcpy(right + 8, request + 4, 4);
+    right[11]++;
+    right[13] = 0x14;
+    for (size_t i = 0; kind & 1 && i < MIN(length, sizeof right); i++)
+        packet[i] ^= right[i];
+    (void)ibh_probe_syn_answered(probe, &reply);
 }
 
 static void take_arp(IbhProbe *probe, const uint8_t *bytes, size_t length)
@@ -122,7 +150,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int kind = data[at];
         size_t length = MIN(data[at + 1], size - at - 2);
 
-        if (kind & 2)
+        if ((kind & 6) == 6)
+            take_syn(probe, kind, data + at + 2, length);
+        else if (kind & 2)
             take_arp(probe, data + at + 2, length);
         else
             take_reply(probe, kind, data + at + 2, length);
