@@ -7,7 +7,7 @@ make_wire
 new_host A
 nics=()
 for i in {0..7}; do
-    add_nic A ib$i $i 172.16.16.$((i + 1))/16
+    add_nic A "ib$i" "$i" "172.16.16.$((i + 1))/16"
     nics+=("ib$i")
 done
 rdma A "${nics[@]}"
