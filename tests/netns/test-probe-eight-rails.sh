@@ -38,7 +38,7 @@ expect_equal "their hardware addresses are known" 1 "$(json '[.pairs[].peer_llad
 expect_equal "at full size, too" 1500 "$(json '[.pairs[].path_mtu] | unique | join(" ")')"
 expect_equal "one hardware address for all, and more of them than the kernel keeps" "neighbour-table-small peer-flux" \
     "$(json '[.findings[].code] | unique | join(" ")')"
-expect_at_least "in 5 s" $took 5000
+expect_at_least "in 5 s, or 8 where other things run" "$took" 8000
 
 # What is in the neighbour table while it asks, at most; and what is left.
 entries() { ip -n A -4 neigh show nud all | grep -vc NOARP || true; }
