@@ -3,7 +3,7 @@
 # Builds the Debian package, and its source package beside it, from a copy of the tree:
 # build-deb.sh DIRECTORY [OPTION of dpkg-buildpackage]…
 # The unit tests are not run: they are those of `make check`. Who sets DEB_BUILD_OPTIONS decides: DEB_BUILD_OPTIONS= runs them,
-# as whoever builds the source package does.
+# as a build of the source package does.
 set -eu
 umask 022
 here=$(dirname "$0")

@@ -64,7 +64,7 @@ static gboolean is_awaited(const IbhProbe *probe, guint source, int ifindex, gbo
 {
     int asker = proxy ? ibh_probe_witness(probe, source) : (int)source;
 
-    return asker >= 0 && g_array_index(probe->sources, IbhProbeSource, asker).nic->link->ifindex == ifindex;
+    return asker >= 0 && g_array_index(probe->sources, IbhProbeSource, (guint)asker).nic->link->ifindex == ifindex;
 }
 
 static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)

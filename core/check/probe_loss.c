@@ -89,9 +89,9 @@ static const char *explain(IbhProbeLoss loss)
     case IBH_LOSS_STATIC:
         return "a permanent entry of this host's neighbour table has another hardware address than the one that "
                "answers "
-               "ARP, so what is sent there does not arrive";
+               "ARP, so packets to that address do not arrive";
     case IBH_LOSS_ARP_OFF:
-        return "ARP is switched off on this NIC, so it finds nobody";
+        return "ARP is switched off on this NIC, so it finds no neighbour";
     case IBH_LOSS_AFTER_ARP:
         return "ARP is answered, echoes are not: a firewall there, another prefix there, or no way back";
     case IBH_LOSS_NOTHING:

@@ -10,7 +10,7 @@
 
 #include "plan/rails.h"
 
-/* Whether a rule of somebody else, for this source, matters. */
+/* Whether a foreign rule, for this source, matters. */
 typedef gboolean (*IbhRuleMatters)(gconstpointer data, const IbhPrefix *from);
 
 /* Each appends to an array. What is not there is no error. */

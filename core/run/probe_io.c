@@ -75,7 +75,7 @@ static gint64 ask_own(IbhProber *prober)
         ibh_prober_pass(prober, prober->next, "");
         send_arp(prober, source->nic->link, &nobody, &source->ip);
         if (witness >= 0) {
-            const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, witness);
+            const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, (guint)witness);
 
             witnessed = TRUE;
             send_arp(prober, other->nic->link, &other->ip, &source->ip);

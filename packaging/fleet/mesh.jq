@@ -1,5 +1,5 @@
 # What ib-hook --probe --json said on many hosts that asked each other as mesh.awk has it: one matrix, a row for each host
-# (hosts that are alike share one), a column for each rail. Exit status 1: something does not come through, or nobody reported.
+# (hosts that are alike share one), a column for each rail. Exit status 1: something does not come through, or no host reported.
 #
 #   clush -a '… --probe --json …' | jq -nRrf mesh.jq      lines "HOST: {…}"
 #   grep -H '' * | jq -nRrf mesh.jq                       a file per host, with its name
@@ -9,7 +9,7 @@
 #   .      all that this rail asked, and all that asked it, came through
 #   3/6    three of six did; those with a dead rail do not count
 #   dead   none did, of two at least
-#   ?      nobody asked it, and it asked nobody
+#   ?      it was not asked, and asked no other
 #
 # Rails have the same names on all hosts; between rails of different names nothing is looked at, if any are of the same.
 

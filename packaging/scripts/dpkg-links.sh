@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # For the scripts of the Debian package. dpkg knows the links into the managers' directories as files of the package
-# (dpkg -S, dpkg -V): it would put each of them back at an upgrade, and delete whatever has its name at a removal. So what an
+# (dpkg -S, dpkg -V): it would put each of them back at an upgrade, and delete anything of its name at a removal. So what an
 # administrator made of them is noted before dpkg comes to them, and made again after.
 noted=/var/lib/ib-hook/links
 
