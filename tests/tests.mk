@@ -162,7 +162,7 @@ check-fleet: $(BUILD)/fleet/.complete
 # What a stranger meets: make demo, check, deb in minimal systems, from a clone of the last commit. Root only.
 check-fresh:
 	@packaging/deps.sh fresh
-	@tests/fresh/run
+	@tests/fresh/run $(FRESH)
 
 # Other processors, byte orders, libraries, compilers, C libraries; in systems made of Debian packages. Root only.
 check-platforms:
