@@ -381,6 +381,7 @@ void ibh_probe_judge(IbhProbe *probe)
 {
     g_autofree gboolean *down = g_new0(gboolean, probe->peers->len);
 
+    g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
     for (guint i = 0; i < probe->pairs->len; i++) {
         judge_echoes(probe, i);

@@ -8,6 +8,7 @@
 
 #define TIMES 20 /* so many times the usual, and at least so much more (µs), is far from it */
 #define AT_LEAST_MORE 1000
+#define ECHOES_MIN 3 /* of fewer, the shortest says nothing: a busy host is late once */
 #define PER 1000
 #define CHANCE 0.05
 #define SMALL 1e-9 /* what such numbers are inexact by */
@@ -65,7 +66,7 @@ static gboolean is_outlier(const IbhProbePair *pair, const gint64 usual[2])
 {
     gint64 time = usual[pair->on_link ? 1 : 0];
 
-    return pair->rtt >= 0 && pair->rtt > time * TIMES && pair->rtt > time + AT_LEAST_MORE;
+    return pair->received >= ECHOES_MIN && pair->rtt > time * TIMES && pair->rtt > time + AT_LEAST_MORE;
 }
 
 /* To two rails at least, and to each that it answered. */

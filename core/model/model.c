@@ -181,7 +181,7 @@ gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
 static const char *const sysctl_names[IBH_N_SYSCTLS] = {
     [IBH_SYSCTL_RP_FILTER] = "rp_filter",       [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
     [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce", [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
-    [IBH_SYSCTL_ACCEPT_LOCAL] = "accept_local",
+    [IBH_SYSCTL_ACCEPT_LOCAL] = "accept_local", [IBH_SYSCTL_IGNORE_LINKDOWN] = "ignore_routes_with_linkdown",
 };
 
 const char *ibh_sysctl_name(IbhSysctl key)
@@ -202,7 +202,7 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key)
 
 int ibh_sysctl_effective(IbhSysctl key, int own, int all)
 {
-    if (key == IBH_SYSCTL_ARP_FILTER || key == IBH_SYSCTL_ACCEPT_LOCAL)
+    if (key == IBH_SYSCTL_ARP_FILTER || key == IBH_SYSCTL_ACCEPT_LOCAL || key == IBH_SYSCTL_IGNORE_LINKDOWN)
         return own || all;
     return MAX(own, all);
 }

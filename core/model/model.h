@@ -66,12 +66,13 @@ typedef enum {
     IBH_SYSCTL_ARP_ANNOUNCE,
     IBH_SYSCTL_ARP_IGNORE,
     IBH_SYSCTL_ACCEPT_LOCAL,
+    IBH_SYSCTL_IGNORE_LINKDOWN, /* routes of a link without carrier are not used */
     IBH_N_SYSCTLS
 } IbhSysctl;
 
 const char *ibh_sysctl_name(IbhSysctl key);
 gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
-/* What the kernel goes by: max() with `all`, or OR for arp_filter and accept_local. */
+/* What the kernel goes by: max() with `all`, or OR for the keys that are on or off. */
 int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 
 /* ---- links and addresses ----------------------------------------------------------------------- */

@@ -146,6 +146,7 @@ static void restore_answers(const Undo *undo, gboolean mains_nic)
         restore(undo, nic, IBH_SYSCTL_ARP_IGNORE);
         restore(undo, nic, IBH_SYSCTL_ARP_FILTER);
         restore(undo, nic, IBH_SYSCTL_ACCEPT_LOCAL);
+        restore(undo, nic, IBH_SYSCTL_IGNORE_LINKDOWN);
     }
 }
 

@@ -64,7 +64,7 @@ gboolean ibh_render_wants(const IbhRender *render, const IbhNic *nic, IbhSysctl 
     *ret_value = ibh_want_sysctl(render->rails, nic, key);
     if (own != IBH_SYSCTL_UNSET)
         return own != IBH_SYSCTL_KEEP;
-    return nic->settings.arp != IBH_ARP_KEEP && key != IBH_SYSCTL_ACCEPT_LOCAL && (*ret_value || nic->base[key]);
+    return nic->settings.arp != IBH_ARP_KEEP && key < IBH_SYSCTL_ACCEPT_LOCAL && (*ret_value || nic->base[key]);
 }
 
 gboolean ibh_render_silences(const IbhRender *render, const IbhNic *nic)

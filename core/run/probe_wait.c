@@ -43,11 +43,13 @@ void ibh_prober_catch_signals(void)
     (void)sigprocmask(SIG_BLOCK, &blocked, &while_waiting);
 }
 
+/* "timeout", and a terminal with a pipe, send a signal twice: once we know, another one does not keep us from the
+ * report. */
 void ibh_prober_release_signals(void)
 {
-    for (guint i = 0; i < G_N_ELEMENTS(CAUGHT); i++)
-        (void)sigaction(CAUGHT[i], &before[i], NULL);
     (void)sigprocmask(SIG_SETMASK, &while_waiting, NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(CAUGHT) && !stopped; i++)
+        (void)sigaction(CAUGHT[i], &before[i], NULL);
 }
 
 gboolean ibh_prober_is_stopped(void)

@@ -27,7 +27,7 @@ export PATH="$PATH:/usr/sbin:/sbin"
 
 MARK=1768056939 # "ibhk": metric of our routes, suppress_ifgroup of our rules
 CONF=/proc/sys/net/ipv4/conf
-ARP_KEYS="rp_filter arp_filter arp_announce arp_ignore accept_local"
+ARP_KEYS="rp_filter arp_filter arp_announce arp_ignore accept_local ignore_routes_with_linkdown"
 
 # ---- namespaces ------------------------------------------------------------------------------------
 

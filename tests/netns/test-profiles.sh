@@ -30,7 +30,7 @@ ip -n B link set eno1 up
 ip -n B route add default via 10.1.0.1 dev eno1
 wait_until 5 settled B
 for host in A B; do on $host tee $CONF/all/rp_filter <<<1 >/dev/null; done # as on many distributions
-old=$(on B grep . $CONF/{all,ib0,ib1}/{rp_filter,arp_filter,arp_announce,arp_ignore,accept_local})
+old=$(on B grep . $CONF/{all,ib0,ib1}/{rp_filter,arp_filter,arp_announce,arp_ignore,accept_local,ignore_routes_with_linkdown})
 expect_hook 0 A --apply
 
 profiles=0
@@ -65,10 +65,9 @@ for profile in WEKA DAOS Lustre NFS NCCL; do
             ;;
     esac
     expect_hook 0 B --undo
-    on B tee $CONF/all/ignore_routes_with_linkdown <<<0 >/dev/null
     on B tee $CONF/all/rp_filter <<<1 >/dev/null
     expect_equal "$profile: --undo restores every value" "$old" \
-        "$(on B grep . $CONF/{all,ib0,ib1}/{rp_filter,arp_filter,arp_announce,arp_ignore,accept_local})"
+        "$(on B grep . $CONF/{all,ib0,ib1}/{rp_filter,arp_filter,arp_announce,arp_ignore,accept_local,ignore_routes_with_linkdown})"
     profiles=$((profiles + 1))
 done
 expect_equal "every configuration of the page was applied" "$profiles" "$(page_blocks "$page" | grep -c '^@ [Tt]ested, the configuration')"

@@ -42,6 +42,7 @@ typedef enum {
 #define ARP_ANNOUNCE (SYSCTL + IBH_SYSCTL_ARP_ANNOUNCE)
 #define ARP_IGNORE (SYSCTL + IBH_SYSCTL_ARP_IGNORE)
 #define ACCEPT_LOCAL (SYSCTL + IBH_SYSCTL_ACCEPT_LOCAL)
+#define IGNORE_LINKDOWN (SYSCTL + IBH_SYSCTL_IGNORE_LINKDOWN)
 
 static gint64 ask(const IbhConfig *config, const char *iface, Field field)
 {
@@ -117,7 +118,8 @@ static IbhConfig *marked(void)
     add(config, "marked",
         "[defaults]\nmain=spread\npriority=500\nmanage=yes\ngateway=10.0.0.1\nipv6=no\narp=strict\nannounce=no\nrp_"
         "filter=2\n"
-        "arp_filter=1\narp_announce=1\narp_ignore=3\naccept_local=1\n[interface ib0]\ntable=70\n");
+        "arp_filter=1\narp_announce=1\narp_ignore=3\naccept_local=1\nignore_routes_with_linkdown=1\n[interface "
+        "ib0]\ntable=70\n");
     return config;
 }
 
@@ -135,13 +137,14 @@ static void assert_marked(const IbhConfig *config, const char *what)
                                             [ARP_FILTER] = 1,
                                             [ARP_ANNOUNCE] = 1,
                                             [ARP_IGNORE] = 3,
-                                            [ACCEPT_LOCAL] = 1};
+                                            [ACCEPT_LOCAL] = 1,
+                                            [IGNORE_LINKDOWN] = 1};
 
     for (Field field = 0; field < N_FIELDS; field++) {
         if (ask(config, "ib0", field) != MARKED[field])
             fail_msg("field %d is %" G_GINT64_FORMAT " after: %s", field, ask(config, "ib0", field), what);
     }
-    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "marked:15");
+    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "marked:16");
     assert_int_equal(ask(config, "eth9", TABLE), IBH_TABLE_AUTO);
 }
 
@@ -208,6 +211,9 @@ static const Good GOOD[] = {
     {"accept_local=0", ACCEPT_LOCAL, 0},
     {"accept_local=1", ACCEPT_LOCAL, 1},
     {"accept_local=keep", ACCEPT_LOCAL, IBH_SYSCTL_KEEP},
+    {"ignore_routes_with_linkdown=0", IGNORE_LINKDOWN, 0},
+    {"ignore_routes_with_linkdown=1", IGNORE_LINKDOWN, 1},
+    {"ignore_routes_with_linkdown=keep", IGNORE_LINKDOWN, IBH_SYSCTL_KEEP},
     /* how a line may be written */
     {"\t manage \t=  no  ", MANAGE, IBH_MANAGE_NO},
     {"manage=no # why", MANAGE, IBH_MANAGE_NO},
@@ -288,7 +294,7 @@ typedef struct {
 
 #define IFACE_KEYS                                                                                                     \
     "manage, table, gateway, remote, ipv6, arp, announce, rp_filter, arp_filter, arp_announce, arp_ignore, "           \
-    "accept_local"
+    "accept_local, ignore_routes_with_linkdown"
 #define SET_NAME(name)                                                                                                 \
     {                                                                                                                  \
         "\n[interface " name "]\nmanage=no", 2, "[interface " name "]: " NAME_ALLOWED                                  \
@@ -395,6 +401,7 @@ static const Bad BAD[] = {
     SET_NUMBER("arp_announce", "3"),
     SET_NUMBER("arp_ignore", "9"),
     SET_NUMBER("accept_local", "2"),
+    SET_NUMBER("ignore_routes_with_linkdown", "2"),
     /* keys */
     SET("mnage=no", "unknown key; use one of main, priority, " IFACE_KEYS),
     SET("Arp=auto", "unknown key; use one of main, priority, " IFACE_KEYS),
@@ -456,7 +463,7 @@ static const Bad BAD[] = {
     {"[interface ib0]\ntable=100\n[interface ib1]\n\ntable=100\n", 5, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
     {"[interface ib*]\ntable=941\n[interface ib0]\ntable=rail0", 4, "table=941: also the table at /x.conf:2; use auto or a number of its own for each"},
     {"[defaults]\ntable=0x64\n[interface ib0]\ntable=100\n#\n", 4, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:15; use auto or a number of its own for each"},
+    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:16; use auto or a number of its own for each"},
     /* clang-format on */
 };
 
