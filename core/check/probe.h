@@ -140,6 +140,7 @@ typedef struct {
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len;
     gboolean proxy; /* only to a host that has an address itself */
+    int own;        /* ifindex: it is this host, by a NIC that is no rail; 0: it is another host */
 } IbhProbeStranger;
 
 typedef struct {

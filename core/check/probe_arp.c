@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_arp.h"
 
+#include "check/foreign.h"
+
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,16 +39,31 @@ static void take_peer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 
 /* ---- for ourselves ---- */
 
-static gboolean is_own_lladdr(const IbhProbe *probe, const IbhArpReply *reply)
+static const IbhLink *find_own_link(const IbhProbe *probe, const IbhArpReply *reply)
 {
     guint skip = reply->lladdr_len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
+    const IbhLink *found = NULL;
 
     IBH_EACH (const IbhLink, link, probe->rails->snapshot->links) {
-        if (link->lladdr_len == reply->lladdr_len &&
-            memcmp(link->lladdr + skip, reply->lladdr + skip, reply->lladdr_len - skip) == 0)
-            return TRUE;
+        const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
+
+        if (link->lladdr_len != reply->lladdr_len ||
+            memcmp(link->lladdr + skip, reply->lladdr + skip, reply->lladdr_len - skip) != 0)
+            continue;
+        if (!found || (nic && nic->status == IBH_NIC_RAIL))
+            found = link; /* a VLAN or macvlan may share the address of a rail */
     }
-    return FALSE;
+    return found;
+}
+
+/* A request without a sender's address passes by arp_filter: where that is on, the answer says nothing. */
+static gboolean answers_beside_rails(const IbhProbe *probe, const IbhLink *link)
+{
+    const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
+    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
+
+    return nic && nic->status != IBH_NIC_RAIL &&
+           !ibh_sysctl_effective(key, link->sysctl[key], probe->rails->snapshot->all[key]);
 }
 
 static IbhProbeStranger *find_stranger(const IbhProbe *probe, guint source, const IbhArpReply *reply)
@@ -70,14 +87,16 @@ static gboolean is_awaited(const IbhProbe *probe, guint source, int ifindex, gbo
 static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 {
     static const guint8 nobody[4] = {0};
+    const IbhLink *own = find_own_link(probe, reply);
     gboolean proxy = memcmp(reply->to.bytes, nobody, sizeof nobody) != 0 && !ibh_ip_equal(&reply->to, &reply->from);
 
     for (guint i = 0; i < probe->sources->len; i++) {
         IbhProbeStranger *known, stranger = {.source = i, .lladdr_len = reply->lladdr_len, .proxy = proxy};
 
         if (!ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
-            !is_awaited(probe, i, ifindex, proxy) || is_own_lladdr(probe, reply))
+            !is_awaited(probe, i, ifindex, proxy) || (own && (proxy || !answers_beside_rails(probe, own))))
             continue;
+        stranger.own = own ? own->ifindex : 0;
         if ((known = find_stranger(probe, i, reply))) {
             known->proxy &= proxy;
         } else if (probe->strangers->len < STRANGERS_MAX) {
@@ -129,6 +148,19 @@ static char *format_lladdr(const IbhProbeStranger *stranger)
     return g_string_free(text, FALSE);
 }
 
+static void report_own(IbhProbe *probe, const IbhProbeStranger *stranger, const char *ip)
+{
+    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, stranger->own);
+    const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
+
+    if (!ibh_findings_have(probe->findings, link->name, "foreign-nic-answers"))
+        ibh_finding_add(
+            probe->findings, link->name, IBH_WARNING, "foreign-nic-answers",
+            ibh_fix(ibh_sysctl_command(link->name, IBH_SYSCTL_ARP_IGNORE, 1)),
+            "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the wrong NIC",
+            source->nic->link->name, ip);
+}
+
 static void report_stranger(IbhProbe *probe, const IbhProbeStranger *stranger)
 {
     const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
@@ -136,7 +168,9 @@ static void report_stranger(IbhProbe *probe, const IbhProbeStranger *stranger)
     char ip[IBH_IP_STRLEN];
 
     ibh_ip_format(&source->ip, ip);
-    if (stranger->proxy)
+    if (stranger->own)
+        report_own(probe, stranger, ip);
+    else if (stranger->proxy)
         ibh_finding_add(
             probe->findings, source->nic->link->name, IBH_WARNING, "proxy-arp",
             ibh_advice("find %s (the switches' tables of hardware addresses); proxy_arp off there", lladdr),

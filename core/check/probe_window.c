@@ -5,8 +5,9 @@
 
 void ibh_probe_window_init(IbhProbeWindow *window, IbhProbe *probe)
 {
-    *window = (IbhProbeWindow){
-        .probe = probe, .asked = g_new0(guint, (gsize)probe->count), .is_over = g_new0(gboolean, probe->pairs->len)};
+    *window = (IbhProbeWindow){.probe = probe};
+    window->asked = g_new0(guint, (gsize)probe->count);
+    window->is_over = g_new0(gboolean, probe->pairs->len);
 }
 
 void ibh_probe_window_clear(IbhProbeWindow *window)

@@ -12,6 +12,6 @@ ib-hook --check >check || fail "--check: $(<check)"
 env MANPAGER=cat man ib-hook | grep -q 'policy routing' || fail "man ib-hook"
 libraries=$(apt-mark showauto | grep -E 'libnl|libglib' | xargs)
 DEBIAN_FRONTEND=noninteractive apt-get purge -y -qq ib-hook >/dev/null
-left=$(find / \( -path /proc -o -path /sys -o -path /var/cache -o -path /root -o -path /origin -o -path /cases \) -prune -o -name '*ib-hook*' -print)
+left=$(find / \( -path /proc -o -path /sys -o -path /dev -o -path /var/cache -o -path /root -o -path /origin -o -path /cases \) -prune -o -name '*ib-hook*' -print)
 [ -z "$left" ] || fail "left behind: $left"
 seen "$(basename ib-hook/build/deb/ib-hook_*.deb), with $libraries"

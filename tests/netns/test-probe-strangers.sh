@@ -42,3 +42,13 @@ wait_until 5 settled C
 probe 1
 expect_equal "a proxy answers for both our addresses" "warning proxy-arp ib0, warning proxy-arp ib1" "$(codes)"
 expect_contains "who it is" "$(mac C 3) answers ARP for 172.16.16.1, which is this host's: a proxy" "$(json '.findings[].message')"
+
+# A management NIC of our own on the rails' wire: the kernel answers ARP by it for all of this host's addresses.
+ip netns del C
+add_nic A eth0 9 10.0.0.16/24
+wait_until 5 settled A
+probe 1
+expect_equal "an own NIC answers for the rails" "warning foreign-nic-answers eth0" "$(codes)"
+on A sh -c "$(json '.findings[].fix')"
+probe 0
+expect_equal "its fix cures it" "" "$(codes)"

@@ -8,6 +8,7 @@ new_host R
 add_nic R eth0 0 172.16.50.1/16
 ip -n R address add 192.0.2.1/32 dev lo
 add_nic A eth0 9 10.0.0.2/8
+sysctl_set A eth0 arp_ignore 1 # it is on the same wire
 for host in A R; do wait_until 5 settled $host; done
 
 ip -n A route add default via 172.16.50.1 dev ib0

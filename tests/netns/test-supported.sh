@@ -58,9 +58,10 @@ while IFS='|' read -r package distribution _ test; do
     case $test in
         fresh/*)
             read -r _ suite name <<<"${test//\// }"
-            expect_contains "$package, $distribution: $test" " $suite " " $(sed -n 's/^ *for suite in \(.*\); do/\1/p' "$top/tests/fresh/run" | head -n 1) "
+            expect_contains "$package, $distribution: $test" "$suite/$name" \
+                "$(sed -n '/^cases() {/,/^}/p' "$top/tests/fresh/run" | bash -c '. /dev/stdin; cases')"
             [ -e "$top/tests/fresh/case-$name.sh" ] || fail "there is no tests/fresh/case-$name.sh"
-            expect_equal "$suite is" "$distribution" "$(case $suite in bookworm) echo Debian 12 ;; trixie) echo Debian 13 ;; esac)"
+            expect_equal "$suite is" "$distribution" "$(case $suite in bullseye) echo Debian 11 ;; bookworm) echo Debian 12 ;; trixie) echo Debian 13 ;; esac)"
             ;;
         *)
             [ -e "$top/tests/$test.sh" ] || fail "there is no tests/$test.sh"
