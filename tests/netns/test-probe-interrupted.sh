@@ -65,9 +65,10 @@ on A umount /proc/sys/net/ipv4/neigh
 # Who called it with SIGINT ignored meant it (nohup, a job in the background).
 forget A B
 : >$work/captured
-(exec nsenter --net=/run/netns/A env --ignore-signal=INT "$IB_HOOK" --sysfs /run/sys/A --probe 172.16.34.1 --json) >$work/out </dev/null &
+(exec nsenter --net=/run/netns/A env --ignore-signal=INT "$IB_HOOK" --sysfs /run/sys/A --probe 172.16.34.1 --count 20 --interval 0.05 --json) >$work/out </dev/null &
 pid=$!
-wait_until 5 grep -q . "/proc/$pid/cmdline"
+runs() { [ "/proc/$pid/exe" -ef "$IB_HOOK" ]; } # before, bash and nsenter might end by it
+wait_until 5 runs
 kill -s INT $pid
 wait $pid || fail "an ignored signal ends nothing" "$?"
 expect_equal "an ignored signal is none" "true 0" "$(jq -r '"\(.ok) \(.findings | length)"' $work/out)"
