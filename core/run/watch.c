@@ -176,13 +176,14 @@ static void look(Watch *watch)
 
 /* ---- waiting ---- */
 
+/* An event of our own beside those of others waits for the first pause: what a manager does in one go is one look. */
 static void on_event(Watch *watch, gint64 now)
 {
     Burst *burst = watch->events.ours ? &watch->ours : &watch->any;
 
     watch->own |= watch->events.ours;
     burst->pause = now - burst->looked > QUIET ? 0 : CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
-    watch->due = MIN(watch->due, MAX(now, burst->looked + burst->pause));
+    watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + FIRST_PAUSE)));
 }
 
 static void on_signal(Watch *watch, gint64 now)
