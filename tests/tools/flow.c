@@ -267,9 +267,11 @@ static bool tap_find(Tap *tap, uint16_t port, uint32_t seq, uint8_t ret_mac[MAC_
 {
     tap_drain(tap);
     const Bucket *bucket = tap_bucket(tap, port, seq);
-    for (size_t i = 0; i < sizeof bucket->last / sizeof *bucket->last; i++) {
-        if (bucket->last[i].port == port && bucket->last[i].seq == seq) {
-            memcpy(ret_mac, bucket->last[i].mac, MAC_LEN);
+    const unsigned size = sizeof bucket->last / sizeof *bucket->last;
+    for (unsigned back = 1; back <= size; back++) { /* the newest first: a port comes again */
+        const Frame *frame = &bucket->last[(bucket->next - back) % size];
+        if (frame->port == port && frame->seq == seq) {
+            memcpy(ret_mac, frame->mac, MAC_LEN);
             return true;
         }
     }
