@@ -109,7 +109,7 @@ fuzz-check:
 	    --worlds $(FUZZ_CHECK_WORLDS) --seed $(FUZZ_CHECK_SEED)
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links read rules) core/host/snapshot)
+$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links neighbours read rules) core/host/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a $(BUILD)/libibhook-thin.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 

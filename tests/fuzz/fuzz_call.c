@@ -86,13 +86,16 @@ static void check_triggers(int n, char **words)
 {
     const char *iface = value_of(words, "IFACE"), *mode = value_of(words, "MODE");
     const char *state = value_of(words, "OperationalState");
+    char *up[] = {(char *)(guintptr) "/sbin/ifup-local", n > 1 ? words[1] : NULL, NULL};
     char *down[] = {(char *)(guintptr) "/sbin/ifdown-local", n > 1 ? words[1] : NULL, NULL};
+    char *wicked[] = {(char *)(guintptr) "wicked", n > 1 ? words[1] : NULL, n > 2 ? words[2] : NULL, NULL};
 
     check_nm(n, words);
     check_trigger(ibh_trigger_networkd(words), iface, TRUE, g_strcmp0(state, "off") == 0, FALSE);
     check_trigger(ibh_trigger_ifupdown(words), iface, TRUE, g_strcmp0(mode, "stop") == 0, FALSE);
-    check_trigger(ibh_trigger_rhel(n, words), n > 1 ? words[1] : NULL, TRUE, FALSE, FALSE);
-    check_trigger(ibh_trigger_rhel(n > 1 ? 2 : 1, down), down[1], TRUE, TRUE, FALSE);
+    check_trigger(ibh_trigger_ifcfg(n > 1 ? 2 : 1, up), up[1], TRUE, FALSE, FALSE);
+    check_trigger(ibh_trigger_ifcfg(n > 1 ? 2 : 1, down), down[1], TRUE, TRUE, FALSE);
+    (void)ibh_trigger_ifcfg(MIN(n, 3), wicked); /* which of its calls are heeded: unit/test_trigger.c */
 }
 
 /* ---- options ---- */
