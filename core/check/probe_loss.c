@@ -40,11 +40,11 @@ gboolean ibh_probe_is_up(const IbhNic *nic)
     return has_carrier(nic->link);
 }
 
-/* Replies go to either. */
+/* Another host has it, too: replies go to either. */
 static gboolean has_double(const IbhProbe *probe, guint source)
 {
     IBH_EACH (const IbhProbeStranger, stranger, probe->strangers) {
-        if (stranger->source == source && !stranger->proxy)
+        if (stranger->source == source && !stranger->proxy && !stranger->own)
             return TRUE;
     }
     return FALSE;

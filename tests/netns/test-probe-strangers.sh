@@ -52,3 +52,10 @@ expect_equal "an own NIC answers for the rails" "warning foreign-nic-answers eth
 on A sh -c "$(json '.findings[].fix')"
 probe 0
 expect_equal "its fix cures it" "" "$(codes)"
+
+# It is no other host: replies do not go there, and a pair that is lost is told with its own cause.
+sysctl_set A eth0 arp_ignore 0
+ip -n wire link set B.1 down
+forget A B
+probe 1
+expect_equal "what is lost beside it is told, too" "warning foreign-nic-answers eth0, error peer-down" "$(codes | sed 's/ *$//')"
