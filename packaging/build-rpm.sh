@@ -15,14 +15,25 @@ date=$(sed -n '/^ -- /{s/.*>  //p;q}' "$here/debian/changelog")
 SOURCE_DATE_EPOCH=$(date -d "$date" +%s)
 export SOURCE_DATE_EPOCH
 
+# rpmbuild takes a blank for the end of a name, and % for a macro: where the path has such a character it is given a link.
+place=$top
+case $top in
+    *[!A-Za-z0-9/._~+,:@=-]*)
+        links=$(mktemp -d)
+        trap 'rm -r "$links"' EXIT
+        ln -s "$top" "$links/rpm"
+        place=$links/rpm
+        ;;
+esac
+
 "$here/source-tarball.sh" "$top/SOURCES/ib-hook-$version.tar.gz" >/dev/null
 tar -x -z -O -f "$top/SOURCES/ib-hook-$version.tar.gz" "ib-hook-$version/packaging/rpm/ib-hook.spec" >"$top/ib-hook.spec"
 
 # --nodeps: Debian's rpm knows nothing of the packages that dpkg has installed. The rest makes equal bytes of equal trees.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES # what the calling make was told is not for this one
-rpmbuild -bb --noclean --nodeps "$@" --define "_topdir $top" --define '_buildhost localhost' \
+rpmbuild -bb --noclean --nodeps "$@" --define "_topdir $place" --define '_buildhost localhost' \
     --define "packager $maintainer" --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
-    "$top/ib-hook.spec" >"$top/log" 2>&1 || {
+    "$place/ib-hook.spec" >"$top/log" 2>&1 || {
     cat "$top/log" >&2
     exit 1
 }

@@ -16,7 +16,7 @@ packages() { # MANAGER GROUP
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev ;;
         apt/demo) echo iproute2 iputils-ping jq util-linux procps ;;
         apt/tests) echo "$(packages apt demo)" acl nftables libcmocka-dev valgrind strace tcpdump iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
-        apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps ;;
+        apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps containernetworking-plugins ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo jq clang clang-format clang-tidy cppcheck shellcheck ;;
@@ -31,7 +31,7 @@ packages() { # MANAGER GROUP
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
         dnf/tests) echo "$(packages dnf demo)" acl nftables libcmocka-devel valgrind strace tcpdump libcap libasan libubsan python3 ;;
-        dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng ;;
+        dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng containernetworking-plugins ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo jq clang clang-tools-extra cppcheck ShellCheck ;;
@@ -62,23 +62,32 @@ missing() { # MANAGER PACKAGE...
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
-    elif command -v sudo >/dev/null; then
-        sudo "$@"
     else
+        sudo "$@"
+    fi
+}
+
+need_root() { # COMMAND...: the one that root is needed for
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || {
         echo "deps.sh: not root and no sudo: run as root: $*" >&2
         exit 1
-    fi
+    }
 }
 
 quietly() { # COMMAND...: what it prints is shown where it fails
     said=$(mktemp)
     "$@" >"$said" 2>&1 || {
-        cat "$said" >&2
+        echo "${warnings:-}" | cat "$said" - >&2
         rm "$said"
         echo "deps.sh: this failed: $*" >&2
         exit 1
     }
     rm "$said"
+}
+
+# apt-get update succeeds without a network, too. Its warnings are shown where a package cannot be installed then.
+update() {
+    warnings=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq 2>&1) || :
 }
 
 if command -v apt-get >/dev/null; then
@@ -99,7 +108,8 @@ unpack() { # DIR PACKAGE...
     echo "unpacking: $*"
     rm -rf "$unpacked"
     mkdir -p "$unpacked/.archives/partial"
-    quietly as_root apt-get update -qq
+    need_root apt-get install "$@"
+    update
     quietly as_root apt-get install -y -qq --no-install-recommends --download-only \
         -o Dir::Cache::archives="$unpacked/.archives" -o APT::Sandbox::User=root "$@"
     for archive in "$unpacked"/.archives/*.deb; do
@@ -131,9 +141,11 @@ done
 needed=$(missing $manager $wanted)
 [ -n "$needed" ] || exit 0
 
+# shellcheck disable=SC2086
+need_root $manager install $needed
 echo "installing: $(echo "$needed" | tr '\n' ' ')"
 if [ $manager = apt ]; then
-    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    update
     # shellcheck disable=SC2086
     quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $needed
 else

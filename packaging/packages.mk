@@ -14,6 +14,11 @@ MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 
+# The names that other Makefiles have for these would be ignored, and all installed in another place than the one asked for.
+$(foreach name,prefix exec_prefix bindir sbindir libdir libexecdir datadir datarootdir sysconfdir mandir docdir destdir BINDIR LIBDIR, \
+    $(if $(filter command,$(origin $(name))),$(error $(name)= has no effect here: say where with PREFIX=, DESTDIR=, SBINDIR=, LIBEXECDIR=, \
+        PLUGINDIR=, MANDIR= or DOCDIR=; `make help`)))
+
 FLEET := README.md fold.jq mesh.awk mesh.jq ib-hook.schema.json ib-hook.nhc ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
 UNITS := ib-hook.service ib-hook-watch.service
 LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh

@@ -6,6 +6,10 @@ umask 022
 target=$(realpath -m "$1")
 cd "$(dirname "$0")/.."
 
+# BUILD= may name a directory in the tree that .gitignore does not know.
+build=$(realpath -m "${IBH_BUILD:-build}")
+build=${build#"$PWD"/}
+
 files() { # without git: a released tree, in which only build/ is made
     if [ -e .git ] && git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard
@@ -22,7 +26,12 @@ publish() { # FILE…
 }
 
 mkdir -p "$target"
-files | while read -r file; do [ ! -e "$file" ] || echo "$file"; done | xargs -d '\n' cp -a --parents -t "$target"
+files | while read -r file; do
+    case $file in
+        "$build"/*) ;;
+        *) [ ! -e "$file" ] || echo "$file" ;;
+    esac
+done | xargs -d '\n' cp -a --parents -t "$target"
 cd "$target"
 publish packaging/debian/control packaging/debian/changelog packaging/debian/copyright packaging/debian/watch \
     packaging/debian/upstream/metadata packaging/rpm/ib-hook.spec \

@@ -46,11 +46,15 @@ $(BUILD)/unpacked/.complete:
 $(BUILD)/unpacked-routers/.complete:
 	@packaging/deps.sh unpack $(BUILD)/unpacked-routers dnsmasq-base radvd
 
+# A host with a routing daemon: it would take this machine's routes.
+$(BUILD)/unpacked-frr/.complete:
+	@packaging/deps.sh unpack $(BUILD)/unpacked-frr frr
+
 check-netns: all tools $(BUILD)/unpacked/.complete
 	@tests/netns/run
 
 # Every system call fails, or is the last one; races; poor surroundings.
-check-faults: all tools $(BUILD)/unpacked/.complete $(BUILD)/unpacked-routers/.complete
+check-faults: all tools $(BUILD)/unpacked/.complete $(BUILD)/unpacked-routers/.complete $(BUILD)/unpacked-frr/.complete
 	@TESTS=tests/faults LIMIT=300 tests/netns/run
 
 # Lines and branches of core/ that the tests reach; build/coverage/index.html has what they do not, and
@@ -62,6 +66,8 @@ coverage: $(BUILD)/unpacked/.complete
 	@set -e; for t in $(UNIT_TESTS:$(BUILD)/%=$(BUILD)/coverage/%); do IBH_CASES=2000 $$t >/dev/null; done
 	@IB_HOOK=$(BUILD)/coverage/ib-hook FLOW=$(BUILD)/coverage/flow LIMIT=240 EXCEPT=as-fast-as-ip tests/netns/run \
 	    >$(BUILD)/coverage/netns.log || grep '^FAIL' $(BUILD)/coverage/netns.log # too slow a build: that is check-netns' to judge
+	@IB_HOOK=$(BUILD)/coverage/ib-hook tests/fuzz-kernel/fuzz.py --worlds 60 --seed 1 --no-shrink >$(BUILD)/coverage/fuzz-kernel.log
+	@IB_HOOK=$(BUILD)/coverage/ib-hook tests/fuzz-check/fuzz_check.py --worlds 60 --seed 1 >$(BUILD)/coverage/fuzz-check.log
 	@gcovr --root . --filter core/ --exclude-throw-branches --exclude-unreachable-branches --print-summary \
 	    --fail-under-line 95 --fail-under-branch 85 --json $(BUILD)/coverage/lines.json \
 	    --html-details $(BUILD)/coverage/index.html $(BUILD)/coverage

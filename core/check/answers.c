@@ -28,15 +28,14 @@ static void report_no_rule_for_main(IbhCheck *check, int family)
 
     IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
         if (g_strcmp0(finding->fix, fix) == 0)
-            return; /* it is the host's, not one rail's */
+            return; /* an address of the host, not of one rail */
     }
-    ibh_finding_add(
-        check->findings, "", IBH_ERROR, "main-rule-missing", ibh_fix(g_steal_pointer(&fix)),
-        "no rule leads to table main (32766, which every host has, is gone), so what names no source (ping, "
-        "mount, ssh) reaches no host");
+    ibh_finding_add(check->findings, "", IBH_ERROR, "main-rule-missing", ibh_fix(g_steal_pointer(&fix)),
+                    "no rule leads to table main (32766, which every host has, is gone), so traffic without a source "
+                    "address (ping, mount, ssh) reaches no host");
 }
 
-/* As the kernel made it when the address came; "append", because another NIC's may stand there. */
+/* As the kernel makes it for an address; "append", because another NIC's route may exist there. */
 static char *fix_lacking_route(const char *subnet, const char *word, const IbhIp *source)
 {
     char text[IBH_IP_STRLEN];
@@ -56,17 +55,36 @@ static void report_lacking_route(IbhCheck *check, const IbhQuestion *question, c
     ibh_prefix_format(&near->subnet, subnet);
     ibh_finding_add(
         check->findings, iface, IBH_WARNING, "route-missing", ibh_fix(fix_lacking_route(subnet, word, &near->local)),
-        "main has no route to %s, so what names no source (ping, mount, rping without -I) %s: give main its "
-        "connected route back%s",
+        "main has no route to %s, so traffic without a source address (ping, mount, rping without -I) %s: give main "
+        "its connected route back%s",
         subnet, where, near->local.family == AF_INET ? ", or set main=remove if that is meant" : "");
+}
+
+static const char *name_error(const IbhRoute *error)
+{
+    return error->type == RTN_BLACKHOLE ? "blackhole" : error->type == RTN_PROHIBIT ? "prohibit" : "unreachable";
+}
+
+/* Inside the subnet main's more exact routes of any type count: this may be meant, and may be the reason why a host is
+ * not reached. */
+static void report_kept_error(IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *error = ibh_find_error_in_main(check->rails->snapshot, &question->lookup.to);
+    char dst[IBH_PREFIX_STRLEN];
+
+    if (question->kind != IBH_ASK_LEAVES || !question->as_main_says || !question->lookup.error || !error ||
+        ibh_findings_have(check->findings, "", "main-error-route"))
+        return;
+    ibh_finding_add(check->findings, "", IBH_INFO, "main-error-route",
+                    ibh_advice("if that is not meant, delete the route: ip -%c route show type %s",
+                               ibh_ip_option(error->family), name_error(error)),
+                    "main has %s as %s, more exact than the rails' subnet: no rail sends anything there",
+                    ibh_prefix_format(&error->dst, dst), name_error(error));
 }
 
 static void report_error_in_main(IbhCheck *check, const IbhQuestion *question, const IbhRoute *error)
 {
-    const char *type = error->type == RTN_BLACKHOLE  ? "blackhole"
-                       : error->type == RTN_PROHIBIT ? "prohibit"
-                                                     : "unreachable";
-    const char *iface = question->nic->link->name;
+    const char *type = name_error(error), *iface = question->nic->link->name;
     char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
 
     if (ibh_findings_have(check->findings, iface, "main-error-route"))
@@ -76,8 +94,8 @@ static void report_error_in_main(IbhCheck *check, const IbhQuestion *question, c
         check->findings, iface, IBH_ERROR, "main-error-route",
         ibh_fix(g_strdup_printf("ip -%c route del %s %s metric %u table main", ibh_ip_option(error->family), type, dst,
                                 error->metric)),
-        "main has %s as %s, and nothing better for %s: a rule asks main first, and that answer is an error: it is not "
-        "reached",
+        "main has %s as %s, and no better route for %s: a rule asks main first and gets this error, so that address "
+        "is not reached",
         dst, type, ibh_ip_format(&question->lookup.to, to));
 }
 
@@ -86,12 +104,11 @@ static void report_source(IbhCheck *check, const IbhQuestion *question, const Ib
     char subnet[IBH_PREFIX_STRLEN], source[IBH_IP_STRLEN];
 
     ibh_prefix_format(&near->subnet, subnet);
-    ibh_finding_add(
-        check->findings, question->nic->link->name, IBH_WARNING, "route-wrong",
-        ibh_advice("give main's route the source of its NIC: ip route show %s", subnet),
-        "table main reaches %s with the source %s, which is not of that subnet: peers reply elsewhere, or not "
-        "at all, to what names no source",
-        subnet, ibh_ip_format(&question->lookup.src, source));
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_WARNING, "route-wrong",
+                    ibh_advice("give main's route the source of its NIC: ip route show %s", subnet),
+                    "table main reaches %s with the source %s, which is not of that subnet: peers send their replies "
+                    "to traffic without a source address elsewhere, or nowhere",
+                    subnet, ibh_ip_format(&question->lookup.src, source));
 }
 
 static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
@@ -115,13 +132,13 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
         ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
                         ibh_advice("if that is not meant, delete the route by it: ip route show to match %s",
                                    ibh_ip_format(&answer->to, to)),
-                        "table main leads its subnet by a NIC that has no address there: what names no source and "
-                        "goes to %s %s",
+                        "table main leads its subnet by a NIC that has no address there: traffic without a source "
+                        "address to %s %s",
                         ibh_ip_format(&answer->to, to), where);
     else
         ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
                         ibh_advice("\"ip rule\" shows which rule comes before table main"),
-                        "what names no source and goes to %s, in its subnet, %s: table main, which has that subnet, "
+                        "traffic without a source address to %s, in its subnet, %s: table main has that subnet, but "
                         "does not decide",
                         ibh_ip_format(&answer->to, to), where);
 }
@@ -156,23 +173,22 @@ static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
     if (ibh_find_foreign_route(check, question))
-        return; /* foreign-table says it */
+        return; /* foreign-table reports it */
     if (error) {
         if (error->dst.length || ibh_find_address_near(check->rails, question->nic->link->ifindex, &answer->to))
             report_error_in_main(check, question, error);
-        return; /* of an error as default route ibh_judge_errors_in_main speaks */
+        return; /* ibh_judge_errors_in_main reports an error as default route */
     }
     if (question->as_main_says && answer->table == IBH_TABLE_MAIN) {
         report_route_by_other_rail(check, question);
         return;
     }
-    ibh_finding_add(
-        check->findings, iface, IBH_ERROR, "routed-other-nic", advise_on_routing(question->nic),
-        "the kernel answers that what goes from %s to %s%s %s, not by %s: RDMA by it fails, or uses another "
-        "NIC",
-        ibh_ip_format(&answer->from, from), ibh_ip_format(&answer->to, to),
-        question->kind == IBH_ASK_ELSEWHERE ? ", a network of another NIC," : "", where,
-        question->kind == IBH_ASK_ELSEWHERE ? "that one" : iface);
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic", advise_on_routing(question->nic),
+                    "the kernel answers that traffic from %s to %s%s %s, not by %s: RDMA by it fails, or uses another "
+                    "NIC",
+                    ibh_ip_format(&answer->from, from), ibh_ip_format(&answer->to, to),
+                    question->kind == IBH_ASK_ELSEWHERE ? ", a network of another NIC," : "", where,
+                    question->kind == IBH_ASK_ELSEWHERE ? "that one" : iface);
 }
 
 static void report_drop(IbhCheck *check, const IbhQuestion *question)
@@ -183,7 +199,8 @@ static void report_drop(IbhCheck *check, const IbhQuestion *question)
     ibh_finding_add(
         check->findings, iface, IBH_ERROR, "effective-sysctl",
         ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2)),
-        "the kernel drops what %s sends to %s by %s (rp_filter, own or of all): peers that use it get no answer",
+        "the kernel drops packets from %s to %s that arrive by %s (rp_filter of this NIC or of all): peers get no "
+        "answer",
         ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), iface);
 }
 
@@ -220,12 +237,12 @@ static void report_late_local_rule(IbhCheck *check, const IbhQuestion *question)
     ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "local-rule-late",
                     ibh_fix(g_strdup_printf("ip -%c rule add priority 0 from all lookup local",
                                             ibh_ip_option(answer->from.family))),
-                    "what goes from %s to %s, both addresses of this host, does not stay here: the local table's rule "
+                    "traffic from %s to %s, both addresses of this host, does not stay on it: the local table's rule "
                     "comes too late",
                     ibh_ip_format(&answer->from, from), ibh_ip_format(&answer->to, to));
 }
 
-/* The plan has what this NIC lacks: wrong answers follow from that. */
+/* Items of this NIC that are missing (in the plan) explain wrong answers. */
 static gboolean plan_explains(const IbhCheck *check, const IbhQuestion *question)
 {
     int family = question->lookup.to.family;
@@ -244,9 +261,12 @@ static gboolean plan_explains(const IbhCheck *check, const IbhQuestion *question
 
 void ibh_judge_answer(IbhCheck *check, const IbhQuestion *question)
 {
-    if (ibh_question_is_well_answered(check->rails, question) || plan_explains(check, question) ||
-        ibh_find_foreign_rule(check->rails, &question->lookup))
-        return; /* a rule's wrong answers are its finding's */
+    if (ibh_question_is_well_answered(check->rails, question)) {
+        report_kept_error(check, question);
+        return;
+    }
+    if (plan_explains(check, question) || ibh_find_foreign_rule(check->rails, &question->lookup))
+        return; /* a finding of the rule reports these */
     switch (question->kind) {
     case IBH_ASK_LEAVES:
     case IBH_ASK_ELSEWHERE:

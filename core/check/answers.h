@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's own answers: what a wrong one means, and its cause. Pure.
+ * The kernel's own answers: the meaning of a wrong one, and its cause. Pure.
  */
 #pragma once
 

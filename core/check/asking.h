@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What questions.c (what is asked of every rail) and pieces.c (where rules and routes of others cut pieces out) share.
+ * Shared by questions.c (questions about every rail) and pieces.c (questions where foreign rules and routes cut pieces
+ * out).
  */
 #pragma once
 
@@ -10,17 +11,18 @@
 /* The questions, and the facts that all of them need. */
 typedef struct {
     const IbhRails *rails;
-    GPtrArray *foreign; /* const IbhRule *: those of others that can match what a rail sends */
+    GPtrArray *foreign; /* const IbhRule *: foreign rules that can match a rail's traffic */
     IbhNeighbours all;
     GArray *questions; /* IbhQuestion */
 } IbhAsking;
 
-/* Where this address is to leave by its NIC: to its subnet, or to what its NIC's own table has. */
+/* The destinations for which this address has to leave by its NIC: its subnet, or the prefixes of its NIC's own table.
+ */
 typedef struct {
     const IbhNic *nic;
     const IbhAddress *address;
     const IbhPrefix *prefix;
-    GArray *holes; /* IbhPrefix: what main has more exactly */
+    GArray *holes; /* IbhPrefix: longer prefixes of main */
 } IbhAskTarget;
 
 IbhQuestion ibh_ask_about(IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to);
@@ -29,14 +31,16 @@ IbhQuestion ibh_ask_leaving(const IbhAskTarget *target, const IbhIp *neighbour);
 void ibh_question_add(const IbhAsking *asking, const IbhQuestion *question);
 void ibh_ask_simply(const IbhAsking *asking, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from,
                     const IbhIp *to);
-/* What names no source is the host's: once for each subnet is enough. */
+/* Traffic without a source concerns the whole host: one question for each subnet is enough. */
 gboolean ibh_is_asked_unbound(const IbhAsking *asking, const IbhIp *to);
 
-/* A host in this piece; with `rule`, by what the rule matches by. */
+/* Asks about a host in this piece; with `rule`, using the values that the rule matches by. */
 void ibh_ask_in_piece(const IbhAsking *asking, const IbhAskTarget *target, const IbhPrefix *piece, const IbhRule *rule);
-/* What main has more exactly leaves as main says. */
+/* Longer prefixes of main are used as main says. */
 void ibh_ask_about_holes(const IbhAsking *asking, const IbhAskTarget *target);
-/* Pieces that a rule without a source, or a throw in main, takes from what names no source. */
+/* Pieces that a rule without a source, or a throw in main, takes from traffic without a source. */
 void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target);
-/* Pieces that rules and routes of others take. */
+/* Asks about rules that lead this address to another rail's table. */
+void ibh_ask_about_detours(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address);
+/* Pieces that foreign rules and routes take. */
 void ibh_ask_about_others(const IbhAsking *asking, const IbhAskTarget *target);

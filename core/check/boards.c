@@ -80,7 +80,7 @@ static void judge_ipoib(IbhFabricJudge *judge)
 
 /* ---- cards that can be InfiniBand or Ethernet ---- */
 
-/* Ports of the same place on the same board: how many of them are InfiniBand, and Ethernet, itself among them. Ethernet
+/* Counts the ports of the same place on the same kind of board, this one among them: InfiniBand, and Ethernet. Ethernet
  * ports of unknown boards count. */
 static void count_siblings(const IbhFabric *fabric, const IbhPort *port, guint *ret_infiniband, guint *ret_ethernet)
 {
@@ -95,7 +95,7 @@ static void count_siblings(const IbhFabric *fabric, const IbhPort *port, guint *
     }
 }
 
-/* Another port of this very device. */
+/* Another port of this device. */
 static gboolean has_infiniband_beside(const IbhFabric *fabric, const IbhPort *port)
 {
     IBH_EACH (const IbhPort, other, fabric->ports) {
@@ -105,7 +105,7 @@ static gboolean has_infiniband_beside(const IbhFabric *fabric, const IbhPort *po
     return FALSE;
 }
 
-/* A port that is switched off is that of an interface that is down: perhaps it is not wanted. */
+/* A disabled port whose interface is down: perhaps it is not wanted. */
 static IbhSeverity weigh_ethernet(const IbhPort *port, guint infiniband, guint ethernet)
 {
     gboolean no_link = port->state != IBH_UNKNOWN && !ibh_port_is_active(port);
@@ -114,7 +114,7 @@ static IbhSeverity weigh_ethernet(const IbhPort *port, guint infiniband, guint e
                                                                                                      : IBH_INFO;
 }
 
-/* An Ethernet port with an address is meant to be one; so are those that are Ethernet on every such card. */
+/* An Ethernet port with an address is meant to be one; so are ports that are Ethernet on every such card. */
 static void judge_vpi(IbhFabricJudge *judge, const IbhPort *port)
 {
     const IbhPortNic *nic = ibh_find_nic_of_port(judge, port);
@@ -145,7 +145,7 @@ static gboolean is_in_use(const IbhFabricJudge *judge, const IbhRdmaDevice *devi
     return FALSE;
 }
 
-/* Of the boards that are in use, the device whose firmware most have: the first of them. Names of boards are keys. */
+/* Of the devices with this board, in use, the first with the most frequent firmware. Names of boards are keys. */
 static GHashTable *find_usual(const IbhFabricJudge *judge)
 {
     GHashTable *usual = g_hash_table_new(g_str_hash, g_str_equal);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the adapters of a host have in common, or must not have: firmware, link layer, GUIDs, IPoIB. Pure.
+ * Properties that the adapters of a host must, or must not, have in common: firmware, link layer, GUIDs, IPoIB. Pure.
  */
 #pragma once
 

@@ -28,13 +28,13 @@ static gboolean judge_main(IbhCheck *check, const IbhOp *op)
     ibh_finding_add(
         check->findings, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong",
         ibh_fix_by_apply(ibh_op_command(op)),
-        back ? "main lacks the connected route to %s that main=remove took, so what names no source does not get there"
-             : "main has the connected route to %s, against main=remove: what names no source uses it",
+        back ? "main lacks the connected route to %s that main=remove took, so unbound traffic does not get there"
+             : "main has the connected route to %s, though main=remove is set: unbound traffic uses it",
         ibh_prefix_format(&op->route.dst, text));
     return TRUE;
 }
 
-/* What asks main comes and goes with the rule behind it: that one is said. */
+/* A rule that asks main comes and goes with the rule behind it: only the latter is reported. */
 static gboolean follows_from_another(const IbhPlan *plan, const IbhOp *op)
 {
     if (!ibh_rule_asks_main(&op->rule))
@@ -77,28 +77,31 @@ static gboolean report_place_taken(IbhCheck *check, const IbhOp *op)
     return FALSE;
 }
 
-/* nic-gone says it. */
+static gboolean is_gone(const IbhCheck *check, const IbhSavedRail *saved)
+{
+    return ibh_saved_rail_gone(check->rails, saved) != IBH_HERE &&
+           (!check->only || g_strv_contains(check->only, saved->iface));
+}
+
+/* nic-gone reports it. */
 static gboolean was_of_gone_nic(const IbhCheck *check, guint32 table)
 {
-    const IbhSnapshot *snapshot = check->rails->snapshot;
-
-    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails) {
-        if (saved->table == table && !ibh_is_saved_rail_here(snapshot, saved) &&
-            (!check->only || g_strv_contains(check->only, saved->iface)))
+    IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
+        if (saved->table == table && is_gone(check, saved))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Why it is left over is a finding of its own: the rail may not be programmed, or is down, which has taken its IPv6
- * addresses. */
+/* The reason why it is a leftover is a finding of its own: the rail may not be programmed, or is down, which removed
+ * its IPv6 addresses. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
 
     if (op->type != IBH_OP_RULE_DEL && op->type != IBH_OP_ROUTE_DEL)
         return FALSE;
-    if (!nic)
+    if (!nic || nic->status == IBH_NIC_NO_CANDIDATE)
         return was_of_gone_nic(check, op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table);
     return nic->status == IBH_NIC_BLOCKED ||
            (nic->status == IBH_NIC_RAIL && !(nic->link->flags & IFF_UP) && ibh_op_family(op) == AF_INET6);
@@ -111,6 +114,9 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
     if (judge_main(check, op) || is_left_for_a_reason(check, op))
         return;
 
+    if ((op->type == IBH_OP_RULE_DEL || op->type == IBH_OP_ROUTE_DEL) &&
+        ibh_findings_have(check->findings, op->iface, "address-unusable"))
+        return; /* it is left over because the NIC is a port now */
     switch (op->type) {
     case IBH_OP_RULE_ADD:
         if (follows_from_another(check->plan, op))
@@ -200,7 +206,7 @@ static void judge_arp_ignore(IbhCheck *check, const IbhNic *nic)
                                              : explain_sysctl(IBH_SYSCTL_ARP_IGNORE));
 }
 
-/* The kernel drops what arrives, and that is said. */
+/* The kernel drops such packets, and that is reported. */
 static gboolean drops(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -264,7 +270,7 @@ static void judge_rail(IbhCheck *check, const IbhNic *nic)
     ibh_judge_foreign_routes(check, nic);
 }
 
-/* It has no address, and is left to answer because the host has one on lo. */
+/* It has no address, and may answer because the host has one on lo. */
 static gboolean answers_beside_rails(const IbhCheck *check, const IbhNic *nic)
 {
     const int *own = nic->link->sysctl, *all = check->rails->snapshot->all;
@@ -294,9 +300,8 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
     case IBH_NIC_DEFERRED:
         ibh_finding_add(
             check->findings, iface, IBH_INFO, "deferred",
-            ibh_advice(
-                "set manage=no if it is to stay so; to make it a rail: manage=yes, then what legacy-script says"),
-            "left to who routes it already: %s", nic->why);
+            ibh_advice("to keep it so, set manage=no; to make it a rail, set manage=yes, then follow legacy-script"),
+            "left alone: %s", nic->why);
         break;
     case IBH_NIC_BLOCKED:
         ibh_finding_add(check->findings, iface, IBH_ERROR, nic->code,
@@ -330,29 +335,73 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
                         "it is no rail: %s", nic->why);
 }
 
-static void judge_vrf(IbhCheck *check, const IbhNic *nic)
+/* TRUE if the address is in a subnet of a rail, or its NIC was a rail. Other hosts are left alone. */
+static gboolean concerns_rails(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
+        if (saved->ifindex == nic->link->ifindex)
+            return TRUE;
+    }
+    IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
+        if (rail->status == IBH_NIC_RAIL && ibh_find_address_near(check->rails, rail->link->ifindex, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The bridge, bond or team takes a packet that comes in by its port before IP does. */
+static void judge_address_of_port(IbhCheck *check, const IbhNic *nic, const IbhLink *master)
+{
+    char ip[IBH_IP_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (!ibh_check_covers(check->rails, address->local.family) || !concerns_rails(check, nic, address))
+            continue;
+        ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "address-unusable",
+                        ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",
+                                   ibh_ip_format(&address->local, ip), master->name, nic->link->name),
+                        "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so "
+                        "nothing reaches that address",
+                        master->name, ip, master->name);
+        return;
+    }
+}
+
+static void judge_port(IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
 
-    if (master && g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
+    if (!master || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
+        return;
+    if (!g_str_equal(master->kind, "vrf"))
+        judge_address_of_port(check, nic, master);
+    else
         ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "vrf",
                         ibh_advice("nothing has to be done; take it out of the VRF if it is to be a rail"),
                         "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
-/* Of this boot: the state in /run ends with it. */
-static void judge_gone_nics(IbhCheck *check)
+static void report_gone(IbhCheck *check, const IbhSavedRail *saved)
 {
-    const IbhSnapshot *snapshot = check->rails->snapshot;
-
-    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails) {
-        if (ibh_is_saved_rail_here(snapshot, saved) || (check->only && !g_strv_contains(check->only, saved->iface)))
-            continue;
+    if (ibh_saved_rail_gone(check->rails, saved) == IBH_GONE_DEVICE)
+        ibh_finding_add(check->findings, saved->iface, IBH_WARNING, "nic-gone",
+                        ibh_advice("is the card's RDMA driver loaded? ib-hook --undo forgets the rail"),
+                        "it was a rail (table %u), and its RDMA device is gone: RDMA by it fails", saved->table);
+    else
         ibh_finding_add(
             check->findings, saved->iface, IBH_WARNING, "nic-gone",
             ibh_advice("is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
             "it was a rail (table %u), and this NIC is gone: what used it goes by other NICs, or nowhere",
             saved->table);
+}
+
+/* Of this boot: the state in /run ends with the boot. */
+static void judge_gone_nics(IbhCheck *check)
+{
+    IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
+        if (!is_gone(check, saved))
+            continue;
+        report_gone(check, saved);
     }
 }
 
@@ -363,6 +412,10 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
     check.findings = ibh_findings_new();
     if (rails->snapshot->fabric)
         ibh_fabric_judge(rails->snapshot->fabric, only, check.findings, NULL);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (ibh_is_selected(nic, only))
+            judge_port(&check, nic);
+    }
     IBH_EACH_POINTER (const IbhOp, op, plan->ops)
         judge_op(&check, op);
     IBH_EACH (const IbhQuestion, question, questions)
@@ -378,7 +431,6 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (!ibh_is_selected(nic, only))
             continue;
-        judge_vrf(&check, nic);
         if (ibh_check_covers(rails, AF_INET))
             ibh_judge_foreign_nic(&check, nic);
         ibh_judge_duplicate_elsewhere(&check, nic);

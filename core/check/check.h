@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --check: findings from the plan, from the kernel's own answers, and from what others put beside ours. Pure.
+ * --check: findings from the plan, from the kernel's own answers, and from foreign rules, routes and NICs. Pure.
  */
 #pragma once
 
@@ -8,6 +8,6 @@
 #include "check/questions.h"
 #include "plan/plan.h"
 
-/* `plan`: what --apply would do; `questions`: answered. Returns findings, which the caller frees. */
+/* `plan`: what --apply would do; `questions`: answered. The caller frees the findings. */
 GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions,
                            const char *const *only);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the RDMA ports of a host say of themselves: facts, which fabric_judge judges. Pure.
+ * The facts that a host's RDMA ports report, which fabric_judge judges. Pure.
  *
- * Facts come from sysfs and procfs alone (fabric_read.c), so a captured tree of another host is judged as well as this
- * one. What could not be read is unknown, and nothing is found in it.
+ * They come from sysfs and procfs alone (fabric_read.c), so a captured tree of another host can be judged as well. A
+ * fact that could not be read is unknown, and has no finding.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ typedef struct {
     int roce; /* version 1, 2; IBH_UNKNOWN */
 } IbhGid;
 
-/* What a device says, whichever port is meant. Texts are "" and numbers IBH_UNKNOWN where it is not known. */
+/* Facts of a device, the same for all of its ports. Unknown texts are "", unknown numbers IBH_UNKNOWN. */
 typedef struct {
     char name[64];                  /* "mlx5_0" */
     char board[64];                 /* "MT_0000000223", or the model, "MT4123" */
@@ -64,12 +64,12 @@ typedef struct {
     guint64 gid_prefix, gid_guid;      /* both halves of the first GID; 0: not known, or none */
     gboolean is_steady;                /* SM lid and first GID were the same when they were read again */
     GArray *gids;                      /* IbhGid */
-    gboolean has_gid_table;            /* there is one, and the first entry could be read, or it has none */
-    gboolean has_all_gids;             /* nothing of it is left unread */
+    gboolean has_gid_table;            /* there is a GID table, and its first entry could be read, or it is empty */
+    gboolean has_all_gids;             /* all of it was read */
     int n_gid_types;                   /* how many of the first have a type */
     int rate, lanes;                   /* 0.1 Gb/s; 4 */
     gint64 errors[IBH_N_COUNTERS];     /* IBH_UNKNOWN: not known */
-    gint64 new_errors[IBH_N_COUNTERS]; /* how much it grew while it was looked at */
+    gint64 new_errors[IBH_N_COUNTERS]; /* how much the counter grew during a short wait */
     GArray *pkeys;                     /* guint16: of its P_Key table */
     gboolean has_all_pkeys;
     gboolean has_roce_v1, has_roce_v2; /* it has GIDs of this version */
@@ -83,7 +83,7 @@ typedef struct {
     guint16 type;      /* ARPHRD_* */
     gboolean up;       /* administratively */
     gboolean usable;   /* and with carrier */
-    gboolean rail;     /* it shares a subnet with another one */
+    gboolean rail;     /* it shares a subnet with another netdev */
     gboolean used;     /* it has an address */
     GArray *subnets;   /* IbhPrefix */
     GArray *addresses; /* IbhIp: all of IPv6, of IPv4 those of this host; a captured tree tells only its subnets */
@@ -105,16 +105,16 @@ typedef struct IbhFabric {
     GArray *devices;      /* IbhRdmaDevice */
     GArray *ports;        /* IbhPort */
     GArray *nics;         /* IbhPortNic */
-    gboolean captured;    /* of another host: there is no netlink to ask */
-    gboolean complete;    /* a netdev that is not there is in another network namespace */
+    gboolean captured;    /* of another host: netlink cannot be asked */
+    gboolean complete;    /* a missing netdev is in another network namespace */
     gboolean knows_usage; /* `used` and `rail` are known */
     gboolean knows_modules;
     gboolean modules[IBH_N_MODULES]; /* loaded, or built in */
     char hca[32];                    /* a PCI device that is an InfiniBand or Omni-Path adapter; "": none seen */
-    char bare_hca[32];               /* one whose driver is loaded without its RDMA part; "": none seen */
-    const char *driver;              /* a driver that is loaded without its RDMA part, which is … NULL: none */
-    const char *rdma_driver;         /* … this one */
-    gboolean needs_rdma_driver;      /* else it may be there for Ethernet only */
+    char bare_hca[32];               /* an adapter whose driver is loaded without its RDMA part; "": none seen */
+    const char *driver;              /* a driver that is loaded without its RDMA part; NULL: none */
+    const char *rdma_driver;         /* … the module of that part */
+    gboolean needs_rdma_driver;      /* without RDMA devices: it may be there for Ethernet only */
     gint64 memlock;                  /* bytes that a process may lock, G_MAXINT64: unlimited, IBH_UNKNOWN */
 } IbhFabric;
 
@@ -134,7 +134,7 @@ gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 const char *ibh_module_name(IbhModule module);
 const char *ibh_counter_name(IbhCounter counter);
 
-/* Who of its netdevs is a rail, has an address, and where: as this namespace's rails say, … */
+/* Sets which netdevs are rails, have an address, and their subnets: by this namespace's rails, … */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
 /* … or, without them, as their own subnets say. */
 void ibh_fabric_use_subnets(IbhFabric *fabric);

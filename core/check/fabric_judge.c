@@ -45,8 +45,8 @@ static gboolean is_needed(const IbhFabric *fabric, IbhModule module)
                                                                    : fabric->ports->len > 0;
 }
 
-/* Without any RDMA device, and with modules that only RDMA needs, the adapter's RDMA is wanted; on an InfiniBand
- * adapter there is nothing else. */
+/* On a host without an RDMA device, modules that only RDMA needs show that RDMA is wanted; so does an InfiniBand
+ * adapter. */
 static gboolean lacks_rdma_driver(const IbhFabric *fabric)
 {
     return fabric->bare_hca[0] || (fabric->driver && !fabric->ports->len &&
@@ -141,7 +141,7 @@ static gboolean is_unlike(const IbhPortNic *nic, const IbhPortNic *other)
     return has_other_mode(nic, other) || has_other_mtu(nic, other);
 }
 
-/* The only one of the rails beside this one that most can be like: pairs of unlike ones cancel out. */
+/* The one candidate for a majority: pairs of different rails cancel each other out (the vote of Boyer and Moore). */
 static const IbhPortNic *find_survivor(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     const IbhPortNic *survivor = NULL;
@@ -156,7 +156,7 @@ static const IbhPortNic *find_survivor(const IbhFabric *fabric, const IbhPortNic
     return survivor;
 }
 
-/* Of the rails beside this one, itself among them, one that more than half of them are like; NULL: none is. */
+/* Of the rails beside this one, itself included, one that more than half of them agree with; NULL: none. */
 static const IbhPortNic *find_majority(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     const IbhPortNic *model = find_survivor(fabric, nic), *first = NULL;
@@ -174,8 +174,8 @@ static const IbhPortNic *find_majority(const IbhFabric *fabric, const IbhPortNic
     return 2 * like > all ? first : NULL;
 }
 
-/* What this rail should be like: the majority, or one beside it that has a majority of its own behind it (in another
- * subnet); NULL: nothing is known to be right. */
+/* The rail that this one should agree with: the majority's, or one beside it that has a majority of its own behind it
+ * (in another subnet); NULL: none is known to be right. */
 static const IbhPortNic *find_model(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     const IbhPortNic *majority = find_majority(fabric, nic);
@@ -190,7 +190,7 @@ static const IbhPortNic *find_model(const IbhFabric *fabric, const IbhPortNic *n
     return NULL;
 }
 
-/* The first rail beside this one that is, or (`unlike`) is not, like it; NULL: there is none. */
+/* The first rail beside this one that agrees with it or (`unlike`) does not; NULL: none. */
 static const IbhPortNic *find_beside(const IbhFabric *fabric, const IbhPortNic *nic, gboolean unlike)
 {
     IBH_EACH (const IbhPortNic, other, fabric->nics) {
@@ -210,7 +210,7 @@ static char *fix_mode_mtu(const IbhPortNic *nic, const IbhPortNic *model)
     return g_strdup_printf("%s%s%s", first ? first : "", first && second ? "; " : "", second ? second : "");
 }
 
-/* Which of them is right cannot be known here. */
+/* This host cannot know which of them is right. */
 static IbhRemedy advise_mode_mtu(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     g_autoptr(GString) fix = g_string_new(NULL);
@@ -238,7 +238,7 @@ static char *describe(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* Who differs from the majority is named; where there is none, all are. */
+/* Names the rails that differ from the majority; without a majority, all. */
 static void judge_mode_mtu(IbhFabricJudge *judge, const IbhPortNic *nic)
 {
     const IbhPortNic *right = find_model(judge->fabric, nic);

@@ -7,8 +7,8 @@
 #include "check/fabric.h"
 #include "check/finding.h"
 
-/* Appends to `findings` (IbhFinding *); `good` (char *) gets a line for everything that was looked at and is right, or
- * could not be looked at; it may be NULL. */
+/* Appends to `findings` (IbhFinding *); `good` (char *) gets a line for each fact that is right, or could not be read;
+ * it may be NULL. */
 void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings, GPtrArray *good);
-/* The port is the cause, should the interface have no carrier. */
+/* TRUE if the port explains a missing carrier of the interface. */
 gboolean ibh_fabric_explains(const IbhFabric *fabric, const char *iface);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A finding: what is wrong, why it matters, and what to do.
+ * A finding: the problem, why it matters, and what to do.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ typedef struct {
     IbhSeverity severity;
     const char *code; /* stable: monitoring depends on it */
     char *message;
-    char *fix;         /* NULL; or a command that cures this, can be pasted here as it is, and does no harm otherwise */
-    char *advice;      /* NULL; or what a person has to do */
+    char *fix;         /* NULL; or a command that cures this problem, can be pasted as it is, and does no other harm */
+    char *advice;      /* NULL; or a step for a person */
     gboolean by_apply; /* ib-hook --apply cures it, too */
 } IbhFinding;
 

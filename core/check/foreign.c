@@ -4,6 +4,7 @@
 #include "check/legacy.h"
 #include "plan/want.h"
 
+#include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -37,6 +38,8 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
 
 char *ibh_check_say_where(const IbhCheck *check, const IbhLookup *answer)
 {
+    if (answer->error == EINVAL) /* of a blackhole: no cause to name */
+        return g_strdup("does not leave at all");
     if (answer->error)
         return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
     if (answer->type == RTN_LOCAL)
@@ -71,7 +74,7 @@ const IbhRoute *ibh_find_foreign_route(const IbhCheck *check, const IbhQuestion 
     return found;
 }
 
-/* Ours is to stand there: that one is said to be missing. */
+/* Our route is wanted there: its absence is reported. */
 static gboolean has_place_of_ours(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
@@ -81,7 +84,7 @@ static gboolean has_place_of_ours(const IbhCheck *check, const IbhRoute *route)
     return FALSE;
 }
 
-/* It leads by the right NIC, but large packets are cut, or do not pass. */
+/* It leads to the right NIC, but large packets are cut or dropped. */
 static gboolean has_small_mtu(const IbhNic *nic, const IbhLookup *answer)
 {
     return answer->mtu && nic->link->mtu > 0 && answer->mtu < (guint)nic->link->mtu &&
@@ -101,7 +104,40 @@ static void report_small_mtu(IbhCheck *check, const IbhNic *nic, const IbhLookup
                     answer->table, ibh_ip_format(&answer->to, to), answer->mtu, nic->link->mtu);
 }
 
-/* It is named where an answer is wrong by it: by metric, or by a longer prefix. */
+/* A route that is not ours and leads to a neighbour of the subnet by a gateway: the NIC is right, and the packet
+ * arrives only if the gateway forwards it. */
+static const IbhRoute *find_detour(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    gboolean is_neighbour = FALSE;
+
+    IBH_EACH_POINTER (const IbhAddress, address, &question->nic->served)
+        is_neighbour |= ibh_prefix_contains(&address->subnet, &answer->to);
+    if (!is_neighbour || answer->error || answer->oif != question->nic->link->ifindex)
+        return NULL;
+    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
+        if (is_foreign_in_table(route, question->nic) && route->gateway.family != AF_UNSPEC &&
+            route->dst.length == answer->length && can_have_answered(route, answer))
+            return route;
+    }
+    return NULL;
+}
+
+static void report_detour(IbhCheck *check, const IbhQuestion *question, const IbhRoute *route)
+{
+    char to[IBH_IP_STRLEN], by[IBH_IP_STRLEN];
+
+    if (ibh_findings_have(check->findings, question->nic->link->name, "foreign-table"))
+        return;
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_WARNING, "foreign-table",
+                    ibh_advice("if that is not meant, delete the route: ip -%c route show table %u",
+                               ibh_ip_option(route->family), route->table),
+                    "table %u has a route that is not ours and leads to %s by the gateway %s, though it is a "
+                    "neighbour: it is reached if that host is there, and forwards",
+                    route->table, ibh_ip_format(&question->lookup.to, to), ibh_ip_format(&route->gateway, by));
+}
+
+/* Reported where it makes an answer wrong: by its metric, or by a longer prefix. */
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
 {
     char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
@@ -112,6 +148,8 @@ void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
 
         if (question->nic == nic && question->kind == IBH_ASK_LEAVES && has_small_mtu(nic, &question->lookup))
             report_small_mtu(check, nic, &question->lookup);
+        if (question->nic == nic && question->kind == IBH_ASK_LEAVES && (route = find_detour(check, question)))
+            report_detour(check, question, route);
         if (question->nic != nic || (question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_ELSEWHERE) ||
             ibh_question_is_well_answered(check->rails, question) ||
             !(route = ibh_find_foreign_route(check, question)) || has_place_of_ours(check, route))
@@ -119,7 +157,7 @@ void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
         ibh_finding_add(
             check->findings, nic->link->name, IBH_ERROR, "foreign-table",
             ibh_advice("remove what is not marked from table %u, or choose another table=", route->table),
-            "table %u has a route to %s that is not ours and comes before ours: what goes from its address to %s %s, "
+            "table %u has a route to %s that is not ours and comes before ours: traffic from its address to %s %s, "
             "not %s",
             route->table, ibh_prefix_format(&route->dst, dst), ibh_ip_format(&question->lookup.to, to), where,
             question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by it" : "as table main says");
@@ -127,7 +165,7 @@ void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* Its number of old is another NIC's by configuration. */
+/* The configuration has given its old number to another NIC. */
 void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
 {
     guint32 number = IBH_TABLE_BASE + nic->rank;
@@ -138,11 +176,11 @@ void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "table-moved",
                     ibh_advice("table= promises a number, where one is needed"),
-                    "its table is %u, because %s has table=%u (%s): what names the old number finds another rail there",
+                    "its table is %u, because %s has table=%u (%s): programs that use the old number reach that NIC",
                     nic->table, other->link->name, other->table, other->settings.table_origin);
 }
 
-/* A last resort, behind main's own default route, is never reached. */
+/* A last resort, behind main's own default route, is never used. */
 static gboolean has_better_default(const GArray *routes, const IbhRoute *error)
 {
     IBH_EACH (const IbhRoute, route, routes) {
@@ -159,7 +197,7 @@ void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
     const GArray *routes = check->rails->snapshot->routes;
 
     if (ibh_findings_have(check->findings, nic->link->name, "main-error-route"))
-        return; /* an answer has said it */
+        return; /* an answer has reported it */
     IBH_EACH (const IbhRoute, route, routes) {
         if (route->table != IBH_TABLE_MAIN || route->dst.length || !ibh_route_is_error(route))
             continue;
@@ -192,11 +230,11 @@ static void judge_hook(IbhCheck *check, const IbhNic *nic, const IbhManager *man
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "hook-inactive",
                     ibh_advice("put the link back (reinstalling the package makes it), under SELinux install "
                                "ib-hook-selinux and run restorecon; or let ib-hook-watch.service run"),
-                    "what %s does next is not answered, --watch does not run either: %s", manager->name,
+                    "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name,
                     manager->inactive);
 }
 
-/* Our rules and routes have protocol kernel, which managers leave alone; all but this one. */
+/* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
 void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
@@ -223,7 +261,7 @@ void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
 void ibh_judge_scripts(IbhCheck *check, const IbhNic *nic)
 {
     const GPtrArray *scripts = check->rails->snapshot->scripts;
-    gboolean deletes = TRUE; /* once: again, a delete would find nothing but ours */
+    gboolean deletes = TRUE; /* once: a second delete would find only our rule */
 
     IBH_EACH_POINTER (const IbhScript, script, scripts) {
         g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *caution = NULL;
@@ -257,7 +295,7 @@ void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* A NIC that is no rail has it, too, and answers for it where it is on the same wire. */
+/* A NIC that is no rail has the same address, and answers for it if it is on the same wire. */
 void ibh_judge_duplicate_elsewhere(IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
@@ -278,8 +316,8 @@ void ibh_judge_duplicate_elsewhere(IbhCheck *check, const IbhNic *nic)
 
 /* ---- other NICs on the wire ---- */
 
-/* Whether this NIC reaches the address in a subnet that is at least as large as the rail's. One that is smaller, as of
- * a docker bridge inside the rail's subnet, is another wire. */
+/* TRUE if this NIC has the address in a subnet at least as large as the rail's. A smaller one, as of a docker bridge
+ * inside the rail's subnet, is another wire. */
 static gboolean reaches_like(const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *ip)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
@@ -313,7 +351,7 @@ static gboolean is_on_top_of(const IbhNic *nic, const IbhNic *rail)
            g_strv_contains(kinds, nic->link->kind);
 }
 
-/* It has an address or a neighbour where the rail has its peers. */
+/* TRUE if it has an address or a neighbour in the rail's subnet. */
 static gboolean is_on_wire_of(const IbhCheck *check, const IbhNic *nic, const IbhNic *rail)
 {
     if (is_on_top_of(nic, rail))
@@ -326,7 +364,7 @@ static gboolean is_on_wire_of(const IbhCheck *check, const IbhNic *nic, const Ib
     return FALSE;
 }
 
-/* A port of a bond or bridge has no IP of its own. In a VRF a NIC has, and answers for the addresses outside of it as
+/* A port of a bond or bridge has no IP of its own. A NIC in a VRF has, and answers for addresses outside of the VRF as
  * long as the local table is asked before the VRF's. */
 static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
 {
@@ -355,7 +393,7 @@ static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
 }
 
-/* A NIC that is no rail, on the rails' wire, answers ARP for their addresses as it does for its own. */
+/* A NIC that is no rail, on the rails' wire, answers ARP for the rails' addresses as for its own. */
 void ibh_judge_foreign_nic(IbhCheck *check, const IbhNic *nic)
 {
     if (!answers_for_all(check, nic))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about what others put beside ours: rules, routes, addresses, scripts, other NICs. Pure.
+ * Findings about foreign rules, routes, addresses, scripts and NICs. Pure.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_scripts(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_duplicates(IbhCheck *check, const IbhNic *nic);
-void ibh_judge_duplicate_elsewhere(IbhCheck *check, const IbhNic *nic); /* of one that is no rail */
+void ibh_judge_duplicate_elsewhere(IbhCheck *check, const IbhNic *nic); /* of a NIC that is no rail */
 void ibh_judge_foreign_nic(IbhCheck *check, const IbhNic *nic);
 
 /* ---- for fixes: the caller frees a command ---- */

@@ -76,9 +76,9 @@ static gboolean can_be_told_apart(const IbhRule *rule)
             rule->action == FR_ACT_PROHIBIT);
 }
 
-#define BEHIND 32763u /* the rails' rules, and before main's: what the rule is for it goes on doing for all others */
+#define BEHIND 32763u /* after the rails' rules, and before main's: there it still serves other traffic */
 
-/* In a delete an absent attribute matches everything: it would delete the first similar rule, even one of ours. */
+/* An absent attribute of a delete matches everything: it would delete the first similar rule, even one of ours. */
 static gboolean is_first_deleted(const IbhCheck *check, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
@@ -92,8 +92,8 @@ static gboolean is_first_deleted(const IbhCheck *check, const IbhRule *rule)
     return FALSE;
 }
 
-/* A rule to a rail's own table is not needed; any other moves behind the rails' rules. One that refuses, or takes
- * what names no source, would go on doing so there: whether it is meant, its owner knows. */
+/* A rule to a rail's own table is not needed; other rules can move behind the rails' rules. A rule that refuses, or
+ * takes traffic without a source, would still do so there: only its owner knows whether it is meant. */
 static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
 {
     g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
@@ -121,13 +121,13 @@ static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion 
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
     ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule, question),
-                    "the rule %u: %s is asked before ours: what goes from %s to %s %s, not %s%s", rule->priority, text,
+                    "the rule %u: %s is asked before ours: traffic from %s to %s %s, not %s%s", rule->priority, text,
                     ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), where,
                     question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by " : "as the table main says",
                     question->kind == IBH_ASK_LEAVES && !question->as_main_says ? iface : "");
 }
 
-/* The first wrong answer of this rail that is by this rule. */
+/* This rail's first answer that is wrong because of this rule. */
 static const IbhQuestion *find_wrong(const IbhCheck *check, const IbhNic *nic, const IbhRule *rule)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -138,12 +138,13 @@ static const IbhQuestion *find_wrong(const IbhCheck *check, const IbhNic *nic, c
     return NULL;
 }
 
-/* Of each rule once: that an answer is wrong by it, or that it was seen. */
+/* Reports each rule once: that it makes an answer wrong, or that it exists. */
 static void report_seen(IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
 {
     g_autofree char *text = describe(rule);
-    g_autofree char *seen = g_strdup_printf(
-        "the rule %u: %s is asked before ours; what was asked of it is answered right", rule->priority, text);
+    g_autofree char *seen =
+        g_strdup_printf("the rule %u: %s is asked before ours; its answers to the questions of --check are right",
+                        rule->priority, text);
 
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (!ibh_question_is_well_answered(check->rails, question) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gateway= and remote= that cannot be used, and rails that reach nothing without a gateway.
+ * gateway= and remote= that cannot be used, and rails that reach no other host without a gateway.
  */
 #include "check/foreign.h"
 
@@ -19,7 +19,7 @@ static gboolean have_gateway(const GArray *routes, int family)
     return FALSE;
 }
 
-/* remote= goes by the gateway of the default: that main has some prefixes by a gateway is none. */
+/* remote= needs the gateway of a default route: prefixes that main has by a gateway are not enough. */
 static gboolean have_default(const GArray *routes, int family)
 {
     IBH_EACH (const IbhRoute, route, routes) {
@@ -66,7 +66,7 @@ static gboolean reaches_nobody(const IbhCheck *check, const IbhNic *nic, int fam
     return TRUE;
 }
 
-/* What gateway= asks for in this family; NULL: nothing that it does not have. */
+/* The description of the gateway that gateway= asks for in this family, and that is missing; NULL: none is missing. */
 static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
 {
     const IbhSettings *settings = &nic->settings;

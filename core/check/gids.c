@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- who has a GID ---- */
+/* ---- addresses in GID tables ---- */
 
 /* New connections use one version of RoCE, and its GIDs. */
 static gboolean is_usable(const IbhPort *port, const IbhGid *gid)
@@ -74,7 +74,7 @@ static void report_missing(IbhFabricJudge *judge, const IbhPort *port, const Ibh
                     port->name, what);
 }
 
-/* One finding a NIC: what else is missing has the same cause. */
+/* One finding a NIC: further missing GIDs have the same cause. */
 static gboolean report_missing_address(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic *nic)
 {
     char text[IBH_IP_STRLEN];
@@ -108,8 +108,7 @@ static gboolean has_gid_in_subnets(const IbhPort *port, const IbhPortNic *nic)
     return FALSE;
 }
 
-/* Of a captured tree, whose routes stand for the addresses: a route may be there without an address in it, but not all
- * of them are. */
+/* In a captured tree routes stand for the addresses: one route may exist without an address, but not all of them. */
 static gboolean report_missing_subnet(IbhFabricJudge *judge, const IbhPort *port, const IbhPortNic *nic)
 {
     const IbhPrefix *subnet = knows_addresses(nic) ? NULL : find_ipv4_subnet(nic);
@@ -162,7 +161,7 @@ static void judge_first_gid(IbhFabricJudge *judge, const IbhPort *port)
 
 void ibh_judge_gids(IbhFabricJudge *judge, const IbhPort *port)
 {
-    /* Without a GID it may be that its interface is not known. */
+    /* A port without a GID: perhaps its interface is not known. */
     if (port->layer == IBH_LAYER_INFINIBAND &&
         (ibh_port_is_judged(judge, port) || (!judge->only && ibh_port_lacks_gid(port))))
         judge_first_gid(judge, port);

@@ -7,9 +7,9 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-/* ---- what stands in the kernel ---- */
+/* ---- rules and routes in the kernel ---- */
 
-/* A plain rule for one address of this NIC that is not ours. */
+/* A plain foreign rule for one address of this NIC. */
 static gboolean is_rule_beside(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
 {
     return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->selectors && rule->from.length &&
@@ -17,8 +17,8 @@ static gboolean is_rule_beside(const IbhRails *rails, const IbhNic *nic, const I
            rule->table != IBH_TABLE_LOCAL && ibh_rails_has_address(rails, nic, &rule->from.ip);
 }
 
-/* Once: a table that a rule leads to and that is the NIC's, too, was read twice, and a second deletion could hit ours.
- */
+/* Once: a table that a rule leads to and that is the NIC's own was read twice, and a second deletion could hit our
+ * route. */
 static void add_command(GPtrArray *commands, IbhOp *op, const IbhNic *nic)
 {
     g_autofree char *command = NULL;
@@ -29,7 +29,7 @@ static void add_command(GPtrArray *commands, IbhOp *op, const IbhNic *nic)
         g_ptr_array_add(commands, g_steal_pointer(&command));
 }
 
-/* Deletes routes by this NIC that are not ours: in its own table, and in that of the rule. */
+/* Deletes foreign routes by this NIC: in its own table, and in the rule's. */
 static void delete_routes(GPtrArray *commands, const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const GArray *routes = rails->snapshot->routes;
@@ -75,7 +75,7 @@ static GPtrArray *list_deletions(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- commands in a text ---- */
 
-/* From `$(` to its end; to that of the text where it has none. */
+/* From `$(` to its end; without an end, to the end of the text. */
 static const char *skip_substitution(const char *at)
 {
     int depth = 0;
@@ -88,8 +88,8 @@ static const char *skip_substitution(const char *at)
     return at - 1;
 }
 
-/* Words, and between commands "\n": enough of a shell to find `ip` in what people write. Quotes hold nothing together:
- * what is in them is looked at, too. What a command puts in is a variable. */
+/* Words, and "\n" between commands: enough of a shell to find `ip` in usual scripts. Text in quotes is searched like
+ * other text. The output of a command counts as a variable. */
 static GPtrArray *split_words(const char *text)
 {
     GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
@@ -146,7 +146,7 @@ static gboolean is_short_for(const char *word, const char *whole, guint least)
     return strlen(word) >= least && g_str_has_prefix(whole, word);
 }
 
-/* What stands after this word in the command that begins at `at`; NULL: nothing. */
+/* The word after this one in the command that begins at `at`; NULL: none. */
 static const char *argument(const GPtrArray *words, guint at, const char *name)
 {
     for (; !is_end(word_at(words, at)) && !is_ip(word_at(words, at)); at++) {
@@ -167,7 +167,7 @@ static gboolean has_table(const GPtrArray *words, guint at)
            !g_str_equal(table, "255");
 }
 
-/* A variable's value is not known: then what stands in the kernel decides whether it concerns this rail. */
+/* A variable's value is not known: then rules and routes in the kernel decide whether it concerns this rail. */
 static gboolean is_variable(const char *word, gboolean has_traces)
 {
     return has_traces && strchr(word, '$');
@@ -248,7 +248,7 @@ static char *find_in_shell(const char *text, const IbhNic *nic, gboolean traces)
     return NULL;
 }
 
-/* Of rule-ib0 and route-ib0 each line is the end of a command, which need not say the device. */
+/* Each line of rule-ib0 and route-ib0 is the end of a command, which need not name the device. */
 static char *find_in_line(const IbhScript *script, const char *line, const IbhNic *nic)
 {
     const char *start = script->kind == IBH_SCRIPT_RULES ? "ip rule add" : "ip route add";
@@ -308,7 +308,7 @@ char *ibh_legacy_command(const IbhScript *script, const IbhRails *rails, const I
     g_assert_not_reached();
 }
 
-/* ---- what else stands in it ---- */
+/* ---- other contents of the file ---- */
 
 static gboolean is_line_for_rails(const IbhScript *script, const char *line, const IbhRails *rails)
 {
@@ -321,7 +321,7 @@ static gboolean is_line_for_rails(const IbhScript *script, const char *line, con
     return FALSE;
 }
 
-/* The first line that has nothing to do with rails. `ours`: those that have, as arguments of grep. */
+/* The first line that does not concern rails. `ours`: the lines that do, as arguments of grep. */
 static char *find_other_line(const IbhScript *script, const IbhRails *rails, GString *ours)
 {
     g_auto(GStrv) lines = g_strsplit(script->text, "\n", -1);
@@ -358,7 +358,7 @@ char *ibh_legacy_caution(const IbhScript *script, const IbhRails *rails)
 /* No program runs or reads files below this directory, and no package owns it. */
 #define REPLACED "/var/lib/ib-hook/replaced"
 
-/* A name that is not taken yet: files that were moved there before stay. */
+/* An unused name: files that were moved there before stay. */
 static char *make_room(const IbhScript *script)
 {
     g_autofree char *copy = g_strconcat(REPLACED, script->path, NULL), *dir = g_path_get_dirname(copy);
@@ -367,7 +367,7 @@ static char *make_room(const IbhScript *script)
     return g_strdup_printf("mkdir -p %s && copy=$(mktemp %s.XXXXXX)", dir_word, copy_word);
 }
 
-/* Each may be pasted a second time: a script can route several rails, and each of them has its fix. */
+/* The commands may be pasted a second time: a script can route several rails, and each rail has this fix. */
 static char *move_away(const IbhScript *script)
 {
     g_autofree char *path = ibh_shell_word(script->path), *room = make_room(script);
@@ -383,7 +383,7 @@ static char *take_lines_out(const IbhScript *script, const char *ours)
                            path, room, path, ours, path);
 }
 
-/* Lines that grep finds again as they are, and that do not go on in the next one. */
+/* Lines that grep can find literally, and that do not continue on the next line. */
 static gboolean are_plain(const char *lines)
 {
     for (; *lines; lines++) {
@@ -393,7 +393,7 @@ static gboolean are_plain(const char *lines)
     return TRUE;
 }
 
-/* The commands; NULL: that is to be done by hand. */
+/* The commands; NULL: a person has to do it. */
 static char *take_out(const IbhScript *script, const IbhRails *rails)
 {
     g_autofree char *other = NULL;
@@ -407,7 +407,7 @@ static char *take_out(const IbhScript *script, const IbhRails *rails)
     return are_plain(ours->str) ? take_lines_out(script, ours->str) : NULL;
 }
 
-/* A delete that names no mark may take one of ours with it: --apply comes last. */
+/* A delete that names no mark may also delete one of ours: --apply comes last. */
 static char *command_after(const IbhRails *rails, const IbhNic *nic, gboolean deletes)
 {
     g_autoptr(GPtrArray) deletions = list_deletions(rails, nic);
@@ -421,7 +421,7 @@ static char *command_after(const IbhRails *rails, const IbhNic *nic, gboolean de
     return g_string_free(command, FALSE);
 }
 
-/* Of a stranger's script only the commands about rails are known: a person has to look at it. */
+/* Only the commands about rails are known in a foreign script: a person has to look at the rest. */
 IbhRemedy ibh_legacy_fix(const IbhScript *script, const IbhRails *rails, const IbhNic *nic, const char *command,
                          gboolean deletes)
 {

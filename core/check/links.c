@@ -32,13 +32,14 @@ static gboolean share_subnet(const IbhFabric *fabric, const IbhPort *port, const
     return FALSE;
 }
 
-/* Its rate may be that of one link, or of all. */
+/* A port may report the rate of one link, or of all. */
 static gboolean is_bond(const IbhPort *port)
 {
     return strstr(port->device, "bond") != NULL;
 }
 
-/* What a slower port is compared with: of InfiniBand, whose ports are all hardware, also one of an unknown board. */
+/* The ports that a slower port is compared with. InfiniBand ports are all hardware, so those of unknown boards count,
+ * too. */
 static gboolean is_comparable(const IbhFabricJudge *judge, const IbhPort *port, const IbhPort *other)
 {
     IbhSameness board = ibh_compare_boards(judge->fabric, port, other);
@@ -131,7 +132,7 @@ static gboolean has_same_slot(const IbhRdmaDevice *device, const IbhRdmaDevice *
            device->pcie_speed == other->pcie_speed;
 }
 
-/* Functions of one card share its slot: the first that is in use speaks for all. */
+/* Functions of one card share its slot: only the first one in use is reported. */
 static gboolean is_said_already(const IbhFabricJudge *judge, const IbhPort *port, const IbhRdmaDevice *device)
 {
     IBH_EACH (const IbhPort, other, judge->fabric->ports) {
@@ -193,7 +194,7 @@ static void judge_pcie(IbhFabricJudge *judge, const IbhPort *port, const char *i
 
 /* ---- errors ---- */
 
-/* Omni-Path counts there what its links send again, as they are meant to. */
+/* Omni-Path counts retransmissions of its links there, which are normal. */
 static gboolean is_normal(const IbhPort *port, int counter)
 {
     return counter == IBH_COUNTER_INTEGRITY && ibh_port_is_omni_path(port);
@@ -219,7 +220,7 @@ static int compare_counts(gconstpointer a, gconstpointer b)
     return (one > other) - (one < other);
 }
 
-/* The median of the other rails' ports; IBH_UNKNOWN: there are none. */
+/* The median of the other rails' ports; IBH_UNKNOWN: none. */
 static gint64 find_median(const IbhFabric *fabric, const IbhPort *port, int counter)
 {
     g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -252,7 +253,7 @@ static void report_outlier(IbhFabricJudge *judge, const IbhPort *port, const cha
                     " as of the other rails: %s",
                     ibh_counter_name((IbhCounter)counter), port->name, port->errors[counter], median,
                     downed ? "its link comes and goes, and what is sent meanwhile is lost"
-                           : "it had errors that they had not; it does not grow now, so they may be of the past");
+                           : "it has more errors than theirs; the counter does not grow now, so the errors may be old");
 }
 
 static void judge_errors(IbhFabricJudge *judge, const IbhPort *port, const char *iface)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How good the links of ports are: their rate, that of their PCIe slot, and their errors. Pure.
+ * The quality of ports' links: their rate, that of their PCIe slot, and their errors. Pure.
  */
 #pragma once
 

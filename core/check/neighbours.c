@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hosts to ask about: addresses in a subnet, or a piece of one, that are not this host's.
+ * Hosts to ask about: addresses of other hosts, in a subnet or a piece of one.
  */
 #include "check/neighbours.h"
 
@@ -48,7 +48,7 @@ gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
     return inner->length > outer->length && ibh_prefix_contains(outer, &inner->ip);
 }
 
-/* What main has more exactly than by this subnet, inside of it. */
+/* Longer prefixes that main has inside this subnet. */
 GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet)
 {
     const GArray *lists[] = {rails->snapshot->routes, rails->snapshot->more};
@@ -72,7 +72,7 @@ static const IbhPrefix *find_hole(const GArray *holes, const IbhIp *ip)
     return NULL;
 }
 
-/* The address that follows all of this prefix. */
+/* The first address after this prefix. */
 static IbhIp next_after(const IbhPrefix *prefix)
 {
     IbhIp ip = prefix->ip;
@@ -105,19 +105,19 @@ static gboolean find_host(const IbhNeighbours *all, const IbhPrefix *piece, cons
             return TRUE;
         }
         host.ip = next_after(hole ? hole : &host);
-        if (ibh_ip_compare(&host.ip, &piece->ip) <= 0) /* past the last address there is */
+        if (ibh_ip_compare(&host.ip, &piece->ip) <= 0) /* beyond the last address */
             break;
     }
     return FALSE;
 }
 
-/* A host of this subnet that is not this one, and that main has not more exactly (`holes`). */
+/* Another host of this subnet, outside of main's longer prefixes (`holes`). */
 gboolean ibh_find_neighbour(const IbhNeighbours *all, const IbhPrefix *subnet, const GArray *holes, IbhIp *ret_ip)
 {
     return find_host(all, subnet, holes, FALSE, ret_ip);
 }
 
-/* The same of a route or a rule, which may be about a single address, also one that stands for a subnet of ours. */
+/* The same for a route or a rule, which may be about a single address, also one that stands for a subnet of ours. */
 gboolean ibh_find_in_piece(const IbhNeighbours *all, const IbhPrefix *piece, const GArray *holes, IbhIp *ret_ip)
 {
     return find_host(all, piece, holes, FALSE, ret_ip) || find_host(all, piece, holes, TRUE, ret_ip);

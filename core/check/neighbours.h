@@ -15,12 +15,12 @@ void ibh_neighbours_init(IbhNeighbours *all, const IbhRails *rails);
 void ibh_neighbours_clear(IbhNeighbours *all);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNeighbours, ibh_neighbours_clear)
 
-/* IbhPrefix: what main has more exactly than by this subnet, inside of it. The caller frees it. */
+/* IbhPrefix: longer prefixes that main has inside this subnet. The caller frees it. */
 GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet);
 
-/* A host of this subnet that is not this one, and that main has not more exactly (`holes`). */
+/* Another host of this subnet, outside of main's longer prefixes (`holes`). */
 gboolean ibh_find_neighbour(const IbhNeighbours *all, const IbhPrefix *subnet, const GArray *holes, IbhIp *ret_ip);
-/* The same of a route or a rule, which may be about a single address, also one that stands for a subnet of ours. */
+/* The same for a route or a rule, which may be about a single address, also one that stands for a subnet of ours. */
 gboolean ibh_find_in_piece(const IbhNeighbours *all, const IbhPrefix *piece, const GArray *holes, IbhIp *ret_ip);
 
 gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* and longer */

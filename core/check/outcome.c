@@ -58,7 +58,7 @@ const IbhRoute *ibh_find_error_in_main(const IbhSnapshot *snapshot, const IbhIp 
     return route && ibh_route_is_error(route) ? route : NULL;
 }
 
-/* Main has a foreign route there that sends another rail's traffic by this rail's wire. */
+/* TRUE if main has a foreign route there that sends another rail's traffic by this rail's wire. */
 static gboolean leads_by_other_rail(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -82,7 +82,7 @@ static const IbhRoute *find_ours(const IbhRails *rails, const IbhNic *nic, const
     return best;
 }
 
-/* A foreign route in the rail's table answered, on the rail's wire, where ours has a gateway. */
+/* TRUE if a foreign route in the rail's table answered, on the rail's wire, where our route has a gateway. */
 static gboolean bypasses_gateway(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -99,7 +99,7 @@ static gboolean bypasses_gateway(const IbhRails *rails, const IbhQuestion *quest
     return FALSE;
 }
 
-/* Main's longer prefixes inside a rail's subnet stay in force. Any other answer comes from a foreign rule. */
+/* Longer prefixes of main inside a rail's subnet stay in force. Any other answer comes from a foreign rule. */
 static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -122,7 +122,7 @@ static gboolean reaches_by_gateway(const IbhRails *rails, const IbhNic *nic, con
     return ours && ours->gateway.family != AF_UNSPEC;
 }
 
-/* Another NIC's network is reached by none of ours, unless main says so. */
+/* No route of ours leads to another NIC's network, unless main has one. */
 static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -136,7 +136,7 @@ static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *qu
            (nic == question->nic && (question->as_main_says || reaches_by_gateway(rails, nic, &answer->to)));
 }
 
-/* A foreign rule gives it to a rail's table, and so to that rail's gateway. */
+/* A foreign rule leads it to a rail's table, and so to that rail's gateway. */
 static gboolean is_led_by_rail(const IbhRails *rails, const IbhLookup *answer)
 {
     const IbhNic *rail = ibh_rails_nic_by_table(rails, answer->table);
@@ -160,7 +160,8 @@ static gboolean is_loopback(const IbhRails *rails, int ifindex)
     return nic && (nic->link->flags & IFF_LOOPBACK);
 }
 
-/* A transparent proxy (Cilium, Istio, HAProxy, Squid): its own firewall marks what it wants to take in here. */
+/* A transparent proxy (Cilium, Istio, HAProxy, Squid): its own firewall marks the traffic that it wants to receive
+ * here. */
 static gboolean is_taken_by_proxy(const IbhLookup *answer)
 {
     return (answer->selectors & IBH_SELECT_FWMARK) && !answer->error && answer->type == RTN_LOCAL;
@@ -184,7 +185,7 @@ gboolean ibh_is_led_astray(const IbhRails *rails, const IbhLookup *answer)
     return FALSE;
 }
 
-/* Main's connected route names a source that is of no subnet there. */
+/* Main's connected route has a source address that lies in no subnet there. */
 gboolean ibh_has_source_of_elsewhere(const IbhRails *rails, const IbhLookup *answer)
 {
     const IbhNic *holder = answer->src.family != AF_UNSPEC ? ibh_rails_holder(rails, &answer->src) : NULL;
@@ -206,7 +207,7 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
         return is_taken_by_proxy(answer) || leaves_as_main_says(rails, question);
     case IBH_ASK_ARRIVES:
         return answer->error != EINVAL && answer->error != EXDEV;
-    case IBH_ASK_UNBOUND: /* main has the subnet, so its answer is wanted */
+    case IBH_ASK_UNBOUND: /* main has the subnet, so its answer is expected */
         if (question->as_main_says)
             return answer->error ? ibh_find_error_in_main(rails->snapshot, &answer->to) != NULL
                                  : answer->type != RTN_UNICAST || answer->table == IBH_TABLE_MAIN ||

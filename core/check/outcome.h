@@ -7,27 +7,28 @@
 #include "plan/rails.h"
 
 typedef enum {
-    IBH_ASK_LEAVES,    /* what the rail's address sends to a neighbour leaves by the rail, or as main says */
-    IBH_ASK_ELSEWHERE, /* what it sends to a network of another NIC leaves by no rail */
-    IBH_ASK_ARRIVES,   /* what a neighbour sends to it by the rail is accepted */
-    IBH_ASK_LOCAL,     /* what it sends to ourselves stays here */
+    IBH_ASK_LEAVES,    /* packets from the rail's address to a neighbour leave by the rail, or as main says */
+    IBH_ASK_ELSEWHERE, /* packets from it to a network of another NIC leave by no rail */
+    IBH_ASK_ARRIVES,   /* packets from a neighbour to it, by the rail, are accepted */
+    IBH_ASK_LOCAL,     /* packets from it to ourselves stay here */
     IBH_ASK_UNBOUND,   /* traffic that is bound to no address has a route */
-    IBH_ASK_PROXIES /* what comes in for another neighbour is not forwarded: with proxy_arp, ARP is answered for it */
+    IBH_ASK_PROXIES    /* packets that come in for another neighbour are not forwarded: with proxy_arp, the NIC would
+                          answer ARP for it */
 } IbhQuestionKind;
 
 typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
-    guint length;          /* of the rail's subnet: what main has by a longer prefix is right, too */
-    gboolean as_main_says; /* main, or a foreign rule or route, has it more exactly than by the subnet */
+    guint length;          /* of the rail's subnet: a longer prefix of main is right, too */
+    gboolean as_main_says; /* main, or a foreign rule or route, has a longer prefix there than the subnet */
     IbhLookup lookup;
 } IbhQuestion;
 
-#define IBH_QUESTIONS_MAX 4096 /* one can cost 0.1 ms, behind thousands of rules */
+#define IBH_QUESTIONS_MAX 4096 /* a question can cost 0.1 ms, behind thousands of rules */
 
-/* Main's connected route names a source that is of no subnet there. */
+/* TRUE if main's connected route has a source address that lies in no subnet there. */
 gboolean ibh_has_source_of_elsewhere(const IbhRails *rails, const IbhLookup *answer);
-/* Main leads a rail's whole subnet, without a gateway, by a NIC that has no address there. */
+/* TRUE if main leads a rail's whole subnet, without a gateway, to a NIC that has no address there. */
 gboolean ibh_is_led_astray(const IbhRails *rails, const IbhLookup *answer);
 gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion *question);
 
@@ -35,10 +36,10 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
 
 /* Main's best route there: the longest prefix, the lowest metric, the first; NULL: none. */
 const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
-/* The same, where it is an error, which no rule suppresses; NULL: it is none. */
+/* The same, if it is an error, which no rule suppresses; NULL: it is none. */
 const IbhRoute *ibh_find_error_in_main(const IbhSnapshot *snapshot, const IbhIp *to);
 
-gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, routed by ib-hook or by others */
+gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, routed by ib-hook or by another program */
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet);
 gboolean ibh_check_covers(const IbhRails *rails, int family); /* --family */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The questions about pieces: what rules and routes of others, and of main, take out of a rail's subnet.
+ * The questions about pieces of a rail's subnet that foreign rules and routes, and main, take out.
  */
 #include "check/asking.h"
 #include "check/rules.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #define UNASKABLE (IBH_SELECT_NOT | IBH_SELECT_OTHER)
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
@@ -36,7 +37,7 @@ void ibh_question_add(const IbhAsking *asking, const IbhQuestion *question)
         g_array_append_val(asking->questions, *question);
 }
 
-/* The same with what a rule matches by. */
+/* The same with the values that a rule matches by. */
 static void ask_with(const IbhAsking *asking, IbhQuestion *question, const IbhRule *rule)
 {
     question->lookup.by = rule->by;
@@ -52,7 +53,7 @@ void ibh_ask_simply(const IbhAsking *asking, IbhQuestionKind kind, const IbhNic 
     ibh_question_add(asking, &question);
 }
 
-/* What names no source is the host's: once for each subnet is enough. */
+/* Traffic without a source concerns the whole host: one question for each subnet is enough. */
 gboolean ibh_is_asked_unbound(const IbhAsking *asking, const IbhIp *to)
 {
     IBH_EACH (const IbhQuestion, question, asking->questions) {
@@ -76,7 +77,7 @@ void ibh_ask_in_piece(const IbhAsking *asking, const IbhAskTarget *target, const
         ibh_question_add(asking, &question);
 }
 
-/* A rule that takes a piece of it, or only some packets: what it matches is asked with what it matches by. */
+/* A rule takes a piece of it, or only some packets: the question has the values that the rule matches by. */
 static void ask_about_rule(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
 {
     gboolean takes_piece = ibh_prefix_is_inside(&rule->to, target->prefix);
@@ -119,7 +120,39 @@ static void ask_about_piece(const IbhAsking *asking, const IbhNic *nic, const Ib
     ask_with(asking, &question, rule);
 }
 
-/* A rule that leads to another rail's table, and beyond this one's subnet: to that one's, and what main has inside. */
+#define BY_GATEWAY_MAX 16 /* for each rule */
+
+/* Asks about the networks that the other rail reaches by its gateways: remote=, and main's routes. */
+static void ask_about_gateways_of(const IbhAsking *asking, const IbhNic *owner, const IbhNic *nic,
+                                  const IbhAddress *address, const IbhRule *rule)
+{
+    guint left = BY_GATEWAY_MAX;
+
+    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
+        if (!ibh_route_is_ours(route) || route->table != rule->table || !ibh_nic_has_table(owner, route->table) ||
+            route->gateway.family == AF_UNSPEC || route->family != rule->family ||
+            (rule->to.length && !ibh_prefix_overlaps(&rule->to, &route->dst)))
+            continue;
+        ask_about_piece(asking, nic, address, rule, &route->dst);
+        if (!--left)
+            return;
+    }
+}
+
+/* Both NICs have addresses in that subnet, and this address is of another one: so it leaves by its own NIC. */
+static void ask_across(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
+                       const IbhPrefix *subnet, GArray *holes)
+{
+    const IbhAskTarget target = {.nic = nic, .address = address, .prefix = subnet, .holes = holes};
+    const IbhPrefix *piece = rule->to.length > subnet->length ? &rule->to : subnet;
+
+    if (subnet->ip.family == address->local.family && !ibh_prefix_overlaps(subnet, &address->subnet) &&
+        (!rule->to.length || ibh_prefix_overlaps(&rule->to, subnet)) && ibh_serves_subnet(nic, subnet))
+        ibh_ask_in_piece(asking, &target, piece, rule);
+}
+
+/* A rule that leads to another rail's table: asks beyond this rail's subnet, in the other's, and in main's prefixes
+ * inside. */
 static void ask_about_detour(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule)
 {
     const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
@@ -130,8 +163,18 @@ static void ask_about_detour(const IbhAsking *asking, const IbhNic *nic, const I
         g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
 
         ask_about_piece(asking, nic, address, rule, &other->subnet);
+        ask_across(asking, nic, address, rule, &other->subnet, holes);
         IBH_EACH (const IbhPrefix, hole, holes)
             ask_about_piece(asking, nic, address, rule, hole);
+    }
+    ask_about_gateways_of(asking, owner, nic, address, rule);
+}
+
+void ibh_ask_about_detours(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
+        if (!(rule->selectors & UNASKABLE) && ibh_rule_matches_source(rule, &address->local))
+            ask_about_detour(asking, nic, address, rule);
     }
 }
 
@@ -165,7 +208,7 @@ static void ask_unbound_piece(const IbhAsking *asking, const IbhAskTarget *targe
     ibh_question_add(asking, &question);
 }
 
-/* A rule without a source that refuses a piece of the subnet, wherever it stands, refuses it to all the host; so does a
+/* A rule without a source that refuses a piece of the subnet refuses it to the whole host, at any priority; so does a
  * throw in main. */
 void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
 {
@@ -182,7 +225,7 @@ void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
         ask_unbound_piece(asking, target, hole, none);
 }
 
-/* An inverted rule matches where its selectors do not: a plain question meets it, inside its own destination, too. */
+/* An inverted rule matches where its selectors do not: a plain question reaches it, also inside its own destination. */
 static void ask_about_inverted(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
 {
     if (ibh_prefix_is_inside(&rule->to, target->prefix))
@@ -199,7 +242,6 @@ void ibh_ask_about_others(const IbhAsking *asking, const IbhAskTarget *target)
         if ((rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &target->address->local))
             continue;
         ask_about_rule(asking, target, rule);
-        ask_about_detour(asking, target->nic, target->address, rule);
         if (rule->action == FR_ACT_TO_TBL)
             ask_about_foreign_routes(asking, target, rule->table, rule);
     }

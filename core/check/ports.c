@@ -7,7 +7,7 @@
 
 #define PKEY_FULL 0x8000
 
-/* ---- saying ---- */
+/* ---- reporting ---- */
 
 gboolean ibh_fabric_is_asked(const IbhFabricJudge *judge, const char *iface)
 {
@@ -51,8 +51,8 @@ static const char *phys_name(int state)
 
 typedef enum {
     PORT_USED,      /* it has an address, was asked for by name, or its use is not known */
-    PORT_UNUSED,    /* it has a netdev, which has no address: perhaps because the port is not active */
-    PORT_LEFT_ALONE /* an Ethernet port like that, or one whose netdev is in another network namespace: a container's */
+    PORT_UNUSED,    /* it has a netdev without an address: perhaps because the port is not active */
+    PORT_LEFT_ALONE /* such an Ethernet port, or one whose netdev is in another network namespace: a container's */
 } Usage;
 
 const IbhPortNic *ibh_find_nic_of_port(const IbhFabricJudge *judge, const IbhPort *port)
@@ -95,7 +95,7 @@ gboolean ibh_port_is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-/* What to do about a port that is not active. */
+/* The advice for a port that is not active. */
 static IbhRemedy fix_port(const IbhPort *port, const IbhPortNic *nic)
 {
     g_autofree char *device = ibh_shell_word(port->device);
@@ -125,7 +125,7 @@ static const char *why_not_active(const IbhPort *port)
     return "nothing can be sent by it";
 }
 
-/* The state of an Ethernet port is that of its netdev, of which carrier-down speaks. */
+/* An Ethernet port has the state of its netdev, which carrier-down reports. */
 static gboolean is_said_of_netdev(const IbhPort *port, const IbhPortNic *nic)
 {
     return port->layer == IBH_LAYER_ETHERNET && nic && nic->rail && !nic->usable;
@@ -155,7 +155,8 @@ static void report_missing_sm(IbhFabricJudge *judge, const IbhPort *port, const 
         port->name, state_name(port->state), opa ? "fabric" : "subnet");
 }
 
-/* Its physical state says that the link does not work: some iWARP drivers say 0, Omni-Path has numbers of its own. */
+/* TRUE if its physical state says that the link does not work: some iWARP drivers say 0, Omni-Path has numbers of its
+ * own. */
 static gboolean lacks_link(const IbhPort *port)
 {
     return port->phys_state >= IBH_PHYS_SLEEP && port->phys_state <= IBH_PHYS_TEST &&
@@ -167,7 +168,7 @@ gboolean ibh_port_is_active(const IbhPort *port)
     return port->state == IBH_PORT_ACTIVE && !lacks_link(port);
 }
 
-/* A port that is not linked knows of no subnet manager either: that is no finding of its own. */
+/* A port without a link knows no subnet manager: that is no finding of its own. */
 static gboolean lacks_sm(const IbhPort *port)
 {
     return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state >= IBH_PORT_INIT;
@@ -214,7 +215,7 @@ gboolean ibh_port_is_judged(const IbhFabricJudge *judge, const IbhPort *port)
            (!judge->only || (nic && ibh_fabric_is_asked(judge, nic->iface)));
 }
 
-/* Every rail on it is wrong, and one interface speaks for it where there is no rail. */
+/* It makes every rail on the port wrong; without a rail, one interface is named. */
 void ibh_judge_port(IbhFabricJudge *judge, const IbhPort *port)
 {
     const IbhPortNic *nic = ibh_find_nic_of_port(judge, port);
@@ -250,7 +251,7 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
     return found;
 }
 
-/* What to write into the subnet manager's list of partitions. */
+/* The entry for the subnet manager's list of partitions. */
 static IbhRemedy fix_pkey(const IbhPort *port, int pkey)
 {
     const char *guid = port->guid[0] ? port->guid : "ALL";

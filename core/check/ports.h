@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is wrong with RDMA ports: their state, the subnet manager, P_Keys, RoCE versions. Pure.
+ * Problems of RDMA ports: their state, the subnet manager, P_Keys, RoCE versions. Pure.
  */
 #pragma once
 
@@ -17,14 +17,14 @@ typedef struct {
 gboolean ibh_fabric_is_asked(const IbhFabricJudge *judge, const char *iface);
 /* A line for `good`. */
 G_GNUC_PRINTF(2, 3) void ibh_fabric_report_good(IbhFabricJudge *judge, const char *format, ...);
-/* A command with a word in it that may hold anything. The caller frees it. */
+/* A command with a quoted word, which may hold any characters. The caller frees it. */
 char *ibh_command(const char *before, const char *word, const char *after);
 
-/* The netdev that speaks for the port: one that was asked for, else a rail, else one with an address, else any. */
+/* The netdev that is named for the port: one that was asked for, else a rail, else one with an address, else any. */
 const IbhPortNic *ibh_find_nic_of_port(const IbhFabricJudge *judge, const IbhPort *port);
-/* It is asked about, in use, and nothing is wrong with its state, which would explain the rest. */
+/* TRUE if it was asked for, is in use, and its state is right: a wrong state would explain the rest. */
 gboolean ibh_port_is_judged(const IbhFabricJudge *judge, const IbhPort *port);
-/* No address is on it, or it is a container's. */
+/* TRUE if it has no address, or is a container's. */
 gboolean ibh_port_is_free(const IbhFabricJudge *judge, const IbhPort *port);
 gboolean ibh_port_is_omni_path(const IbhPort *port);
 gboolean ibh_port_is_active(const IbhPort *port);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe.h"
 
+#include "model/bytes.h"
 #include "plan/emit.h"
 
 #include <netinet/icmp6.h>
@@ -11,7 +12,7 @@
 
 /* ---- who is asked, from where ---- */
 
-/* One list for all hosts of a fabric names this one, too. */
+/* A list of all hosts of a fabric contains this host, too. */
 static void take_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -24,7 +25,7 @@ static void take_peers(IbhProbe *probe, const GArray *peers)
     }
 }
 
-/* Without names all rails; by name any NIC. */
+/* Without --iface all rails; with it any NIC. */
 static void take_nics(IbhProbe *probe)
 {
     const IbhRails *rails = probe->rails;
@@ -35,7 +36,7 @@ static void take_nics(IbhProbe *probe)
     }
 }
 
-/* The NIC's address in the peer's subnet; with `any`, if there is none, its first in a subnet, or its first. */
+/* The NIC's address in the peer's subnet; else, with `any`, its first address in a subnet, or its first at all. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -67,7 +68,7 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
     return probe->sources->len - 1;
 }
 
-/* A peer is asked by the rails that have its subnet; where no rail has it, by all rails, through a gateway. */
+/* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
@@ -228,23 +229,6 @@ guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint room[2])
 
 /* ---- echoes ---- */
 
-static void put16(guint8 *at, guint value)
-{
-    at[0] = (guint8)(value >> 8);
-    at[1] = (guint8)value;
-}
-
-static void put32(guint8 *at, guint32 value)
-{
-    put16(at, value >> 16);
-    put16(at + 2, value & 0xffff);
-}
-
-static guint32 get32(const guint8 *at)
-{
-    return (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8 | at[3];
-}
-
 static guint checksum(const guint8 *bytes, gsize length)
 {
     guint32 sum = 0;
@@ -263,13 +247,13 @@ void ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 i
 
     memset(packet, 0, IBH_PROBE_PACKET);
     packet[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
-    put16(packet + 4, id);
-    put16(packet + 6, number & 0xffff);
+    ibh_put16(packet + 4, id);
+    ibh_put16(packet + 6, number & 0xffff);
     memcpy(packet + 8, probe->cookie, sizeof probe->cookie);
-    put32(packet + 24, pair);
-    put32(packet + 28, number);
+    ibh_put32(packet + 24, pair);
+    ibh_put32(packet + 28, number);
     if (!six)
-        put16(packet + 2, checksum(packet, IBH_PROBE_PACKET));
+        ibh_put16(packet + 2, checksum(packet, IBH_PROBE_PACKET));
 }
 
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
@@ -293,8 +277,8 @@ static gboolean find_request(const IbhProbe *probe, const IbhProbeReply *reply, 
 
     if (reply->length != IBH_PROBE_PACKET)
         return FALSE;
-    pair = get32(reply->icmp + 24);
-    number = get32(reply->icmp + 28);
+    pair = ibh_get32(reply->icmp + 24);
+    number = ibh_get32(reply->icmp + 28);
     if (pair >= probe->pairs->len || number >= (guint)probe->count || !ibh_probe_echo(probe, pair, number)->sent ||
         !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, ibh_probe_pair(probe, pair))) ||
         !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, ibh_probe_pair(probe, pair))->ip))
@@ -307,7 +291,7 @@ static gboolean find_request(const IbhProbe *probe, const IbhProbeReply *reply, 
     return TRUE;
 }
 
-/* Of several replies one that went wrong is remembered. */
+/* Of several replies, one that came by a wrong NIC is remembered. */
 static void note_way(const IbhProbe *probe, IbhProbePair *pair, const IbhProbeReply *reply)
 {
     int right = ibh_probe_link(probe, pair)->ifindex;

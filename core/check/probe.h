@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe: echoes from every rail to every peer, when each is sent, what a reply says, and what is wrong. Pure:
- * probe_io.c sends and receives.
+ * --probe: echoes from every rail to every peer: when each is sent, what a reply proves, and which findings follow.
+ * Pure: probe_io.c sends and receives.
  *
  * All pairs are asked side by side, at most 4,000 packets a second together. Each pair costs the kernel an entry in its
- * neighbour table, which the whole machine shares: so a window slides over them (probe_window.h), and what comes after
- * the echoes asks them in waves. Entries of ours are deleted where others have to follow; without CAP_NET_ADMIN a pause
- * lets them grow old instead.
+ * neighbour table, which the whole machine shares: so a window slides over the pairs (probe_window.h), and the requests
+ * after the echoes go in waves. Our entries are deleted if more pairs follow; without CAP_NET_ADMIN a pause lets them
+ * grow old instead.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ typedef struct {
     IbhIp ip;
 } IbhProbeSource;
 
-/* What became of a pair's RDMA request. */
+/* The result of a pair's RDMA request. */
 typedef enum {
     IBH_RDMA_UNWANTED, /* without --rdma */
     IBH_RDMA_UNASKED,  /* not (yet): the next four say why not */
@@ -60,7 +60,7 @@ typedef enum {
     IBH_N_RDMA
 } IbhRdmaOutcome;
 
-/* How far the last request came. */
+/* The last step that the request reached. */
 typedef enum { IBH_RDMA_AT_ADDRESS, IBH_RDMA_AT_ROUTE, IBH_RDMA_AT_PEER } IbhRdmaStep;
 
 typedef struct {
@@ -69,7 +69,7 @@ typedef struct {
     int error; /* errno of that step; 0: none */
 } IbhRdmaAnswer;
 
-/* What became of a pair's TCP SYN (probe_syn.h). */
+/* The result of a pair's TCP SYN (probe_syn.h). */
 typedef enum {
     IBH_SYN_UNWANTED, /* not IPv6, not a neighbour, or no echo came back */
     IBH_SYN_UNASKED,
@@ -85,27 +85,27 @@ typedef struct {
     guint sender_len;              /* 0: the kernel does not tell */
 } IbhSynAnswer;
 
-/* Why a pair lost echoes. From IBH_LOSS_UNKNOWN on it is not this host's fault, as far as it can be seen here. */
+/* Why a pair lost echoes. From IBH_LOSS_UNKNOWN on no cause was found on this host. */
 typedef enum {
     IBH_LOSS_NONE,
     IBH_LOSS_SOME,       /* others came back */
     IBH_LOSS_NO_CARRIER, /* the rail is down */
     IBH_LOSS_DUPLICATE,  /* another host has the rail's address, too */
-    IBH_LOSS_STATIC,     /* a permanent neighbour entry has another hardware address than who answers */
-    IBH_LOSS_ARP_OFF,    /* the rail asks nobody */
+    IBH_LOSS_STATIC,     /* a permanent neighbour entry has another hardware address than the host that answers */
+    IBH_LOSS_ARP_OFF,    /* the rail sends no ARP request */
     IBH_LOSS_UNKNOWN,    /* ARP was not asked, or is none */
     IBH_LOSS_AFTER_ARP,  /* which was answered */
     IBH_LOSS_NOTHING,    /* not even ARP was */
     IBH_N_LOSSES
 } IbhProbeLoss;
 
-/* How long packets may be, IP header and all. 0: none did, … is known. */
+/* How long packets may be, with their IP header. 0: not known. */
 typedef struct {
     guint passed;   /* the longest that was answered */
     guint failed;   /* the shortest that was not */
     guint fragment; /* a reply came in pieces of this size */
-    IbhIp told_by;  /* who said that one is too long; family 0: nobody */
-    guint told;     /* and what he takes */
+    IbhIp told_by;  /* the host that reported one as too long; family 0: none */
+    guint told;     /* and the size that it accepts */
 } IbhProbeSize;
 
 typedef struct {
@@ -134,7 +134,7 @@ typedef struct {
     guint faults; /* bits: 1 << IbhProbeFault */
 } IbhProbePair;
 
-/* Who answers ARP for an address of this host, and is not this host. */
+/* A host, not this one, that answers ARP for an address of this host. */
 typedef struct {
     guint source; /* index into sources: the address */
     guint8 lladdr[IBH_LLADDR_MAX];
@@ -170,7 +170,7 @@ typedef struct {
     int count;
     gint64 interval, timeout; /* µs */
     gboolean rdma;
-    gboolean hears_arp;   /* who is asked for by ARP, and does not answer, is silent */
+    gboolean hears_arp;   /* an address that did not answer ARP within this time is silent */
     guint16 id;           /* of an echo, where the kernel does not choose it */
     guint8 cookie[16];    /* so that a reply cannot be guessed */
     guint table_size[2];  /* the kernel's limit of neighbours: IPv4, IPv6; 0: not known */
@@ -178,7 +178,7 @@ typedef struct {
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
 
-/* Fails where it would be too much, or nothing. No NIC to probe is no failure: then there are no pairs. */
+/* Fails if the request is empty or too large. No NIC to probe is no failure: then there are no pairs. */
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error);
 void ibh_probe_free(IbhProbe *probe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
@@ -217,20 +217,20 @@ typedef struct {
 
 /* One that was delivered. TRUE: it is the first that answers one of ours. */
 gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now);
-/* One that came in, whatever became of it. */
+/* A packet that came in, whether or not it was delivered. */
 void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply);
 /* An answer to ARP, which came in there. */
 void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
-/* What the neighbour table holds: IbhNeighbour. */
+/* The content of the neighbour table: IbhNeighbour. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *pairs, GArray *neighbours); /* guint */
 
-/* What it held before anything was sent: these entries are not ours to delete. */
+/* Its content before anything was sent: these entries are not ours, and are not deleted. */
 void ibh_probe_note_known(IbhProbe *probe, GArray *neighbours);
-/* An entry of the neighbour table that stands for this pair's echoes alone. */
+/* The entry of the neighbour table that exists only for this pair's echoes. */
 gboolean ibh_probe_owns_entry(const IbhProbePair *pair);
 
-/* A signal ended it: takes back what was not answered in time, because there was none, and puts pairs that were not
- * asked aside. */
+/* A signal ended the probe: echoes that had no time to be answered do not count as lost, and pairs that were not asked
+ * are put aside. */
 void ibh_probe_interrupt(IbhProbe *probe, gint64 now);
 
 /* ---- the verdict ---- */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define STRANGERS_MAX 64 /* who floods us with more has shown himself */
+#define STRANGERS_MAX 64 /* a host that floods us with more has been noticed already */
 #define INFINIBAND_LENGTH 20
 #define GUID_LENGTH 8 /* at the end of InfiniBand's hardware address; what is before it may differ */
 
@@ -56,7 +56,7 @@ static const IbhLink *find_own_link(const IbhProbe *probe, const IbhArpReply *re
     return found;
 }
 
-/* A request without a sender's address passes by arp_filter: where that is on, the answer says nothing. */
+/* arp_filter does not drop a request without a sender's address: where it is on, the answer proves nothing. */
 static gboolean answers_beside_rails(const IbhProbe *probe, const IbhLink *link)
 {
     const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
@@ -76,7 +76,7 @@ static IbhProbeStranger *find_stranger(const IbhProbe *probe, guint source, cons
     return NULL;
 }
 
-/* Where such an answer has to come in: by the NIC that asked. */
+/* The NIC by which such an answer has to come in: the NIC that asked. */
 static gboolean is_awaited(const IbhProbe *probe, guint source, int ifindex, gboolean proxy)
 {
     int asker = proxy ? ibh_probe_witness(probe, source) : (int)source;
@@ -84,17 +84,26 @@ static gboolean is_awaited(const IbhProbe *probe, guint source, int ifindex, gbo
     return asker >= 0 && g_array_index(probe->sources, IbhProbeSource, (guint)asker).nic->link->ifindex == ifindex;
 }
 
+/* IPv4 tells it by the question: an answer to another rail's, that names its sender. */
+static gboolean is_of_proxy(const IbhArpReply *reply)
+{
+    const IbhIp none = {.family = AF_INET};
+
+    return reply->proxy || (reply->from.family == AF_INET && !ibh_ip_equal(&reply->to, &none) &&
+                            !ibh_ip_equal(&reply->to, &reply->from));
+}
+
 static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 {
-    static const guint8 nobody[4] = {0};
+    const gboolean proxy = is_of_proxy(reply), six = reply->from.family == AF_INET6;
     const IbhLink *own = find_own_link(probe, reply);
-    gboolean proxy = memcmp(reply->to.bytes, nobody, sizeof nobody) != 0 && !ibh_ip_equal(&reply->to, &reply->from);
 
     for (guint i = 0; i < probe->sources->len; i++) {
         IbhProbeStranger *known, stranger = {.source = i, .lladdr_len = reply->lladdr_len, .proxy = proxy};
 
         if (!ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
-            !is_awaited(probe, i, ifindex, proxy) || (own && (proxy || !answers_beside_rails(probe, own))))
+            !is_awaited(probe, i, ifindex, proxy && !six) ||
+            (own && (six || proxy || !answers_beside_rails(probe, own))))
             continue;
         stranger.own = own ? own->ifindex : 0;
         if ((known = find_stranger(probe, i, reply))) {
@@ -165,6 +174,8 @@ static void report_stranger(IbhProbe *probe, const IbhProbeStranger *stranger)
 {
     const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
     g_autofree char *lladdr = format_lladdr(stranger);
+    gboolean six = source->ip.family == AF_INET6;
+    const char *question = six ? "neighbour solicitations" : "ARP";
     char ip[IBH_IP_STRLEN];
 
     ibh_ip_format(&source->ip, ip);
@@ -173,17 +184,19 @@ static void report_stranger(IbhProbe *probe, const IbhProbeStranger *stranger)
     else if (stranger->proxy)
         ibh_finding_add(
             probe->findings, source->nic->link->name, IBH_WARNING, "proxy-arp",
-            ibh_advice("find %s (the switches' tables of hardware addresses); proxy_arp off there", lladdr),
-            "%s answers ARP for %s, which is this host's: a proxy on the wire, so what peers send here may go "
+            ibh_advice("find %s (the switches' tables of hardware addresses); %s off there", lladdr,
+                       six ? "proxy_ndp" : "proxy_arp"),
+            "%s answers %s for %s, which is this host's: a proxy on the wire, so what peers send here may go "
             "there",
-            lladdr, ip);
+            lladdr, question, ip);
     else
         ibh_finding_add(
             probe->findings, source->nic->link->name, IBH_ERROR, "duplicate-address",
             ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there "
                        "or here",
                        lladdr),
-            "another host has %s, too: %s answers ARP for it, so peers send to the one or the other", ip, lladdr);
+            "another host has %s, too: %s answers %s for it, so peers send to the one or the other", ip, lladdr,
+            question);
 }
 
 void ibh_probe_report_strangers(IbhProbe *probe)

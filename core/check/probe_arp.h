@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What --probe hears by ARP: who answers for a peer, and who answers for this host's own addresses. Pure.
+ * What --probe hears by ARP: which hosts answer for a peer, and which answer for this host's own addresses. Pure.
  *
- * Each rail asks for its own address in the form of RFC 5227, from nobody: only a host that has the address, too,
- * answers that. Another rail asks for it by its own address: that a proxy answers as well.
+ * Each rail asks for its own address in the form of RFC 5227, without a sender's address: only another host with the
+ * same address answers. Another rail asks for it from its own address: then a proxy answers as well.
  */
 #pragma once
 

@@ -32,8 +32,9 @@ static const struct {
     [IBH_PROBE_REPLY] = {IBH_ERROR, "reply-other-nic",
                          "the reply came in by the NIC named: the peer holds its hardware address for this one's"},
     [IBH_PROBE_FLUX] = {IBH_WARNING, "peer-flux",
-                        "ARP flux on the peer's side: several hardware addresses answer for one address, or one "
-                        "answers for several, so peers use the wrong NIC (unless those addresses are all of one NIC)"},
+                        "ARP flux on the peer's side, or another host that has the address, too: several hardware "
+                        "addresses answer for one address, or one answers for several, so peers use the wrong NIC "
+                        "(unless those addresses are all of one NIC)"},
     [IBH_PROBE_PEER_SENDER] = {IBH_WARNING, "peer-replies-other-nic",
                                "the peer replies by another NIC than the one that has the address: its own routing "
                                "mixes its rails"},
@@ -126,7 +127,7 @@ static gboolean was_refused(const IbhProbe *probe, const IbhProbePair *pair)
 
 #define NAMED 4 /* peers that a finding names */
 
-/* What is said of one peer. */
+/* The part of a finding about one peer. */
 static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFault fault)
 {
     const IbhLink *link;
@@ -240,7 +241,7 @@ static void report_unasked_peers(IbhProbe *probe)
                         unasked, probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
 }
 
-/* A rail that asked nobody, while others asked: nothing is known of it. */
+/* A rail that sent no echo, while others did: its state is unknown. */
 static void report_idle_rail(IbhProbe *probe, const IbhNic *nic)
 {
     const char *why = NULL;
@@ -266,8 +267,8 @@ static void report_interruption(IbhProbe *probe)
     if (probe->interrupted)
         ibh_finding_add(
             probe->findings, "", IBH_INFO, "interrupted", ibh_advice("ask again, or fewer peers"),
-            "a signal ended it: %u of %u pairs were not asked, and the others perhaps not to the end, so what "
-            "is not named here may still be wrong",
+            "a signal ended it: %u of %u pairs were not asked, and the others perhaps not to the end, so pairs "
+            "that are not named here may still be wrong",
             probe->missed->len, all);
 }
 
@@ -280,7 +281,7 @@ static gboolean is_reached(const IbhProbe *probe, const IbhNic *nic, guint peer)
     return pair && (pair->received || pair->dropped);
 }
 
-/* Each peer is reached by one rail at most, each rail reaches some and is asked about others. */
+/* Each peer is reached by one rail at most; each rail reaches some peers and was asked to reach others. */
 static gboolean are_apart(const IbhProbe *probe)
 {
     for (guint peer = 0; peer < probe->peers->len; peer++) {
@@ -304,7 +305,7 @@ static gboolean are_apart(const IbhProbe *probe)
     return probe->nics->len > 1;
 }
 
-/* The rails are on wires of their own. Whether the cables are as they should be, only names can tell. */
+/* The rails are on wires of their own. Only names can tell whether the cables are as intended. */
 static void report_separate_wires(IbhProbe *probe)
 {
     g_autoptr(GString) text = g_string_new(NULL);

@@ -23,7 +23,7 @@ void ibh_probe_end_names(GString *names, guint n)
 
 /* ---- why ---- */
 
-/* A permanent entry of the neighbour table, and who answers ARP has another hardware address. */
+/* A permanent entry of the neighbour table whose hardware address is not that of the host that answers ARP. */
 static gboolean has_wrong_entry(const IbhProbePair *pair)
 {
     return pair->fixed && pair->answers && pair->answer_len == pair->lladdr_len &&
@@ -40,7 +40,7 @@ gboolean ibh_probe_is_up(const IbhNic *nic)
     return has_carrier(nic->link);
 }
 
-/* Another host has it, too: replies go to either. */
+/* Another host has the address, too: replies go to either host. */
 static gboolean has_double(const IbhProbe *probe, guint source)
 {
     IBH_EACH (const IbhProbeStranger, stranger, probe->strangers) {
@@ -70,7 +70,7 @@ void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair)
         pair->loss = pair->answers ? IBH_LOSS_AFTER_ARP : IBH_LOSS_NOTHING;
 }
 
-/* It says something of the peer, not of this host. */
+/* The cause is at the peer, not at this host. */
 static gboolean accuses_peer(const IbhProbePair *pair)
 {
     return pair->loss == IBH_LOSS_UNKNOWN || pair->loss == IBH_LOSS_AFTER_ARP || pair->loss == IBH_LOSS_NOTHING;
@@ -103,7 +103,7 @@ static const char *explain(IbhProbeLoss loss)
 
 /* ---- peers that are down ---- */
 
-/* Lost on every rail that is right itself: that is one thing to say, not one of each rail. */
+/* Lost on every rail that is right itself: reported once, not for each rail. */
 static gboolean is_down(const IbhProbe *probe, guint peer, IbhProbeLoss *ret_loss)
 {
     guint asked = 0;

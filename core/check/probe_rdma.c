@@ -112,7 +112,7 @@ static gboolean is_silent(const IbhProbePair *pair)
     return pair->rdma.outcome == IBH_RDMA_SILENT && pair->rdma.step == IBH_RDMA_AT_PEER;
 }
 
-/* Silent to two rails at least, and to each that asked: that is one thing to say, and about the peer. */
+/* Silent to two rails at least, and to each that asked: reported once, as the peer's fault. */
 static gboolean is_silent_to_all(const IbhProbe *probe, guint peer)
 {
     guint silent = 0;

@@ -6,16 +6,16 @@
 
 #include <string.h>
 
-#define TIMES 20 /* so many times the usual, and at least so much more (µs), is far from it */
+#define TIMES 20 /* an outlier takes so many times the usual, and at least so much (µs) more */
 #define AT_LEAST_MORE 1000
-#define ECHOES_MIN 3 /* of fewer, the shortest says nothing: a busy host is late once */
+#define ECHOES_MIN 3 /* with fewer echoes, the shortest one proves nothing: a busy host can be late once */
 #define PER 1000
 #define CHANCE 0.05
-#define SMALL 1e-9 /* what such numbers are inexact by */
+#define SMALL 1e-9 /* the inexactness of such numbers */
 
 /* ---- what so few echoes can miss ---- */
 
-/* The probability that all of them come back where of 1,000 packets so many are lost. */
+/* The probability that all of them come back, if so many of 1,000 packets are lost. */
 static double all_come_back(guint lost, guint echoes)
 {
     double one = 1 - (double)lost / PER, all = 1;
@@ -27,7 +27,7 @@ static double all_come_back(guint lost, guint echoes)
 
 guint ibh_probe_unseen_loss(guint echoes)
 {
-    guint low = 0, high = PER; /* of `high` some would be seen */
+    guint low = 0, high = PER; /* with a loss of `high` some would be seen */
 
     while (high > low + 1) {
         guint middle = (low + high) / 2;
@@ -49,7 +49,7 @@ static int compare_times(gconstpointer a, gconstpointer b)
     return *one < *other ? -1 : *one > *other;
 }
 
-/* What a quarter of the pairs stays below: beyond gateways other times are usual. -1: nobody answered. */
+/* The lowest quartile of the pairs: beyond gateways other times are usual. -1: no pair had an answer. */
 static gint64 usual_time(const IbhProbe *probe, gboolean on_link)
 {
     g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -69,7 +69,7 @@ static gboolean is_outlier(const IbhProbePair *pair, const gint64 usual[2])
     return pair->received >= ECHOES_MIN && pair->rtt > time * TIMES && pair->rtt > time + AT_LEAST_MORE;
 }
 
-/* To two rails at least, and to each that it answered. */
+/* Slow to two rails at least, and to each that it answered. */
 static gboolean is_slow(const IbhProbe *probe, guint peer, const gint64 usual[2])
 {
     guint slow = 0;

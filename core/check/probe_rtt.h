@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe: round trips that are far from the others, and what so few echoes can miss. Pure.
+ * --probe: round trips that are far from the others, and losses that so few echoes can miss. Pure.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_size.h"
 
+#include "model/bytes.h"
 #include "model/text.h"
 
 #include <netinet/icmp6.h>
@@ -9,7 +10,7 @@
 #include <sys/socket.h>
 
 #define NAMED 4
-#define LEAST 1280 /* what every IPv6 link carries: a rail of that MTU has nothing to lose */
+#define LEAST 1280 /* the MTU that every IPv6 link has: a rail with it has nothing to lose */
 #define ROUNDS 6
 #define STEPS 8 /* sizes of one round, once it is known between which two it is */
 
@@ -25,7 +26,7 @@ static guint full_size(const IbhProbe *probe, const IbhProbePair *pair)
     return MIN((guint)MAX(ibh_probe_link(probe, pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
 }
 
-/* The largest that came through: the small echo did. */
+/* The largest size that came through: the small echo's at least. */
 static guint passed(const IbhProbe *probe, const IbhProbePair *pair)
 {
     return MAX(pair->mtu.passed, header_length(ibh_probe_peer(probe, pair)->family) + IBH_PROBE_PACKET);
@@ -43,8 +44,8 @@ static guint add_size(const IbhProbe *probe, const IbhProbePair *pair, guint siz
     return n + 1;
 }
 
-/* Wires have few sizes: one of these that passes, while the next byte does not, is the answer at once. The full size is
- * tried again: the first one may have been lost. */
+/* Wires have few sizes: if one of these passes and the next byte does not, that is the answer. The full size is tried
+ * again, as the first packet may have been lost. */
 static guint guess(const IbhProbe *probe, const IbhProbePair *pair, guint *sizes)
 {
     static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
@@ -96,12 +97,7 @@ void ibh_probe_size_is_lost(IbhProbePair *pair, guint size)
         pair->mtu.failed = size;
 }
 
-static guint32 get32(const guint8 *at)
-{
-    return (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8 | at[3];
-}
-
-/* The pair that this begins to answer, and the size of the whole; NULL: none. */
+/* The pair whose reply begins with this packet, and the size of the whole; NULL: none. */
 static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *reply, guint *ret_size)
 {
     guint type = reply->from.family == AF_INET6 ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY;
@@ -109,10 +105,10 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *re
     IbhProbePair *pair;
     guint32 number;
 
-    if (reply->length < IBH_PROBE_PACKET || get32(reply->icmp + 24) >= probe->pairs->len)
+    if (reply->length < IBH_PROBE_PACKET || ibh_get32(reply->icmp + 24) >= probe->pairs->len)
         return NULL;
-    number = get32(reply->icmp + 24);
-    *ret_size = get32(reply->icmp + 28);
+    number = ibh_get32(reply->icmp + 24);
+    *ret_size = ibh_get32(reply->icmp + 28);
     pair = ibh_probe_pair(probe, number);
     ibh_probe_packet(probe, number, *ret_size, reply->id, request);
     if (*ret_size > full_size(probe, pair) || reply->icmp[0] != type || reply->icmp[1] != 0 ||
@@ -166,7 +162,7 @@ static gboolean is_short(const IbhProbePair *pair)
     return pair->mtu.failed || pair->mtu.fragment;
 }
 
-/* Beyond a router that says so, a smaller MTU is nobody's fault. */
+/* Beyond a router that reports it, a smaller MTU is no fault. */
 static gboolean is_right(const IbhProbePair *pair)
 {
     return !is_short(pair) || (!pair->on_link && pair->mtu.told_by.family && !pair->mtu.fragment);
@@ -199,10 +195,9 @@ static char *explain(const IbhProbe *probe, const IbhProbePair *pair)
         return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows: %s says "
                                "that they are too long",
                                passed(probe, pair), full_size(probe, pair), ibh_ip_format(&pair->mtu.told_by, ip));
-    return g_strdup_printf(
-        "packets of up to %u bytes come through, but not %u, as the rail's MTU allows, and nobody says "
-        "why: connections open, and hang once they send more",
-        passed(probe, pair), full_size(probe, pair));
+    return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows, without an "
+                           "ICMP error: connections open, and hang once they send more",
+                           passed(probe, pair), full_size(probe, pair));
 }
 
 static IbhRemedy remedy_for(const IbhProbe *probe, const IbhProbePair *pair)
@@ -218,7 +213,7 @@ static IbhRemedy remedy_for(const IbhProbe *probe, const IbhProbePair *pair)
         "look at the MTU of the switch ports on the way, of the peer's NIC (ip link), at firewalls there");
 }
 
-/* All pairs of one cause, from whatever rail, are one line. */
+/* All pairs with one cause, also of several rails, are one line. */
 static void report_cause(IbhProbe *probe, const IbhProbePair *of)
 {
     g_autoptr(GString) names = g_string_new(NULL);

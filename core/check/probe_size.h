@@ -12,16 +12,16 @@
 #define IBH_PROBE_SIZES_MAX 32 /* of one pair in one round */
 #define IBH_PROBE_SIZE_MAX 65535
 
-/* What is sent to this pair in this round, from 0 on, all at once; 0: nothing (more). */
+/* The sizes to send to this pair in this round, from 0 on, all at once; 0: no more. */
 guint ibh_probe_sizes(const IbhProbe *probe, const IbhProbePair *pair, guint round, guint sizes[IBH_PROBE_SIZES_MAX]);
 
-/* One that was sent to the pair, and nothing came back in time. */
+/* A packet that was sent to the pair, and had no answer in time. */
 void ibh_probe_size_is_lost(IbhProbePair *pair, guint size);
-/* A whole reply, as it was delivered: `icmp` has all of it. TRUE: it answers one of ours. */
+/* A whole reply, as it was delivered, in `icmp`. TRUE: it answers one of our packets. */
 gboolean ibh_probe_size_received(IbhProbe *probe, const IbhProbeReply *reply);
-/* The first piece of a reply, of so many bytes, header and all. */
+/* The first fragment of a reply, of so many bytes with its header. */
 void ibh_probe_size_fragment(IbhProbe *probe, const IbhProbeReply *reply, guint bytes);
-/* Somebody says that packets from here to there are too long for him. `limit`: 0: he does not say. */
+/* A host reports that packets from here to there are too long for it. `limit`: its own; 0: not reported. */
 void ibh_probe_size_refused(IbhProbe *probe, guint source, const IbhIp *to, const IbhIp *by, guint limit);
 
 /* Parts of ibh_probe_judge(): a pair's fault; the findings. */

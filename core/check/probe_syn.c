@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_syn.h"
 
+#include "model/bytes.h"
+
 #include <string.h>
 #include <sys/socket.h>
 
@@ -13,35 +15,13 @@
 #define WORDS_AT 12 /* the header's length in words, in the upper half */
 #define WINDOW 1024
 
-static void put16(guint8 *at, guint value)
-{
-    at[0] = (guint8)(value >> 8);
-    at[1] = (guint8)value;
-}
-
-static void put32(guint8 *at, guint32 value)
-{
-    put16(at, value >> 16);
-    put16(at + 2, value & 0xffff);
-}
-
-static guint get16(const guint8 *at)
-{
-    return (guint)at[0] << 8 | at[1];
-}
-
-static guint32 get32(const guint8 *at)
-{
-    return (guint32)get16(at) << 16 | get16(at + 2);
-}
-
 /* Sequence numbers cannot be guessed, and name the pair. */
 static guint32 first_number(const IbhProbe *probe)
 {
-    return get32(probe->cookie + 4);
+    return ibh_get32(probe->cookie + 4);
 }
 
-/* Beyond what Linux gives to connections by itself, so that none is disturbed. */
+/* Above the ports that Linux gives to connections by itself, so that no connection is disturbed. */
 guint16 ibh_probe_syn_port(const IbhProbe *probe)
 {
     return (guint16)(61000 + probe->id % 4000);
@@ -55,15 +35,15 @@ gboolean ibh_probe_wants_syn(const IbhProbe *probe, const IbhProbePair *pair)
 void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LENGTH])
 {
     memset(segment, 0, IBH_SYN_LENGTH);
-    put16(segment, ibh_probe_syn_port(probe));
-    put16(segment + 2, IBH_SYN_PORT);
-    put32(segment + 4, first_number(probe) + pair);
+    ibh_put16(segment, ibh_probe_syn_port(probe));
+    ibh_put16(segment + 2, IBH_SYN_PORT);
+    ibh_put32(segment + 4, first_number(probe) + pair);
     segment[WORDS_AT] = IBH_SYN_LENGTH / 4 << 4;
     segment[FLAGS_AT] = SYN;
-    put16(segment + 14, WINDOW);
+    ibh_put16(segment + 14, WINDOW);
 }
 
-/* A RST or a SYN, either with the acknowledgement of our number. */
+/* A RST or a SYN that acknowledges our number. */
 static gboolean is_answer(const guint8 *segment, gsize length)
 {
     return length >= IBH_SYN_LENGTH && (segment[FLAGS_AT] & ACK) && (segment[FLAGS_AT] & (RST | SYN)) &&
@@ -75,10 +55,10 @@ gboolean ibh_probe_syn_answered(IbhProbe *probe, const IbhProbeReply *reply)
     guint32 number;
     IbhProbePair *pair;
 
-    if (!is_answer(reply->icmp, reply->length) || get16(reply->icmp) != IBH_SYN_PORT ||
-        get16(reply->icmp + 2) != ibh_probe_syn_port(probe))
+    if (!is_answer(reply->icmp, reply->length) || ibh_get16(reply->icmp) != IBH_SYN_PORT ||
+        ibh_get16(reply->icmp + 2) != ibh_probe_syn_port(probe))
         return FALSE;
-    number = get32(reply->icmp + 8) - 1 - first_number(probe);
+    number = ibh_get32(reply->icmp + 8) - 1 - first_number(probe);
     if (number >= probe->pairs->len)
         return FALSE;
     pair = ibh_probe_pair(probe, number);

@@ -38,7 +38,7 @@ static gboolean takes_entry(const IbhProbeWindow *window, guint pair)
     return of->on_link && !of->known_before;
 }
 
-/* Where there is no room at all, one after the other. */
+/* If the table has no room at all, one entry at a time. */
 static gboolean has_room(const IbhProbeWindow *window, guint pair)
 {
     int family = family_of(window, pair);
@@ -46,7 +46,7 @@ static gboolean has_room(const IbhProbeWindow *window, guint pair)
     return !takes_entry(window, pair) || window->room[family] || !window->standing[family];
 }
 
-/* When the n-th echo of the next pair that it is for is due. FALSE: it is for none now. */
+/* When the n-th echo of the next pair is due. FALSE: no pair is waiting for it now. */
 static gboolean is_next(const IbhProbeWindow *window, guint number, gint64 now, gint64 *ret_due)
 {
     const IbhProbe *probe = window->probe;

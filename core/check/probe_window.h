@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe: which echo is sent next, and when. A window slides over the pairs, so that the neighbour table never holds
- * more entries of ours than it has room for: a new pair is asked once an earlier one is over and its entry deleted.
+ * more entries of ours than it has room for: a new pair is asked after an earlier one is over and its entry deleted.
  * Pure.
  */
 #pragma once
@@ -26,13 +26,13 @@ void ibh_probe_window_init(IbhProbeWindow *window, IbhProbe *probe);
 void ibh_probe_window_clear(IbhProbeWindow *window);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhProbeWindow, ibh_probe_window_clear)
 
-/* How many entries may be added to a table of which so many are used: no more than the kernel keeps without looking for
- * old ones (gc_thresh2), which may be somebody's; beyond that, half of what is free. */
+/* How many entries may be added to a table with so many entries: up to gc_thresh2, above which the kernel deletes old
+ * ones, perhaps those of other programs; a fuller table gets half of its free room. */
 guint ibh_probe_room(const IbhNeighbourTable *table);
 
 /* The echo that is due first. FALSE: none, until a pair is over, or there is none left. */
 gboolean ibh_probe_window_next(const IbhProbeWindow *window, gint64 now, IbhProbeSlot *ret_slot);
-/* It was sent, or could not be. */
+/* It was sent, or could not be sent. */
 void ibh_probe_window_take(IbhProbeWindow *window, const IbhProbeSlot *slot, gint64 now);
 /* Appends the pairs (guint) that are over by now: all echoes sent, and answered or given up. */
 void ibh_probe_window_collect(IbhProbeWindow *window, gint64 now, GArray *pairs);

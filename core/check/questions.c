@@ -11,7 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* The NIC that this address is asked about; NULL: none. */
+/* The NIC whose address this is; NULL: none. */
 static const IbhNic *find_asked(const IbhRails *rails, const IbhIp *address)
 {
     const IbhNic *owner = ibh_rails_owner(rails, address), *holder = ibh_rails_holder(rails, address);
@@ -76,7 +76,7 @@ static void ask_own(const IbhAsking *asking, const IbhNic *nic, int family)
     }
 }
 
-/* From each rail to itself and to the next one: all of them are reached in a ring. */
+/* From each rail to itself and to the next one: a ring reaches all of them. */
 static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
 {
     const IbhRails *rails = asking->rails;
@@ -100,7 +100,7 @@ static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
         ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &next->local);
 }
 
-/* Traffic without a source. Main may lack the connected route on purpose: with main=remove, where something else routes
+/* Traffic without a source. Main may lack the connected route on purpose: with main=remove, if another program routes
  * the NIC, and in IPv6, which main=remove does not touch. */
 static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
 {
@@ -184,7 +184,7 @@ static void ask_in_default(const IbhAsking *asking, const IbhAskTarget *target)
         ibh_ask_in_piece(asking, target, &beyond, NULL);
 }
 
-/* What its own tables reach beyond its subnets: remote=, siblings, gateways. */
+/* The prefixes that its own tables have beyond its subnets: remote=, siblings, gateways. */
 static void ask_about_gateways(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
@@ -219,7 +219,8 @@ static gboolean is_covered_by_foreign(const IbhRails *rails, const IbhNic *nic, 
 
 #define ELSEWHERE_MAX 16
 
-/* The networks of other NICs, as far as this rail has no subnet there; those of rails where its table may take them. */
+/* The networks of other NICs, unless this rail has a subnet there; those of rails only if its table may lead to them.
+ */
 static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhIp *own)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
@@ -242,7 +243,7 @@ static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhI
     }
 }
 
-/* The first of its NIC's addresses that has this subnet, and the same rules of others. */
+/* The first of its NIC's addresses with this subnet, and the same foreign rules. */
 static gboolean stands_for_all(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
@@ -253,6 +254,25 @@ static gboolean stands_for_all(const IbhAsking *asking, const IbhNic *nic, const
             return FALSE;
     }
     return TRUE;
+}
+
+/* A single address (a VIP) leaves by its NIC to all subnets of that NIC. It is asked for where it has foreign rules of
+ * its own. */
+static void ask_about_host(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+{
+    const IbhAddress *own = first_address(nic, address->local.family);
+
+    if (!own || have_same_rules(asking, own, address))
+        return;
+    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
+        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
+        const IbhAskTarget target = {.nic = nic, .address = address, .prefix = &other->subnet, .holes = holes};
+
+        if (other->local.family == address->local.family && !ibh_address_is_host(other)) {
+            ibh_ask_in_piece(asking, &target, &other->subnet, NULL);
+            ibh_ask_about_others(asking, &target);
+        }
+    }
 }
 
 static void ask_about_family(const IbhAsking *asking, const IbhNic *nic, int family)
@@ -273,12 +293,48 @@ static void ask_about_family(const IbhAsking *asking, const IbhNic *nic, int fam
 static void ask_about_rail(const IbhAsking *asking, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_check_covers(asking->rails, address->local.family) && !ibh_address_is_host(address) &&
-            find_asked(asking->rails, &address->local) == nic && stands_for_all(asking, nic, address))
+        if (!ibh_check_covers(asking->rails, address->local.family) ||
+            find_asked(asking->rails, &address->local) != nic || !stands_for_all(asking, nic, address))
+            continue;
+        if (!ibh_address_is_host(address))
             ask_about_subnet(asking, nic, address);
+        else if (nic->status == IBH_NIC_RAIL)
+            ask_about_host(asking, nic, address);
+        ibh_ask_about_detours(asking, nic, address);
     }
     ask_about_family(asking, nic, AF_INET);
     ask_about_family(asking, nic, AF_INET6);
+}
+
+static gboolean is_asked_already(const GArray *subnets, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhPrefix, other, subnets) {
+        if (ibh_prefix_equal(other, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A NIC without an IPv4 address is kept silent on the rails' wire, but as a proxy it still answers. */
+static void ask_about_silent(const IbhAsking *asking, const IbhNic *nic)
+{
+    g_autoptr(GArray) subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+
+    IBH_EACH_POINTER (const IbhNic, rail, asking->rails->nics) {
+        if (rail->status != IBH_NIC_RAIL || rail->link->type != nic->link->type)
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, address, &rail->served) {
+            g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &address->subnet);
+            IbhIp neighbour;
+
+            if (address->local.family != AF_INET || ibh_address_is_host(address) ||
+                is_asked_already(subnets, &address->subnet) ||
+                !ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour))
+                continue;
+            g_array_append_val(subnets, address->subnet);
+            ask_proxies(asking, nic, &address->subnet, &neighbour, holes);
+        }
+    }
 }
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
@@ -290,6 +346,8 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (ibh_is_routed(nic) && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(&asking, nic);
+        else if (ibh_must_be_silent(rails, nic) && ibh_check_covers(rails, AF_INET) && ibh_is_selected(nic, only))
+            ask_about_silent(&asking, nic);
     }
     ibh_neighbours_clear(&asking.all);
     return asking.questions;

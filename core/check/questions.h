@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What --check asks the kernel about its own routing. Pure: run/look.c asks in between.
+ * The questions of --check to the kernel about its own routing. Pure: run/look.c asks the kernel in between.
  *
- * One address stands for all of its NIC that have the same subnet and that the same rules of others can match. Its
- * subnet is cut into pieces by those rules and by main's longer prefixes: a neighbour in each piece is asked about.
+ * One address stands for all of its NIC that have the same subnet and that the same foreign rules can match. Foreign
+ * rules and main's longer prefixes cut its subnet into pieces: one neighbour in each piece is asked about.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Foreign rules that are asked before the rails' rules, and what they match.
+ * Foreign rules that are asked before the rails' rules, and the traffic that they match.
  */
 #include "check/rules.h"
 
@@ -34,7 +34,7 @@ static gboolean is_within(const guint16 range[2], guint16 port)
     return range[0] <= port && port <= range[1];
 }
 
-/* A question has no mark, no port and no user that a rule would name, unless it carries them. */
+/* A question has no mark, port or user that a rule could match, unless it was given one. */
 static gboolean matches_selection(const IbhRule *rule, const IbhLookup *lookup)
 {
     const IbhSelection *by = &rule->by, *is = &lookup->by;
@@ -57,8 +57,8 @@ static gboolean matches(const IbhRule *rule, const IbhLookup *lookup)
     return rule->family == lookup->to.family && match != ((rule->selectors & IBH_SELECT_NOT) != 0);
 }
 
-/* Whether the answer can be this rule's: it leads to the table where the route was found, past the rails' rules, or
- * refuses. */
+/* TRUE if this rule can have given the answer: it leads to the table where the route was found, before the rails'
+ * rules, or refuses. */
 static gboolean may_have_answered(const IbhRule *rule, const IbhLookup *answer)
 {
     gboolean leads = rule->action == FR_ACT_TO_TBL;

@@ -6,7 +6,7 @@
 
 #include "plan/rails.h"
 
-/* It is asked before the rails' and can match what a host itself sends. */
+/* TRUE if it is asked before the rails' rules and can match traffic of this host itself. */
 gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule);
 gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from);
 /* The foreign rule that decides this answer; NULL: none. */

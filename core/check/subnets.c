@@ -11,7 +11,7 @@ typedef struct {
     gboolean (*find)(const IbhPort *port, const IbhPortNic *nic, guint64 *ret_value);
     void (*report)(IbhFabricJudge *judge, const IbhPortNic *nic, const IbhPortNic *model, guint64 own, guint64 other);
     const char *name;
-    gboolean once; /* where as many have the one as the other, the first rail is right */
+    gboolean once; /* if two values are equally frequent, the first rail's is right */
 } Common;
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
 
 /* ---- comparing ---- */
 
-/* Those whose value is known. */
+/* The rails whose value is known. */
 static GArray *find_rails(const IbhFabric *fabric, const Common *common)
 {
     GArray *rails = g_array_new(FALSE, FALSE, sizeof(Rail));
@@ -36,7 +36,7 @@ static GArray *find_rails(const IbhFabric *fabric, const Common *common)
     return rails;
 }
 
-/* How many rails beside this one, itself among them, have the value; of how many. */
+/* How many rails beside this one, itself included, have its value; and how many rails there are. */
 static guint count(const GArray *rails, const Rail *rail, guint64 value, guint *ret_all)
 {
     guint like = 0;
@@ -51,7 +51,7 @@ static guint count(const GArray *rails, const Rail *rail, guint64 value, guint *
     return like;
 }
 
-/* The first rail beside this one that has another value; one that has the majority behind it comes first. */
+/* The first rail beside this one with another value; one with the majority behind it comes first. */
 static const Rail *find_other(const GArray *rails, const Rail *rail)
 {
     const Rail *first = NULL;
@@ -68,7 +68,7 @@ static const Rail *find_other(const GArray *rails, const Rail *rail)
     return first;
 }
 
-/* Who differs from the majority is named; where there is none, all are. */
+/* Names the rails that differ from the majority; without a majority, all. */
 static void judge_rail(IbhFabricJudge *judge, const Common *common, const GArray *rails, const Rail *rail)
 {
     guint all, like = count(rails, rail, rail->value, &all), others;
@@ -147,7 +147,7 @@ static void report_sm(IbhFabricJudge *judge, const IbhPortNic *nic, const IbhPor
     char text[IBH_PREFIX_STRLEN];
 
     if (port->gid_prefix && its->gid_prefix && port->gid_prefix != its->gid_prefix)
-        return; /* two fabrics: said already */
+        return; /* two fabrics: reported already */
     ibh_finding_add(judge->findings, nic->iface, IBH_WARNING, "sm-differs",
                     ibh_advice("see which subnet manager each port has (sminfo -C DEVICE -P PORT); if they are on two "
                                "fabrics, cable them to one, or give each an IP subnet of its own"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What rails that share an IP subnet must have in common. Pure.
+ * Properties that rails in one IP subnet must have in common. Pure.
  */
 #pragma once
 

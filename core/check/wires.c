@@ -24,19 +24,10 @@ static void judge_failed_addresses(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* A subnet whose hosts are the two ends of a cable has no others that a longer prefix could lose. */
+/* The subnet of a cable's two ends has no other hosts that a longer prefix could hide. */
 static gboolean has_room(const IbhPrefix *subnet)
 {
     return subnet->length + 2 < ibh_ip_bits(&subnet->ip);
-}
-
-static gboolean has_subnet(const IbhNic *nic, const IbhPrefix *subnet)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_prefix_equal(&address->subnet, subnet))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* The address of another rail whose subnet is larger and holds this one; NULL: none. */
@@ -46,15 +37,15 @@ static const IbhAddress *find_wider(const IbhCheck *check, const IbhNic *nic, co
         if (other == nic || !ibh_is_routed(other) || other->link->type != nic->link->type)
             continue;
         IBH_EACH_POINTER (const IbhAddress, theirs, &other->served) {
-            if (ibh_prefix_is_inside(&address->subnet, &theirs->subnet) && !has_subnet(nic, &theirs->subnet) &&
-                !has_subnet(other, &address->subnet))
+            if (ibh_prefix_is_inside(&address->subnet, &theirs->subnet) && !ibh_serves_subnet(nic, &theirs->subnet) &&
+                !ibh_serves_subnet(other, &address->subnet))
                 return theirs;
         }
     }
     return NULL;
 }
 
-/* One of the two is a slip, or the wires are different ones: which of them, cannot be known here. */
+/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. */
 static void judge_prefix(IbhCheck *check, const IbhNic *nic)
 {
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
@@ -89,7 +80,7 @@ static gboolean may_be_shared(const IbhLink *link)
 static gboolean share_a_subnet(const IbhNic *a, const IbhNic *b)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &a->served) {
-        if (!ibh_address_is_host(address) && has_subnet(b, &address->subnet))
+        if (!ibh_address_is_host(address) && ibh_serves_subnet(b, &address->subnet))
             return TRUE;
     }
     return FALSE;
@@ -133,8 +124,8 @@ static void judge_mtu6(IbhCheck *check, const IbhNic *nic)
             continue;
         ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "mode-mtu",
                         ibh_fix(g_strdup_printf("sysctl -w %s", word)),
-                        "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: what is larger is sent "
-                        "in fragments by this rail, or not at all",
+                        "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger "
+                        "packets in fragments, or not at all",
                         nic->link->mtu6, nic->link->mtu, other->link->name);
         return;
     }
@@ -142,7 +133,7 @@ static void judge_mtu6(IbhCheck *check, const IbhNic *nic)
 
 /* ---- MTUs of rails with subnets of their own; of those in one subnet their ports tell ---- */
 
-/* A route of the first one's table leads to the other's subnet by a gateway. */
+/* TRUE if a route of the first one's table leads to the other's subnet by a gateway. */
 static gboolean reaches(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
 {
     IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
@@ -172,7 +163,7 @@ static guint count_mtu(const IbhCheck *check, const IbhNic *nic, int mtu)
     return count;
 }
 
-/* Who differs from the majority is named; where there is none, all are. */
+/* Names the rails that differ from the majority; without a majority, all. */
 static void judge_routed_mtu(IbhCheck *check, const IbhNic *nic)
 {
     guint all = count_mtu(check, nic, 0), alike = count_mtu(check, nic, nic->link->mtu);
@@ -255,8 +246,8 @@ static void judge_solicitations(IbhCheck *check, const IbhNic *nic, int family)
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
                     ibh_fix(g_strdup_printf("sysctl -w %s", word)),
-                    "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches those alone that ask "
-                    "for its own",
+                    "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that "
+                    "ask for its own address",
                     version);
 }
 
@@ -345,17 +336,17 @@ void ibh_judge_proxy_arp(IbhCheck *check, const IbhQuestion *question)
         ibh_finding_add(
             check->findings, link->name, IBH_WARNING, "proxy-arp",
             ibh_fix(g_strdup_printf("ip neigh del proxy %s dev %s", ip, iface)),
-            "it answers ARP for %s, another host of its subnet (ip neigh show proxy), and takes its traffic", ip);
+            "it answers ARP for %s, another host of the subnet (ip neigh show proxy), and takes its traffic", ip);
         return;
     }
     ibh_finding_add(
         check->findings, link->name, IBH_WARNING, "proxy-arp", ibh_fix(g_strdup_printf("sysctl -w %s", word)),
         "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
-        "hosts of its own subnet, and takes their traffic",
+        "hosts of the same subnet, and takes their traffic",
         all ? "all." : "", ip, ibh_check_link_name(check, question->lookup.oif));
 }
 
-/* For switches that keep ports apart: on any other wire it takes the traffic of all. */
+/* For switches that isolate their ports: on any other wire it attracts all traffic. */
 static void judge_private_vlan(IbhCheck *check, const IbhNic *nic)
 {
     g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name);

@@ -189,7 +189,7 @@ static void put_faults(IbhJson *json, const IbhProbePair *pair)
     ibh_json_close(json, ']');
 }
 
-/* Who answered ARP, asked anew. */
+/* The hosts that answered ARP, asked a second time. */
 static void put_answers(IbhJson *json, const IbhProbePair *pair)
 {
     ibh_json_open(json, "arp", '[');
@@ -198,7 +198,7 @@ static void put_answers(IbhJson *json, const IbhProbePair *pair)
     ibh_json_close(json, ']');
 }
 
-/* What is known to come through whole, in one piece; null: nothing is, but the small echo. */
+/* The largest size known to come through whole; null: only the small echo's. */
 static void put_size(IbhJson *json, const IbhProbePair *pair)
 {
     guint whole = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;

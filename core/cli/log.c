@@ -56,7 +56,7 @@ static char *describe(const IbhOp *op)
     return g_strdup(ibh_ip_format(&op->ip, ip));
 }
 
-/* What asks main comes and goes with a rule to a table of ours, which is said. */
+/* A rule that asks main comes and goes with a rule to a table of ours, which is reported. */
 static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
 {
     gboolean is_rule = op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL;

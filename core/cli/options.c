@@ -31,7 +31,7 @@ struct Row {
     gsize what;      /* which action it is; or where in IbhOptions its value is */
     guint goes_with; /* actions, a bit for each */
     const char *help;
-    const char *unless; /* why not with the others; NULL: they are named */
+    const char *unless; /* why it does not go with the others; NULL: they are named */
 };
 
 G_GNUC_PRINTF(2, 3) static gboolean refuse(GError **error, const char *format, ...)
@@ -443,7 +443,7 @@ static gboolean parse(Parser *parser, char **argv, GError **error)
     return check(parser, error);
 }
 
-/* The rest is not parsed after an error, but how the error is to be told may stand there (or be cut short: --form). */
+/* After an error the rest is not parsed, but it may say how to report the error (or be cut short: --form). */
 static gboolean asks_for_json(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {

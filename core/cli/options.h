@@ -46,14 +46,14 @@ typedef struct {
     gboolean quiet;
     IbhColor color;
     int confirm;      /* seconds after which --apply is undone, 0: never */
-    char *token;      /* of the --apply that waits for a confirmation ; NULL: none does */
-    gboolean hook;    /* --apply as the hooks do it */
+    char *token;      /* of the --apply that waits for a confirmation; NULL: none */
+    gboolean hook;    /* --apply with the rules of a hook */
     gboolean install; /* --apply for a first installation */
     int family;       /* AF_INET, AF_INET6, 0: both */
     IbhProbeRequest probe;
 } IbhOptions;
 
-/* Sets `ret_options` in any case (`json` as far as it was read, so that an error can be told as asked). */
+/* Sets `ret_options` in any case (`json` as far as it was read, so that an error is reported as asked). */
 gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GError **error);
 void ibh_options_clear(IbhOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)

@@ -83,7 +83,7 @@ static gboolean is_same_series(const IbhFinding *a, const IbhFinding *b)
     return a->severity == b->severity && g_str_equal(a->code, b->code) && g_str_equal(a->iface, b->iface);
 }
 
-/* A series may be there only once: those that differ in their message alone are counted. */
+/* A series may exist only once: findings that differ in their message alone are counted. */
 static void put_findings(GString *out, const char *name, const GPtrArray *findings)
 {
     put_family(out, name, "What was found, by the code that ib-hook(8) explains.");
@@ -116,7 +116,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_family(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.");
     g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_findings_are_ok(report->findings, NULL));
-    if (!report->captured) /* whose rails are not known */
+    if (!report->captured) /* a host whose rails are not known */
         put_rails(out, report);
     put_findings(out, "ib_hook_findings", report->findings);
     return g_string_free(out, FALSE);
@@ -124,7 +124,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
 
 /* ---- --probe ---- */
 
-/* What there is to say of a pair as a number; negative: nothing. */
+/* A pair's value; negative: it has none. */
 typedef double PairValue(const IbhProbePair *pair);
 
 static double get_ok(const IbhProbePair *pair)

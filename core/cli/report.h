@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a run found or did, and how it is said: text for people, JSON for programs, metrics for Prometheus. Pure: it
- * writes into a string.
+ * The report of a run: text for people, JSON for programs, metrics for Prometheus. Pure: it writes into a string.
  *
- * A writer is one table of functions; run.c knows nothing of formats.
+ * A writer is one table of functions; run.c knows no format.
  */
 #pragma once
 
@@ -17,16 +16,16 @@ typedef struct {
     gboolean quiet;
 } IbhStyle;
 
-/* Everything a run may have to tell; what an action does not have is NULL. */
+/* The contents of a report; parts that an action does not have are NULL. */
 typedef struct {
     const IbhRails *rails;
     const char *const *only;
     const IbhPlan *plan;       /* --plan */
     const GPtrArray *done;     /* --apply, --undo: const IbhOp *, done and not rolled back */
-    const GPtrArray *errors;   /* char *, what failed */
+    const GPtrArray *errors;   /* char *, the operations that failed */
     const GPtrArray *findings; /* --check, --show: IbhFinding * */
     const GArray *questions;   /* --check, --show: IbhQuestion, answered */
-    gboolean captured;         /* of another host: its RDMA ports are all that is known of it */
+    gboolean captured;         /* of another host: only its RDMA ports are known */
     const char *held;          /* --undo: the interfaces left alone from now on */
     const IbhProbe *probe;     /* --probe: judged; its findings are in `findings` */
 } IbhReport;
@@ -47,10 +46,10 @@ extern const IbhWriter ibh_log_writer;        /* a line per interface that chang
 
 /* Shared by the writers. */
 char *ibh_report_error(int status, const char *message); /* for people, on standard error */
-/* Asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
+/* The NICs asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
 GPtrArray *ibh_report_addresses(const IbhNic *nic); /* char *, "172.16.34.1/16" */
-/* How many of the rules that it should have stand. */
+/* How many of its wanted rules exist. */
 guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted);
 /* Facts that were checked and are right, or are not known: char *, a line each. */
 GPtrArray *ibh_report_checked(const IbhReport *report);

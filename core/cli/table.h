@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Coloured words, and tables of them, as --show and --probe print them. Nothing that a terminal would obey gets
- * through.
+ * Coloured words, and tables of them, as --show and --probe print them. Control characters are removed.
  */
 #pragma once
 

@@ -15,7 +15,7 @@ static const char *link_state(const IbhLink *link)
     return link->carrier ? "up" : "no carrier";
 }
 
-/* How many of the wanted rules stand. */
+/* How many of the wanted rules exist. */
 static char *count_rules(const IbhRails *rails, const IbhNic *nic)
 {
     guint wanted, found = ibh_report_rules(rails, nic, &wanted);
@@ -102,7 +102,7 @@ static void put_nics(GString *out, const IbhReport *report, const IbhStyle *styl
 
 /* ---- main=spread ---- */
 
-/* By what the kernel spreads is global, and not ours to change. */
+/* The hash policy of the spread is a global setting, which we do not change. */
 static void put_hash_policy(GString *out, const IbhReport *report, const IbhStyle *style)
 {
     static const char *const kinds[] = {"peer", "flow", "inner flow", "own choice of fields"};

@@ -20,7 +20,7 @@ static const char *owner_of(const IbhFinding *finding)
     return finding->iface[0] ? finding->iface : HOST;
 }
 
-/* The names of all that have a line: char *, the NICs in their order, then who has findings only. */
+/* The names of all that have a line: char *, the NICs in their order, then names with findings only. */
 static GPtrArray *list_owners(const IbhReport *report, const IbhStyle *style)
 {
     GPtrArray *owners = g_ptr_array_new_with_free_func(g_free);
@@ -51,7 +51,7 @@ static IbhSeverity find_worst(const GPtrArray *findings, const char *owner)
     return worst;
 }
 
-/* The command that cures all that is wrong; NULL: there is no such command. */
+/* The one command that cures all problems; NULL: there is none. */
 static const char *find_command(const GPtrArray *findings)
 {
     const char *command = NULL;
@@ -84,7 +84,7 @@ static void put_wrong(GString *out, const IbhReport *report, const IbhStyle *sty
         wrong += !host && find_worst(report->findings, owner) != IBH_INFO;
     }
     ibh_put(out, style, colors[worst], ibh_severity_name(worst));
-    if (wrong && report->captured) /* the others are not known by name */
+    if (wrong && report->captured) /* NICs without findings are not known */
         ibh_putf(out, style, NULL, ": %u NIC%s wrong; ", wrong, wrong == 1 ? "" : "s");
     else if (wrong)
         ibh_putf(out, style, NULL, ": %u of %u NIC%s wrong; ", wrong, nics, nics == 1 ? "" : "s");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --check as text: a line for the host, then a line per NIC, 80 columns wide; with --verbose all that was found.
+ * --check as text: a line for the host, then a line per NIC, 80 columns wide; with --verbose all findings in full.
  */
 #pragma once
 

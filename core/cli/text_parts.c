@@ -73,7 +73,7 @@ void ibh_put_nothing(GString *out, const IbhReport *report, const IbhStyle *styl
                  "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
 }
 
-/* So that silence is never ambiguous. */
+/* So that an empty report is never ambiguous. */
 void ibh_put_checked(GString *out, const IbhReport *report, const IbhStyle *style)
 {
     g_autoptr(GPtrArray) lines = ibh_report_checked(report);

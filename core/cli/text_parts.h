@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What several actions tell alike, as text.
+ * Text that several actions share.
  */
 #pragma once
 

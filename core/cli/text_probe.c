@@ -81,8 +81,8 @@ static void add_matrix_row(IbhTable *table, const IbhProbe *probe, guint row)
     }
 }
 
-/* Each row is a source: a rail, and its address towards these peers. Returns whether the columns had to be numbered:
- * then the list below says who is who. */
+/* Each row is a source: a rail, and its address towards these peers. Returns whether the columns were numbered: then
+ * the list below explains the numbers. */
 static gboolean put_matrix(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     g_autoptr(IbhTable) table = ibh_table_new(probe->peers->len + 2);
@@ -107,7 +107,7 @@ static gboolean same_lladdr(const IbhProbePair *a, const IbhProbePair *b)
     return a->lladdr_len == b->lladdr_len && memcmp(a->lladdr, b->lladdr, a->lladdr_len) == 0;
 }
 
-/* How many rails know another hardware address of this peer than the first that knows one. */
+/* How many rails know another hardware address of this peer than the first rail that knows one. */
 static guint count_lladdrs(const IbhProbe *probe, guint peer, const IbhProbePair **ret_first)
 {
     guint others = 0;
@@ -245,7 +245,7 @@ static void put_own(GString *out, const IbhProbe *probe, const IbhStyle *style)
     g_string_append_c(out, '\n');
 }
 
-/* Pairs that were not asked and that no finding tells of. */
+/* Pairs that were not asked and that no finding mentions. */
 static void put_unasked_by_rdma(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     g_autoptr(GString) names = g_string_new(NULL);

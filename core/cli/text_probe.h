@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe as text: who reached whom, by which NICs.
+ * --probe as text: which pairs reached each other, and by which NICs.
  */
 #pragma once
 

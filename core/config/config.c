@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the top: the keys (a table), their values, and what it all comes to for one interface.
+ * From the top: the keys (a table), their values, and the settings of one interface.
  */
 #include "config/config.h"
 
@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define TABLE_SPREAD IBH_TABLE_BASE
-/* From N-15 to N and, for main=spread, N+3000: behind the local table's rule, before those of default routes. */
+/* The priorities from N-15 to N and, for main=spread, to N+3000: after the local table's rule, before those of default
+ * routes. */
 #define PRIORITY_MIN (IBH_PRIORITY_SPAN + 1)
 #define PRIORITY_MAX (IBH_PRIORITY_DEFAULTS - 2 - IBH_PRIORITY_SPREAD)
 
@@ -28,7 +29,7 @@ typedef enum {
     N_KEYS = KEY_SYSCTL + IBH_N_SYSCTLS
 } Key;
 
-/* One key=value that holds: of one section, in one file. */
+/* One key=value that is in force: of one section, in one file. */
 typedef struct {
     Key key;
     gint64 value;
@@ -90,7 +91,7 @@ typedef struct {
     const char *name;
     gboolean defaults_only;
     Word words[6];
-    gint64 min, max; /* a number is allowed as well; max 0: none is */
+    gint64 min, max; /* a number is allowed as well; max 0: no number is */
     ReadValue read;
     const char *allowed;
 } KeyForm;
@@ -331,7 +332,7 @@ static gboolean read_setting(gpointer data)
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
-/* Where a section sets its table again in a later file, the earlier value is out of the question. */
+/* If a later file sets the table of a section again, the earlier value no longer counts. */
 static GHashTable *last_tables(const GPtrArray *settings)
 {
     GHashTable *last = g_hash_table_new(g_str_hash, g_str_equal);
@@ -343,7 +344,7 @@ static GHashTable *last_tables(const GPtrArray *settings)
     return last;
 }
 
-/* Two rails in one table would be each other's routes. */
+/* Two rails in one table would use each other's routes. */
 static gboolean check_tables(Reader *reader, const GPtrArray *settings)
 {
     g_autoptr(GHashTable) last = last_tables(settings);
@@ -424,7 +425,7 @@ static gboolean setting_matches(const Setting *setting, const char *iface)
     return fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
 }
 
-/* For each key the setting of the nearest section, of equally near ones the last; NULL where no section sets it. */
+/* For each key the setting of the nearest section, and of equally near ones the last; NULL if no section sets it. */
 static void fold(const IbhConfig *config, const char *iface, const Setting *ret_best[N_KEYS])
 {
     IBH_EACH_POINTER (const Setting, setting, config->settings) {

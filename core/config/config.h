@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The configuration: what an administrator may say, and what it comes to for one interface.
+ * The configuration: the keys that an administrator may set, and the settings of one interface that follow from them.
  *
- * Pure: it is fed text and never opens a file (files.c does). Errors carry file:line, what was
- * read and what is allowed.
+ * Pure: it gets text and never opens a file (files.c does). Errors name file:line, the text that was read and the
+ * values that are allowed.
  */
 #pragma once
 

@@ -32,14 +32,14 @@ gboolean ibh_lines_fail(IbhLines *lines, const char *format, ...)
 
 /* ---- sections ---- */
 
-/* What the kernel takes in an interface's name. */
+/* Characters that the kernel accepts in an interface's name. */
 static gboolean is_name_byte(char byte)
 {
     return strchr("/: \t", byte) == NULL && !g_ascii_iscntrl(byte);
 }
 
-/* At the '[' of a set such as [0-3]: what follows it, or NULL where the set is open, empty or runs backwards.
- * A nested '[' is refused: to fnmatch it may begin a class whose meaning depends on the locale. */
+/* Given the '[' of a set such as [0-3], returns the end of the set, or NULL if it is open, empty or runs backwards. A
+ * nested '[' is refused: fnmatch may read it as a class whose meaning depends on the locale. */
 static const char *skip_set(const char *open)
 {
     const char *first = open + 1 + (open[1] == '!' || open[1] == '^' ? 1 : 0);
@@ -52,7 +52,7 @@ static const char *skip_set(const char *open)
     return *at == ']' ? at + 1 : NULL;
 }
 
-/* Something that a network interface can be called, or a glob that can match such a name. */
+/* A name that a network interface can have, or a glob that can match such a name. */
 static gboolean parse_pattern(const char *text, guint *ret_rank)
 {
     guint literals = 0;
@@ -121,7 +121,7 @@ static gboolean check_text(IbhLines *lines, const char *line, gsize length)
     return TRUE;
 }
 
-/* A # begins a comment where nothing or a blank is before it: `eth#1` has none. */
+/* A # begins a comment only at the start of a line or after a blank: `eth#1` has none. */
 static void strip_comment(char *line)
 {
     for (char *at = strchr(line, '#'); at != NULL; at = strchr(at + 1, '#')) {

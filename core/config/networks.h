@@ -6,8 +6,8 @@
 
 #include "model/model.h"
 
-/* FALSE: it is no address, or `ret_reason`, which the caller frees, says why no gateway can have it. */
+/* FALSE: it is no address, or `ret_reason`, which the caller frees, says why it cannot be a gateway. */
 gboolean ibh_networks_is_gateway(const char *text, char **ret_reason);
-/* IbhPrefix, of what is written "10.0.0.0/8, 172.16.0.0/12". NULL: `ret_reason` says why, or what is written there is
- * no list of prefixes. The caller frees both. */
+/* The IbhPrefix of a list like "10.0.0.0/8, 172.16.0.0/12". NULL: `ret_reason` says why, or the text is no list of
+ * prefixes. The caller frees both. */
 GArray *ibh_networks_parse(const char *text, char **ret_reason);

@@ -28,7 +28,7 @@ static char *next_word(char **cursor)
     return word;
 }
 
-/* What follows the name is of no interest, nor is it to `ip`. */
+/* Text after the name is ignored, as `ip` does. */
 static gboolean parse_line(char *line, const char *name, guint32 *ret_table)
 {
     char *cursor = line;
@@ -50,7 +50,7 @@ gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, gu
 
         size = newline != NULL ? (gsize)(newline - start) : length - at;
         g_autofree char *line = g_strndup(start, size);
-        /* A line with a NUL inside is no text: the copy is cut short there and could pass for another line. */
+        /* A line with a NUL inside is no text: its copy would end there and could pass for another line. */
         if (strlen(line) == size && parse_line(line, name, ret_table))
             return TRUE;
     }

@@ -16,15 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Milliseconds. networkd-dispatcher calls one hook after the other: where a daemon has let one wait in vain, the next
- * ones do not wait as long. */
+/* Milliseconds. networkd-dispatcher calls one hook after the other: if a daemon did not answer one, the next hooks do
+ * not wait as long. */
 #define PATIENCE 2000
 #define LITTLE_PATIENCE 100
 
 #define DAEMON_MAX 64
 
-/* Who listens, as it stands in the file about slow ones: a process id may be used again, but not with the same time of
- * its start. "": not known. */
+/* The process that listens, as written to the file about slow daemons: a process id may be used again, but not with the
+ * same start time. "": not known. */
 static void describe_daemon(pid_t pid, char ret_text[DAEMON_MAX])
 {
     char path[32], stat[1024] = "", *field;
@@ -37,14 +37,14 @@ static void describe_daemon(pid_t pid, char ret_text[DAEMON_MAX])
         return;
     (void)!read(fd, stat, sizeof stat - 1);
     close(fd);
-    field = strrchr(stat, ')'); /* a name may have blanks and parentheses */
+    field = strrchr(stat, ')'); /* a process name may have blanks and parentheses */
     for (int i = 2; field && i < 22; i++)
         field = strchr(field + 1, ' ');
     if (field)
         (void)snprintf(ret_text, DAEMON_MAX, "%d %llu\n", (int)pid, strtoull(field, NULL, 10));
 }
 
-/* Whom the file names; "": there is none. */
+/* The process that the file names; "": none. */
 static void read_slow(const char *path, char ret_text[DAEMON_MAX])
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -76,7 +76,7 @@ static long now_ms(void)
     return (long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What came within that time; 0: the other end is gone; -1: nothing. */
+/* The answer within that time; 0: the other end is closed; -1: none. */
 static ssize_t receive(int fd, void *bytes, size_t size, long patience)
 {
     const long deadline = now_ms() + patience;
@@ -112,12 +112,12 @@ static bool wait_for_reply(int fd, pid_t daemon)
         if (text[0])
             write_slow(slow, text);
     } else if (length >= 0 && known[0]) {
-        (void)unlink(slow); /* it is awake again, or another one */
+        (void)unlink(slow); /* that daemon answers again, or it is another one */
     }
     return length > 0 && ibh_reply_is_done(bytes, (size_t)length);
 }
 
-/* Any socket will do to ask for that. */
+/* Any socket can tell the namespace's key. */
 static int find_ifindex(int fd, const char iface[IFNAMSIZ])
 {
     struct ifreq name = {.ifr_ifindex = 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Asks a --watch that runs to do what an event asks for, and waits. Of the C library alone.
+ * Asks a running --watch to do the work of an event, and waits. Of the C library alone.
  */
 #pragma once
 

@@ -45,7 +45,7 @@ static void on_signal(int number)
 void ibh_bounded(unsigned seconds)
 {
     static const int numbers[] = {SIGALRM, SIGABRT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU};
-    static char room[32 * 1024]; /* where the stack itself is at its end */
+    static char room[32 * 1024]; /* also if the stack is full */
     const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     sigset_t set;

@@ -20,7 +20,7 @@ static bool has_room(void)
            (getrlimit(RLIMIT_DATA, &limit) < 0 || limit.rlim_cur >= 1 << 20);
 }
 
-/* By its full path, with nothing of the caller's environment. If it works, it does not come back. */
+/* Executes ib-hook by its full path, without the caller's environment. Returns only if that fails. */
 static void become_ib_hook(IbhTrigger trigger)
 {
     char name[] = "ib-hook", event[] = IBH_EVENT, seconds[16], what[16], message[256];
@@ -31,7 +31,7 @@ static void become_ib_hook(IbhTrigger trigger)
                    trigger.down[0] ? IBH_EVENT_DOWN
                    : trigger.early ? IBH_EVENT_EARLY
                                    : IBH_EVENT_CHANGED);
-    (void)snprintf(seconds, sizeof seconds, "%u", alarm(0)); /* an alarm would outlive this, its handler would not */
+    (void)snprintf(seconds, sizeof seconds, "%u", alarm(0)); /* it would survive the exec, its handler would not */
     (void)execve(IBH_COMMAND, arguments, nothing);
     (void)snprintf(message, sizeof message,
                    "<27>ib-hook: the hook cannot execute " IBH_COMMAND ": %s; install it again, or remove this hook\n",

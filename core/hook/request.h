@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a hook and --watch say to each other, and where. Of the C library alone.
+ * The messages between a hook and --watch, and their socket. Of the C library alone.
  *
- * One request and one reply, by SOCK_SEQPACKET. A hook that is not answered with "done" does the work itself: so both
- * may refuse, go away or be of different builds at any time.
+ * One request and one reply, by SOCK_SEQPACKET. A hook without the answer "done" does the work itself: so both may
+ * refuse, end or be of different builds at any time.
  */
 #pragma once
 
@@ -21,22 +21,22 @@
 /* The ends of the names of three files in IBH_RUN_DIR, which begin with "watch-" and the namespace's key. */
 #define IBH_REQUEST_SOCKET ""
 #define IBH_REQUEST_LOCK ".held" /* the process that has its lock listens */
-#define IBH_REQUEST_SLOW ".slow" /* which daemon let a hook wait in vain */
+#define IBH_REQUEST_SLOW ".slow" /* the daemon that did not answer a hook */
 
 typedef struct {
     uint32_t magic;
     uint16_t version;
     uint8_t early, down; /* as in a trigger */
-    int32_t ifindex;     /* 0: there is none of that name */
+    int32_t ifindex;     /* 0: no interface has that name */
     char iface[IFNAMSIZ];
-    char build[32]; /* of the sources: a hook and --watch of different ones do not rely on each other */
+    char build[32]; /* hash of the sources: a hook and --watch of different ones do not rely on each other */
 } IbhRequest;
 
 _Static_assert(sizeof(IbhRequest) <= IBH_REQUEST_MAX, "a request");
 
 typedef enum {
-    IBH_REPLY_DONE = 1, /* by a look that began after the request was read */
-    IBH_REPLY_OTHER,    /* another build, or nothing that we understand */
+    IBH_REPLY_DONE = 1, /* done by a look that began after the request was read */
+    IBH_REPLY_OTHER,    /* of another build, or not understood */
     IBH_REPLY_BUSY      /* another process has the lock */
 } IbhReplyType;
 
@@ -48,16 +48,16 @@ typedef struct {
 } IbhReply;
 
 IbhRequest ibh_request_make(const IbhTrigger *trigger, int ifindex);
-/* Is this what ibh_request_make() of this build makes? Then it is copied. */
+/* TRUE if ibh_request_make() of this build could have made it: then it is copied. */
 bool ibh_request_read(const void *bytes, size_t length, IbhRequest *ret_request);
 
 IbhReply ibh_reply_make(IbhReplyType type, int status);
 bool ibh_reply_is_done(const void *bytes, size_t length);
 
-/* The network namespace's name in files: of its cookie; 0: there is none (before Linux 5.14). */
+/* The network namespace's name in files, made of its cookie; 0: it has none (before Linux 5.14). */
 void ibh_namespace_key(uint64_t cookie, char ret_key[IBH_KEY_MAX]);
 /* The path of one of the three files above, for the namespace of this socket. */
 void ibh_request_path(int fd, const char *end, char ret_path[IBH_PATH_MAX]);
 
-/* Is there something of this type (S_IFDIR, S_IFSOCK), root's, that only root may write? */
+/* TRUE if the path is of this type (S_IFDIR, S_IFSOCK), belongs to root, and only root may write it. */
 bool ibh_request_trusts(const char *path, mode_t type);

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No function of a library that may not have begun yet: of the C library, plain system calls alone. */
+/* Only the C library and plain system calls: other libraries may not be initialised yet. */
 
-static const char *const KEPT[] = {"IFACE=",         "MODE=",          "OperationalState=", /* what hooks are told */
+static const char *const KEPT[] = {"IFACE=",         "MODE=",          "OperationalState=", /* variables for hooks */
                                    "NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID=",     /* systemd's, for --watch */
                                    "NO_COLOR=",      "TERM="};
 
@@ -42,13 +42,13 @@ void ibh_start_environment(char **environment)
     *to = (void *)0;
 }
 
-/* Where a caller closed 0, 1 or 2, nothing that is opened later may take their place. */
+/* If the caller closed 0, 1 or 2, no file opened later may take their place. */
 static void open_standard_descriptors(void)
 {
     int fd;
 
     do
-        fd = open("/dev/null", O_RDWR); /* which the executed program has, too */
+        fd = open("/dev/null", O_RDWR); /* which the executed program inherits */
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
@@ -64,11 +64,11 @@ void ibh_start(int argc, char **argv, char **environment)
         return;
     started = 1;
     ibh_start_environment(environment);
-    /* The caller's environment stays in memory: it may hold what no core dump should, and other processes may not look
-     * into a process of root's. A limit on core dumps does not hold for those that are piped to a program. */
+    /* The caller's environment stays in memory: no core dump may contain it, and other processes may not read the
+     * memory of a process of root's. A limit on core dumps does not hold for those that are piped to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    umask(022);               /* files in /run must be readable by the next run, which has no capability to */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, and not the end */
+    umask(022);               /* the next run has no capability to read files in /run that are not readable */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, and must not end the process */
     open_standard_descriptors();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What happens before anything else, the constructors of the libraries included: what the caller left behind is brought
- * into an order that everything after it may rely on.
+ * The first code of the process, before the constructors of the libraries: it puts the caller's leftovers into an order
+ * that all later code may rely on.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
  * CHARSET with GCONV_PATH …), libnl even before main(). What the loader obeys (LD_PRELOAD) is over by then. */
 void ibh_start_environment(char **environment);
 
-/* The C library calls it by itself, long before main(), which calls it again for those that do not. */
+/* The C library calls it, long before main(); main() calls it again, for C libraries that do not. */
 void ibh_start(int argc, char **argv, char **environment);

@@ -9,7 +9,7 @@ bool ibh_trigger_is_name(const char *name)
            strcmp(name, "..") != 0;
 }
 
-/* Nothing ever is to be done for the loopback; of an empty or hostile name only "something has changed" is left. */
+/* The loopback never needs work; of an empty or hostile name only "something has changed" is left. */
 static IbhTrigger make(const char *iface, bool down)
 {
     IbhTrigger trigger = {.wanted = !iface || strcmp(iface, "lo") != 0};
@@ -38,7 +38,7 @@ static bool is(const char *word, const char *other)
     return word && strcmp(word, other) == 0;
 }
 
-/* "reapply" is said before the new addresses are set: a moment before (1.42), or before it is known that no other host
+/* "reapply" comes before the new addresses are set: a moment before (1.42), or before it is known that no other host
  * has them (0.2 s by default from 1.46 on). */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
@@ -66,7 +66,7 @@ IbhTrigger ibh_trigger_ifupdown(char **envp)
     return make(trigger_getenv(envp, "IFACE"), is(trigger_getenv(envp, "MODE"), "stop"));
 }
 
-/* At "post-up" the addresses are there, at "post-down" the link is down; before both there is nothing to do yet. */
+/* At "post-up" the addresses are there, at "post-down" the link is down; earlier calls need no work. */
 static IbhTrigger trigger_wicked(int argc, char **argv)
 {
     const char *action = argc > 2 ? argv[1] : NULL;

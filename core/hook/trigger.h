@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a network manager calls a hook with → what that means to us. Pure, and of the C library alone.
+ * Translates a network manager's call of a hook into its meaning for us. Pure, and of the C library alone.
  *
- * A run looks at live state, so all that counts of an event is whether to run at all, which interface was taken down on
- * purpose, and whether what it tells of is yet to come.
+ * A run looks at live state, so only this counts of an event: whether to run at all, which interface was taken down on
+ * purpose, and whether its change is yet to come.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 typedef struct {
     bool wanted;          /* false: the event changes nothing for us */
-    bool early;           /* the manager is not done yet, and does not call again when it is */
+    bool early;           /* the manager has not finished, and does not call again when it has */
     char iface[IFNAMSIZ]; /* which interface it is about; "": no name that an interface can have */
     char down[IFNAMSIZ];  /* the same, if it was taken down on purpose; "": it was not */
 } IbhTrigger;
@@ -21,7 +21,7 @@ typedef struct {
 IbhTrigger ibh_trigger_nm(int argc, char **argv);
 IbhTrigger ibh_trigger_networkd(char **envp);
 IbhTrigger ibh_trigger_ifupdown(char **envp);
-/* RHEL's ifup-local and ifdown-local INTERFACE, and wicked ACTION INTERFACE: the program's name says which one it is.
+/* RHEL's ifup-local and ifdown-local INTERFACE, and wicked ACTION INTERFACE: the program's name tells which one it is.
  */
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv);
 

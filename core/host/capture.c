@@ -164,7 +164,7 @@ static gboolean write_new_file(const char *file, const GString *text, GError **e
     return FALSE;
 }
 
-/* The reading itself says what belongs into the archive: nothing else can. */
+/* The readers record which files they read: no other list of them exists. */
 gboolean ibh_capture(const char *sysfs, const char *file, IbhCaptured *ret_captured, GError **error)
 {
     g_auto(IbhTree) tree = {0};

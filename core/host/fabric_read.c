@@ -26,7 +26,7 @@ static int net_number(IbhTree *tree, const char *iface, const char *attribute)
     return ibh_port_number_of(line);
 }
 
-/* A netdev of this name may be one of another network namespace, if it is that one's /sys. */
+/* If this /sys is another network namespace's, a netdev of this name may be another one. */
 static gboolean is_link(IbhTree *tree, const IbhLink *link)
 {
     int ifindex = net_number(tree, link->name, "ifindex");
@@ -48,7 +48,7 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
     if (is_link(tree, link))
         nic.mtu = net_number(tree, link->name, "mtu");
-    if (nic.mtu == IBH_UNKNOWN && link->mtu) /* of a captured host, netlink tells nothing */
+    if (nic.mtu == IBH_UNKNOWN && link->mtu) /* netlink knows nothing of a captured host */
         nic.mtu = link->mtu;
     if (link->type == ARPHRD_INFINIBAND && is_link(tree, link)) {
         nic.pkey = net_number(tree, link->name, "pkey");
@@ -61,7 +61,7 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
 
 /* ---- modules and memory ---- */
 
-/* A module that is built in has no directory below sys/module, but what it registers is there. */
+/* A built-in module has no directory below sys/module, but the files that it registers exist. */
 static void read_modules(IbhTree *tree, IbhFabric *fabric)
 {
     static const char *const classes[] = {[IBH_MODULE_CORE] = "infiniband",
@@ -78,7 +78,7 @@ static void read_modules(IbhTree *tree, IbhFabric *fabric)
         fabric->modules[IBH_MODULE_IPOIB] |= nic->type == ARPHRD_INFINIBAND;
 }
 
-/* Asked only where no RDMA core is there: the classes are InfiniBand's, old and new, and Omni-Path's. */
+/* Asked only without an RDMA core: the classes of InfiniBand, old and new, and of Omni-Path. */
 static void read_pci(IbhTree *tree, IbhFabric *fabric)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
@@ -104,7 +104,7 @@ static gboolean lacks_rdma_part(IbhTree *tree, const Driver *driver)
     return ibh_tree_has(tree, "sys/module/%s", driver->base) && !ibh_tree_has(tree, "sys/module/%s", driver->rdma);
 }
 
-/* An InfiniBand adapter that this driver has, but that is no RDMA device. */
+/* An InfiniBand adapter of this driver that is no RDMA device. */
 static gboolean is_bare_hca(IbhTree *tree, const char *device, const Driver *driver)
 {
     g_autofree char *uevent = NULL, *wanted = g_strdup_printf("DRIVER=%s\n", driver->base);
@@ -132,7 +132,7 @@ static void find_bare_hca(IbhTree *tree, const Driver *driver, IbhFabric *fabric
     }
 }
 
-/* One that is built in has no directory; so where there are RDMA devices, only an adapter without one tells. */
+/* A built-in driver has no directory; so on a host with RDMA devices, only an adapter without one is evidence. */
 static void read_drivers(IbhTree *tree, IbhFabric *fabric)
 {
     static const Driver drivers[] = {{"mlx5_core", "mlx5_ib", TRUE}, {"mlx4_core", "mlx4_ib", TRUE},
@@ -225,7 +225,7 @@ static void read_link(IbhTree *tree, const char *iface, GArray *links)
     g_strlcpy(link.name, iface, sizeof link.name);
     link.type = (guint16)type;
     link.flags = flags == IBH_UNKNOWN ? IFF_UP : (guint)flags;
-    link.carrier = net_number(tree, iface, "carrier") != 0; /* of a link that is down it cannot be read */
+    link.carrier = net_number(tree, iface, "carrier") != 0; /* the file of a link that is down cannot be read */
     link.lladdr_len = read_lladdr(tree, iface, link.lladdr);
     master = net_number(tree, iface, "master/ifindex");
     link.master = MAX(master, 0);
@@ -263,8 +263,8 @@ static void add_subnet(IbhFabric *fabric, const char *iface, const IbhIp *ip, gu
 }
 
 /*
- * "ib0 000010AC 00000000 0001 0 0 0 0000FFFF 0 0 0": connected routes stand for the addresses. The numbers are in the
- * byte order of the host that they were captured on. The mask tells it: it begins with ones and does not end with them.
+ * "ib0 000010AC 00000000 0001 0 0 0 0000FFFF 0 0 0": connected routes stand for the addresses. The numbers have the
+ * byte order of the captured host. The mask tells which: it begins with ones and does not end with them.
  */
 static void read_route(IbhFabric *fabric, const char *line)
 {

@@ -26,7 +26,7 @@ static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, con
     return FALSE;
 }
 
-/* That there is no such file is what most runs hear: strerror(), because g_strerror() loads the tables of iconv. */
+/* Most runs get this error, so it uses strerror(): g_strerror() loads the tables of iconv. */
 static gboolean fail_errno(GError **error, const char *path, int number)
 {
     g_autofree char *shown = g_strescape(path, NULL);
@@ -36,7 +36,7 @@ static gboolean fail_errno(GError **error, const char *path, int number)
     return FALSE;
 }
 
-/* Whoever can write it decides what root does. */
+/* A user who can write this file decides what root does. */
 static gboolean check_trusted(const struct stat *status, const char *path, GError **error)
 {
     g_autofree char *shown = g_strescape(path, NULL);
@@ -61,7 +61,7 @@ static gboolean check_file(int fd, const char *path, GError **error)
     return check_trusted(&status, path, error);
 }
 
-/* The limit holds for what is read, whatever size the file claims to have. */
+/* The limit holds for the bytes that are read, not for the size that the file claims to have. */
 static gboolean read_all(int fd, const char *path, gsize limit, GString *text, GError **error)
 {
     char chunk[4096];
@@ -82,7 +82,7 @@ static gboolean read_all(int fd, const char *path, gsize limit, GString *text, G
 gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, gsize *ret_length, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    /* Neither a FIFO without a writer may hold us up, nor a terminal become ours. */
+    /* A FIFO without a writer must not block us, and a terminal must not become ours. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     gboolean ok;
 
@@ -134,7 +134,7 @@ static gboolean read_names(DIR *dir, const char *path, GPtrArray *names, GError 
     return TRUE;
 }
 
-/* The *.conf of a directory that only root can put files into, in their order; none where there is no directory. */
+/* The *.conf files of a directory that only root can write, sorted; none if there is no such directory. */
 static GPtrArray *list_trusted(const char *path, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -158,7 +158,7 @@ static GPtrArray *list_trusted(const char *path, GError **error)
 
 /* ---- names of tables ------------------------------------------------------------------------------- */
 
-/* Where iproute2 keeps them: what the administrator has stands before what the distribution brings. */
+/* The places of rt_tables, as iproute2 looks for them: the administrator's before the distribution's. */
 static const char *const TABLE_DIRS[] = {"/etc/iproute2", "/usr/share/iproute2", "/usr/lib/iproute2"};
 
 typedef struct {
@@ -186,7 +186,7 @@ static gboolean search_file(TableSearch *search, const char *path, gboolean *ret
     return FALSE;
 }
 
-/* The first of the files alone, as iproute2 does it. */
+/* Only the first of the files counts, as with iproute2. */
 static gboolean search_main_file(TableSearch *search, GError **error)
 {
     gboolean exists = FALSE;
@@ -200,7 +200,7 @@ static gboolean search_main_file(TableSearch *search, GError **error)
     return TRUE;
 }
 
-/* A file hides those of the same name in the directories after its own. */
+/* A file hides those of the same name in later directories. */
 static gboolean search_directory(TableSearch *search, const char *path, GHashTable *seen, GError **error)
 {
     g_autoptr(GPtrArray) names = list_trusted(path, error);
@@ -232,7 +232,7 @@ static gboolean search_directories(TableSearch *search, GError **error)
     return TRUE;
 }
 
-/* An IbhTableLookup. Names are rare: the files are read when there is one, and not before. */
+/* An IbhTableLookup. Names are rare: the files are read when the first name occurs. */
 static gboolean find_table(gpointer data, const char *name, guint32 *ret_table, GError **error)
 {
     TableSearch search = {.root = data, .name = name};
@@ -264,20 +264,21 @@ static gboolean add_directory(IbhConfig *config, const char *root, const char *p
     IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *file = g_strconcat(path, "/", name, NULL);
 
-        /* It is listed: if it cannot be found it is a dangling link: an error, as settings would be lost. */
+        /* The directory lists it, so if it cannot be opened it is a dangling link: an error, because settings would be
+         * lost. */
         if (!add_file(config, root, file, error))
             return FALSE;
     }
     return TRUE;
 }
 
-/* All that there is, in the order in which the later wins. Nothing at all is fine. */
+/* All files, in the order in which later ones win. No file at all is fine. */
 static gboolean add_all(IbhConfig *config, const char *root, const char *directory, GError **error)
 {
     g_autoptr(GError) local = NULL;
     g_autofree char *file = g_strconcat(directory, "/ib-hook.conf", NULL);
     g_autofree char *fragments = g_strconcat(directory, "/conf.d", NULL);
-    /* Who can write the directory can put another file, or another conf.d, in the place of root's. */
+    /* A user who can write the directory can replace root's file or conf.d. */
     g_autoptr(GPtrArray) trusted = list_trusted(directory, error);
 
     if (trusted == NULL)
@@ -299,7 +300,7 @@ static IbhConfig *load_under(const char *root, const char *named, GError **error
 
     if (all ? add_all(config, root, path, &local) : add_file(config, root, path, &local))
         return g_steal_pointer(&config);
-    /* To the caller it is one kind of trouble: a configuration that cannot be used. */
+    /* The caller needs one kind of error: the configuration cannot be used. */
     g_assert(local != NULL);
     local->domain = IBH_CONFIG_ERROR;
     local->code = 0;

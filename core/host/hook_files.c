@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Of each manager the places of our hook, as it looks for them: the first one that is there counts. */
+/* The places of our hook, for each manager, in the manager's order: the first that exists counts. */
 static const struct {
     const char *manager;
     const char *places[3];
@@ -46,7 +46,7 @@ static gboolean is_enforcing(void)
     return g_file_get_contents("/sys/fs/selinux/enforce", &text, NULL, NULL) && text[0] == '1';
 }
 
-/* Programs of these types stay in their caller's domain, which may do nothing of our work. NULL: it has another. */
+/* Programs of these types stay in their caller's domain, which is not allowed to do our work. NULL: another type. */
 static char *find_powerless_type(const char *path)
 {
     static const char *const types[] = {"bin_t", "lib_t", "usr_t", "etc_t", NULL};
@@ -88,7 +88,7 @@ static char *why_not_called(const char *root, const char *const *places)
 
 /* ---- --watch ---- */
 
-/* A daemon that answers hooks of this namespace holds a lock. Who may not look believes the file. */
+/* A daemon that answers hooks of this namespace holds a lock. A user who may not test the lock relies on the file. */
 static gboolean is_watched(void)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), held;

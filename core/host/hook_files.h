@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the next event of each manager will be answered: its hook can be called, or --watch runs.
+ * Will the next event of each manager be answered? Yes, if its hook can be called or --watch runs.
  */
 #pragma once
 
 #include "model/model.h"
 
-/* Where ib-hook is installed: sets IbhManager.inactive where it will not. */
+/* Where ib-hook is installed: sets IbhManager.inactive for managers whose next event will not be answered. */
 void ibh_hook_files_read(const char *root, GArray *managers);

@@ -43,7 +43,7 @@ static char *value_of(const char *text, const char *key, const char *stops)
     return NULL;
 }
 
-/* Owned by root, and only root can write it or replace its entries. */
+/* Root owns it, and only root can write it or replace its entries. */
 static gboolean is_trusted(const char *path)
 {
     struct stat status;
@@ -112,8 +112,8 @@ static gboolean pickle_has(const char *data, gsize size, const char *word)
     return FALSE;
 }
 
-/* ifupdown2 keeps its stanzas where everybody could have put a directory, with links to anywhere, and where they
- * outlive it: its lock is of this boot. */
+/* ifupdown2 keeps its stanzas in a directory that any user could have made, with links to anywhere, and that outlives a
+ * boot: its lock is of this boot. */
 static gboolean by_ifupdown2(const char *root, const IbhLink *link, IbhManager *manager)
 {
     g_autofree char *directory = g_strconcat(root, "/var/tmp/network", NULL);
@@ -146,7 +146,8 @@ static gboolean by_network_manager(const char *root, const IbhLink *link, IbhMan
     return TRUE;
 }
 
-/* RHEL's scripts keep no state: where NetworkManager, which reads ifcfg files too, does not say that it is him. */
+/* RHEL's scripts keep no state: a NIC with an ifcfg file is theirs unless NetworkManager, which reads these files too,
+ * says that it manages the NIC. */
 static gboolean by_network_scripts(const char *root, const IbhLink *link, IbhManager *manager)
 {
     gsize length;
@@ -161,7 +162,8 @@ static gboolean by_network_scripts(const char *root, const IbhLink *link, IbhMan
     return TRUE;
 }
 
-/* NetworkManager comes late: "managed" is for him also what another one configures and he only watches. */
+/* NetworkManager comes late: it calls a NIC "managed" also if another manager configures it and NetworkManager only
+ * watches. */
 static void find_manager(const char *root, const IbhLink *link, GArray *managers)
 {
     IbhManager manager = {.ifindex = link->ifindex};
@@ -184,7 +186,7 @@ static gboolean manages_candidate(const IbhRails *rails, const IbhSnapshot *snap
     return FALSE;
 }
 
-/* The code of the plugin will be ours. */
+/* The plugin's code will run in this process. */
 static void *load(const char *name)
 {
     void *plugin = NULL;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who configures each netdev, from the managers' own state files. NetworkManager alone is asked, by nm.so
- * (nm-dispatcher/connections.c), for what people call a connection.
+ * Which manager configures each netdev, from the managers' own state files. Only NetworkManager is asked, through nm.so
+ * (nm-dispatcher/connections.c), for the names of its connections.
  */
 #pragma once
 
 #include "render/render.h"
 
-/* Fills in the snapshot's managers. `sysfs`: what stands for /sys. Whatever cannot be read is not known. */
+/* Fills in the snapshot's managers. `sysfs` stands for /sys. A manager whose files cannot be read is unknown. */
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot);
 
-/* What nm.so writes profiles with; NULL: it cannot be loaded. Call it after ibh_managers_read(). */
+/* The function of nm.so that writes profiles; NULL: it cannot be loaded. Call it after ibh_managers_read(). */
 IbhProfileWriter *ibh_manager_profile_writer(void);
 #define IBH_NM_PROFILE_FUNCTION "ibh_nm_write_profile"
 
-/* What nm.so exports. Of the IbhManager that are NetworkManager's it sets the connection to its name, and the manager
- * to NULL where NetworkManager only watches; and it says where it prunes. It returns after this time at the latest. */
+/* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL
+ * if NetworkManager only watches, and notes where NetworkManager prunes. Returns after this time at the latest. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);

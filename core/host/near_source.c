@@ -54,10 +54,11 @@ static gboolean read_named(const Asked *asked, const GPtrArray *names, GArray *l
     return TRUE;
 }
 
-/* VLANs and macvlans, one on the other, too. Where sysfs has not the links, the kernel is asked for all of the host. */
+/* VLANs and macvlans, also stacked on each other. If sysfs lacks one of the links, the kernel is asked for all links.
+ */
 static gboolean read_stacked(Asked *asked, GArray *links, GError **error)
 {
-    for (guint i = 0; i < links->len; i++) { /* it grows meanwhile */
+    for (guint i = 0; i < links->len; i++) { /* the list grows meanwhile */
         g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
         const IbhLink link = g_array_index(links, IbhLink, i);
 
@@ -120,7 +121,7 @@ static gboolean read_rules(gpointer data, IbhRuleMatters matters, gconstpointer 
     return ibh_netlink_read_rules_that(asked->netlink, matters, of, rules, error);
 }
 
-/* Of all tables, the kernel leaves out the entries of the local one, which have other types; one of ours has none. */
+/* In a dump of all tables, this type filter leaves out the entries of the local table; none of ours has their types. */
 static gboolean read_table(gpointer data, guint32 table, GArray *routes, GError **error)
 {
     const Asked *asked = data;

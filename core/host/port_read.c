@@ -46,7 +46,7 @@ static int tenths_of(const char *text, const char *unit)
 
 /* ---- devices ---- */
 
-/* Of a virtual function there is nothing to read: 0. */
+/* A virtual function has no readable values: 0. */
 static int pcie_lanes(IbhTree *tree, const char *device, const char *attribute)
 {
     char line[64];
@@ -175,12 +175,12 @@ static void read_first_gid(IbhTree *tree, IbhPort *port)
 
     if (entry == GID_FULL)
         take_first_gid(port, &gid);
-    /* A copy has no other entry that would tell whether the file is missing, or the table is empty. */
+    /* A copy has no other entry that tells a missing file from an empty table. */
     port->has_gid_table =
         entry == GID_NONE ? tree->complete && !tree->captured && has_empty_table(tree, port) : entry != GID_UNREADABLE;
 }
 
-/* Reads to the end of the table, or of what is in use of it: the kernel fills the first place that is free. */
+/* Reads to the end of the table, or of its used part: the kernel fills the first free place. */
 static void read_gids(IbhTree *tree, IbhPort *port)
 {
     GidEntry entry = GID_EMPTY;
@@ -203,7 +203,7 @@ static void read_gids(IbhTree *tree, IbhPort *port)
         gid.roce = roce_version_of(type);
         g_array_append_val(port->gids, gid);
     }
-    /* A copy may have the first one only. */
+    /* A copy may have only the first. */
     port->has_all_gids = i > 1 && i >= port->n_gid_types;
     port->has_gid_table = i > 0 || has_empty_table(tree, port);
 }
@@ -341,7 +341,7 @@ static void read_ports_of_device(IbhTree *tree, const char *device, IbhFabric *f
 
         if (number == IBH_UNKNOWN || !is_number(name, number))
             continue;
-        /* One of which nothing can be read is there all the same, in a capture, too. */
+        /* A port without a readable file still exists, in a capture, too. */
         if (ibh_tree_has(tree, "sys/class/infiniband/%s/ports/%d", device, number))
             read_port(tree, device, number, fabric);
     }

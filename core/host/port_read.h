@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What sysfs says of RDMA devices and their ports. Only --check, --show and --capture read it, never an event.
+ * Facts about RDMA devices and their ports, from sysfs. Only --check, --show and --capture read them, never an event.
  */
 #pragma once
 
@@ -12,6 +12,6 @@ int ibh_port_number_of(const char *text);
 
 /* Fills devices and ports. */
 void ibh_ports_read(IbhTree *tree, IbhFabric *fabric);
-/* A second look at what may be changing: counters of errors, subnet managers. Of a running host with counters that are
- * not 0 it waits a moment first. */
+/* Reads a second time the values that may change: counters of errors, subnet managers. On a running host with counters
+ * that are not 0 it waits a moment before. */
 void ibh_ports_read_again(IbhTree *tree, IbhFabric *fabric);

@@ -11,7 +11,7 @@
 #define N_SCRIPTS 512 /* no more of them are read */
 
 /* The entries of /proc/PID/net are made anew for each network namespace, so their inodes tell namespaces apart. Unlike
- * /proc/1/ns/net they may be looked at without the right to trace process 1, which --show does not have. */
+ * /proc/1/ns/net they can be read without the right to trace process 1, which --show does not have. */
 static gboolean is_namespace_of_init(void)
 {
     struct stat init, own;
@@ -29,7 +29,7 @@ char *ibh_host_root(const char *sysfs)
 
 /* ---- scripts ---- */
 
-/* Files, and directories of them, with the beginning or the end of the names that count. */
+/* Files, and directories of files, with the prefix or suffix of the names that count. */
 typedef struct {
     IbhScriptKind kind;
     const char *path;
@@ -59,8 +59,8 @@ static const Place PLACES[] = {
     {IBH_SCRIPT_NETPLAN, "/etc/netplan", "", ".yaml"},
 };
 
-/* Links are not followed: ours are links, and one to /dev/null masks. Nobody runs what is not root's or, of hooks, not
- * executable. */
+/* Links are not followed: our hooks are links, and a link to /dev/null masks. Managers do not run a file that is not
+ * root's, or a hook that is not executable. */
 static gboolean is_in_use(const char *path, IbhScriptKind kind)
 {
     struct stat status;
@@ -69,7 +69,7 @@ static gboolean is_in_use(const char *path, IbhScriptKind kind)
            (kind != IBH_SCRIPT_SHELL || (status.st_mode & S_IXUSR));
 }
 
-/* Paths become commands for people to paste. */
+/* Paths become parts of commands to paste. */
 static gboolean is_plain(const char *name)
 {
     for (; *name; name++) {

@@ -6,9 +6,10 @@
 
 #include "model/model.h"
 
-/* What to put before /run and /etc. A captured tree (`sysfs` is not /sys) has them beside its sys; on a running system
- * ("") they speak of the namespace of process 1. NULL: that is not this one, or nobody can tell. */
+/* The prefix of /run and /etc. A captured tree (`sysfs` is not /sys) has them beside its sys; on a running system the
+ * prefix is "", and the files describe the namespace of process 1. NULL: this is another namespace, or that cannot be
+ * found out. */
 char *ibh_host_root(const char *sysfs);
 
-/* Fills in the snapshot's scripts: what root has put, by hand, where the managers look for hooks and rules. */
+/* Fills in the snapshot's scripts: hand-written files of root's, where the managers look for hooks and rules. */
 void ibh_host_read_scripts(const char *sysfs, IbhSnapshot *snapshot);

@@ -7,8 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* Whatever is ours, and every connected route, has protocol kernel: the kernel picks them out of its tables, so the
- * routes of a full BGP table are never sent to us. The local table's entries have other types. */
+/* All rules and routes of ours, and every connected route, have protocol kernel: the kernel picks these out of its
+ * tables, so it never sends us the routes of a full BGP table. The local table's entries have other types. */
 static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
     const IbhRouteFilter unicast = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
@@ -18,12 +18,12 @@ static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, G
            ibh_netlink_read_routes(netlink, &throws, snapshot->routes, error);
 }
 
-/* From here on, those of protocol kernel are here already. */
+/* From here on, routes of protocol kernel have been read. */
 static void keep_foreign_routes(IbhSnapshot *snapshot, guint from)
 {
     guint kept = from;
 
-    for (guint i = from; i < snapshot->routes->len; i++) { /* in order: of two equals the first counts */
+    for (guint i = from; i < snapshot->routes->len; i++) { /* in order: of two equal routes the first counts */
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
         if (route->protocol != RTPROT_KERNEL || (route->type != RTN_UNICAST && route->type != RTN_THROW))

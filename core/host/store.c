@@ -13,11 +13,11 @@
 
 #define STATE_MAX (1024 * 1024)
 
-/* What is in the lock file, for those who wait. */
+/* The content of the lock file, for processes that wait. */
 typedef struct {
     int pid;
-    guint64 begun; /* runs on events that have begun, all told */
-    guint64 done;  /* the last one that ended well */
+    guint64 begun; /* number of all runs on events that have begun */
+    guint64 done;  /* the number of the last one that ended well */
 } Ticket;
 
 struct IbhStore {
@@ -25,9 +25,9 @@ struct IbhStore {
     int lock;
     char key[IBH_KEY_MAX]; /* of the namespace */
     gboolean waited;
-    gboolean is_done;     /* by a run on an event that began while we waited, and ended well */
-    guint64 begun_before; /* the last run on an event that had begun when we came; only if we waited */
-    Ticket ticket;        /* as it stands in the file while we have the lock */
+    gboolean is_done;     /* the work was done by a run on an event that began while we waited, and ended well */
+    guint64 begun_before; /* number of the last run on an event that had begun when we came; only if we waited */
+    Ticket ticket;        /* the content of the file while we have the lock */
 };
 
 static gboolean fail(const char *doing, const char *name, GError **error)
@@ -48,7 +48,7 @@ static gboolean is_private(int fd, GError **error)
     if (info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH)))
         return TRUE;
     g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
-                        IBH_RUN_DIR " is not used: it belongs to somebody else or others can write it; remove it");
+                        IBH_RUN_DIR " is not used: it belongs to another user or others can write it; remove it");
     return FALSE;
 }
 
@@ -65,7 +65,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     ibh_namespace_key(cookie, store->key);
     store->directory = open_directory();
     if (create && store->directory < 0 && errno == ENOENT &&
-        (mkdir(IBH_RUN_DIR, 0755) == 0 || errno == EEXIST)) /* another one was first */
+        (mkdir(IBH_RUN_DIR, 0755) == 0 || errno == EEXIST)) /* another process made it first */
         store->directory = open_directory();
     if (store->directory < 0 && (create || errno != ENOENT)) {
         fail("open or make", "", error);
@@ -87,7 +87,7 @@ void ibh_store_close(IbhStore *store)
     g_free(store);
 }
 
-/* A plain file of ours, under one name: what is written to one that has another name as well changes that one, too. */
+/* A plain file of ours with one name only: writing a file that has a second name changes that one, too. */
 static gboolean is_trusted(int fd, struct stat *ret_info)
 {
     return fstat(fd, ret_info) == 0 && S_ISREG(ret_info->st_mode) && ret_info->st_nlink <= 1 &&
@@ -121,7 +121,7 @@ static Ticket read_ticket(int fd)
 
 #define STEADY_TRIES 4
 
-/* Read without the lock, the file may be half written: two equal readings are whole. FALSE: there were none. */
+/* Read without the lock, the file may be half written: two equal readings are whole. FALSE: no two were equal. */
 static gboolean read_ticket_steadily(int fd, Ticket *ret_ticket)
 {
     char text[TICKET_MAX] = "", before[TICKET_MAX];
@@ -139,7 +139,7 @@ static gboolean read_ticket_steadily(int fd, Ticket *ret_ticket)
     return FALSE;
 }
 
-/* Always of the same length: there is never anything behind it. */
+/* Always of the same length, so no old bytes remain behind it. */
 static gboolean write_ticket(const IbhStore *store)
 {
     char text[TICKET_MAX];
@@ -160,7 +160,7 @@ static void set_busy_error(int fd, int seconds, GError **error)
         seconds, pid);
 }
 
-/* One that began after we came has seen what we came for. */
+/* A run that began after we came has seen the event that we came for. */
 static gboolean has_been_done(const IbhStore *store)
 {
     Ticket ticket;
@@ -172,11 +172,10 @@ static guint64 begun_so_far(const IbhStore *store)
 {
     Ticket ticket;
 
-    return read_ticket_steadily(store->lock, &ticket) ? ticket.begun : G_MAXUINT64; /* none is one that began later */
+    return read_ticket_steadily(store->lock, &ticket) ? ticket.begun : G_MAXUINT64; /* then no run began later */
 }
 
-/* It looks again and again instead of sleeping in flock(): no signal or timer, which a caller may have blocked, is
- * needed to end the wait. */
+/* Polls instead of sleeping in flock(): so the wait ends without a signal or timer, which a caller may have blocked. */
 static gboolean flock_within(IbhStore *store, int seconds, gboolean share)
 {
     gint64 deadline = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
@@ -297,7 +296,8 @@ static char *read_whole(int fd, gsize size, gsize *ret_length)
     return g_steal_pointer(&text);
 }
 
-/* The whole of one of our files. NULL where there is none, or it cannot be trusted; or, with an error, not now. */
+/* The whole text of one of our files. NULL: there is none, or it cannot be trusted; or, with an error, it cannot be
+ * read now. */
 static char *read_file(IbhStore *store, const char *suffix, gsize *ret_length, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.%s", store->key, suffix);
@@ -349,7 +349,7 @@ static gboolean write_whole(int fd, const char *text)
     return TRUE;
 }
 
-/* Written beside and renamed: a reader, or a crash, never sees half of it. */
+/* Written to a new file and renamed: no reader, and no crash, sees half of it. */
 static gboolean write_file(IbhStore *store, const char *suffix, const char *text, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.%s", store->key, suffix);
@@ -357,7 +357,7 @@ static gboolean write_file(IbhStore *store, const char *suffix, const char *text
     gboolean written;
     int fd;
 
-    (void)unlinkat(store->directory, beside, 0); /* of a run that was killed: we have the lock */
+    (void)unlinkat(store->directory, beside, 0); /* left by a run that was killed: we have the lock */
     fd = openat(store->directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return fail("write", beside, error);

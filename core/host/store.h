@@ -9,8 +9,8 @@
 
 typedef struct IbhStore IbhStore;
 
-/* `cookie`: of the namespace, 0 where the kernel has none. With `create`, the directory is made; without, a missing one
- * is an empty store. A directory that others could write is refused. */
+/* `cookie`: of the namespace, 0 if the kernel has none. With `create`, makes the directory; without, a missing one is
+ * an empty store. Refuses a directory that others could write. */
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
 void ibh_store_close(IbhStore *store); /* gives the lock back */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
@@ -18,18 +18,19 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 /* Takes the lock; waits for it for at most `seconds`. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
-/* Runs on events: a boot makes many at once, and each sees all that happened before it began. So whoever waits leaves
- * it to one that begins meanwhile and ends well; then `ret_is_done`, and there is no lock. */
-gboolean ibh_store_lock_or_share(IbhStore *store, int seconds, gboolean *ret_is_done, GError **error);
-/* With the lock held. Before anything is looked at; FALSE: nobody knows that it began, so it must not be said to end.
+/* For runs on events: a boot starts many at once, and each run sees all that happened before it began. So a waiting run
+ * leaves its work to one that begins meanwhile and ends well; then `ret_is_done` is set, and this process has no lock.
  */
+gboolean ibh_store_lock_or_share(IbhStore *store, int seconds, gboolean *ret_is_done, GError **error);
+/* Call it with the lock held, before anything is read. FALSE: the start could not be noted, so the end must not be
+ * noted either. */
 gboolean ibh_store_begin(IbhStore *store);
 void ibh_store_end(IbhStore *store); /* it ended well */
 
-/* What --apply --confirm leaves for the process that waits: NULL is none. With the lock held. */
+/* The state of --apply --confirm, for the process that waits. NULL: none. Call it with the lock held. */
 char *ibh_store_get_token(IbhStore *store);
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error);
 
-/* Empty, where there is none or it cannot be trusted; NULL where it is there and cannot be read. */
+/* Empty if there is no state or it cannot be trusted; NULL if there is one that cannot be read. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);

@@ -40,7 +40,7 @@ static void read_ndev(const Port *port, int index, char *name, gsize size)
                   port->port, index);
 }
 
-/* A link of this host that stands for itself, not for a bond above it. */
+/* A link of this host that is no port of a bond. */
 static gboolean names_a_link(const GArray *links, const char *name)
 {
     IBH_EACH (const IbhLink, link, links) {
@@ -50,8 +50,7 @@ static gboolean names_a_link(const GArray *links, const char *name)
     return FALSE;
 }
 
-/* The later ones are asked only where the first did not name a netdev that can be a rail: each costs an open in vain.
- */
+/* Later entries are read only if the first did not name a netdev that can be a rail: each costs an open in vain. */
 static void read_ndevs(Port *port, const GArray *links)
 {
     for (int i = 0; i < N_NDEVS; i++) {
@@ -126,7 +125,8 @@ static gboolean has_port_of_device(const Port *port, const GArray *links, const 
     return FALSE;
 }
 
-/* A name in the GID table may be that of a netdev in another namespace (a pod's VF): it must be shown to be ours. */
+/* A name in the GID table may be that of a netdev in another namespace (a pod's VF): it must be proved to be of this
+ * one. */
 static gboolean belongs(const Port *port, const GArray *links, const IbhLink *link)
 {
     if (link->type == ARPHRD_INFINIBAND)
@@ -147,7 +147,7 @@ static void find_links_of_port(const Port *port, GArray *links)
     }
 }
 
-/* The GID table names them, too, but further down than is worth looking. */
+/* The GID table names them, too, but too far down to be searched. */
 static void find_vlans(GArray *links)
 {
     g_autoptr(GHashTable) parents = g_hash_table_new(NULL, NULL);
@@ -194,7 +194,7 @@ static void add_name(GPtrArray *names, const char *name)
         g_ptr_array_add(names, g_strdup(name));
 }
 
-/* FALSE: none that is named. InfiniBand has no netdevs in its GID table, but links with its GUID. */
+/* FALSE: the port names none. InfiniBand has no netdevs in its GID table, but links with its GUID. */
 static gboolean name_links_of_port(const Port *port, GPtrArray *names, IbhSysfsKinds *kinds)
 {
     char name[64], layer[32];
@@ -210,7 +210,7 @@ static gboolean name_links_of_port(const Port *port, GPtrArray *names, IbhSysfsK
                       port->port);
         if (g_str_equal(layer, "InfiniBand"))
             return kinds->infiniband = TRUE;
-        kinds->infiniband |= !layer[0]; /* it may be */
+        kinds->infiniband |= !layer[0]; /* possibly */
     }
     return FALSE;
 }

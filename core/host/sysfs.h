@@ -11,14 +11,14 @@
 gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error);
 gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error);
 
-/* What else can belong to ports than what has a name in sysfs. */
+/* Netdevs that can belong to ports although sysfs does not name them. */
 typedef struct {
     gboolean infiniband; /* children of an IPoIB link, which have its GUID */
     gboolean ethernet;   /* VLANs and macvlans on one */
 } IbhSysfsKinds;
 
-/* Adds the names (char *) of the netdevs that ports name, each a link of this namespace or not. FALSE: of some port
- * only a look at all links would tell which are its own (iWARP before Linux 6.6), or there is none. */
+/* Adds the names (char *) of the netdevs that ports name, whether or not they are links of this namespace. FALSE: at
+ * least one port (iWARP before Linux 6.6) can be matched only by a look at all links, or there is no port. */
 gboolean ibh_sysfs_name_links(IbhTree *tree, GPtrArray *names, IbhSysfsKinds *kinds);
 
 /* Adds the names (char *) of the netdevs that are stacked on this one. FALSE: this tree does not have it. */

@@ -92,7 +92,8 @@ static gboolean is_below(const char *path, const char *directory)
     return length && strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
 }
 
-/* Whoever made a copy decides where its links lead: not to files that only root can read, nor to a device. */
+/* A copy's links may lead anywhere its maker likes: they are not followed to files that only root can read, nor to a
+ * device. */
 static gboolean leads_out(const IbhTree *tree, const char *path)
 {
     g_autofree char *real = tree->real_sys ? resolve(path) : NULL;
@@ -132,7 +133,7 @@ static void note(IbhTree *tree, const char *path, const char *text, gsize length
 
 /* ---- looking ---- */
 
-/* A NIC whose device is not seen for a moment would be no rail any more: only what is not there is absent. */
+/* A NIC whose device cannot be read for a moment would lose its rail: so only ENOENT counts as absent. */
 static void note_problem(IbhTree *tree, int problem)
 {
     if (!tree->problem && (problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == EINTR))

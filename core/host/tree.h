@@ -2,8 +2,8 @@
 /*
  * Small files below /sys and /proc, or below a copy of them. Reads are bounded and never wait.
  *
- * Paths begin with "sys/" or "proc/". What links lead out of a copy to is not there. A copy has its proc beside its
- * sys; so has what --capture writes, whose own directory may be named instead of its sys.
+ * Paths begin with "sys/" or "proc/". Links of a copy that lead out of it count as absent. A copy has its proc beside
+ * its sys, also an archive of --capture, whose own directory may be named instead of its sys.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ typedef struct {
     char *real_sys; /* both without links, where others than the kernel could have made some; NULL: no need */
     char *real_proc;
     gboolean captured; /* another host's, or this one's at another time: nothing else here belongs to it */
-    gboolean complete; /* /sys itself, or captured: what is missing does not exist */
-    int problem;       /* errno of what could not be read, though it may be there; 0: nothing */
+    gboolean complete; /* /sys itself, or captured: a missing file does not exist */
+    int problem;       /* errno of a file that exists, perhaps, but could not be read; 0: none */
     GPtrArray *record; /* IbhTreeEntry *: everything that was there and looked at; NULL: not recorded */
 } IbhTree;
 

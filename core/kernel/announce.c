@@ -63,7 +63,7 @@ static gboolean open_icmp6(IbhAnnouncer *announcer, GError **error)
     return TRUE;
 }
 
-/* Peers take us for a router no more if an advertisement says that we are none. */
+/* Peers take us for a router until an advertisement says that we are none. */
 static gboolean is_router(const IbhLink *link)
 {
     g_autofree char *path = g_strdup_printf("/proc/sys/net/ipv6/conf/%s/forwarding", link->name);

@@ -17,7 +17,7 @@ typedef struct {
     }
 
 /* Sends a gratuitous ARP for any address from any link, or (IPv6) an unsolicited neighbour advertisement. Closing its
- * packet socket costs some milliseconds (the kernel waits for an RCU grace period), so a caller that can leaves it to
- * the kernel's own ARP (ibh_netlink_announce). */
+ * packet socket costs some milliseconds (the kernel waits for an RCU grace period), so where the kernel's own ARP will
+ * do, use ibh_netlink_announce(). */
 gboolean ibh_announce(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error);
 void ibh_announcer_clear(IbhAnnouncer *announcer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all readers of netlink share: attributes of a message, and dumps that are read again where they changed under
- * way.
+ * Shared by all readers of netlink: attributes of a message, and dumps, which are read again if the kernel's state
+ * changed meanwhile.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 /* Appends to `array` through `each`, which gets `data`. Takes `message`; NULL: there was no memory for it. */
 gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
                   const char *what, GError **error);
-/* A request with its fixed header, which says all that a strict dump may be filtered by. */
+/* A request with its fixed header, which contains all that a strict dump can be filtered by. */
 struct nl_msg *ibh_dump_request(int type, gconstpointer fixed, gsize size);
 
 /* ---- attributes: what is absent or too short is 0, none, "" ---- */

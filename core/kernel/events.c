@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define RECEIVE_SIZE (32 * 1024)
-#define BUFFER_SIZE (1024 * 1024) /* what may pile up while we work; beyond it, all is looked at anew */
+#define BUFFER_SIZE (1024 * 1024) /* bytes of events that may wait while we work; after more, all is read again */
 #define FOCUS_MAX 200             /* a jump of the filter reaches 255 instructions */
 
 /* ---- sockets ---- */
@@ -109,7 +109,7 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
     put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_type));
     put(code, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, g_htons(RTM_NEWROUTE));
     put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, g_htons(RTM_DELROUTE));
-    put_pass(code); /* no route */
+    put_pass(code); /* not a route */
     put(code, BPF_LD | BPF_B | BPF_ABS, 0, 0, FIELD(rtm_protocol));
     put(code, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, RTPROT_KERNEL);
     put_pass(code); /* connected, or ours */
@@ -118,7 +118,7 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
     put_drop(code); /* of another table */
     put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_flags));
     put(code, BPF_JMP | BPF_JSET | BPF_K, 0, 1, g_htons(NLM_F_REPLACE));
-    put_pass(code); /* it stands in the place of one that may have been a rail's, whose end is not told */
+    put_pass(code); /* it may have replaced a route of a rail, whose deletion the kernel does not report */
     put_attribute(code, RTA_MULTIPATH);
     put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
     put_pass(code);
@@ -241,7 +241,7 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
     while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
         const char *at = buffer;
 
-        concerns |= overrun; /* what was lost may have concerned us */
+        concerns |= overrun; /* the lost events may have concerned us */
         while (length >= (gssize)sizeof(struct nlmsghdr)) {
             const struct nlmsghdr *header = (const void *)at;
             gssize step;

@@ -116,8 +116,8 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Of an IPoIB child that was moved here, the kernel does not say that its parent's index is one of another namespace:
- * here it may be that of any other NIC. A child has the GUID of its port, and no children. */
+/* For an IPoIB child that was moved to this namespace, the kernel gives its parent's index but not that this index is
+ * one of another namespace: here any other NIC may have it. A child has the GUID of its port, and no children. */
 static gboolean is_port_of(const GArray *links, const IbhLink *child)
 {
     IBH_EACH (const IbhLink, port, links) {
@@ -196,7 +196,7 @@ gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *nam
 
 typedef struct {
     const char *kind;
-    gboolean unfiltered; /* nobody here knows this kind: so there are none, and everything comes */
+    gboolean unfiltered; /* the kernel does not know this kind: there are no such links, and it sends all others */
     GArray *links;
 } KindDump;
 
@@ -285,7 +285,7 @@ static gboolean on_address_of(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* The kernel says ENODEV of a link that has gone meanwhile. */
+/* The kernel says ENODEV of a link that was deleted meanwhile. */
 gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
 {
     struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC, .ifa_index = (guint32)ifindex};

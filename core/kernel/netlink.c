@@ -32,7 +32,7 @@ typedef enum { NO_PROBLEM, UNREADABLE, OVERRUN, NO_ANSWER } Problem;
 
 /* One request and what came back for it. */
 typedef struct {
-    guint32 sequence; /* of the request: what answers another one (a late answer) is passed over */
+    guint32 sequence; /* of the request: an answer with another number (a late one) is ignored */
     IbhMessageFunc each;
     gpointer data;
     gboolean done;
@@ -46,7 +46,7 @@ static void set_nl_error(GError **error, const char *doing, int nl_error)
     g_set_error(error, IBH_NETLINK_ERROR, EIO, "netlink: %s: %s", doing, nl_geterror(nl_error));
 }
 
-/* Anew, where it was connected before: with the same port, by which --watch knows our own changes. */
+/* Opens the socket anew; if it was open before, with the same port: by that --watch knows our own changes. */
 static gboolean connect_socket(IbhNetlink *netlink, GError **error)
 {
     const int on = 1;
@@ -61,10 +61,9 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
     }
     nl_socket_disable_auto_ack(netlink->socket); /* a look-up has one answer; changes ask for their own */
     fd = nl_socket_get_fd(netlink->socket);
-    /* The kernel answers before a request is sent to its end: what is not there then never comes. */
+    /* The kernel answers before the request returns: an answer that is not there then never comes. */
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    /* Both are missing in old kernels: then dumps come unfiltered (the readers filter again) and errors without words
-     */
+    /* Old kernels lack both: then dumps come unfiltered (the readers filter again) and errors without words */
     netlink->strict = setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0;
     (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
     return TRUE;
@@ -74,7 +73,7 @@ IbhNetlink *ibh_netlink_open(GError **error)
 {
     g_autoptr(IbhNetlink) netlink = g_new0(IbhNetlink, 1);
     struct nl_cb *callbacks =
-        nl_cb_alloc(NL_CB_CUSTOM); /* of our own: the default set goes by the environment (NLCB) */
+        nl_cb_alloc(NL_CB_CUSTOM); /* own callbacks: the default set obeys the environment (NLCB) */
 
     netlink->received = g_malloc(RECEIVE_SIZE);
     netlink->socket = callbacks ? nl_socket_alloc_cb(callbacks) : NULL;
@@ -262,7 +261,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     }
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
     problem = receive(netlink, &exchange);
-    if (problem) /* what is left of the answer stands in the way of the next one */
+    if (problem) /* the rest of this answer would be taken for the next one */
         return connect_socket(netlink, error) && set_problem(problem, error);
     if (exchange.error)
         return set_refusal(&exchange, error);

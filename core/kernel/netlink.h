@@ -18,13 +18,13 @@ IbhNetlink *ibh_netlink_open(GError **error);
 void ibh_netlink_close(IbhNetlink *netlink);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 
-/* Identifies this network namespace for as long as the machine runs; 0: the kernel (before 5.14) cannot say. */
+/* Identifies this network namespace until the next boot; 0: the kernel (before 5.14) cannot say. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 
-/* The kernel names it in what it tells others of our changes. */
+/* The kernel names this port when it reports our changes to other processes. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);
 
-/* The kernel checks what dumps are filtered by (4.20): what is asked for comes, and no more. */
+/* The kernel checks the filters of dumps (4.20): it sends what the filter asks for, and no more. */
 gboolean ibh_netlink_is_strict(const IbhNetlink *netlink);
 
 /* ---- reading: each appends to an array; of both families ---- */
@@ -40,28 +40,29 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 /* One link, by its index or (0) its name; none is no error. */
 gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error);
 gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error);
-/* Of links that were read one by one: what a child's parent is in another namespace. */
+/* For links that were read one by one: finds parents that are in another namespace. */
 void ibh_netlink_check_parents(GArray *links);
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
 gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error);
 /* The indexes (int) of NICs whose effective rp_filter is strict, where that of all NICs is `all`. */
 gboolean ibh_netlink_read_strict(IbhNetlink *netlink, int all, GArray *ifindexes, GError **error);
-/* Rules of others for a source that does not matter are dropped while they are read. */
-gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink, gboolean (*matters)(gconstpointer of, const IbhPrefix *from),
+/* Foreign rules for a source that does not matter are dropped while they are read. */
+gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink,
+                                     gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table),
                                      gconstpointer of, GArray *rules, GError **error);
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* What main reaches by these devices (int). */
-/* None, if there are more than `limit`. */
+/* Routes of main by these devices (int). */
+/* None, if main has more than `limit`. */
 gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, guint limit, GArray *routes,
                                       GError **error);
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
 /* Entries that ARP or ND found; the second function also reads permanent ones and those of a control plane. */
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
-/* IPv4 addresses that ARP is answered for on behalf of other hosts: `ip neigh show proxy`. */
+/* IPv4 addresses for which this host answers ARP on behalf of other hosts: `ip neigh show proxy`. */
 gboolean ibh_netlink_read_proxied(IbhNetlink *netlink, GArray *neighbours, GError **error);
 gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
-/* Its limits can be read in every network namespace. */
+/* Every network namespace can read its limits. */
 gboolean ibh_netlink_read_neighbour_table(IbhNetlink *netlink, int family, IbhNeighbourTable *ret_table,
                                           GError **error);
 
@@ -71,9 +72,9 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
 
 /* ---- writing ---- */
 
-/* Runs a rule, route or neigh operation. What is already as wanted is no failure. */
+/* Runs a rule, route or neigh operation. Succeeds also if nothing had to be changed. */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
-/* Makes the kernel send an ARP request for its own address: a gratuitous ARP. It works for the address that the kernel
- * chooses as source (IbhOp.by_kernel). */
+/* Makes the kernel send an ARP request for its own address: a gratuitous ARP. Works only for the address that the
+ * kernel chooses as source (IbhOp.by_kernel). */
 gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);

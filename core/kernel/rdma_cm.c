@@ -94,7 +94,7 @@ int ibh_rdma_cm_resolve_route(int fd, guint32 id)
     return command(fd, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &resolve, sizeof resolve, 0);
 }
 
-/* To port 0, where nobody can listen. Kernels before 5.8 have less behind `id` than the header of today. */
+/* To port 0, where no program can listen. Kernels before 5.8 have less behind `id` than today's header. */
 int ibh_rdma_cm_ask(int fd, guint32 id)
 {
     const struct rdma_ucm_connect connect = {.id = id, .conn_param.valid = 1};
@@ -102,7 +102,7 @@ int ibh_rdma_cm_ask(int fd, guint32 id)
     return command(fd, RDMA_USER_CM_CMD_CONNECT, &connect, offsetof(struct rdma_ucm_connect, id) + 2 * sizeof id, 0);
 }
 
-/* A status of SIDR is positive and comes from the peer; one of the kernel is a negative errno. */
+/* A positive status of SIDR comes from the peer, a negative errno from the kernel. */
 static IbhRdmaCmEventType classify(guint32 event, int status)
 {
     switch (event) {

@@ -2,18 +2,19 @@
 /*
  * The RDMA connection manager by the kernel's own interface, /dev/infiniband/rdma_cm: no library, no verbs.
  *
- * What it is used for is a SIDR request, the connection manager's question for a datagram service. Whatever the peer's
- * connection manager says, also that there is no such service, it has said by RDMA.
+ * It sends SIDR requests, the connection manager's question for a datagram service. Each answer of the peer's
+ * connection manager came by RDMA, even "no such service".
  *
- * Each function returns 0 or an errno. None waits for the network; but the kernel may keep a process for ever that ends
- * a request whose packets its own firewall drops (Soft-RoCE): so only a process that nobody waits for may ask.
+ * Each function returns 0 or an errno. None waits for the network; but a process that ends a request can block for ever
+ * in the kernel if its own firewall drops the packets (Soft-RoCE). So a process must ask that no other process waits
+ * for.
  */
 #pragma once
 
 #include "model/model.h"
 
-/* Of a channel: `*ret_fd` does not block. The kernel takes requests only from a process with the capabilities that it
- * had when it opened the channel. ENOENT: the module rdma_ucm is not there. */
+/* Opens a channel; `*ret_fd` does not block. The kernel takes requests only from a process with the capabilities that
+ * it had when it opened the channel. ENOENT: the module rdma_ucm is not loaded. */
 int ibh_rdma_cm_open(int *ret_fd);
 
 /* A request of that channel; events about it carry `tag`. */
@@ -41,5 +42,5 @@ typedef struct {
     int error; /* errno; 0: none */
 } IbhRdmaCmEvent;
 
-/* EAGAIN: there is none now. */
+/* EAGAIN: there is no event now. */
 int ibh_rdma_cm_take_event(int fd, IbhRdmaCmEvent *ret_event);

@@ -7,9 +7,9 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
-#define MAIN_MAX 256 /* routes of main that are read to find those by a rail */
-#define FEW 4        /* devices: one question for each costs less than to look whether main is small */
-#define MANY 16      /* from so many on, reading all of main costs less than having the kernel go through it for each */
+#define MAIN_MAX 256 /* upper limit of routes of main that are read to find those by a rail */
+#define FEW 4   /* up to so many devices, one question for each costs less than to find out whether main is small */
+#define MANY 16 /* from so many on, reading all of main costs less than having the kernel go through it for each */
 
 /* ---- routes ---- */
 
@@ -228,7 +228,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-#define NOBODY 65534 /* whom a rule by user would hardly name, as it may name root */
+#define NOBODY 65534 /* a user that few rules name; a rule may well name root */
 
 static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
 {
@@ -255,7 +255,7 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
                           .rtm_flags = lookup->match ? RTM_F_FIB_MATCH : 0};
     struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
 
-    if (lookup->match && fixed.rtm_family == AF_INET) /* IPv4 says main, whatever the table, unless asked for it */
+    if (lookup->match && fixed.rtm_family == AF_INET) /* IPv4 reports main for every table, unless asked not to */
         fixed.rtm_flags |= RTM_F_LOOKUP_TABLE;
     if (!message || nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) < 0) {
         nlmsg_free(message);

@@ -66,16 +66,16 @@ static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
         rule->selectors |= IBH_SELECT_TOS;
         by->tos = (guint8)(get_u8(attribute) << 2);
         break;
-    case RULE_SPORT_MASK: /* a kernel that has them says them of every rule by port */
+    case RULE_SPORT_MASK: /* a kernel that has these attributes sends them for every rule by port */
     case RULE_DPORT_MASK:
         rule->selectors |= get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
         break;
-    default: /* also what newer kernels bring: such a rule is never taken for ours */
+    default: /* also unknown attributes of newer kernels: such a rule is never taken for ours */
         rule->selectors |= IBH_SELECT_OTHER;
     }
 }
 
-/* libnl's own rule objects drop the suppressors, which are what marks a rule as ours. */
+/* libnl's own rule objects drop the suppressors, which are the mark of our rules. */
 static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
 {
     switch (nla_type(attribute)) {
@@ -145,7 +145,7 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 }
 
 typedef struct {
-    gboolean (*matters)(gconstpointer of, const IbhPrefix *from);
+    gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table);
     gconstpointer of;
     GArray *rules;
 } RuleDump;
@@ -155,6 +155,7 @@ static gboolean is_dropped(struct nlmsghdr *header, const struct fib_rule_hdr *i
 {
     const struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info), *source = NULL;
     int left = nlmsg_attrlen(header, sizeof *info);
+    guint32 table = info->table;
     IbhPrefix from;
 
     for (; left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left;
@@ -164,9 +165,11 @@ static gboolean is_dropped(struct nlmsghdr *header, const struct fib_rule_hdr *i
             return FALSE;
         if (nla_type(attribute) == FRA_SRC)
             source = attribute;
+        if (nla_type(attribute) == FRA_TABLE)
+            table = get_u32((struct nlattr *)(guintptr)attribute, info->table);
     }
     from = get_prefix((struct nlattr *)(guintptr)source, info->family, info->src_len);
-    return !dump->matters(dump->of, &from);
+    return !dump->matters(dump->of, &from, table);
 }
 
 static gboolean on_rule_that_matters(struct nlmsghdr *header, gpointer data)
@@ -183,7 +186,8 @@ static gboolean on_rule_that_matters(struct nlmsghdr *header, gpointer data)
     return on_rule(header, dump->rules);
 }
 
-gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink, gboolean (*matters)(gconstpointer of, const IbhPrefix *from),
+gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink,
+                                     gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table),
                                      gconstpointer of, GArray *rules, GError **error)
 {
     struct fib_rule_hdr fixed = {.family = AF_UNSPEC};

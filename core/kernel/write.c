@@ -26,7 +26,7 @@ static gboolean out_of_memory(GError **error)
     return FALSE;
 }
 
-/* Sends a change and waits for the kernel's word; `as_wanted`: an errno that says that it was so already. */
+/* Sends a change and waits for the kernel's answer; `as_wanted`: the errno which means that nothing had to change. */
 static gboolean change(IbhNetlink *netlink, struct nl_msg *message, int as_wanted, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -43,7 +43,7 @@ static gboolean change(IbhNetlink *netlink, struct nl_msg *message, int as_wante
 
 /* ---- rules: by hand, because libnl's rule objects have no suppressors ---- */
 
-/* Every attribute is given, in a delete as well: to the kernel, one that is absent matches anything. */
+/* Every attribute is given, in a delete as well: to the kernel, an absent attribute matches anything. */
 static gboolean put_rule(struct nl_msg *message, const IbhRule *rule)
 {
     struct fib_rule_hdr fixed = {.family = (guint8)rule->family,
@@ -205,8 +205,8 @@ gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip,
         rtnl_neigh_set_flags(object, NTF_USE);
     if (!object || rtnl_neigh_build_add_request(object, NLM_F_CREATE, &message) < 0)
         return out_of_memory(error);
-    /* "Use" makes the kernel ask for the address at once: who has ADDR, tell ADDR. Nobody will answer, so the entry
-     * goes before it asks again. */
+    /* "Use" makes the kernel ask for the address at once: who has ADDR, tell ADDR. No host answers, so the entry is
+     * deleted before the kernel asks again. */
     return change(netlink, message, 0, error) && delete_neighbour(netlink, ifindex, ip, error);
 }
 

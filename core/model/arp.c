@@ -59,20 +59,57 @@ gboolean ibh_arp_parse_reply(const guint8 *frame, gsize length, IbhArpReply *ret
     return TRUE;
 }
 
-gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, gboolean router, guint8 packet[IBH_NA_MAX])
+/* The option is counted in units of 8 bytes; InfiniBand's 20 are padded in front (RFC 4391). */
+static gsize pad_of(const IbhLink *link)
 {
-    /* The option is counted in units of 8 bytes; InfiniBand's 20 are padded in front (RFC 4391). */
-    gsize pad = link->type == ARPHRD_INFINIBAND ? 2 : 0;
-    gsize units = (2 + pad + link->lladdr_len + 7) / 8;
+    return link->type == ARPHRD_INFINIBAND ? 2 : 0;
+}
+
+static gsize discovery(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 option, guint8 packet[IBH_NA_MAX])
+{
+    gsize units = (2 + pad_of(link) + link->lladdr_len + 7) / 8;
 
     if (!link->lladdr_len || ip->family != AF_INET6)
         return 0;
     memset(packet, 0, IBH_NA_MAX);
-    packet[0] = ND_NEIGHBOR_ADVERT;
-    packet[4] = router ? 0xa0 : 0x20; /* router, override */
+    packet[0] = type;
     memcpy(packet + 8, ip->bytes, 16);
-    packet[24] = ND_OPT_TARGET_LINKADDR;
+    packet[24] = option;
     packet[25] = (guint8)units;
-    memcpy(packet + 26 + pad, link->lladdr, link->lladdr_len);
+    memcpy(packet + 26 + pad_of(link), link->lladdr, link->lladdr_len);
     return 24 + units * 8;
+}
+
+gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, gboolean router, guint8 packet[IBH_NA_MAX])
+{
+    gsize length = discovery(link, ip, ND_NEIGHBOR_ADVERT, ND_OPT_TARGET_LINKADDR, packet);
+
+    if (length)
+        packet[4] = router ? 0xa0 : 0x20; /* router, override */
+    return length;
+}
+
+gsize ibh_ns_question(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX])
+{
+    return discovery(link, ip, ND_NEIGHBOR_SOLICIT, ND_OPT_SOURCE_LINKADDR, packet);
+}
+
+gboolean ibh_na_parse(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply)
+{
+    IbhArpReply reply = {.from = {.family = AF_INET6}, .to = {.family = AF_INET6}, .lladdr_len = link->lladdr_len};
+    const gsize before = 2 + pad_of(link); /* of an option, the hardware address */
+
+    if (length < 24 || packet[0] != ND_NEIGHBOR_ADVERT || packet[1] != 0 || !link->lladdr_len)
+        return FALSE;
+    for (gsize at = 24, size; at + 8 <= length && (size = (gsize)packet[at + 1] * 8) && size <= length - at;
+         at += size) {
+        if (packet[at] != ND_OPT_TARGET_LINKADDR || size < before + link->lladdr_len)
+            continue;
+        memcpy(reply.lladdr, packet + at + before, link->lladdr_len);
+        memcpy(reply.from.bytes, packet + 8, 16);
+        reply.proxy = !(packet[4] & 0x20); /* without "override" */
+        *ret_reply = reply;
+        return TRUE;
+    }
+    return FALSE;
 }

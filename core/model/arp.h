@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of announcements and questions: ARP, and neighbour discovery. Pure.
+ * The bytes of ARP and neighbour discovery: announcements and questions. Pure.
  */
 #pragma once
 
@@ -12,19 +12,25 @@
  * InfiniBand). Returns its length; 0: the link has no hardware address. */
 gsize ibh_arp_announcement(const IbhLink *link, const IbhIp *ip, guint8 frame[IBH_ARP_MAX]);
 
-/* Who has `whom`, tell `from`. */
+/* ARP: who has `whom`, tell `from`. */
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX]);
 
 typedef struct {
     IbhIp from, to;
-    guint8 lladdr[IBH_LLADDR_MAX]; /* of who says that it is `from` */
+    guint8 lladdr[IBH_LLADDR_MAX]; /* from the host that has the address `from` */
     guint lladdr_len;
+    gboolean proxy; /* IPv6: it says that it stands for another host */
 } IbhArpReply;
 
-/* From the wire: it may be anything. */
+/* Reads a packet from the wire, which may hold anything. */
 gboolean ibh_arp_parse_reply(const guint8 *frame, gsize length, IbhArpReply *ret_reply);
 
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))
 
 /* An unsolicited neighbour advertisement that overrides what peers know; the checksum is the kernel's work. */
 gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, gboolean router, guint8 packet[IBH_NA_MAX]);
+/* A neighbour solicitation: who has `ip`, tell the address that the kernel sends it from. 0: the link has no hardware
+ * address. */
+gsize ibh_ns_question(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX]);
+/* An advertisement that came in by `link`; it may be anything. */
+gboolean ibh_na_parse(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Iterators over GLib's arrays. They take elements through g_array_index and g_ptr_array_index, so that the check of
- * bounds that builds under the sanitizers put there (tests/unit/bounds.h) holds here, too.
+ * Iterators over GLib's arrays. They take elements through g_array_index and g_ptr_array_index, so builds with the
+ * sanitizers check their bounds (tests/unit/bounds.h).
  *
- * The array is evaluated again for every element: it is a name or a member, never a call. Type may be const.
+ * The array is evaluated again for every element: it must be a name or a member, never a call. Type may be const.
  */
 #pragma once
 

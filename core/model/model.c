@@ -176,6 +176,24 @@ gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
     return a->length <= b->length ? ibh_prefix_contains(a, &b->ip) : ibh_prefix_contains(b, &a->ip);
 }
 
+gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, other, prefixes) {
+        if (ibh_prefix_overlaps(other, prefix))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, other, prefixes) {
+        if (other->length <= prefix->length && ibh_prefix_contains(other, &prefix->ip))
+            return;
+    }
+    g_array_append_val(prefixes, *prefix);
+}
+
 /* ---- sysctls ---- */
 
 static const char *const sysctl_names[IBH_N_SYSCTLS] = {

@@ -12,7 +12,7 @@
 #include <glib.h>
 #include <net/if.h>
 
-/* "ibhk": the metric of our routes and the suppress_ifgroup of our rules. It is what makes them ours. */
+/* "ibhk": the mark, which is the metric of our routes and the suppress_ifgroup of our rules. */
 #define IBH_MARK 0x6962686bu
 
 #define IBH_TABLE_SPREAD 940u        /* of main=spread */
@@ -57,6 +57,9 @@ int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
+/* Lists of IbhPrefix. */
+gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix);
+void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix); /* where none of them contains it */
 
 /* ---- per-interface IPv4 sysctls ---------------------------------------------------------------- */
 
@@ -72,15 +75,15 @@ typedef enum {
 
 const char *ibh_sysctl_name(IbhSysctl key);
 gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
-/* What the kernel goes by: max() with `all`, or OR for the keys that are on or off. */
+/* The value that the kernel uses: max() with `all`, or OR for keys that are on or off. */
 int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
-/* What the kernel would take as the name of a netdev. */
+/* Names that the kernel accepts for a netdev. */
 gboolean ibh_is_iface_name(const char *name);
-/* The kernel lets a netdev be renamed to "all" or "default", which in /proc/sys/net stand for all netdevs: such a one
- * has no settings there. */
+/* The kernel lets a netdev be renamed to "all" or "default", which in /proc/sys/net stand for all netdevs: such a
+ * netdev has no settings of its own there. */
 gboolean ibh_has_sysctls(const char *name);
 
 typedef struct {
@@ -91,7 +94,7 @@ typedef struct {
     gboolean carrier;
     int master;    /* ifindex, 0: none */
     int mtu;       /* 0: not known */
-    int mtu6;      /* what IPv6 sends at most, 0: not known */
+    int mtu6;      /* the largest packet that IPv6 sends, 0: not known */
     int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
     char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
     gboolean representor;
@@ -101,7 +104,7 @@ typedef struct {
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
-    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls, which ib-hook never sets */
+    gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls that ib-hook never sets */
     gboolean mute, mute6; /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
 } IbhLink;
 
@@ -115,15 +118,15 @@ typedef struct {
     guint8 scope;     /* RT_SCOPE_* */
     gboolean secondary;
     gboolean noprefixroute;
-    gboolean is_on_link; /* IPv6: the kernel made a route for its prefix, as it does for what is configured by hand */
-    gboolean tentative;  /* IPv6: not (yet) proved to be ours alone: nothing new for it, nothing taken away */
+    gboolean is_on_link; /* IPv6: the kernel made a route for its prefix, as for addresses configured by hand */
+    gboolean tentative;  /* IPv6: not (yet) proved to be unique: nothing is added for it, nothing taken away */
     gboolean failed;     /* … and another host has it */
 } IbhAddress;
 
-/* One that a rail serves: every IPv4 address, global IPv6 addresses. */
+/* An address that a rail serves: every IPv4 address, global IPv6 addresses. */
 gboolean ibh_address_counts(const IbhAddress *address);
 
-/* An address that stands for itself alone (a VIP, a lease of /32): it names no subnet. */
+/* A single address (a VIP, a lease of /32): it names no subnet. */
 gboolean ibh_address_is_host(const IbhAddress *address);
 
 /* ---- rules ------------------------------------------------------------------------------------- */
@@ -138,10 +141,10 @@ typedef enum {
     IBH_SELECT_UID = 1 << 5,
     IBH_SELECT_PORT = 1 << 6, /* ipproto, sport, dport */
     IBH_SELECT_NOT = 1 << 7,
-    IBH_SELECT_OTHER = 1 << 8 /* tunnel id, flow label, anything newer: never match it by guess */
+    IBH_SELECT_OTHER = 1 << 8 /* tunnel id, flow label, any newer attribute: never guess whether the rule matches */
 } IbhSelector;
 
-/* What a rule matches by, where `selectors` says so; what a question about routing is asked with. */
+/* Values that a rule matches by, where `selectors` names them; also those of a question about routing. */
 typedef struct {
     guint32 mark, mask;
     guint32 uid[2]; /* from, to */
@@ -167,8 +170,8 @@ typedef struct {
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* total order over the complete key */
 gboolean ibh_rule_is_ours(const IbhRule *rule);
-gboolean ibh_rule_is_spread(const IbhRule *rule); /* those of ours that lead unbound traffic to the rails */
-/* A rule that asks main for what it has more exactly; it belongs to the rules around it. */
+gboolean ibh_rule_is_spread(const IbhRule *rule); /* rules of ours that lead unbound traffic to the rails */
+/* A rule that asks main for longer prefixes; it belongs to the rules around it. */
 gboolean ibh_rule_asks_main(const IbhRule *rule);
 
 /* ---- routes ------------------------------------------------------------------------------------ */
@@ -187,15 +190,15 @@ typedef struct {
     IbhIp src;        /* AF_UNSPEC: none */
     guint nexthops;   /* more than 1: multipath; ifindex is that of the first */
     const char *hops; /* of a multipath route: ifindexes (dead ones with !, weights with *), interned; else NULL */
-    gboolean special; /* for one TOS or source prefix only: never ours, and no model for one of ours */
+    gboolean special; /* for one TOS or source prefix only: never ours, and never copied for a rail */
 } IbhRoute;
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
-gboolean ibh_route_is_spread(const IbhRoute *route);  /* those of ours that unbound traffic is led to */
-gboolean ibh_route_is_default(const IbhRoute *route); /* a throw is none */
-gboolean ibh_route_is_error(const IbhRoute *route); /* unreachable, blackhole, prohibit: an answer, never suppressed */
-/* In the order in which routes of one table can be taken away. */
+gboolean ibh_route_is_spread(const IbhRoute *route);  /* routes of ours for unbound traffic */
+gboolean ibh_route_is_default(const IbhRoute *route); /* a throw does not count */
+gboolean ibh_route_is_error(const IbhRoute *route);   /* unreachable, blackhole, prohibit: no rule suppresses it */
+/* An order in which routes of one table can be deleted. */
 typedef enum {
     IBH_ROUTE_BY_GATEWAY,
     IBH_ROUTE_SUBNET,
@@ -203,7 +206,7 @@ typedef enum {
     IBH_N_ROUTE_KINDS
 } IbhRouteKind;
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
-/* The kernel keeps one route per table, prefix and metric: these two would stand in each other's place. */
+/* TRUE if the kernel would keep only one of them: they have one table, prefix and metric. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 
 /* ---- what must be remembered between runs --------------------------------------------------------- */
@@ -231,15 +234,16 @@ typedef struct {
     int ifindex;
     guint32 table;
     gboolean is_explicit; /* the configuration gave the number: it does not stick */
+    gboolean has_device;  /* an RDMA device, not manage=yes alone, made it a candidate */
 } IbhSavedRail;
 
 typedef struct {
     GArray *sysctls;  /* IbhSavedSysctl */
     GArray *routes;   /* IbhSavedRoute, in the order in which main had them */
     GPtrArray *holds; /* char *: interface names that --undo left alone */
-    GArray *rails;    /* IbhSavedRail: of the last run, and those whose NIC has gone since */
-    gboolean whole;   /* the last run came to its end, with everything looked at: nothing of ours lies in other tables
-                         than those that rails have, or rules lead to */
+    GArray *rails;    /* IbhSavedRail: of the last run, and those whose NIC has disappeared since */
+    gboolean whole; /* the last run ended well and had read everything: nothing of ours lies in tables other than those
+                       of rails, or those that rules lead to */
 } IbhState;
 
 IbhState *ibh_state_new(void);
@@ -255,34 +259,34 @@ typedef struct {
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len; /* 0: not (yet) known */
     gboolean fixed;   /* permanent, or of a control plane: ARP would not find it again */
-    gboolean proxied; /* no neighbour: an address that ARP is answered for, on behalf of another host */
-    gboolean no_arp;  /* the link does not ask, and takes its own hardware address for the neighbour's */
+    gboolean proxied; /* a proxy entry: an address for which this host answers ARP, on behalf of another host */
+    gboolean no_arp;  /* the link does not ask: the kernel uses the link's own hardware address for the neighbour */
 } IbhNeighbour;
 
 /* The kernel's table of neighbours of one family, which the whole machine shares. */
 typedef struct {
     guint limit;  /* gc_thresh3; 0: not known */
-    guint spared; /* gc_thresh2: up to so many, none is deleted for being old; 0: not known */
+    guint spared; /* gc_thresh2: below so many entries, none is deleted for its age; 0: not known */
     guint used;   /* entries, of all network namespaces */
-    guint64 full; /* how many could not be added, ever */
+    guint64 full; /* number of entries that could not be added, since the boot */
 } IbhNeighbourTable;
 
-/* Who configures a netdev, as far as its state files tell. */
+/* The manager that configures a netdev, as its state files show. */
 typedef struct {
     int ifindex;
     const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
-    char *connection; /* what it calls the configuration of this netdev; NULL: unknown, or none */
-    gboolean prunes4; /* it deletes what routes by this netdev it did not make itself, in all tables */
+    char *connection; /* its name for the configuration of this netdev; NULL: unknown, or none */
+    gboolean prunes4; /* it deletes foreign routes by this netdev, in all tables */
     gboolean prunes6;
-    char *inactive; /* why its next event will not be answered; NULL: it will, or that is not known */
+    char *inactive; /* why its next event will not be answered; NULL: it will, or this is not known */
 } IbhManager;
 
 /* A script or file, written by hand, that may also program a rail. */
 typedef enum {
     IBH_SCRIPT_SHELL,   /* a hook script: deleting it stops its effect */
     IBH_SCRIPT_STANZAS, /* /etc/network/interfaces: commands among other things */
-    IBH_SCRIPT_RULES,   /* rule-IFACE: what follows `ip rule add` */
-    IBH_SCRIPT_ROUTES,  /* route-IFACE: what follows `ip route add` */
+    IBH_SCRIPT_RULES,   /* rule-IFACE: arguments of `ip rule add` */
+    IBH_SCRIPT_ROUTES,  /* route-IFACE: arguments of `ip route add` */
     IBH_SCRIPT_NETPLAN  /* from: ADDRESS, in a routing-policy: */
 } IbhScriptKind;
 
@@ -295,19 +299,19 @@ typedef struct {
 void ibh_script_free(IbhScript *script);
 
 typedef struct {
-    GArray *links;          /* IbhLink */
-    GArray *addresses;      /* IbhAddress, in the kernel's order */
-    GArray *rules;          /* IbhRule, in the kernel's order: all of the family */
-    GArray *routes;         /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and the
-                               connected ones), and all of the tables that a foreign rule leads a rail's address to */
-    GArray *more;           /* IbhRoute: what else main and the tables of others' rules have; only for --check */
+    GArray *links;     /* IbhLink */
+    GArray *addresses; /* IbhAddress, in the kernel's order */
+    GArray *rules;     /* IbhRule, in the kernel's order: all of the family */
+    GArray *routes;    /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and connected ones), and
+                          all routes of the tables that a foreign rule leads a rail's address to */
+    GArray *more;      /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
     GArray *neighbours;     /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
     GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     gboolean proxy_arp;     /* its proxy_arp; read only for --check */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
-    gboolean has_errors;    /* routes of main that are errors are among the routes */
+    gboolean has_errors;    /* the error routes of main are among the routes */
     IbhState *state;
     /* Facts about the RDMA ports (fabric.h), owned by the caller; NULL: they were not read. */
     const struct IbhFabric *fabric;
@@ -316,14 +320,14 @@ typedef struct {
 /* A question to the kernel's own routing, and its answer. */
 typedef struct {
     IbhIp from, to;
-    int iif;         /* as if it came in there; 0: as if sent from here */
+    int iif;         /* the NIC by which the packet comes in; 0: it is sent from here */
     guint selectors; /* IbhSelector: with these values of `by` */
     IbhSelection by;
-    gboolean match; /* ask for the route that was found, in which table */
+    gboolean match; /* ask for the route that was found, and its table */
     int error;      /* the answer: errno of a refusal, 0: it has a route */
     guint8 type;    /* RTN_* */
     int oif;
-    guint32 table; /* with `match`: where the route was found, and how long its prefix is */
+    guint32 table; /* with `match`: the table of the route that was found, and the length of its prefix */
     guint length;
     guint32 mtu; /* the route's own; 0: that of its NIC */
     IbhIp src;   /* the route's own; AF_UNSPEC: none */

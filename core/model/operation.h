@@ -21,13 +21,13 @@ typedef enum {
 typedef struct {
     IbhOpType type;
     int unit;             /* operations of one unit (a rail and family) stand or fall together */
-    char iface[IFNAMSIZ]; /* the NIC it is done for; "": one that is gone */
+    char iface[IFNAMSIZ]; /* the NIC whose operation this is; "": the NIC has disappeared */
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-replace (the new one), route-del */
     IbhRoute replaced;  /* route-replace: the route that it replaces */
-    gboolean for_good;  /* route-replace, route-del: its source is gone, or its gateway is ours now: the kernel takes it
-                           no more */
+    gboolean for_good;  /* route-replace, route-del: the kernel would not take the old route again, because its source
+                           address has gone, or its gateway has become our own address */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set */
     IbhIp ip;           /* announce, neigh-del */
@@ -41,11 +41,11 @@ const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
-/* What a person would paste to do the same. */
+/* The command that does the same. The caller frees it. */
 char *ibh_op_command(const IbhOp *op);
 
-/* The domain of an error that leaves open whether the operation was done: rolling back takes it for done. */
+/* The domain of an error after which it is not known whether the operation was done: rolling back assumes it was. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
-/* What undoes it; FALSE where nothing has to (announce, neigh-del). */
+/* The operation that reverts it; FALSE if none is needed (announce, neigh-del). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);

@@ -6,7 +6,7 @@
 
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex key old set), routes taken out of main (iface ifindex prefix src "    \
-    "metric), interfaces that --undo left alone, rails (iface ifindex table by), whether nothing else is left"
+    "metric), interfaces that --undo left alone, rails (iface ifindex table by device), whether nothing else is left"
 
 static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
 {
@@ -35,12 +35,12 @@ static void parse_route(IbhState *state, char **words)
 
 static void parse_rail(IbhState *state, char **words)
 {
-    IbhSavedRail saved = {.is_explicit = g_str_equal(words[4], "explicit")};
+    IbhSavedRail saved = {.is_explicit = g_str_equal(words[4], "explicit"), .has_device = words[5] != NULL};
     guint64 table;
 
     if (!ibh_is_iface_name(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
         !g_ascii_string_to_unsigned(words[3], 10, 1, G_MAXUINT32, &table, NULL) ||
-        (!saved.is_explicit && !g_str_equal(words[4], "auto")))
+        (!saved.is_explicit && !g_str_equal(words[4], "auto")) || (saved.has_device && !g_str_equal(words[5], "rdma")))
         return;
     g_strlcpy(saved.iface, words[1], sizeof saved.iface);
     saved.table = (guint32)table;
@@ -53,7 +53,7 @@ static void parse_line(IbhState *state, char *line)
     guint n = g_strv_length(words);
     IbhSavedSysctl saved = {.ifindex = 0};
 
-    if (n == 5 && g_str_equal(words[0], "rail")) {
+    if ((n == 5 || n == 6) && g_str_equal(words[0], "rail")) {
         parse_rail(state, words);
     } else if (n == 6 && g_str_equal(words[0], "route")) {
         parse_route(state, words);
@@ -98,8 +98,8 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH_POINTER (const char, iface, state->holds)
         g_string_append_printf(text, "hold %s\n", iface);
     IBH_EACH (const IbhSavedRail, saved, state->rails)
-        g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
-                               saved->is_explicit ? "explicit" : "auto");
+        g_string_append_printf(text, "rail %s %d %u %s%s\n", saved->iface, saved->ifindex, saved->table,
+                               saved->is_explicit ? "explicit" : "auto", saved->has_device ? " rdma" : "");
     if (state->whole)
         g_string_append(text, "whole\n");
     return g_string_free(text, FALSE);
@@ -153,7 +153,7 @@ static gboolean equal_rails(const GArray *a, const GArray *b)
         const IbhSavedRail *one = &g_array_index(a, IbhSavedRail, i), *other = &g_array_index(b, IbhSavedRail, i);
 
         equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex && one->table == other->table &&
-                one->is_explicit == other->is_explicit;
+                one->is_explicit == other->is_explicit && one->has_device == other->has_device;
     }
     return equal;
 }
@@ -170,7 +170,7 @@ gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 
 /* ---- sysctls ---- */
 
-/* What the administrator had, where `value` stands now. */
+/* The administrator's value of a sysctl that has `value` now. */
 static int old_of(const IbhState *state, const IbhOp *op, int value)
 {
     IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
@@ -196,7 +196,8 @@ static gboolean is_same_route(const IbhSavedRoute *a, const IbhSavedRoute *b)
            ibh_ip_equal(&a->src, &b->src);
 }
 
-/* One that went out of main is remembered, one that is back is not. Before it is done, both are. */
+/* A route that leaves main is remembered, one that is back is forgotten. Before the operation is done, both are
+ * remembered. */
 static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
 {
     IbhSavedRoute saved = {
@@ -220,8 +221,25 @@ static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
         g_array_append_val(state->routes, saved);
 }
 
+static gpointer key_of(int ifindex, IbhSysctl key)
+{
+    return GSIZE_TO_POINTER((gsize)ifindex * IBH_N_SYSCTLS + (gsize)key);
+}
+
+/* The sysctls with a saved value: of hundreds of rails, most have none yet, and need no search. */
+static GHashTable *saved_keys(const IbhState *state)
+{
+    GHashTable *keys = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls)
+        g_hash_table_add(keys, key_of(saved->ifindex, saved->key));
+    return keys;
+}
+
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 {
+    g_autoptr(GHashTable) saved_before = saved_keys(state);
+
     IBH_EACH_POINTER (const IbhOp, op, ops) {
         IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
 
@@ -229,8 +247,11 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
         g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
-        saved.old = old_of(state, op, op->from);
-        forget(state, op, done, op->to);
+        saved.old = op->from;
+        if (!g_hash_table_add(saved_before, key_of(op->ifindex, op->key))) {
+            saved.old = old_of(state, op, op->from);
+            forget(state, op, done, op->to);
+        }
         if (saved.old != saved.set)
             g_array_append_val(state->sysctls, saved);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/apply.h"
 
-/* NULL when the unit is as it was before, else what the kernel said to the first step that could not be taken back. */
+/* NULL if the unit is as it was before; else the kernel's words for the first step that could not be taken back. */
 static char *rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer kernel)
 {
     char *problem = NULL;
@@ -23,7 +23,7 @@ static char *rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer ke
     return problem;
 }
 
-/* The operation, the interface and the kernel's own words; and what that means. */
+/* The operation, the interface and the kernel's own words; and what follows. */
 static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute execute, gpointer kernel)
 {
     g_autofree char *command = ibh_op_command(op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a plan: in order, all or nothing per unit. It reaches the kernel through one function, so that tests can
- * put a kernel of their own in its place.
+ * Runs a plan: in order, all or nothing per unit. It reaches the kernel through one function, so that tests can replace
+ * the kernel.
  */
 #pragma once
 

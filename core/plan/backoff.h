@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When something undoes our changes again and again: which units to leave alone, and for how long. Pure: time is given.
+ * When another program undoes our changes again and again: which units to leave alone, and for how long. Pure: the
+ * caller gives the time.
  */
 #pragma once
 
@@ -11,8 +12,8 @@ typedef struct IbhBackoff IbhBackoff;
 IbhBackoff *ibh_backoff_new(void);
 void ibh_backoff_free(IbhBackoff *backoff);
 
-/* Tells of a change that was made, at a time in microseconds. Returns for how many seconds its unit is left alone from
- * now on; 0: it is not. */
+/* Notes a change that was made, at a time in microseconds. Returns for how many seconds its unit is left alone from now
+ * on; 0: it is not. */
 int ibh_backoff_note(IbhBackoff *backoff, const IbhOp *op, gint64 now);
 
 /* int: units that are left alone at that time. */

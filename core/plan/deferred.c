@@ -9,7 +9,7 @@ static gboolean is_builtin_table(guint32 table)
     return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
 }
 
-/* main=remove took its connected route to this subnet out of main. */
+/* TRUE if main=remove took its connected route to this subnet out of main. */
 static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhSavedRoute, saved, snapshot->state->routes) {
@@ -30,8 +30,8 @@ static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, 
     return FALSE;
 }
 
-/* A rule that is not ours leads some source to a table of its own; one behind main's is never asked about a subnet that
- * main reaches. */
+/* TRUE if this is a foreign rule that leads some source to a table of its own. A rule behind main's is never asked
+ * about a subnet that main has. */
 static gboolean may_route(const IbhRule *rule)
 {
     return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->selectors &&
@@ -49,7 +49,7 @@ GPtrArray *ibh_find_routing_rules(const IbhSnapshot *snapshot)
     return rules;
 }
 
-/* It leads this address to a table that routes the subnet by this NIC. */
+/* TRUE if the rule leads this address to a table that routes the subnet by this NIC. */
 static gboolean routes_it(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhAddress *address,
                           const IbhRule *rule)
 {
@@ -71,7 +71,7 @@ gboolean ibh_is_documents_table(const IbhRails *rails, guint32 table)
     return table > IBH_TABLE_BASE && table <= IBH_TABLE_BASE + rails->candidates;
 }
 
-/* The documents' script has this NIC's connected route there. */
+/* TRUE if the documents' script put this NIC's connected route there. */
 static gboolean is_by_documents(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (!ibh_is_documents_table(rails, table))
@@ -91,8 +91,8 @@ static char *why_routed_elsewhere(const IbhRails *rails, const IbhNic *nic, cons
     guint32 elsewhere = 0;
 
     IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        if (ibh_route_is_ours(route) || route->type != RTN_UNICAST || route->protocol != RTPROT_KERNEL ||
-            route->ifindex != nic->link->ifindex || !ibh_prefix_equal(&route->dst, &address->subnet))
+        if (route->ifindex != nic->link->ifindex || route->type != RTN_UNICAST || route->protocol != RTPROT_KERNEL ||
+            ibh_route_is_ours(route) || !ibh_prefix_equal(&route->dst, &address->subnet))
             continue;
         if (route->table == IBH_TABLE_MAIN || route->table == nic->table)
             return NULL;
@@ -105,7 +105,7 @@ static char *why_routed_elsewhere(const IbhRails *rails, const IbhNic *nic, cons
                            elsewhere);
 }
 
-/* … other than T, and than those of the documents' script. */
+/* … except T, and the tables of the documents' script. */
 static char *why_ruled_elsewhere(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address)
 {
     const IbhSnapshot *snapshot = rails->snapshot;

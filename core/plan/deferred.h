@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a NIC is routed by others already. Pure.
+ * Whether another program routes a NIC already. Pure.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 /* NULL: it is not. The caller frees the reason. */
 char *ibh_why_deferred(const IbhRails *rails, const IbhNic *nic);
 
-/* IbhRule *: those of others that lead a source to a table of its own. */
+/* IbhRule *: foreign rules that lead a source to a table of its own. */
 GPtrArray *ibh_find_routing_rules(const IbhSnapshot *snapshot);
 /* One of these leads an address of this NIC to a table that routes its subnet by this NIC. */
 gboolean ibh_is_routed_by(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhRule *rule);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/difference.h"
 
+#include "plan/gateways.h"
 #include "plan/want.h"
 
 #include <sys/socket.h>
@@ -29,12 +30,14 @@ static gboolean take_route(GArray *routes, const IbhRoute *route)
 
 static void want_all(IbhWork *work)
 {
+    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(work->rails->snapshot);
+
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
         IbhTodo todo = {.nic = nic};
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        todo.routes = ibh_want_routes(work->rails, nic);
+        todo.routes = ibh_want_routes_of_many(work->rails, nic, copied);
         todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
         g_array_append_val(work->todos, todo);
     }
@@ -59,7 +62,7 @@ IbhTodo *ibh_find_todo(const IbhWork *work, const IbhNic *nic)
     return NULL;
 }
 
-/* An IPv6 address of this NIC that is being checked for duplicates: the address itself, or one of that prefix. */
+/* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
 static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
@@ -70,7 +73,7 @@ static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* What belongs to such an address is not taken away: it will be there in a moment, unless another rail has it. */
+/* Rules and routes of such an address are not deleted: it will be there in a moment, unless another rail has it. */
 static gboolean is_undecided_rule(const IbhWork *work, const IbhNic *owner, const IbhRule *rule)
 {
     return rule->family == AF_INET6 && (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
@@ -86,8 +89,7 @@ gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route)
     return FALSE;
 }
 
-/* Routes by a gateway belong to all addresses of a NIC: they wait only where each of these is being checked.
- */
+/* Routes by a gateway belong to all addresses of a NIC: they wait only if each of these is being checked. */
 static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
 {
     const IbhNic *owner = todo->nic;
@@ -109,7 +111,7 @@ static void note_led(const IbhWork *work, IbhTodo *todo, IbhRule *rule)
     todo->has_default |= to_default;
 }
 
-/* Removes existing items from the wanted ones. Ours that are not wanted are stale; a second copy is stale, too. */
+/* Removes existing items from the wanted ones. Ours that are not wanted are stale; so is a second copy. */
 static void subtract_rules(IbhWork *work)
 {
     g_autoptr(GPtrArray) rules = ibh_rules_to_delete(work->rails->snapshot, FALSE);
@@ -153,8 +155,8 @@ static void subtract(IbhWork *work)
 
 /* ---- who needs another one's table ---- */
 
-/* Something of another NIC in the tables of this rail: a route, or a rule that leads there. Tables stick to their NIC,
- * so this is what table= brings about, and what NICs that are gone left. */
+/* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. Tables stick to
+ * their NIC, so only table= and NICs that disappeared cause this. */
 gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
 {
     guint32 table = stale->rule ? stale->rule->table : stale->route->table;
@@ -167,7 +169,7 @@ gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic)
     return ibh_is_selected(nic, work->only) || (nic && g_ptr_array_find(work->makes_room, nic, NULL));
 }
 
-/* A rail that was asked for can only go where another one has left: that one moves along. */
+/* A rail that was asked for may need a table that another NIC has yet to leave: then that NIC is moved, too. */
 static gboolean make_room(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
@@ -184,7 +186,7 @@ static gboolean make_room(IbhWork *work)
     return FALSE;
 }
 
-/* Leaves only what this run may touch. */
+/* Keeps only the changes that this run may make. */
 static void select_work(IbhWork *work)
 {
     while (work->only && make_room(work))

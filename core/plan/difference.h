@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a plan starts from: of each rail what is wanted and not there, and what is ours and not wanted. Pure.
+ * The input of a plan: for each rail the items that are wanted and missing, and those of ours that are not wanted.
+ * Pure.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ typedef struct {
 
 /* Something of ours that is not wanted. */
 typedef struct {
-    const IbhNic *owner; /* NULL: its NIC is gone */
+    const IbhNic *owner; /* NULL: its NIC has disappeared */
     const IbhRule *rule; /* or */
     const IbhRoute *route;
     gboolean done;
@@ -29,7 +30,7 @@ typedef struct {
     const char *const *only;
     GPtrArray *makes_room;      /* const IbhNic *: rails not asked for, whose table a selected rail needs */
     GArray *todos;              /* IbhTodo, one per selected rail, by rank */
-    GArray *stales;             /* IbhStale, in an order in which they can go and, if that fails, come back */
+    GArray *stales;             /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
     GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
     GHashTable *led_to_default; /* to D */
     gboolean rules_change;
@@ -43,5 +44,5 @@ void ibh_work_clear(IbhWork *work); /* not the plan */
 IbhTodo *ibh_find_todo(const IbhWork *work, const IbhNic *nic); /* NULL: none */
 gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic); /* NULL: of no NIC any more */
 gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route);
-/* Something of another NIC in the tables of this rail: a route, or a rule that leads there. */
+/* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. */
 gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);

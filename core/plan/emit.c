@@ -33,7 +33,7 @@ void ibh_plan_free(IbhPlan *plan)
     g_free(plan);
 }
 
-/* Each family of a NIC stands or falls by itself. */
+/* A unit is one family of one NIC. */
 static int unit_of(const IbhNic *nic, int family)
 {
     return family == AF_INET6 ? -nic->link->ifindex : nic->link->ifindex;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Appends operations to a plan; what the plans to apply and to undo have in common. Pure.
+ * Appends operations to a plan; shared by the plans to apply and to undo. Pure.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ IbhPlan *ibh_plan_new(void);
 /* Makes one unit of the operations of two NICs in one family. */
 void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b, int family);
 
-/* `nic`: the operation belongs to its unit; NULL: something of ours that has no NIC any more. */
+/* `nic`: the operation belongs to its unit; NULL: its NIC has disappeared. */
 IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why);
 void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
 void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
@@ -30,8 +30,8 @@ void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, 
 /* Announces `ip` from the NIC `from`, for the unit of `nic`. */
 void ibh_emit_announce(IbhPlan *plan, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
 
-/* IbhRule *: the rules of ours, of rails or of main=spread, in the order in which they can be deleted: descending, and
- * of one priority as they stand, for a delete hits the first that looks like it. */
+/* IbhRule *: rules of ours, of rails or of main=spread, in the order in which they can be deleted: descending, and of
+ * one priority as they stand, because a delete hits the first that matches. */
 GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot, gboolean spread);
 
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
@@ -40,13 +40,13 @@ gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
 
 /* ---- rp_filter: 1 drops what comes in on another NIC than the answer would leave by ---- */
 
-/* Sysctls that are loosened come first; those that are tightened, last. With `rules_change`, a filter that is strict
- * before and after is loosened for as long as that takes. */
+/* Sysctls that are loosened come first, those that are tightened come last. With `rules_change`, a filter that is
+ * strict before and after is loosened in between. */
 void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
 void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
 /* An rp_filter that the administrator keeps is not loosened for a moment either. */
 gboolean ibh_may_loosen(const IbhNic *nic);
 
-/* Undoes everything of ours on NICs that are not, or no longer, rails: loosened sysctls first, then the rest. */
+/* Undoes everything of ours on NICs that are not rails (any more): loosened sysctls first, then the rest. */
 void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);
 void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);

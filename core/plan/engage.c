@@ -29,7 +29,7 @@ gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhM
            (manage == IBH_MANAGE_YES || is_rdma_capable(snapshot, link));
 }
 
-/* NULL where it is a candidate, else why not. */
+/* NULL if it is a candidate, else why not. */
 static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
     if (ibh_is_candidate(snapshot, link, manage))
@@ -79,7 +79,7 @@ static void rank_candidates(IbhRails *rails)
         if (nic->status == IBH_NIC_NO_CANDIDATE)
             break;
         nic->rank = ++rank;
-        nic->table = nic->settings.table; /* where it is automatic: tables.c */
+        nic->table = nic->settings.table; /* an automatic number is given by tables.c */
     }
     rails->candidates = rank;
 }
@@ -130,7 +130,7 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
     return NULL;
 }
 
-/* Why it is a rail, apart from earlier runs; NULL: it is none. */
+/* Why it is a rail, apart from earlier runs; NULL: it is not. */
 static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhAddress *shared = NULL;
@@ -153,7 +153,7 @@ static gboolean serves_address(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* A rule of ours for a present address: the rail stays one when the NIC it shared its subnet with flaps. Where another
+/* A rule of ours for a present address keeps its NIC a rail while the NIC it shared its subnet with flaps. If another
  * NIC has the same address, one of them has the rule. */
 static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
 {
@@ -170,7 +170,7 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* Its addresses are its own: a rule for one of them makes no rail of another NIC that has it, too. */
+/* A rule for an address of this NIC makes no rail of another NIC that has the same address. */
 static void claim_addresses(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH_POINTER (IbhAddress, address, &nic->served)
@@ -187,7 +187,7 @@ static void find_engaged(const IbhRails *rails)
 
 /* ---- blocked: programming it would do harm ---- */
 
-/* Traffic to ourselves would leave by a rail if a rail's rule came before the local table's. */
+/* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
 gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
 {
     *ret_priority = G_MAXUINT32; /* there is none */
@@ -333,7 +333,7 @@ static gboolean holder_equal(gconstpointer left, gconstpointer right)
     return a->ifindex == b->ifindex && ibh_ip_equal(&a->local, &b->local);
 }
 
-/* NICs are sorted by rank here, so of several that have an address the lowest stays. */
+/* NICs are sorted by rank here, so if several have an address, the lowest rank stays. */
 static void index_addresses(const IbhRails *rails, GHashTable *table, gboolean only_rails)
 {
     const GArray *addresses = rails->snapshot->addresses;
@@ -373,12 +373,12 @@ static void index_nics(IbhRails *rails)
     index_addresses(rails, rails->by.first, FALSE);
 }
 
-/* What we gave a sysctl is not the administrator's, as long as it has that value. */
+/* A sysctl value that we set, and that still stands, is not the administrator's. */
 static void find_base_values(const IbhRails *rails)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics)
         memcpy(nic->base, nic->link->sysctl, sizeof nic->base);
-    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) { /* of two, the first counts */
+    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) { /* the first of two counts */
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
         if (nic && nic->link->sysctl[saved->key] == saved->set)
@@ -403,7 +403,7 @@ static void count_addresses(const IbhRails *rails)
     }
 }
 
-/* To each NIC its addresses, in the kernel's order, but those that it serves come first. */
+/* Gives each NIC its addresses, in the kernel's order, those that it serves first. */
 static void give_addresses(IbhRails *rails)
 {
     rails->addresses = g_new(gpointer, rails->snapshot->addresses->len + 1); /* never NULL */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a rail reaches by gateways. In T: main's routes by a gateway on the rail's subnet, and remote=. In D: its
- * default.
+ * The prefixes that a rail reaches by gateways. In T: main's routes by a gateway on the rail's subnet, and remote=. In
+ * D: its default route.
  */
 #include "plan/gateways.h"
 
@@ -41,7 +41,7 @@ static gboolean is_on_subnet(const GArray *subnets, const IbhIp *gateway)
     return FALSE;
 }
 
-/* IPv6 routers go by an address that means something on one link only. */
+/* An IPv6 router's link-local address is valid on one link only. */
 static gboolean is_router_address(const IbhIp *ip)
 {
     return ip->family == AF_INET6 && ibh_ip_is_link_local(ip);
@@ -63,7 +63,7 @@ static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route
     return FALSE;
 }
 
-/* A NIC with manage=yes uses its own default, even where main has others. */
+/* A NIC with manage=yes uses its own default route, even if main prefers another. */
 static gboolean goes_by(const IbhRails *rails, const IbhNic *nic, const IbhRoute *route)
 {
     return (nic->settings.manage == IBH_MANAGE_YES && route->ifindex == nic->link->ifindex) ||
@@ -74,32 +74,46 @@ static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, cons
                                   const IbhRoute *route)
 {
     if (nic->settings.gateway == IBH_GATEWAY_NONE || ibh_rails_holder(rails, &route->gateway))
-        return FALSE; /* also one that has become an address of ours */
+        return FALSE; /* also one that has become our own address */
     return is_router_address(&route->gateway) ? route->ifindex == nic->link->ifindex
                                               : is_on_subnet(subnets, &route->gateway);
 }
 
-/* A route of main that is true of this rail, too: by a gateway that it reaches in its own subnet, or (IPv6, where
- * a router announces prefixes) on the link. */
+/* A prefix that an IPv6 router can announce. */
+static gboolean is_announced(const IbhPrefix *dst)
+{
+    return dst->ip.family == AF_INET6 && !ibh_ip_is_link_local(&dst->ip) && dst->ip.bytes[0] != 0xff; /* multicast */
+}
+
+GPtrArray *ibh_find_copied_routes(const IbhSnapshot *snapshot)
+{
+    GPtrArray *copied = g_ptr_array_new();
+
+    IBH_EACH (IbhRoute, route, snapshot->routes) {
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->nexthops == 1 && !route->special &&
+            (route->gateway.family != AF_UNSPEC || is_announced(&route->dst)) && !ibh_route_is_ours(route))
+            g_ptr_array_add(copied, route);
+    }
+    return copied;
+}
+
+/* TRUE for a route of main that this rail can use, too: by a gateway in its own subnet, or (IPv6, where a router
+ * announces prefixes) on the link. */
 static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, const IbhRoute *route)
 {
     const IbhNic *other;
 
-    if ((route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex) ||
-        route->table != IBH_TABLE_MAIN || route->type != RTN_UNICAST || route->nexthops != 1 || route->special ||
-        ibh_route_is_ours(route))
+    if (route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex)
         return FALSE;
     other = ibh_rails_nic(rails, route->ifindex);
     if (!other || other->status != IBH_NIC_RAIL || !ibh_serves_family(nic, route->family))
         return FALSE;
     if (route->gateway.family != AF_UNSPEC)
         return can_reach_gateway(rails, nic, subnets, route) && goes_by(rails, nic, route);
-    return route->family == AF_INET6 && other == nic && !ibh_ip_is_link_local(&route->dst.ip) &&
-           route->dst.ip.bytes[0] != 0xff && /* multicast */
-           !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
+    return other == nic && !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
 }
 
-/* More than these come from a routing protocol. They are not copied for each rail, except defaults. */
+/* More than these come from a routing protocol: only defaults are copied for each rail then. */
 #define COPIES_MAX 512
 
 static void drop_all_but_defaults(GArray *copies)
@@ -110,8 +124,8 @@ static void drop_all_but_defaults(GArray *copies)
     }
 }
 
-/* Main may lack the subnet of a default's gateway, or reach it by another NIC. IPv4 takes the gateway as told; IPv6
- * asks main nevertheless, unless D itself has a way to it. */
+/* Main may lack the subnet of a default's gateway, or reach it by another NIC. IPv4 accepts the gateway with onlink;
+ * IPv6 looks it up in main nevertheless, unless D itself has a route to it. */
 static gboolean needs_way(const IbhRoute *copy)
 {
     return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !is_router_address(&copy->gateway);
@@ -129,7 +143,7 @@ static void add_copy(const IbhNic *nic, const IbhRoute *copy, GArray *routes)
     g_array_append_val(routes, *copy);
 }
 
-/* Main takes the route of lowest metric, of two the first. */
+/* The kernel prefers the route of lowest metric, and of two equal ones the first. */
 static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies, GArray *metrics)
 {
     IbhRoute copy = ibh_own_route(nic, &route->dst);
@@ -154,7 +168,7 @@ static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies,
 
 /* ---- the configured gateway ---- */
 
-/* The host of this subnet that is so many from its start, or (negative) from its end. */
+/* The n-th host of this subnet from its start, or (negative) from its end. */
 static IbhIp nth_host(const IbhPrefix *subnet, int n)
 {
     IbhIp ip = subnet->ip;
@@ -173,7 +187,7 @@ gboolean ibh_has_one_peer(const IbhPrefix *subnet)
     return left == 1 || (left == 2 && subnet->ip.family == AF_INET);
 }
 
-/* The gateway that gateway= names by its place in the subnet of this address. */
+/* The gateway that gateway=peer, first or last names, in the subnet of this address. */
 static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp *ret_gateway)
 {
     const IbhPrefix *subnet = &address->subnet;
@@ -253,8 +267,8 @@ static void add_remote(const IbhNic *nic, const IbhPrefix *dst, const GArray *co
     g_array_append_val(routes, route);
 }
 
-/* The siblings' subnets lie behind the own gateway, too, as do main's routes by siblings: main has them more exactly.
- */
+/* The siblings' subnets, and main's routes by siblings, need own routes by the own gateway: in main they are longer
+ * than remote=. Main has none by a sibling that is down. */
 static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *copies, GArray *routes)
 {
     guint left = COPIES_MAX;
@@ -265,8 +279,8 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *
         add_remote(nic, remote, copies, routes);
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            if (other != nic && other->status == IBH_NIC_RAIL && !ibh_address_is_host(address) &&
-                is_remote(nic, &address->subnet))
+            if (other != nic && other->status == IBH_NIC_RAIL && other->link->flags & IFF_UP &&
+                !ibh_address_is_host(address) && is_remote(nic, &address->subnet))
                 add_remote(nic, &address->subnet, copies, routes);
         }
     }
@@ -283,7 +297,7 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *
 
 /* ---- the whole ---- */
 
-/* Main reaches this gateway by a route of the device that is for it alone. */
+/* Main's host route to this gateway, by this device. */
 static gboolean has_way_in_main(const IbhRails *rails, int ifindex, const IbhPrefix *host)
 {
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
@@ -295,14 +309,14 @@ static gboolean has_way_in_main(const IbhRails *rails, int ifindex, const IbhPre
 }
 
 /* In clouds a NIC has an address of its own alone, and main a route to the gateway by the device. */
-static void want_hosts(const IbhRails *rails, const IbhNic *nic, GArray *subnets)
+static void want_hosts(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *subnets)
 {
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+    IBH_EACH_POINTER (const IbhRoute, route, copied) {
         IbhPrefix host;
         IbhRoute way;
 
         if (route->gateway.family != AF_INET || route->ifindex != nic->link->ifindex ||
-            route->table != IBH_TABLE_MAIN || route->nexthops != 1 || is_on_subnet(subnets, &route->gateway))
+            is_on_subnet(subnets, &route->gateway))
             continue;
         host = ibh_prefix(&route->gateway, 32);
         if (!has_way_in_main(rails, nic->link->ifindex, &host))
@@ -313,15 +327,15 @@ static void want_hosts(const IbhRails *rails, const IbhNic *nic, GArray *subnets
     }
 }
 
-void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *subnets)
+void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *subnets)
 {
     g_autoptr(GArray) copies = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     g_autoptr(GArray) metrics = g_array_new(FALSE, TRUE, sizeof(guint32));
 
-    want_hosts(rails, nic, subnets);
+    want_hosts(rails, nic, copied, subnets);
     add_configured_gateway(rails, nic, AF_INET, copies, metrics);
     add_configured_gateway(rails, nic, AF_INET6, copies, metrics);
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+    IBH_EACH_POINTER (const IbhRoute, route, copied) {
         if ((copies->len <= COPIES_MAX || ibh_route_is_default(route)) && is_ours_to_copy(rails, nic, subnets, route) &&
             !ibh_have_prefix(subnets, &route->dst))
             copy_route(nic, route, copies, metrics);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a rail reaches by gateways. Pure.
+ * The routes of a rail that go by gateways. Pure.
  */
 #pragma once
 
 #include "plan/rails.h"
 
-/* `routes`: the rail's subnets (IbhRoute); what it reaches by way of them is added. */
-void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes);
+/* Routes of main that rails may copy: by a gateway, and what IPv6 routers announce. const IbhRoute * */
+GPtrArray *ibh_find_copied_routes(const IbhSnapshot *snapshot);
 
-/* The gateway that gateway= names (not auto); FALSE: none, or none that one of the rail's subnets has. */
+/* `routes`: the rail's subnets (IbhRoute); adds its routes by gateways. */
+void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *routes);
+
+/* The gateway that gateway= names (not auto); FALSE: it names none, or none in the rail's subnets. */
 gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
 /* A /30, /31 or /127: it has room for one peer only. */

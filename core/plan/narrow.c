@@ -8,9 +8,9 @@
 
 typedef struct {
     IbhSnapshot *snapshot;
-    GHashTable *nics;  /* ifindex: candidates, and whatever something of ours is left of */
-    GHashTable *hosts; /* ifindex: lo, and what is like it */
-    GArray *prefixes;  /* IbhPrefix: what they have addresses of and in, and what our rules and routes speak of */
+    GHashTable *nics;  /* ifindex: candidates, and NICs that rules or routes of ours remain of */
+    GHashTable *hosts; /* ifindex: lo and similar netdevs */
+    GArray *prefixes;  /* IbhPrefix: their addresses and subnets, and those in our rules and routes */
     gboolean ipv6; /* one of them has an address that counts: of IPv6 everything matters, as its prefixes say little */
     struct {       /* the last answer: addresses come NIC by NIC */
         int ifindex;
@@ -35,30 +35,12 @@ static void add_nic(Concern *concern, int ifindex)
     g_hash_table_add(concern->nics, GINT_TO_POINTER(ifindex));
 }
 
-static gboolean overlaps(const Concern *concern, const IbhPrefix *prefix)
-{
-    for (guint i = 0; i < concern->prefixes->len; i++) {
-        if (ibh_prefix_overlaps(&g_array_index(concern->prefixes, IbhPrefix, i), prefix))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static gboolean touches(const Concern *concern, const IbhAddress *address)
 {
     const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
 
-    return overlaps(concern, &address->subnet) ||
-           (!ibh_prefix_contains(&address->subnet, &address->local) && overlaps(concern, &local));
-}
-
-static void add_prefix(Concern *concern, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, other, concern->prefixes) {
-        if (other->length <= prefix->length && ibh_prefix_contains(other, &prefix->ip))
-            return;
-    }
-    g_array_append_val(concern->prefixes, *prefix);
+    return ibh_prefixes_overlap(concern->prefixes, &address->subnet) ||
+           (!ibh_prefix_contains(&address->subnet, &address->local) && ibh_prefixes_overlap(concern->prefixes, &local));
 }
 
 static void add_candidates(Concern *concern, const IbhConfig *config)
@@ -71,14 +53,14 @@ static void add_candidates(Concern *concern, const IbhConfig *config)
     }
 }
 
-/* With its source, whoever has that by now, it can come back. */
+/* A route that main=remove took away can come back with its source address, also if another NIC has that by now. */
 static void add_route(Concern *concern, const IbhRoute *route)
 {
     g_auto(GStrv) hops = g_strsplit(route->hops ? route->hops : "", " ", -1);
     const IbhPrefix src = {.ip = route->src, .length = ibh_ip_bits(&route->src)};
 
     if (src.length)
-        add_prefix(concern, &src);
+        ibh_prefixes_add(concern->prefixes, &src);
     if (route->ifindex)
         add_nic(concern, route->ifindex);
     for (char **hop = hops; *hop; hop++)
@@ -91,7 +73,7 @@ static void add_what_is_ours(Concern *concern)
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_ours(rule) && rule->from.length)
-            add_prefix(concern, &rule->from);
+            ibh_prefixes_add(concern->prefixes, &rule->from);
     }
     IBH_EACH (const IbhRoute, route, snapshot->routes) {
         if (ibh_route_is_ours(route))
@@ -114,7 +96,7 @@ static gboolean has_rule_of_ours(const Concern *concern, const IbhAddress *addre
     return FALSE;
 }
 
-/* TRUE: one more NIC turned out to be one that a rule of ours is left of; its other addresses concern us, too. */
+/* TRUE: a rule of ours remains of one more NIC; its other addresses concern us, too. */
 static gboolean add_holders(Concern *concern)
 {
     const GArray *addresses = concern->snapshot->addresses;
@@ -138,16 +120,16 @@ static void add_subnets(Concern *concern)
 
         if (!concerns(concern, address->ifindex) ||
             (address->local.family == AF_INET6 && ibh_ip_is_link_local(&address->local)))
-            continue; /* what is on every link tells none from another */
-        add_prefix(concern, &address->subnet);
-        add_prefix(concern, &local); /* with a peer, it is outside of that */
+            continue; /* every link has such addresses, so they tell no NIC from another */
+        ibh_prefixes_add(concern->prefixes, &address->subnet);
+        ibh_prefixes_add(concern->prefixes, &local); /* the peer's address lies outside of the address' own */
         concern->ipv6 |= address->local.family == AF_INET6;
     }
 }
 
 /* ---- leaving out ---- */
 
-/* Where the host itself has an address, NICs without one may have to answer for it. */
+/* If the host itself has an address (on lo), NICs without one may have to answer for it. */
 static gboolean is_of_the_host(const Concern *concern, const IbhAddress *address)
 {
     return address->local.family == AF_INET && address->scope < RT_SCOPE_LINK &&
@@ -175,20 +157,20 @@ static void narrow_addresses(Concern *concern)
     g_array_set_size(addresses, kept);
 }
 
-/* One that is for everybody may lead elsewhere what is ours. */
+/* A rule for all sources may lead our traffic elsewhere; and a number that a rule leads to is not free. */
 static void narrow_rules(const Concern *concern)
 {
     GArray *rules = concern->snapshot->rules;
     guint kept = 0;
 
     IBH_EACH (const IbhRule, rule, rules) {
-        if (!rule->from.length || overlaps(concern, &rule->from))
+        if (!rule->from.length || rule->table > IBH_TABLE_BASE || ibh_prefixes_overlap(concern->prefixes, &rule->from))
             g_array_index(rules, IbhRule, kept++) = *rule;
     }
     g_array_set_size(rules, kept);
 }
 
-/* Those that concern us, have an address that does, or are what main reaches such a one by. */
+/* Links that concern us, have an address that does, or by which main reaches such an address. */
 static GHashTable *links_to_keep(const Concern *concern)
 {
     const IbhSnapshot *snapshot = concern->snapshot;
@@ -197,13 +179,13 @@ static GHashTable *links_to_keep(const Concern *concern)
     IBH_EACH (const IbhAddress, address, snapshot->addresses)
         g_hash_table_add(keep, GINT_TO_POINTER(address->ifindex));
     IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        if (route->ifindex && overlaps(concern, &route->dst))
+        if (route->ifindex && ibh_prefixes_overlap(concern->prefixes, &route->dst))
             g_hash_table_add(keep, GINT_TO_POINTER(route->ifindex));
     }
     return keep;
 }
 
-/* What they are stacked on, or a port of, says what they are. */
+/* The links below or above them decide what they are. */
 static void keep_what_is_below(const IbhSnapshot *snapshot, GHashTable *keep, const IbhLink *link)
 {
     if (link->master)

@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* From so many on, one dump of everything costs less than a question for each. */
+/* From so many questions on, one dump of everything costs less. */
 #define LINKS_MAX 32
 #define TABLES_MAX 64
 #define STRICT_MAX 16
@@ -16,10 +16,12 @@ typedef struct {
     const IbhSource *source;
     IbhSnapshot *snapshot;
     const IbhConfig *config;
+    GPtrArray *managed; /* names with manage=yes */
     IbhNear *near;
     GArray *candidates; /* int */
-    GArray *prefixes;   /* IbhPrefix: what candidates have addresses of and in */
-    GHashTable *held;   /* IbhIp: what candidates have */
+    GArray *prefixes;   /* IbhPrefix: addresses and subnets of candidates */
+    GHashTable *held;   /* IbhIp: addresses of candidates */
+    GArray *gateways;   /* IbhIp: that of gateway= for each candidate that has one; no family: a place in its subnet */
 } Look;
 
 void ibh_near_clear(IbhNear *near)
@@ -57,7 +59,7 @@ static gboolean read_named_link(const Look *look, const char *name, GError **err
            look->source->read_link(look->source->data, 0, name, look->snapshot->links, error);
 }
 
-/* NICs with an old sysctl value or a table to remember: whether they are still here is asked. */
+/* NICs with an old sysctl value or a table to remember: are they still here? */
 static gboolean read_remembered(const Look *look, GError **error)
 {
     const IbhState *state = look->snapshot->state;
@@ -75,18 +77,14 @@ static gboolean read_remembered(const Look *look, GError **error)
 
 static gboolean read_managed(const Look *look, GError **error)
 {
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-
-    if (!ibh_config_managed_names(look->config, names))
-        return give_up(look);
-    IBH_EACH_POINTER (const char, name, names) {
+    IBH_EACH_POINTER (const char, name, look->managed) {
         if (!read_named_link(look, name, error))
             return FALSE;
     }
     return TRUE;
 }
 
-/* What they are a port of (a bond over InfiniBand is a candidate itself), and what they are stacked on. */
+/* The links above them (a bond over InfiniBand is a candidate itself), and those below them. */
 static gboolean read_neighbourhood(const Look *look, GError **error)
 {
     for (guint i = 0; i < look->snapshot->links->len; i++) { /* it grows meanwhile */
@@ -101,8 +99,13 @@ static gboolean read_neighbourhood(const Look *look, GError **error)
 static void find_candidates(const Look *look)
 {
     IBH_EACH (const IbhLink, link, look->snapshot->links) {
-        if (ibh_is_candidate(look->snapshot, link, ibh_config_settings(look->config, link->name).manage))
-            g_array_append_val(look->candidates, link->ifindex);
+        const IbhSettings settings = ibh_config_settings(look->config, link->name);
+
+        if (!ibh_is_candidate(look->snapshot, link, settings.manage))
+            continue;
+        g_array_append_val(look->candidates, link->ifindex);
+        if (settings.gateway > IBH_GATEWAY_AUTO)
+            g_array_append_val(look->gateways, settings.gateway_ip);
     }
 }
 
@@ -156,15 +159,6 @@ static gboolean read_addresses_of(const Look *look, const GArray *ifindexes, gui
     return TRUE;
 }
 
-static void add_prefix(GArray *prefixes, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (other->length <= prefix->length && ibh_prefix_contains(other, &prefix->ip))
-            return;
-    }
-    g_array_append_val(prefixes, *prefix);
-}
-
 static IbhIp *copy_ip(const IbhIp *ip)
 {
     IbhIp *copy = g_new(IbhIp, 1);
@@ -178,25 +172,39 @@ static void find_prefixes(const Look *look)
     IBH_EACH (const IbhAddress, address, look->snapshot->addresses) {
         const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
 
-        add_prefix(look->prefixes, &address->subnet);
-        add_prefix(look->prefixes, &local); /* with a peer, it is outside of that */
+        ibh_prefixes_add(look->prefixes, &address->subnet);
+        ibh_prefixes_add(look->prefixes, &local); /* the peer's address lies outside of the address' own */
         g_hash_table_add(look->held, copy_ip(&address->local));
     }
 }
 
-static gboolean overlaps(gconstpointer data, const IbhPrefix *prefix)
+/* TRUE for rules for addresses of candidates, and for rules that lead to a number that a candidate may get. */
+static gboolean rule_matters(gconstpointer data, const IbhPrefix *from, guint32 table)
 {
-    const GArray *prefixes = data;
+    const Look *look = data;
 
-    IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (ibh_prefix_overlaps(other, prefix))
+    return ibh_prefixes_overlap(look->prefixes, from) ||
+           g_hash_table_contains(look->near->tables, GUINT_TO_POINTER(table));
+}
+
+static gboolean is_gateway(const Look *look, const IbhIp *ip)
+{
+    IBH_EACH (const IbhIp, gateway, look->gateways) {
+        if (ibh_ip_equal(gateway, ip))
             return TRUE;
     }
     return FALSE;
 }
 
-/* A strict NIC that is no rail has to do with a rail if it has an address in its subnet (want.c). */
-static void keep_strict_in_subnets(const Look *look, guint from)
+/* Many links have such a subnet: it does not make them neighbours. */
+static gboolean is_on_every_link(const IbhIp *ip)
+{
+    return ip->family == AF_INET6 && ibh_ip_is_link_local(ip);
+}
+
+/* Keeps, of NICs that are no rails, all addresses of one that has an address in a rail's subnet. A strict one concerns
+ * the rail then (want.c), and a gateway is unusable if any NIC here has its address. */
+static void keep_others_in_subnets(const Look *look, guint from)
 {
     GArray *addresses = look->snapshot->addresses;
     g_autoptr(GArray) near = g_array_new(FALSE, FALSE, sizeof(int));
@@ -204,7 +212,9 @@ static void keep_strict_in_subnets(const Look *look, guint from)
     for (guint i = from; i < addresses->len; i++) {
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
 
-        if (overlaps(look->prefixes, &address->subnet) && !has(near, address->ifindex))
+        if (!has(look->candidates, address->ifindex) && !has(near, address->ifindex) &&
+            (is_on_every_link(&address->local) ? is_gateway(look, &address->local)
+                                               : ibh_prefixes_overlap(look->prefixes, &address->subnet)))
             g_array_append_val(near, address->ifindex);
     }
     keep_addresses_of(look, near, from);
@@ -214,7 +224,6 @@ static gboolean read_strict(const Look *look, GError **error)
 {
     const IbhSource *source = look->source;
     const int all = look->snapshot->all[IBH_SYSCTL_RP_FILTER];
-    const guint before = look->snapshot->addresses->len;
     g_autoptr(GArray) strict = NULL, others = NULL;
 
     if (all > 1 || !look->prefixes->len)
@@ -227,9 +236,18 @@ static gboolean read_strict(const Look *look, GError **error)
         if (!has(look->candidates, *ifindex))
             g_array_append_val(others, *ifindex);
     }
-    if (!read_addresses_of(look, others, STRICT_MAX, error))
+    return read_addresses_of(look, others, STRICT_MAX, error);
+}
+
+static gboolean read_others(const Look *look, GError **error)
+{
+    const IbhSource *source = look->source;
+    const guint before = look->snapshot->addresses->len;
+
+    if (look->gateways->len ? !source->read_addresses(source->data, 0, look->snapshot->addresses, error)
+                            : !read_strict(look, error))
         return FALSE;
-    keep_strict_in_subnets(look, before);
+    keep_others_in_subnets(look, before);
     for (guint i = before; i < look->snapshot->addresses->len; i++) {
         if (!read_link(look, g_array_index(look->snapshot->addresses, IbhAddress, i).ifindex, error))
             return FALSE;
@@ -242,24 +260,10 @@ static gboolean read_addresses(const Look *look, GError **error)
     if (!read_addresses_of(look, look->candidates, LINKS_MAX, error))
         return FALSE;
     find_prefixes(look);
-    return read_strict(look, error);
+    return read_others(look, error);
 }
 
 /* ---- rules and routes ---- */
-
-/* A rule of ours without a candidate's address is left of some other NIC, or of none: any may have the address. */
-static gboolean read_rules(const Look *look, GError **error)
-{
-    const IbhSource *source = look->source;
-
-    if (!source->read_rules(source->data, overlaps, look->prefixes, look->snapshot->rules, error))
-        return FALSE;
-    IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
-        if (ibh_rule_is_ours(rule) && (ibh_rule_is_spread(rule) || !g_hash_table_contains(look->held, &rule->from.ip)))
-            return give_up(look);
-    }
-    return TRUE;
-}
 
 static void add_table(GHashTable *tables, guint32 table)
 {
@@ -275,16 +279,12 @@ static void add_pair(GHashTable *tables, guint32 table)
     add_table(tables, table + IBH_TABLE_DEFAULTS);
 }
 
-/* Tables that rules lead candidates' addresses to, and every number that a candidate has, had or may get. */
-static void find_tables(const Look *look)
+/* Every number that a candidate has, had or may get. */
+static void find_numbers(const Look *look)
 {
     GHashTable *tables = look->near->tables = g_hash_table_new(NULL, NULL);
 
     add_table(tables, IBH_TABLE_SPREAD);
-    IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
-        if (rule->from.length && rule->action == FR_ACT_TO_TBL)
-            add_table(tables, rule->table);
-    }
     for (guint i = 1; i <= look->candidates->len; i++)
         add_pair(tables, IBH_TABLE_BASE + i);
     IBH_EACH (const IbhSavedRail, saved, look->snapshot->state->rails)
@@ -293,7 +293,24 @@ static void find_tables(const Look *look)
         add_pair(tables, ibh_config_settings(look->config, link->name).table);
 }
 
-/* The kernel's order, in which of two equals the first counts: it goes through its tables by their last eight bits. */
+/* A rule of ours without a candidate's address may be a leftover of any NIC, and any NIC may have the address. */
+static gboolean read_rules(const Look *look, GError **error)
+{
+    const IbhSource *source = look->source;
+
+    find_numbers(look);
+    if (!source->read_rules(source->data, rule_matters, look, look->snapshot->rules, error))
+        return FALSE;
+    IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
+        if (rule->from.length && rule->action == FR_ACT_TO_TBL)
+            add_table(look->near->tables, rule->table);
+        if (ibh_rule_is_ours(rule) && (ibh_rule_is_spread(rule) || !g_hash_table_contains(look->held, &rule->from.ip)))
+            return give_up(look);
+    }
+    return TRUE;
+}
+
+/* The kernel's order, in which the first of two equal routes counts: it walks its tables by their last eight bits. */
 static gint compare_places(gconstpointer left, gconstpointer right)
 {
     const IbhRoute *a = left, *b = right;
@@ -312,11 +329,9 @@ static gboolean read_tables(const Look *look, GError **error)
     GHashTableIter each;
     gpointer table;
 
-    find_tables(look);
-    if (g_hash_table_size(look->near->tables) > TABLES_MAX) {
-        g_clear_pointer(&look->near->tables, g_hash_table_unref);
+    look->near->all_tables = g_hash_table_size(look->near->tables) > TABLES_MAX;
+    if (look->near->all_tables)
         return source->read_table(source->data, 0, routes, error);
-    }
     g_hash_table_iter_init(&each, look->near->tables);
     while (g_hash_table_iter_next(&each, &table, NULL)) {
         if (!source->read_table(source->data, GPOINTER_TO_UINT(table), routes, error))
@@ -337,7 +352,7 @@ static void keep_unicast_and_throws(GArray *routes)
     g_array_set_size(routes, kept);
 }
 
-/* A gateway is none if any NIC here has its address, and main may prefer another NIC's route. */
+/* An address that any NIC of this host has is no gateway, and main may prefer another NIC's route. */
 static gboolean read_main(const Look *look, GError **error)
 {
     const IbhSource *source = look->source;
@@ -352,7 +367,7 @@ static gboolean read_main(const Look *look, GError **error)
             return give_up(look);
         if (route->protocol != RTPROT_KERNEL)
             g_array_append_val(look->near->main, *route);
-        else if (look->near->tables)
+        else if (!look->near->all_tables)
             g_array_append_val(look->snapshot->routes, *route);
     }
     g_array_sort(look->snapshot->routes, compare_places); /* it keeps the order of equals */
@@ -367,10 +382,13 @@ gboolean ibh_near_read(const IbhSource *source, IbhSnapshot *snapshot, const Ibh
     g_autoptr(GArray) candidates = g_array_new(FALSE, FALSE, sizeof(int));
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
     g_autoptr(GHashTable) held = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
-    const Look look = {source, snapshot, config, near, candidates, prefixes, held};
+    g_autoptr(GPtrArray) managed = g_ptr_array_new();
+    g_autoptr(GArray) gateways = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    const Look look = {source, snapshot, config, managed, near, candidates, prefixes, held, gateways};
 
-    /* What main=spread and main=remove refuse for, any NIC may have. */
-    near->enough = ibh_config_main(config) == IBH_MAIN_KEEP && !snapshot->state->routes->len;
+    /* main=spread and main=remove can be refused because of any NIC; and a glob may manage any NIC. */
+    near->enough = ibh_config_main(config) == IBH_MAIN_KEEP && !snapshot->state->routes->len &&
+                   ibh_config_managed_names(config, managed);
     for (guint i = 0; i < G_N_ELEMENTS(steps) && near->enough; i++) {
         if (!steps[i](&look, error))
             return FALSE;
@@ -400,7 +418,7 @@ static gboolean is_in_main(const IbhSnapshot *snapshot, int ifindex, const IbhPr
     return FALSE;
 }
 
-/* Its connected routes are where they are looked for; else they may be in any table (deferred.c). */
+/* TRUE if its connected routes are where they are looked for; else they may be in any table (deferred.c). */
 static gboolean is_connected(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
@@ -410,15 +428,15 @@ static gboolean is_connected(const IbhRails *rails, const IbhNic *nic)
     return TRUE;
 }
 
-/* Its numbers are known to be free, or its own. */
+/* TRUE if its table numbers are known to be free, or its own. */
 static gboolean is_table_known(const IbhNear *near, const IbhNic *nic)
 {
-    return !near->tables || (g_hash_table_contains(near->tables, GUINT_TO_POINTER(nic->table)) &&
-                             g_hash_table_contains(near->tables, GUINT_TO_POINTER(ibh_nic_defaults(nic))));
+    return g_hash_table_contains(near->tables, GUINT_TO_POINTER(nic->table)) &&
+           g_hash_table_contains(near->tables, GUINT_TO_POINTER(ibh_nic_defaults(nic)));
 }
 
-/* What --undo, or a NIC that is no rail any more, leaves goes by main's routes to all of its subnets. One without an
- * IPv4 address may have to be silent, unless the host itself has addresses. */
+/* After --undo, and for a NIC that is no rail any more, traffic follows main's routes to all of its subnets. A NIC
+ * without an IPv4 address may have to be silent, unless the host itself has addresses. */
 static gboolean is_left_alone(const IbhNic *nic)
 {
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
@@ -427,11 +445,6 @@ static gboolean is_left_alone(const IbhNic *nic)
     }
     return !nic->rank || nic->status == IBH_NIC_UNMANAGED || !(nic->link->flags & IFF_UP) ||
            ibh_serves_family(nic, AF_INET);
-}
-
-static gboolean is_a_gateway_configured(const IbhNic *nic)
-{
-    return nic->settings.gateway != IBH_GATEWAY_AUTO && nic->settings.gateway != IBH_GATEWAY_NONE;
 }
 
 static gboolean is_of_a_rail(const IbhNic *owner)
@@ -459,7 +472,7 @@ static gboolean is_what_is_ours_of_rails(const IbhRails *rails)
 gboolean ibh_near_is_enough(const IbhNear *near, const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->rank && (!is_connected(rails, nic) || !is_table_known(near, nic) || is_a_gateway_configured(nic)))
+        if (nic->rank && (!is_connected(rails, nic) || !is_table_known(near, nic)))
             return FALSE;
         if (nic->status != IBH_NIC_RAIL && !is_left_alone(nic))
             return FALSE;

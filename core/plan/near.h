@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a run on an event reads: the candidates, and what can matter to them. What it costs does not grow with the
- * host's other links and addresses. Pure: a source answers the questions (host/near_source.c asks the kernel).
+ * The facts that an event reads: the candidates, and all that can affect them. The cost does not grow with the host's
+ * other links and addresses. Pure: a source answers the questions (host/near_source.c asks the kernel).
  *
- * Random worlds hold that the plan is the same as with everything read (tests/unit/test_random.c). Where what was read
- * does not tell whether that is so, everything is read.
+ * Tests with random worlds prove that the plan is the same as with everything read (tests/unit/test_random.c). If the
+ * facts do not tell whether that is so, everything is read.
  */
 #pragma once
 
 #include "plan/rails.h"
 
-/* Whether a foreign rule, for this source, matters. */
-typedef gboolean (*IbhRuleMatters)(gconstpointer data, const IbhPrefix *from);
+/* Whether a foreign rule, for this source and to this table, matters. */
+typedef gboolean (*IbhRuleMatters)(gconstpointer data, const IbhPrefix *from, guint32 table);
 
-/* Each appends to an array. What is not there is no error. */
+/* Each appends to an array. An absent object is no error. */
 typedef struct {
     gpointer data;
     /* The links that RDMA ports name, and those that can be stacked on them. `*ret_all` FALSE: only a look at all links
@@ -25,7 +25,7 @@ typedef struct {
     gboolean (*read_addresses)(gpointer data, int ifindex, GArray *addresses, GError **error); /* 0: of all links */
     /* The NICs (int) whose rp_filter is strict, if that of all NICs is `all`. */
     gboolean (*read_strict)(gpointer data, int all, GArray *ifindexes, GError **error);
-    /* All that are ours or for every source, and those of others that matter. */
+    /* All rules of ours or for every source, and foreign ones that matter. */
     gboolean (*read_rules)(gpointer data, IbhRuleMatters matters, gconstpointer of, GArray *rules, GError **error);
     /* Routes of protocol kernel; 0: of all tables, but only unicast ones and throws. */
     gboolean (*read_table)(gpointer data, guint32 table, GArray *routes, GError **error);
@@ -34,9 +34,10 @@ typedef struct {
 } IbhSource;
 
 typedef struct {
-    gboolean enough;    /* FALSE: everything has to be read */
-    GArray *main;       /* IbhRoute: what main has by candidates, but for protocol kernel */
-    GHashTable *tables; /* those that were read; NULL: all */
+    gboolean enough;     /* FALSE: everything has to be read */
+    GArray *main;        /* IbhRoute: routes of main by candidates, but for protocol kernel */
+    GHashTable *tables;  /* those that were asked for */
+    gboolean all_tables; /* were read instead */
 } IbhNear;
 
 void ibh_near_clear(IbhNear *near);
@@ -45,7 +46,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNear, ibh_near_clear)
 /* Fills the snapshot, whose state and sysctls of all NICs are read already. */
 gboolean ibh_near_read(const IbhSource *source, IbhSnapshot *snapshot, const IbhConfig *config, IbhNear *near,
                        GError **error);
-/* Adds what main has by rails. */
+/* Adds main's routes by rails. */
 void ibh_near_add_main(const IbhNear *near, const IbhRails *rails, IbhSnapshot *snapshot);
-/* Now that the rails are known: FALSE where others have to be looked at than they. */
+/* Call it when the rails are known. FALSE: other NICs have to be read as well. */
 gboolean ibh_near_is_enough(const IbhNear *near, const IbhRails *rails);

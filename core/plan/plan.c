@@ -4,7 +4,7 @@
  *
  *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC
  *   2. rail by rail: routes, rules that lead to them, then the rules that these replace; with main=remove no more,
- *      connected routes of main come back, where they may be better than those that a new rail had until then
+ *      connected routes of main come back, before or after that
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
@@ -19,6 +19,8 @@
 #include "plan/remove.h"
 #include "plan/spread.h"
 #include "plan/want.h"
+
+#include <linux/rtnetlink.h>
 
 /* ---- sysctls and announcements ---- */
 
@@ -95,7 +97,7 @@ static void announce_changed(IbhWork *work)
 
 /* ---- deletions ---- */
 
-/* Leftovers of rails, and of NICs that are gone. NICs that are no longer rails are undone (undo.c). */
+/* Leftovers of rails, and of NICs that have disappeared. NICs that are no longer rails are undone (undo.c). */
 static void collect_garbage(IbhWork *work)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
@@ -107,13 +109,25 @@ static void collect_garbage(IbhWork *work)
 
 /* ---- main=remove ---- */
 
-/* Of rails, and of former ones. */
-static void return_to_main(const IbhWork *work)
+static gboolean main_has(const IbhSnapshot *snapshot, const IbhPrefix *dst)
+{
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && ibh_prefix_equal(&route->dst, dst))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Of rails, and of former ones. The rails' first rules may ask main for a prefix that it lacks. Where it has that
+ * prefix by another NIC, the route comes back after these rules: it may be better, and a new address would leave by it.
+ */
+static void return_to_main(const IbhWork *work, gboolean there)
 {
     const GArray *saved = work->rails->snapshot->state->routes;
 
     IBH_EACH (const IbhSavedRoute, one, saved) {
-        if (ibh_may_touch(work, ibh_rails_nic(work->rails, one->ifindex)))
+        if (main_has(work->rails->snapshot, &one->dst) == there &&
+            ibh_may_touch(work, ibh_rails_nic(work->rails, one->ifindex)))
             ibh_emit_return(work->plan, work->rails, one, FALSE);
     }
 }
@@ -133,8 +147,9 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     ibh_work_init(&work);
     ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
+    return_to_main(&work, FALSE);
     ibh_program_rails(&work);
-    return_to_main(&work);
+    return_to_main(&work, TRUE);
     set_arp_sysctls(&work);
     silence_others(&work);
     announce_changed(&work);

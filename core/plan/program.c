@@ -3,7 +3,7 @@
 
 #include <linux/rtnetlink.h>
 
-/* A rail waits for another one that has yet to leave its table. */
+/* TRUE if a rail waits for another one that has yet to leave its table. */
 static gboolean must_wait(const IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
@@ -32,7 +32,7 @@ static IbhTodo *next_todo(const IbhWork *work)
     return first;
 }
 
-/* The other rail in whose tables this stands; NULL: none. */
+/* The other rail whose table this item is in; NULL: none. */
 static IbhTodo *find_hindered(const IbhWork *work, const IbhStale *stale)
 {
     guint32 table = stale->rule ? stale->rule->table : stale->route->table;
@@ -119,8 +119,8 @@ static void add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboole
     }
 }
 
-/* An old rule, of a lower priority or of another length, leads to T before the new ones ask main: new routes wait until
- * it is gone. */
+/* An old rule, of a lower priority or of another length, leads to T before the new rules ask main: new routes wait
+ * until it is deleted. */
 static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
@@ -132,8 +132,9 @@ static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
     return FALSE;
 }
 
-/* A route of T that the rail has no more: the rules that come now must not lead there, and those that asked main first
- * go after it. Throws, of earlier versions, do no harm, and keep bridges as long as rules of earlier versions stand. */
+/* A route of T that is no longer wanted: the new rules must not lead to it, so it goes before them; the old rules that
+ * asked main first go after it. Throws of earlier versions do no harm, and keep bridges as long as rules of earlier
+ * versions stand. */
 static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
@@ -158,9 +159,9 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
 }
 
-/* An address that is led to T keeps what T does for it: the rules of its default come first, then those before the
- * routes that need them. The rule that leads to all of T comes last, instead of the old one: earlier versions had
- * default routes there. What is not led to T yet has its routes first. */
+/* An address that is led to T already must not lose its routes: so the rules of its default come first, then those
+ * before the routes that need them. The rule that leads to all of T comes last, in place of the old one: earlier
+ * versions had default routes in T. An address that is not led to T yet gets its routes first. */
 typedef enum { FOR_DEFAULT, BEFORE_ROUTES, INSTEAD, AFTER_ROUTES } Phase;
 
 static Phase phase_of(const IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
@@ -174,7 +175,7 @@ static Phase phase_of(const IbhWork *work, const IbhTodo *todo, const IbhRule *r
     return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
 }
 
-/* To the kernel, a delete without suppress_prefixlength means this one, too. */
+/* To the kernel, a delete without suppress_prefixlength also matches this rule. */
 static IbhStale *find_alike(const IbhWork *work, const IbhRule *rule)
 {
     for (guint i = 0; rule->suppress_prefixlength < 0 && i < work->stales->len; i++) {
@@ -188,7 +189,7 @@ static IbhStale *find_alike(const IbhWork *work, const IbhRule *rule)
     return NULL;
 }
 
-/* Not beside one that cannot be told from it: rolled back, the other one would go. */
+/* Never beside a rule that a delete cannot tell from it: rolling back would delete the other one. */
 static void add_rule(IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
 {
     IbhStale *alike = find_alike(work, rule);
@@ -212,7 +213,7 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
     }
 }
 
-/* Its address has the rail's new rules. Those of a default that is lost have nothing in their place: they go last. */
+/* Its address has the rail's new rules. Rules of a default that was lost have no replacement: they are deleted last. */
 static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_led)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
@@ -225,7 +226,7 @@ static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_le
     }
 }
 
-/* What it left in a table that another rail waits for. */
+/* Leftovers in a table that another rail waits for. */
 static void leave_tables(IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (IbhStale, stale, work->stales) {

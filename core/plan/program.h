@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A plan, rail by rail: routes, the rules that lead to them, then what these replace. Pure.
+ * A plan, rail by rail: routes, the rules that lead to them, then the deletion of what they replace. Pure.
  */
 #pragma once
 

@@ -83,6 +83,15 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address)
     return g_hash_table_lookup(rails->by.first, address);
 }
 
+gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
 {
     return address->ifindex == nic->link->ifindex && ibh_address_counts(address) &&

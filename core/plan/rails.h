@@ -13,7 +13,7 @@ typedef enum {
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
     IBH_NIC_HELD,      /* --undo left it alone */
-    IBH_NIC_DEFERRED,  /* others route it already */
+    IBH_NIC_DEFERRED,  /* another program routes it already */
     IBH_NIC_BLOCKED,   /* it should be a rail, but programming it would do harm */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -24,22 +24,24 @@ typedef struct {
     guint position;          /* among all NICs */
     guint rank;              /* from 1 among the candidates, 0: no candidate */
     guint32 table;           /* T; 0: no candidate */
+    gboolean is_table_new;   /* it was chosen now: nothing has told which one it has */
     gboolean held;           /* --undo left it alone, or does so now */
-    int base[IBH_N_SYSCTLS]; /* the administrator's values: those of now, but where they are still ours, those before */
+    int base[IBH_N_SYSCTLS]; /* the administrator's values: the present ones, or, where these are ours, the earlier ones
+                              */
     /* Slices of rails->addresses (IbhAddress *): not to be changed or unreferenced. */
     GPtrArray addresses; /* all that are on it */
     GPtrArray served;    /* those that it serves as a rail, in the kernel's order */
     IbhNicStatus status;
-    const char *code; /* the finding that BLOCKED stands for: "table-clash", "local-rule-late" */
+    const char *code; /* the finding that explains BLOCKED: "table-clash", "local-rule-late" */
     char *why;        /* one sentence for people */
 } IbhNic;
 
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
     guint candidates;
-    GPtrArray *no_rails; /* IbhNic *: those of them that are none */
+    GPtrArray *no_rails; /* IbhNic *: those of them that are no rails */
     const IbhSnapshot *snapshot;
-    GPtrArray *routing;  /* IbhRule *: rules of others that may route a NIC already */
+    GPtrArray *routing;  /* IbhRule *: foreign rules that may route a NIC already */
     gpointer *addresses; /* IbhAddress *, NIC by NIC */
     guint32 priority;
     IbhMain main;
@@ -59,14 +61,14 @@ typedef struct {
 /* engage.c. With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts
  * holds. Fails where the configuration gives two present NICs the same explicit table. */
 IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error);
-/* What stays when --undo has left these alone: of the other rails, those that are programmed already count. */
+/* The rails as they are after --undo has left these alone: rails that this run programs already count. */
 IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces);
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-#define IBH_STACK_DEPTH 8 /* so far it is followed what a link is stacked on */
+#define IBH_STACK_DEPTH 8 /* how many links below a stacked one are followed */
 
-/* What could become a rail: an RDMA port, or what it is told to take for one. */
+/* A NIC that could become a rail: an RDMA port, or one with manage=yes. */
 gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                     /* D, the table of its default routes */
@@ -77,10 +79,11 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
-/* The rule for the local table comes after the rails', or (`ret_priority` G_MAXUINT32) there is none. */
+/* The local table's rule comes after the rails', or (`ret_priority` G_MAXUINT32) does not exist. */
 gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority);
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_serves_family(const IbhNic *nic, int family);
+gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);
 

@@ -6,7 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* As the kernel or a manager makes it for an address. */
+/* A connected route as the kernel or a manager makes it for an address. */
 static gboolean is_connected(const IbhRoute *route)
 {
     return route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
@@ -14,17 +14,8 @@ static gboolean is_connected(const IbhRoute *route)
            route->src.family != AF_UNSPEC && !ibh_route_is_ours(route);
 }
 
-static gboolean has_subnet(const IbhNic *nic, const IbhPrefix *subnet)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_prefix_equal(&address->subnet, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* A gateway of main must stay reachable by main, or the kernel would not take it again. And a route of main that is an
- * error would answer for all of the subnet: no rule suppresses it. */
+/* Main must still reach its gateways, or the kernel would refuse routes by them. And an error route of main would
+ * answer for all of the subnet: no rule suppresses it. */
 static gboolean is_needed_by_main(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
@@ -42,11 +33,11 @@ static gboolean is_needed_by_main(const IbhRails *rails, const IbhPrefix *subnet
 
 static gboolean may_leave(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    return rails->main == IBH_MAIN_REMOVE && nic->status == IBH_NIC_RAIL && has_subnet(nic, subnet) &&
+    return rails->main == IBH_MAIN_REMOVE && nic->status == IBH_NIC_RAIL && ibh_serves_subnet(nic, subnet) &&
            !is_needed_by_main(rails, subnet);
 }
 
-/* What cannot come back stays: without its source the kernel would not take it. */
+/* A route that could not come back stays: the kernel refuses a route whose source address is missing. */
 static gboolean leaves(const IbhRails *rails, const IbhRoute *route)
 {
     const IbhNic *nic =
@@ -78,7 +69,7 @@ static gboolean is_saved(const IbhState *state, const IbhRoute *route)
     return FALSE;
 }
 
-/* Or, of the kernel's own form, one with another source that came since: that took its place. */
+/* Or one of the kernel's own form whose source changed since: it has taken the old route's place. */
 static gboolean is_in_main(const IbhSnapshot *snapshot, const IbhSavedRoute *saved)
 {
     IBH_EACH (const IbhRoute, route, snapshot->routes) {

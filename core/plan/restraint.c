@@ -32,7 +32,7 @@ static gboolean has_address(const IbhRails *rails, const IbhOp *op)
     return FALSE;
 }
 
-/* Another NIC waits for what this one leaves: they move through each other's tables. */
+/* Another NIC waits for a table that this one leaves: their tables are swapped. */
 static gboolean is_shared(const IbhPlan *plan, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, plan->ops) {
@@ -42,13 +42,17 @@ static gboolean is_shared(const IbhPlan *plan, const IbhOp *op)
     return FALSE;
 }
 
+/* What a rail gets although it has no address yet that counts (no carrier, no duplicate address detection). */
+static gboolean is_wanted(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
+{
+    return op->type == IBH_OP_SYSCTL_SET && (nic->status == IBH_NIC_RAIL || (op->to && ibh_must_be_silent(rails, nic)));
+}
+
 static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
 
-    return nic && !has_address(rails, op) &&
-           !(op->type == IBH_OP_SYSCTL_SET && op->to && ibh_must_be_silent(rails, nic)) &&
-           nic->status != IBH_NIC_UNMANAGED &&
+    return nic && !has_address(rails, op) && !is_wanted(rails, nic, op) && nic->status != IBH_NIC_UNMANAGED &&
            !(restraint->down && g_strv_contains(restraint->down, nic->link->name)) &&
            !contains(restraint->given_up, op->ifindex) && !is_shared(plan, op);
 }

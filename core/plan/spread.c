@@ -15,8 +15,8 @@
 
 /* ---- the wanted routes and rules ---- */
 
-/* The address that the kernel takes for unbound traffic by this NIC. One of another subnet would be a foreign source.
- */
+/* The source address that the kernel gives unbound traffic by this NIC. It must be of this subnet, and the NIC its
+ * owner: once a socket has that source, the owner's rule applies. */
 static const IbhAddress *first_primary(const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
@@ -31,10 +31,11 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
     const IbhAddress *address = first_primary(nic);
 
     return ibh_is_programmed(rails, nic) && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
-           !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet);
+           !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet) &&
+           ibh_rails_owner(rails, &address->local) == nic;
 }
 
-/* A NIC that is no rail reaches that subnet, too: its traffic must not be taken from it. */
+/* A NIC that is no rail has that subnet, too: spreading would take its traffic. */
 static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
 {
     const GArray *addresses = rails->snapshot->addresses;
@@ -82,7 +83,7 @@ static gboolean can_be_spread(const IbhRails *rails, const IbhNic *nic, IbhRoute
     return address && make_route(rails, &address->subnet, ret_route);
 }
 
-/* Of nested subnets only the outermost is spread: inside of it, main is asked for what it has more exactly. */
+/* Of nested subnets only the outermost is spread; inside of it, main is asked for longer prefixes. */
 static void keep_outermost(GArray *routes, const IbhRoute *route)
 {
     for (guint i = routes->len; i-- > 0;) {
@@ -174,7 +175,7 @@ static void emit_route(IbhPlan *plan, const IbhSnapshot *snapshot, IbhOpType typ
     op->hops = route->hops || route->ifindex ? describe_hops(snapshot, route) : NULL;
     if (replaced)
         op->replaced = *replaced;
-    /* A nexthop that is dead comes back to life by no command. */
+    /* No command can bring a dead nexthop back to life. */
     op->for_good = (replaced && replaced->hops && strchr(replaced->hops, '!')) ||
                    (type == IBH_OP_ROUTE_DEL && route->hops && strchr(route->hops, '!'));
 }
@@ -230,7 +231,7 @@ static gboolean is_wanted(const GArray *wanted, const IbhRule *rule)
     return FALSE;
 }
 
-/* Those that stand and are not wanted, in the order in which they can be deleted. */
+/* Existing items that are not wanted, in an order in which they can be deleted. */
 static GPtrArray *find_stale_rules(const IbhSnapshot *snapshot, const GArray *wanted)
 {
     g_autoptr(GPtrArray) there = ibh_rules_to_delete(snapshot, TRUE);
@@ -273,11 +274,11 @@ static void put_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *
     }
 }
 
-/* Half of a spread: it would lead to the rails what main has more exactly. A rule for all needs one for all before it.
- */
+/* TRUE for half of a spread, which would lead to the rails what main has by longer prefixes. A rule for all sources
+ * needs one for all before it. */
 static gboolean has_half(const IbhSnapshot *snapshot)
 {
-    guint asked = G_MAXUINT; /* main was asked by rules before: the shortest length of their sources */
+    guint asked = G_MAXUINT; /* the shortest source of the rules so far that ask main */
 
     for (guint i = 0; i < snapshot->rules->len; i++) { /* ascending */
         const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
@@ -292,7 +293,7 @@ static gboolean has_half(const IbhSnapshot *snapshot)
     return FALSE;
 }
 
-/* The delete of a rule of an earlier version, which was for all, would hit one of now that stands before it. */
+/* Deleting an earlier version's rule, which was for all sources, would hit a present one that stands before it. */
 static void put_behind(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, const IbhRule *old)
 {
     for (const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, 0); !old->from.length && rule != old; rule++) {
@@ -312,8 +313,8 @@ static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray 
     }
 }
 
-/* What asks main, routes, the rules that lead to them; what goes, the other way round. Where half of a spread stands,
- * it goes before there are routes; the rules of now lead to those that there are meanwhile. */
+/* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. Half of
+ * a spread is deleted before routes are added; the present rules keep leading to the routes that exist meanwhile. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) routes = ibh_want_spread(rails);

@@ -6,10 +6,10 @@
 
 #include "plan/emit.h"
 
-/* Unbound traffic leaves by this NIC, too. */
+/* TRUE if unbound traffic leaves by this NIC, too. */
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);
 
 GArray *ibh_want_spread(const IbhRails *rails); /* IbhRoute */
 
-/* The difference, as one unit of its own. `rails` NULL: all of it goes. */
+/* The difference, as one unit of its own. `rails` NULL: everything of main=spread is deleted. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails);

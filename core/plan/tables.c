@@ -3,15 +3,18 @@
 
 #include "plan/deferred.h"
 
+#include <linux/fib_rules.h>
+
 #define KEY(table) GUINT_TO_POINTER(table)
 
 typedef struct {
     IbhRails *rails;
-    GHashTable *used;     /* numbers that a route stands in, or a rule of ours leads to */
-    GHashTable *needed;   /* those of them that a NIC here has to do with */
-    GHashTable *by_route; /* IbhNic → the table that a route of ours says it has */
-    GHashTable *by_rule;  /* IbhNic → the table that a rule of ours says it has */
-    GHashTable *by_d;     /* IbhNic → its table, as the routes left in D tell */
+    GHashTable *used;     /* table numbers that hold a route, or that a rule of ours leads to */
+    GHashTable *needed;   /* those of them that a present NIC uses */
+    GHashTable *ruled;    /* numbers that rules of others lead to */
+    GHashTable *by_route; /* IbhNic → its table, by a route of ours */
+    GHashTable *by_rule;  /* IbhNic → its table, by a rule of ours */
+    GHashTable *by_d;     /* IbhNic → its table, by routes that remain in D */
 } Assignment;
 
 static gboolean is_automatic(const IbhNic *nic)
@@ -49,21 +52,21 @@ static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 tabl
            !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
 }
 
-/* Of the form of now or of earlier versions; what leads to D comes behind. */
+/* Rules of the present form or of earlier versions; those that lead to D come later. */
 static gboolean leads_to_t(const IbhRule *rule)
 {
     return !ibh_rule_is_spread(rule) && rule->table != IBH_TABLE_MAIN && rule->priority < IBH_PRIORITY_DEFAULTS - 1;
 }
 
-/* The first thing that is said of a NIC counts. */
+/* The first evidence about a NIC counts. */
 static void note(const Assignment *all, GHashTable *evidence, const IbhNic *nic, guint32 table)
 {
     if (nic && can_stick(all, nic, table) && !g_hash_table_contains(evidence, nic))
         g_hash_table_insert(evidence, (gpointer)(guintptr)nic, KEY(table));
 }
 
-/* The NIC that has the address. Of several: what may be a rail, with the number of its rank, or else of lower rank.
- */
+/* The NIC that has the address. If several have it: one that may be a rail and whose rank fits the number, or else the
+ * one of lower rank. */
 static const IbhNic *find_holder(const Assignment *all, const IbhRule *rule)
 {
     const IbhNic *found = NULL;
@@ -97,19 +100,20 @@ static void note_rules(Assignment *all)
     }
 }
 
-/* The way to a gateway lies in D, so a single host says nothing of T. */
+/* The route to a gateway lies in D, so a single host is no evidence of T. */
 static gboolean may_be_of_d(const IbhRoute *route)
 {
     return ibh_route_is_default(route) || (route->family == AF_INET6 && route->dst.length == 128);
 }
 
-/* Of an --apply that was killed the way to the gateway may stand alone, in a number that is no table of ours else. */
+/* After an --apply that was killed, D may hold the route to the gateway alone, and nothing else of ours uses that
+ * number. */
 static gboolean is_of_d(const IbhRoute *route)
 {
     return ibh_route_is_default(route) || (may_be_of_d(route) && route->table > IBH_TABLE_DEFAULTS + IBH_TABLE_BASE);
 }
 
-/* A default alone lies in D. Of several tables, the one that a rule of its own address leads to. */
+/* A lone default route is in D. If there are several such tables, the one that a rule of its own address leads to. */
 static void note_routes(Assignment *all)
 {
     const GArray *routes = all->rails->snapshot->routes;
@@ -159,7 +163,7 @@ static void give_by_evidence(Assignment *all, GHashTable *evidence)
     }
 }
 
-/* The documents' script: a table of the numbers that we give, that a foreign rule leads an address of a NIC to, and
+/* The documents' script: a table with a number that we would give, that a foreign rule leads a NIC's address to, and
  * that has a route to its subnet by that NIC. */
 static void give_documents_tables(Assignment *all)
 {
@@ -176,12 +180,51 @@ static void give_documents_tables(Assignment *all)
     }
 }
 
+/* Rules of others lead to tables of their own, whether anything is in them yet or not: routes of ours there would
+ * change the way of what they match. */
+static void note_rules_of_others(Assignment *all)
+{
+    const GArray *rules = all->rails->snapshot->rules;
+
+    IBH_EACH (const IbhRule, rule, rules) {
+        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table)
+            g_hash_table_add(all->ruled, KEY(rule->table));
+    }
+}
+
+/* The rule of the documents' script: it leads an address of this NIC there, and nothing else. */
+static gboolean is_rule_of_documents(const Assignment *all, const IbhNic *nic, const IbhRule *rule)
+{
+    return !rule->selectors && rule->from.length == ibh_ip_bits(&rule->from.ip) &&
+           ibh_rails_has_address(all->rails, nic, &rule->from.ip);
+}
+
+/* A rule of others leads there, other than those of the documents' script for this NIC. */
+static gboolean is_of_others(const Assignment *all, const IbhNic *nic, guint32 table)
+{
+    const GArray *rules = all->rails->snapshot->rules;
+
+    if (!g_hash_table_contains(all->ruled, KEY(table)))
+        return FALSE;
+    IBH_EACH (const IbhRule, rule, rules) {
+        if (rule->table == table && rule->action == FR_ACT_TO_TBL && !ibh_rule_is_ours(rule) &&
+            !(ibh_is_documents_table(all->rails, table) && is_rule_of_documents(all, nic, rule)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean is_free(GHashTable *taken, guint32 table)
 {
     return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(table + IBH_TABLE_DEFAULTS));
 }
 
-/* Its addresses are away, and come back in a moment, or it has others now: its rules are left. */
+static gboolean is_pair_of_others(const Assignment *all, const IbhNic *nic, guint32 table)
+{
+    return is_of_others(all, nic, table) || is_of_others(all, nic, table + IBH_TABLE_DEFAULTS);
+}
+
+/* Its addresses are away and come back in a moment, or it has new ones: only its rules remain. */
 static void give_remembered(Assignment *all)
 {
     const GArray *last = all->rails->snapshot->state->rails;
@@ -195,15 +238,16 @@ static void give_remembered(Assignment *all)
     }
 }
 
-/* 940 + the rank, unless another NIC has to do with it: rules for addresses that are away are its own, or are left
- * over. Where that is taken, the lowest free number above all ranks. */
+/* 940 + the rank, unless another NIC uses that number: rules for absent addresses are its own, or leftovers. If it is
+ * taken, the lowest free number above all ranks. */
 static void give_new(Assignment *all, IbhNic *nic)
 {
     guint32 table = IBH_TABLE_BASE + nic->rank;
 
-    if (is_free(all->needed, table) && give(all, nic, table))
+    if (is_free(all->needed, table) && !is_pair_of_others(all, nic, table) && give(all, nic, table))
         return;
-    for (table = IBH_TABLE_BASE + all->rails->candidates + 1; !is_free(all->used, table) || !give(all, nic, table);)
+    for (table = IBH_TABLE_BASE + all->rails->candidates + 1;
+         !is_free(all->used, table) || is_pair_of_others(all, nic, table) || !give(all, nic, table);)
         table++;
 }
 
@@ -211,33 +255,54 @@ void ibh_assign_tables(IbhRails *rails)
 {
     g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), by_route = g_hash_table_new(NULL, NULL),
                           by_rule = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL),
-                          by_d = g_hash_table_new(NULL, NULL);
-    Assignment all = {
-        .rails = rails, .used = used, .needed = needed, .by_route = by_route, .by_rule = by_rule, .by_d = by_d};
+                          by_d = g_hash_table_new(NULL, NULL), ruled = g_hash_table_new(NULL, NULL);
+    Assignment all = {.rails = rails,
+                      .used = used,
+                      .needed = needed,
+                      .ruled = ruled,
+                      .by_route = by_route,
+                      .by_rule = by_rule,
+                      .by_d = by_d};
 
     give_explicit(&all);
     note_rules(&all);
     note_routes(&all);
+    note_rules_of_others(&all);
     give_by_evidence(&all, by_route);
     give_remembered(&all);
     g_hash_table_remove_all(by_rule);
-    note_rules(&all); /* without what has been given */
+    note_rules(&all); /* without those that have been given */
     give_by_evidence(&all, by_rule);
     give_by_evidence(&all, by_d);
     give_documents_tables(&all);
     for (guint i = 0; i < rails->candidates; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
-        if (!nic->table)
+        if (!nic->table) {
+            nic->is_table_new = TRUE;
             give_new(&all, nic);
+        }
     }
 }
 
 /* ---- the saved state ---- */
 
-gboolean ibh_is_saved_rail_here(const IbhSnapshot *snapshot, const IbhSavedRail *saved)
+/* A port of another NIC is what its administrator made of it; without its RDMA device a NIC is no candidate. */
+static gboolean has_lost_its_device(const IbhNic *nic, const IbhSavedRail *saved)
 {
-    return ibh_snapshot_link(snapshot, saved->ifindex) || ibh_snapshot_link_by_name(snapshot, saved->iface);
+    return saved->has_device && nic->status == IBH_NIC_NO_CANDIDATE && !nic->link->master && !nic->link->representor;
+}
+
+IbhGone ibh_saved_rail_gone(const IbhRails *rails, const IbhSavedRail *saved)
+{
+    const IbhLink *link = ibh_snapshot_link(rails->snapshot, saved->ifindex);
+    const IbhNic *nic;
+
+    link = link ? link : ibh_snapshot_link_by_name(rails->snapshot, saved->iface);
+    nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
+    if (!link)
+        return IBH_GONE_NIC;
+    return nic && has_lost_its_device(nic, saved) ? IBH_GONE_DEVICE : IBH_HERE;
 }
 
 GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all)
@@ -247,8 +312,10 @@ GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, 
 
     for (guint i = 0; !all && i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-        IbhSavedRail saved = {
-            .ifindex = nic->link->ifindex, .table = nic->table, .is_explicit = nic->settings.table != IBH_TABLE_AUTO};
+        IbhSavedRail saved = {.ifindex = nic->link->ifindex,
+                              .table = nic->table,
+                              .is_explicit = nic->settings.table != IBH_TABLE_AUTO,
+                              .has_device = nic->link->rdma[0] != '\0'};
 
         g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
         if (nic->status == IBH_NIC_RAIL && !nic->link->vf && /* virtual functions come and go */
@@ -258,7 +325,7 @@ GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, 
     for (guint i = 0; !all && i < last->len; i++) {
         const IbhSavedRail *saved = &g_array_index(last, IbhSavedRail, i);
 
-        if (!ibh_is_saved_rail_here(rails->snapshot, saved))
+        if (ibh_saved_rail_gone(rails, saved) != IBH_HERE)
             g_array_append_val(remembered, *saved);
     }
     return remembered;

@@ -20,9 +20,9 @@
 typedef struct {
     const IbhRails *rails;
     GHashTable *undone;     /* const IbhNic *: selected, with something of ours on them */
-    GHashTable *mains_nics; /* const IbhNic *: by which main reaches their subnets */
+    GHashTable *mains_nics; /* const IbhNic *: the NICs by which main reaches their subnets */
     gboolean rails_too;     /* not only NICs that are no longer rails */
-    gboolean orphans;       /* also what belongs to no NIC any more */
+    gboolean orphans;       /* also leftovers of NICs that have disappeared */
     IbhPlan *plan;
 } Undo;
 
@@ -31,7 +31,7 @@ static gboolean is_undone(const Undo *undo, const IbhNic *nic)
     return g_hash_table_contains(undo->undone, nic);
 }
 
-/* The administrator's value; but a NIC that has to be silent beside rails keeps what it has. */
+/* The administrator's value; but a NIC that must be silent beside rails keeps ours. */
 static int value_left(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, gboolean rails_too)
 {
     return !rails_too && key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(rails, nic) ? nic->link->sysctl[key]
@@ -47,7 +47,7 @@ static gboolean has_our_sysctls(const IbhRails *rails, const IbhNic *nic, gboole
     return FALSE;
 }
 
-/* NICs with a rule, a route or a sysctl of ours, or of whose routes main=remove took one. */
+/* NICs with a rule, a route or a sysctl of ours, or whose route main=remove took. */
 static GHashTable *find_owners(const IbhRails *rails, gboolean rails_too)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -137,7 +137,8 @@ static void restore_announce(const Undo *undo)
     }
 }
 
-/* Whether a NIC answers ARP: first the NIC that main uses, and the others when no peer needs them any more. */
+/* ARP answers: first the NIC that main uses answers again, then, when no peer needs them any more, the others change.
+ */
 static void restore_answers(const Undo *undo, gboolean mains_nic)
 {
     IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {
@@ -166,7 +167,7 @@ static gboolean goes(const Undo *undo, const IbhNic *owner)
     return owner ? is_undone(undo, owner) : undo->orphans;
 }
 
-/* A rail that needed its place has taken it already. */
+/* The plan deletes or replaces it already, because a rail needs its place. */
 static gboolean is_taken(const Undo *undo, const IbhRule *rule, const IbhRoute *route)
 {
     IBH_EACH_POINTER (const IbhOp, op, undo->plan->ops) {
@@ -205,7 +206,8 @@ static void delete_routes(const Undo *undo, IbhRouteKind kind)
 
 /* ---- neighbours and announcements ---- */
 
-/* A NIC that main does not use would go on asking its peers with its own hardware address, and win them back. */
+/* A NIC that main does not use would go on asking its peers from its own hardware address, and they would learn that
+ * again. */
 static void delete_neighbours(const Undo *undo)
 {
     const GArray *neighbours = undo->rails->snapshot->neighbours;
@@ -239,7 +241,7 @@ static gboolean needs_announcement(const Undo *undo, const IbhIp *ip)
     return FALSE;
 }
 
-/* Neighbour discovery, other than ARP, is answered by the NIC that has the address: nothing moves in IPv6. */
+/* In IPv6 the NIC that has the address answers neighbour discovery: nothing moves, other than with ARP. */
 static void announce(const Undo *undo, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
@@ -260,7 +262,7 @@ static void announce_all(const Undo *undo)
     }
 }
 
-/* The rails that stay go on as if the others had never been any: they may have to answer for them again. */
+/* The rails that stay must look as if the others had never been rails: they may have to answer for them again. */
 static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
 {
     IBH_EACH_POINTER (const IbhNic, nic, after->nics) {
@@ -274,7 +276,7 @@ static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
     }
 }
 
-/* In the order in which main had them. */
+/* In the order that main had. */
 static void return_to_main(const Undo *undo)
 {
     const GArray *saved = undo->rails->snapshot->state->routes;

@@ -10,7 +10,8 @@
 
 /* ---- routes ---- */
 
-/* In IPv6 an address does not make its prefix one of the link: a router says so, or the administrator. */
+/* In IPv6 an address does not make its prefix one of the link: only a router's advertisement or the administrator does.
+ */
 static gboolean is_on_link(const IbhRails *rails, const IbhAddress *address, const IbhRoute *subnet)
 {
     const GArray *routes = rails->snapshot->routes;
@@ -44,7 +45,7 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
     }
 }
 
-GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
+GArray *ibh_want_routes_of_many(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied)
 {
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
@@ -52,8 +53,15 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
     if (!(nic->link->flags & IFF_UP))
         return routes;
     want_subnets(rails, nic, routes);
-    ibh_want_gateways(rails, nic, routes);
+    ibh_want_gateways(rails, nic, copied, routes);
     return routes;
+}
+
+GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
+{
+    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(rails->snapshot);
+
+    return ibh_want_routes_of_many(rails, nic, copied);
 }
 
 /* ---- rules ---- */
@@ -115,7 +123,7 @@ static GArray *find_lengths(const GArray *routes, int family, guint32 table)
     return lengths;
 }
 
-/* No other prefix of T contains this one. */
+/* TRUE if no other prefix of T contains this one. */
 static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
 {
     IBH_EACH (const IbhRoute, other, routes) {
@@ -126,7 +134,7 @@ static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
     return TRUE;
 }
 
-/* What main has more exactly than `length`, inside of T. Nothing is more exact than a single host. */
+/* A rule for the prefixes of main that are longer than `length`, inside of T. Nothing is longer than a single host. */
 static void add_rules_for_main(const GArray *routes, int family, guint32 table, guint length, guint32 priority,
                                GArray *rules)
 {
@@ -139,8 +147,8 @@ static void add_rules_for_main(const GArray *routes, int family, guint32 table, 
     }
 }
 
-/* The longest prefix of main and T wins, T on a tie: a pair of rules for each length that T has, the longest first. The
- * last pair leads to all that is left of T. */
+/* The longest prefix of main and T wins, T on a tie: a pair of rules for each prefix length in T, the longest first.
+ * The last pair leads to the rest of T. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
     g_autoptr(GArray) lengths = find_lengths(routes, family, nic->table);
@@ -160,7 +168,7 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
     add_rule(rules, &last);
 }
 
-/* Bridges, containers, specific routes of main, and VPNs go before the rail's own default. */
+/* Bridges, containers, specific routes of main, and VPNs win over the rail's own default. */
 static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
     const IbhRule to_main = rule_to(IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
@@ -174,7 +182,7 @@ static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int f
     }
 }
 
-/* What each address of this family has, in ascending order; without the address. */
+/* The rules of each address of this family, in ascending order; without the address. */
 static GArray *rules_of_family(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family)
 {
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
@@ -206,7 +214,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;
 
-        /* Of one address on two rails, the rail of lower rank has the rules. */
+        /* If two rails have one address, the rail of lower rank has its rules. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_is_first(nic, address))
             continue;
         IBH_EACH (const IbhRule, one, of_family) {
@@ -228,7 +236,7 @@ gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic)
                                 rails->snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
 }
 
-/* A rail that has its rules, or gets them in this run. */
+/* TRUE for a rail that has its rules, or gets them in this run. */
 gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
     if (nic->status != IBH_NIC_RAIL)
@@ -267,7 +275,7 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* Fails open: no packet is dropped that was not dropped before, and the rails are right. */
+/* Fails open: it drops no packet that was accepted before, and the rails are right. */
 static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, int base)
 {
     switch (key) {
@@ -277,7 +285,7 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, in
         return must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
-    case IBH_SYSCTL_ARP_IGNORE: /* 2 answers still less; from 3 on, a rail's own address may go unanswered */
+    case IBH_SYSCTL_ARP_IGNORE: /* 2 answers to even fewer; from 3 on, a rail's own address may go unanswered */
         if (base == 1 || base == 2)
             return base;
         return must_answer_for_others(rails, nic) ? 0 : 1;
@@ -321,7 +329,7 @@ static gboolean stands_beside_rail(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* A NIC that is up without an IPv4 address answers ARP for the rails' addresses, if it is on their wire. Where it is to
+/* A NIC that is up without an IPv4 address answers ARP for the rails' addresses, if it is on their wire. If it has to
  * answer for an address of the host itself, on lo, it goes on. */
 gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 {
@@ -333,9 +341,7 @@ gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
-    /* It goes by the administrator's value, not by what an earlier run made of it: history does not
-     * change the end
-     */
+    /* It follows the administrator's value, not that of an earlier run: the end state does not depend on history. */
     int base = nic->base[key];
     int own = nic->settings.sysctl[key];
 

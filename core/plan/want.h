@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a rail should have: rules, routes and sysctls. Pure.
+ * The wanted rules, routes and sysctls of a rail. Pure.
  */
 #pragma once
 
 #include "plan/rails.h"
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic); /* IbhRoute, in the order they must be added */
+/* The same for one of many rails: `copied` is ibh_find_copied_routes() of the snapshot as it is now. */
+GArray *ibh_want_routes_of_many(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied);
 /* IbhRule; `routes`: the routes wanted in T, because a default route needs rules, too. */
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
 
-/* A rail that has its rules, or gets them in this run (IbhRails.only). */
+/* TRUE for a rail that has its rules, or gets them in this run (IbhRails.only). */
 gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic);
-/* By the administrator's value, it drops what comes in by another NIC than the answer would leave by. */
+/* TRUE if, by the administrator's value, it drops packets that come in by another NIC than the answer would leave by.
+ */
 gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic);
 
-/* A candidate that is no rail, and must not answer ARP for the rails. */
+/* TRUE for a candidate that is no rail, and must not answer ARP for the rails. */
 gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic);
-/* The value it should have now: of a NIC that is no rail, the administrator's, but where it must be silent. */
+/* The wanted value. For a NIC that is no rail: the administrator's, unless it must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

@@ -6,7 +6,7 @@
 
 #include <sys/socket.h>
 
-/* What goes into files as it is must not play with the terminal that it is shown on. */
+/* Names go into files unquoted: refuse any that could control a terminal. */
 gboolean ibh_render_is_printable(const char *name)
 {
     g_autofree char *clean = ibh_printable(name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the formats share: what is to be rendered, and what is said of it in each of them.
+ * Shared by the formats: the facts to render, and the remarks in each of them.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ typedef char *IbhProfileWriter(const IbhNative *native, GError **error);
 typedef struct {
     const IbhRails *rails; /* with the family that was asked for */
     const char *const *only;
-    IbhProfileWriter *write_profile; /* of nm-keyfile alone; NULL: there is none here */
+    IbhProfileWriter *write_profile; /* only for nm-keyfile; NULL: not available */
 } IbhRender;
 
 /* A rail that was asked for, and whose name a text can hold. */
@@ -34,9 +34,9 @@ gboolean ibh_render_has_family(const IbhRender *render, int family);
 
 gboolean ibh_render_is_printable(const char *name);
 
-/* Why it is as it is: each line becomes a comment. */
+/* Explanations: each line becomes a comment. */
 void ibh_render_comment(GString *out, const char *text);
-/* What the formats cannot say of this host: NICs left out, and with `native`, main=spread and main=remove. */
+/* What the formats cannot express of this host: NICs left out, and with `native`, main=spread and main=remove. */
 void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native);
 
 /* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. */

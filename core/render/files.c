@@ -25,7 +25,7 @@ static const char sysctl_why[] =
     "NIC\n"
     "than the answer would leave by: set it once the rules are there, and peers have learned the right NICs.";
 
-/* A key ends at `=`, may be a pattern, and begins with what says how errors are taken. */
+/* A key ends at `=`, may be a pattern, and may begin with a sign that ignores errors. */
 static gboolean is_sysctl_name(const char *name)
 {
     return !strpbrk(name, "=*?[]\\");
@@ -123,7 +123,7 @@ static const char kernel_names_why[] = "\nThe kernel gives names like ib0 and et
                                        "replace ib0 by a name such as mlx5_ib0,\n"
                                        "here and wherever else the old name is configured.";
 
-/* ib0, eth12: register_netdev() finds a free one. */
+/* ib0, eth12: register_netdev() chooses a free name. */
 static gboolean is_kernel_name(const char *name)
 {
     gsize letters = g_str_has_prefix(name, "ib") ? strlen("ib") : g_str_has_prefix(name, "eth") ? strlen("eth") : 0;
@@ -131,7 +131,7 @@ static gboolean is_kernel_name(const char *name)
     return letters && name[letters] && !name[letters + strspn(name + letters, G_CSET_DIGITS)];
 }
 
-/* Within quotes; `$` begins a substitution. NULL: udev would replace something of it. */
+/* Quoted; `$` begins a substitution. NULL: udev would replace a part of the name. */
 static char *udev_value(const char *name)
 {
     GString *out;
@@ -170,7 +170,7 @@ static gboolean udev_has(const IbhRender *render, const IbhNic *nic)
            ibh_is_selected(nic, render->only) && ibh_render_is_printable(nic->link->name);
 }
 
-/* Of the kernel's, those that the rules are to give: " ib0 ib1". */
+/* Of the kernel's names, those that the rules are to give: " ib0 ib1". */
 static char *list_kernel_names(const IbhRender *render)
 {
     GString *names = g_string_new(NULL);

@@ -6,7 +6,7 @@
 
 #include "render/common.h"
 
-/* Of names that may not be kept; NULL: of none. */
+/* The remark about names that udev cannot keep; NULL: none. */
 char *ibh_render_udev_warning(const IbhRender *render);
 
 /* One per format. */

@@ -94,7 +94,7 @@ static IbhPlan *plan_for_bare_host(const IbhRender *render)
     return plan;
 }
 
-/* A unit of operations, as a word of the script. Operations without a NIC are those of main=spread. */
+/* The name of a unit of operations, in the script. Operations without a NIC are those of main=spread. */
 static char *unit_word(const char *iface, int family)
 {
     g_autofree char *unit = g_strdup_printf("%s/%d", *iface ? iface : "main=spread", family == AF_INET6 ? 6 : 4);

@@ -13,7 +13,7 @@ static gboolean is_taken(const IbhRails *rails, guint32 table)
     return table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table);
 }
 
-/* The same distance for all, so that no two get the same: T' = T + distance, D' = T' + 2000. */
+/* The same distance for all, so that no two NICs get the same table: T' = T + distance, D' = T' + 2000. */
 static guint32 find_distance(const IbhRails *rails)
 {
     guint32 distance = 1000;

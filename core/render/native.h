@@ -2,13 +2,12 @@
 /*
  * A rail as its own manager would configure it.
  *
- * No format says our marks (metric, suppress_ifgroup): rules and routes are the manager's. The rules have our
+ * No format can express our marks (metric, suppress_ifgroup): rules and routes are the manager's. The rules have our
  * priorities, but lead to a table of another number than the NIC's own: an unmarked rule to another table that routes
- * the NIC's subnet by it makes ib-hook defer. To its own table, it would be one more rule beside ib-hook's, and both
- * would write the same table.
+ * the NIC's subnet by it makes ib-hook defer. If they led to the NIC's own table, both programs would write that table.
  *
- * The routes name no source: who comes by these rules has one. NetworkManager 1.42 adds routes before DHCP gave it the
- * address, and a route whose source is not there yet it never adds.
+ * The routes name no source: packets that match these rules have one. NetworkManager 1.42 adds routes before DHCP has
+ * set the address, and never adds a route whose source is missing then.
  */
 #pragma once
 
@@ -25,7 +24,7 @@ void ibh_native_header(GString *out, const IbhRender *render, const char *why);
 
 /* Every rail that is asked for. */
 GPtrArray *ibh_natives(const IbhRender *render);
-/* It has a default route: then main must be asked before it. */
+/* TRUE if it has a default route: then main must be asked before it. */
 gboolean ibh_native_has_default(const IbhNative *native);
 /* Of one family: 0 both. */
 gboolean ibh_native_has_family(const IbhNative *native, int family);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * netplan, and systemd-networkd, which does what netplan says.
+ * netplan, and systemd-networkd, which netplan writes files for.
  */
 #include "render/formats.h"
 #include "render/native.h"
@@ -43,13 +43,13 @@ static void say_rule(GString *out, const IbhRule *rule)
         g_string_append_printf(out, "SuppressPrefixLength=%d\n", (int)rule->suppress_prefixlength);
 }
 
-/* What netplan can say of it: all but suppress_prefixlength. */
+/* The part that netplan can express: all but suppress_prefixlength. */
 static gboolean is_plain(const IbhRule *rule)
 {
     return rule->suppress_prefixlength < 0;
 }
 
-/* `rest`: without what netplan says. */
+/* `rest`: only what netplan cannot express. */
 static void say_drop_in(GString *out, const IbhNative *native, const char *network, gboolean rest)
 {
     g_string_append_printf(out, "\n# /etc/systemd/network/%s.d/ib-hook.conf\n", network);
@@ -78,7 +78,7 @@ static char *netplan_id(const IbhRender *render, const IbhNic *nic)
     return ibh_printable(manager ? manager->connection : nic->link->name);
 }
 
-/* A file for several NICs would give each of them the routes of all. */
+/* A file that matches several NICs would give each of them the routes of all. */
 static gboolean is_shared(const IbhRender *render, const char *file)
 {
     const GArray *managers = render->rails->snapshot->managers;

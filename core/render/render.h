@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What ib-hook does, said in other tools' languages: the whole end state, not the difference. Pure.
+ * The work of ib-hook in other tools' languages: the whole end state, not the difference. Pure.
  *
  * A format is one line of a table in render.c: a name, and a function that writes text.
  */
@@ -11,5 +11,5 @@
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "iproute2, netplan, …" */
 char *ibh_render(const char *format, const IbhRender *render, GError **error);
-/* What must not be overlooked in it; NULL: nothing. */
+/* A warning that must not be overlooked; NULL: none. */
 char *ibh_render_warning(const char *format, const IbhRender *render);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ifupdown, and RHEL's network-scripts: they run what iproute2 says.
+ * ifupdown, and RHEL's network-scripts: they run arguments of iproute2.
  */
 #include "render/formats.h"
 #include "render/native.h"
@@ -65,7 +65,7 @@ static const char ifcfg_why[] =
     "nm-keyfile\n"
     "for it. ifdown deletes the rules.";
 
-/* The line is split into words by a shell that takes no quotes: only a backslash can be helped. */
+/* A shell splits the line into words and knows no quotes there: only a backslash helps. */
 static char *script_word(const char *name)
 {
     g_auto(GStrv) parts = g_strsplit(name, "\\", -1);

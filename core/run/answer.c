@@ -13,19 +13,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CALLERS_MAX 256 /* the others wait in the kernel's queue, or find it full and do it themselves */
+#define CALLERS_MAX 256 /* more callers wait in the kernel's queue, or find it full and do the work themselves */
 #define QUEUE 128
-#define SILENCE (2 * G_USEC_PER_SEC) /* who has asked nothing by then is no hook */
+#define SILENCE (2 * G_USEC_PER_SEC) /* a caller without a request by then is no hook */
 
 typedef struct {
     int fd;
     gint64 since;
-    gboolean asked; /* its request is here, and it waits */
+    gboolean asked; /* its request has been read, and it waits */
     IbhRequest request;
 } Caller;
 
 struct IbhAnswers {
-    int lock; /* -1: another one may listen */
+    int lock; /* -1: not listening; another --watch may */
     int socket;
     char path[IBH_PATH_MAX];
     GArray *callers; /* Caller */
@@ -63,7 +63,7 @@ void ibh_answers_free(IbhAnswers *answers)
 
 /* ---- listening ---- */
 
-/* One process of a namespace: it may remove what the last one left there. */
+/* Only one process of a namespace listens: it may remove the sockets of an earlier one. */
 static gboolean take_lock(IbhAnswers *answers)
 {
     char path[IBH_PATH_MAX];
@@ -98,7 +98,7 @@ void ibh_answers_listen(IbhAnswers *answers)
         return;
     answers->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (answers->socket < 0 || !take_lock(answers) || !bind_socket(answers) || listen(answers->socket, QUEUE) < 0)
-        stop_listening(answers); /* hooks do it themselves, as without --watch */
+        stop_listening(answers); /* hooks do the work themselves, as without --watch */
 }
 
 /* ---- requests ---- */
@@ -150,7 +150,7 @@ static void send_reply(const Caller *caller, IbhReplyType type, int status)
     (void)!send(caller->fd, &reply, sizeof reply, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* FALSE: there is nothing to wait for with this one (any more). */
+/* FALSE: this caller is gone, or needs no more waiting for. */
 static gboolean read_request(Caller *caller)
 {
     char bytes[IBH_REQUEST_MAX];
@@ -182,7 +182,7 @@ gboolean ibh_answers_receive(IbhAnswers *answers)
     return asked;
 }
 
-/* ---- who waits ---- */
+/* ---- waiting callers ---- */
 
 GPtrArray *ibh_answers_down(const IbhAnswers *answers)
 {

@@ -13,7 +13,7 @@
 
 /* ---- --confirm ---- */
 
-/* Leaves the token, and starts the process that waits: it knows its --apply by it. */
+/* Stores the token, and starts the process that waits: the token identifies this --apply. */
 static gboolean start_waiting(IbhRun *run, IbhRunAgain again, GError **error)
 {
     g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
@@ -47,7 +47,7 @@ int ibh_run_confirm(IbhRun *run)
 
 /* ---- changing ---- */
 
-/* An announcement only makes peers switch sooner: without it, the change still stands. */
+/* An announcement only makes peers switch sooner: if it fails, the change still stands. */
 static gboolean announce(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
@@ -65,7 +65,7 @@ static gboolean announce(IbhRun *run, const IbhOp *op)
     return TRUE;
 }
 
-/* What peers sent before they took notice is on its way: a strict rp_filter would drop it. */
+/* Packets that peers sent before they heard of it are still on their way: a strict rp_filter would drop them. */
 static void let_peers_switch(IbhRun *run, const IbhOp *op)
 {
     if (run->announced && op->key == IBH_SYSCTL_RP_FILTER && op->to == 1) {
@@ -90,7 +90,7 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
     }
 }
 
-/* Returns the state that is on file afterwards: on_file or state. */
+/* Returns the state that is in the file afterwards: on_file or state. */
 static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
@@ -106,7 +106,7 @@ static const IbhState *save(IbhRun *run, const IbhState *on_file, const IbhState
     return on_file;
 }
 
-/* Of a whole --undo: all candidates, and all NICs that were undone (without RDMA modules a rail is no candidate). */
+/* After a whole --undo: all candidates, and all NICs that were undone (without RDMA modules a rail is no candidate). */
 static void hold_all(const IbhRun *run, const IbhPlan *plan, IbhState *state)
 {
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
@@ -131,7 +131,7 @@ static void update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state
         (undo ? ibh_state_hold : ibh_state_lift)(state, run->only[i]);
 }
 
-/* Holds signals back (a terminal that closes, a service that stops) for the few milliseconds in which things change. */
+/* Blocks signals (a terminal that closes, a service that stops) for the few milliseconds of a change. */
 static void block_signals(const IbhRun *run, sigset_t *ret_before)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
@@ -141,18 +141,35 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
     for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
         sigaddset(&set, numbers[i]);
     if (run->mode->keeps_alarm)
-        sigdelset(&set, SIGALRM); /* a hook's own: its caller waits for no more than that */
+        sigdelset(&set, SIGALRM); /* a hook's own limit: its caller waits no longer */
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
-/* Whether everything of ours is known afterwards, so that an event need not look for what is left over. */
+/* TRUE if everything of ours is known afterwards, so that an event need not look for leftovers. */
 static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
 {
     return run->options->action == IBH_ACTION_APPLY && !run->only && !run->options->family && !run->restrained &&
            !run->bad_config && !outcome->errors->len && run->rails->candidates;
 }
 
-/* Old values are on file before the first change, so that a crash loses none. */
+static gboolean is_remembered(const IbhState *state, const IbhSavedRail *rail)
+{
+    IBH_EACH (const IbhSavedRail, saved, state->rails) {
+        if (saved->ifindex == rail->ifindex && saved->has_device)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Where something was refused, a new rail may not stand: it can't be missed with its RDMA device. */
+static void remember_rails(IbhState *after, const IbhState *before, GArray *rails, gboolean refused)
+{
+    IBH_EACH (IbhSavedRail, rail, rails)
+        rail->has_device &= !refused || is_remembered(before, rail);
+    ibh_state_set_rails(after, rails);
+}
+
+/* Old values are stored before the first change, so that a crash loses none. */
 static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
 {
     const IbhState *before = run->snapshot->state, *on_file = run->on_file;
@@ -168,7 +185,7 @@ static IbhOutcome *change(IbhRun *run, const IbhPlan *plan)
     on_file = save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    ibh_state_set_rails(after, rails);
+    remember_rails(after, before, rails, outcome->errors->len > 0);
     after->whole = is_whole(run, outcome);
     if (!run->mode->keeps_holds)
         update_holds(run, plan, after);
@@ -190,7 +207,7 @@ static char *list_holds(const IbhRun *run, const IbhPlan *plan)
 
 /* ---- a first installation ---- */
 
-/* An SSH session may use the address of a NIC without carrier, answered by another NIC. */
+/* An SSH session may use the address of a NIC without carrier, if another NIC answers for it. */
 char *ibh_run_rails_without_carrier(const IbhRun *run)
 {
     g_autoptr(GString) names = g_string_new(NULL);
@@ -249,7 +266,7 @@ int ibh_run_change(IbhRun *run, IbhRunAgain again)
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     outcome = change(run, plan);
     if (undo && run->store && !outcome->errors->len && (!run->only || run->options->token))
-        (void)ibh_store_set_token(run->store, NULL, NULL); /* nothing is left that could be confirmed */
+        (void)ibh_store_set_token(run->store, NULL, NULL); /* there is nothing left to confirm */
     tell_of_changes(run, outcome->done);
     run->refused = outcome->errors->len > 0;
     report.done = outcome->done;

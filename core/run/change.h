@@ -7,7 +7,7 @@
 #include "run/confirm.h"
 #include "run/session.h"
 
-/* `again`: does a run anew, in the process that waits for --confirm. */
+/* `again`: starts a run anew, in the process that waits for --confirm. */
 int ibh_run_change(IbhRun *run, IbhRunAgain again);
 int ibh_run_confirm(IbhRun *run);
 

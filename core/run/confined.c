@@ -28,7 +28,7 @@ static gboolean is_forbidden(int fd)
     return fd < 0 && (problem == EACCES || problem == EPERM);
 }
 
-/* NULL: all may be opened, as far as it is there. */
+/* NULL: every file that exists may be opened. */
 static const char *find_forbidden(void)
 {
     for (guint i = 0; i < G_N_ELEMENTS(NEEDED); i++) {
@@ -48,7 +48,7 @@ static char *read_domain(void)
     return g_strstrip(domain);
 }
 
-/* FALSE: this was said since the last boot. Where it cannot be remembered, *ret_briefly. */
+/* FALSE: this was reported since the last boot. If that cannot be stored, *ret_briefly. */
 static gboolean is_news(gboolean *ret_briefly)
 {
     int fd = open(SAID, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);

@@ -11,8 +11,8 @@
 #define TRIES 720 /* a host that may be cut off is worth an hour */
 #define PAUSE 5   /* seconds */
 
-/* The end of the caller (its terminal, its session, its pipe) does not end this, and what the caller has open, its
- * locks above all, is not kept open by this. */
+/* Detaches: the end of the caller (its terminal, its session, its pipe) does not end this process, and this process
+ * keeps none of the caller's files and locks open. */
 static void detach(int ready)
 {
     long max = sysconf(_SC_OPEN_MAX);
@@ -29,7 +29,7 @@ static void detach(int ready)
     (void)dup2(null, STDERR_FILENO);
 }
 
-/* Ended early by a signal (a service that stops, a machine that goes down), it undoes the half-tried change. */
+/* Ended early by a signal (a service that stops, a machine that shuts down), it undoes the half-tried change. */
 static void wait_for(int seconds)
 {
     gint64 end = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
@@ -48,7 +48,7 @@ static void wait_for(int seconds)
     }
 }
 
-/* Until it succeeds, or finds that it was confirmed. */
+/* Repeats until it succeeds, or finds that the change was confirmed. */
 static int undo(const IbhOptions *options, IbhRunAgain run)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
@@ -87,7 +87,7 @@ gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **
     pid_t child = -1;
     char byte;
 
-    /* No signal ends it before it is on its own: not even that of a terminal that closes right now. */
+    /* No signal ends it before it is detached: not even that of a terminal that closes right now. */
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
     if (pipe2(ready, O_CLOEXEC) == 0 && (child = fork()) == 0)

@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 
-/* Starts it, just before something changes. It has no terminal, no session and no descriptor of ours; it waits, and
- * undoes what was applied if the token in `options` is still there. */
+/* Starts it, just before a change. It has no terminal, no session and no descriptor of ours; it waits, and undoes the
+ * change if the token in `options` still exists. */
 typedef int (*IbhRunAgain)(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
 gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **error);

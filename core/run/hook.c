@@ -9,8 +9,8 @@
 
 #include <poll.h>
 
-#define LATE G_USEC_PER_SEC /* what comes later than this after an early call, only --watch repairs */
-#define PAUSE (20 * 1000)   /* between two runs, of microseconds: one answers several events */
+#define LATE G_USEC_PER_SEC /* only --watch repairs changes that come later than this after an early call */
+#define PAUSE (20 * 1000)   /* microseconds between two runs: one run answers several events */
 
 static void run(IbhReconcile *how, GString *complained)
 {
@@ -26,7 +26,7 @@ static gboolean has_no_candidates(const IbhReconcile *how)
     return how->candidates && !how->candidates->len;
 }
 
-/* Does for a moment what --watch does for ever: what came while it looked for the last time counts, too. */
+/* Does for a moment what --watch does all the time. Events during the last look count, too. */
 static void answer_events(IbhReconcile *how, IbhEvents *events, gint64 end, GString *complained)
 {
     for (gint64 left = G_MAXINT64; left > 0;) {
@@ -47,7 +47,7 @@ static void run_for_a_moment(IbhReconcile *how, GString *complained)
 {
     gint64 end = g_get_monotonic_time() + LATE;
     IbhEvents events;
-    gboolean listening = ibh_events_open(&events, NULL); /* before the first look: nothing comes unheard in between */
+    gboolean listening = ibh_events_open(&events, NULL); /* before the first look: no event between them is missed */
 
     run(how, complained);
     if (!listening)
@@ -71,7 +71,7 @@ static int hook(IbhReconcile *how, gboolean early, unsigned seconds)
 int ibh_hook(const char *config, const char *sysfs)
 {
     IbhReconcile how = {
-        .config = config, .sysfs = sysfs, .one_of_many = !config && !sysfs}; /* only this hook uses those */
+        .config = config, .sysfs = sysfs, .one_of_many = !config && !sysfs}; /* only this hook uses these */
 
     return hook(&how, FALSE, IBH_HOOK_SECONDS);
 }
@@ -79,11 +79,10 @@ int ibh_hook(const char *config, const char *sysfs)
 typedef struct {
     unsigned seconds;
     gboolean early;
-    const char *down[2]; /* the interface, if it was taken down on purpose; NULL */
+    const char *down[2]; /* the interface, if it was taken down on purpose; NULL: none */
 } Event;
 
-/* "--event SECONDS WHAT [INTERFACE]". What it does not know, of a hook of another version, is a change like any other.
- */
+/* "--event SECONDS WHAT [INTERFACE]". An unknown word, of a hook of another version, counts as a change. */
 static Event parse_event(char **argv)
 {
     guint n = g_strv_length(argv);

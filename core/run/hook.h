@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the hooks execute: one run over all interfaces, that never hurts the caller. Both return 0, the exit status.
+ * The programs that hooks execute: one run over all interfaces, which never harms the caller. Both return 0, the exit
+ * status.
  */
 #pragma once
 
@@ -9,5 +10,5 @@
 /* --apply --hook. `config`, `sysfs`: NULL for the system's. */
 int ibh_hook(const char *config, const char *sysfs);
 
-/* What a program in a manager's hook directory executes (hook/program.h): argv[1] is IBH_EVENT. */
+/* The program that a manager's hook executes (hook/program.h): argv[1] is IBH_EVENT. */
 int ibh_hook_event(char **argv);

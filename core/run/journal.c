@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Of hundreds of lines at once, none is lost because the reader is not that quick. */
+/* Hundreds of lines at once: none is lost because the reader is slow. */
 #define BUFFER_SIZE (1024 * 1024)
 
 /* Sends a datagram to the socket at this path; FALSE: nothing listens there, or not now. */

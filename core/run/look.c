@@ -26,7 +26,7 @@ int ibh_run_plan(IbhRun *run)
     return IBH_EXIT_OK;
 }
 
-#define MAIN_MAX 10000 /* more than that is a routing protocol's, and is taken as right where it answers */
+#define MAIN_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
 
 static gboolean look_into_main(IbhRun *run, GError **error)
 {
@@ -41,7 +41,7 @@ static gboolean is_anothers_table(const IbhRun *run, const IbhRule *rule)
            rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(run->rails, rule->table);
 }
 
-/* What others' rules lead to cuts the rails' subnets into pieces. */
+/* Tables of foreign rules cut the rails' subnets into pieces. */
 static gboolean look_into_foreign_tables(IbhRun *run, GError **error)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
@@ -56,7 +56,7 @@ static gboolean look_into_foreign_tables(IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* It is asked first, and the kernel puts addresses there alone. */
+/* The local table is asked first, and only the kernel writes addresses there. */
 static gboolean look_into_local(IbhRun *run, GError **error)
 {
     static const guint8 types[] = {RTN_UNICAST, RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
@@ -70,7 +70,7 @@ static gboolean look_into_local(IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* Routes that others put into the rails' tables matter only to who judges them. */
+/* Foreign routes in the rails' tables concern only --check. */
 static gboolean look_into_tables(IbhRun *run, GError **error)
 {
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
@@ -211,7 +211,7 @@ static gboolean check_captured_names(const IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* Another host's links, addresses and routes are not here, and ours are not its: only its ports are judged. */
+/* This host's links, addresses and routes are not the other host's: only its ports are judged. */
 int ibh_run_captured(IbhRun *run, IbhTree *tree)
 {
     g_autoptr(GPtrArray) findings = ibh_findings_new();

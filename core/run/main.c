@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     int status = IBH_EXIT_OK;
 
     ibh_start(argc, argv, environ);
-    if (argc > 1 && g_str_equal(argv[1], IBH_EVENT)) /* no option: the exit status is always 0 */
+    if (argc > 1 && g_str_equal(argv[1], IBH_EVENT)) /* not an option: the exit status is always 0 */
         return ibh_hook_event(argv);
     if (!ibh_options_parse(argc, argv, &options, &error))
         status = fail(&options, IBH_EXIT_USAGE, error->message);

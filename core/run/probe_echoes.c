@@ -37,8 +37,7 @@ static void name_device(struct msghdr *message, Control *control, const IbhProbe
     message->msg_controllen = CMSG_SPACE(sizeof way);
 }
 
-/* With IP_RECVERR a send may report what an earlier packet met; then it has to be tried again. Returns 0 or an errno.
- */
+/* With IP_RECVERR a send may report an earlier packet's error; then it has to be repeated. Returns 0 or an errno. */
 static int try_to_send(IbhProber *prober, const IbhProbeSocket *sock, const struct msghdr *message)
 {
     int problem = sock->error;
@@ -94,7 +93,7 @@ typedef struct {
     gint64 full_since; /* there is no room for an echo; 0: there is */
 } Asker;
 
-/* The neighbour table, or the NIC's queue. To IPv6, a full table is an argument that is not valid. */
+/* The neighbour table, or the NIC's queue, is full. IPv6 reports a full table as EINVAL. */
 static gboolean is_full(Asker *asker, guint pair, int problem)
 {
     int six = ibh_probe_family(ibh_probe_peer(asker->prober->probe, ibh_probe_pair(asker->prober->probe, pair)));
@@ -120,12 +119,12 @@ static void send_next(Asker *asker, const IbhProbeSlot *slot)
             return;
         }
     }
-    asker->full_since = problem ? asker->full_since : 0; /* who waited in vain once does not wait for each */
+    asker->full_since = problem ? asker->full_since : 0; /* after one wait in vain, later echoes do not wait */
     pair->send_error = problem ? problem : pair->send_error;
     ibh_probe_window_take(&asker->window, slot, now);
 }
 
-/* Whose entry is gone makes room for others; of the others, who is old. */
+/* Finished pairs make room for others: at once if their entry was deleted, else when it has grown old. */
 static gboolean make_room(Asker *asker, const GArray *over, GError **error)
 {
     IbhProber *prober = asker->prober;
@@ -149,7 +148,7 @@ static gboolean make_room(Asker *asker, const GArray *over, GError **error)
     return prober->cannot || ibh_prober_read_room(prober, asker->window.room, error);
 }
 
-/* What is over is learned from the neighbour table, and leaves it. */
+/* Takes the results of finished pairs from the neighbour table, and deletes their entries. */
 static gboolean collect(Asker *asker, GError **error)
 {
     IbhProber *prober = asker->prober;
@@ -184,14 +183,14 @@ static void go_on(Asker *asker)
     ibh_prober_tell(prober, any ? "" : ", waiting for replies");
 }
 
-/* Of those that are not over, where a signal ended it: what is known, and no entry is left behind. */
+/* After a signal: learns about unfinished pairs, and deletes their entries. */
 static gboolean leave(Asker *asker, GError **error)
 {
     IbhProber *prober = asker->prober;
     g_autoptr(GArray) open = g_array_new(FALSE, FALSE, sizeof(guint));
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
-    ibh_prober_take_all(prober); /* both of a reply: as it came in, and as it was delivered */
+    ibh_prober_take_all(prober); /* both copies of a reply: as it came in, and as it was delivered */
     for (guint i = asker->window.oldest; i < asker->window.asked[0]; i++) {
         if (!asker->window.is_over[i])
             g_array_append_val(open, i);

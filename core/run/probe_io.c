@@ -37,10 +37,25 @@ static void send_arp(IbhProber *prober, const IbhLink *link, const IbhIp *from, 
     ibh_prober_pace(prober);
 }
 
+/* To the group that the address's holders are in (RFC 4291, 2.7.1); the kernel adds sender and checksum. */
+static void send_solicitation(IbhProber *prober, const IbhLink *link, const IbhIp *whom)
+{
+    guint8 packet[IBH_NA_MAX];
+    gsize length = ibh_ns_question(link, whom, packet);
+    struct sockaddr_in6 to = {
+        .sin6_family = AF_INET6,
+        .sin6_addr.s6_addr = {0xff, 0x02, [11] = 1, [12] = 0xff, whom->bytes[13], whom->bytes[14], whom->bytes[15]},
+        .sin6_scope_id = (guint32)link->ifindex};
+
+    if (length && prober->solicit >= 0)
+        (void)sendto(prober->solicit, packet, length, 0, (struct sockaddr *)&to, sizeof to);
+    ibh_prober_pace(prober);
+}
+
 /* ---- ARP ---- */
 
-/* The kernel believes the first that answers, and asks again only when its entry is old. With ARP flux several answer:
- * so all are asked, and all that answer are heard. */
+/* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux several NICs answer:
+ * so every peer is asked once more, and all answers are read. */
 static void ask_arp(IbhProber *prober)
 {
     IbhProbe *probe = prober->probe;
@@ -58,21 +73,26 @@ static void ask_arp(IbhProber *prober)
     probe->hears_arp = prober->arp >= 0 && !ibh_prober_is_stopped();
 }
 
-/* Who else has our own addresses, or stands for them. Returns until when answers may come; 0: there is no way to ask.
- */
+/* Asks which other hosts have our own addresses, or answer for them. Returns until when answers may come; 0: it cannot
+ * ask. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
     const IbhIp nobody = {.family = AF_INET};
     gboolean witnessed = FALSE;
 
-    for (guint i = 0; prober->arp >= 0 && i < probe->sources->len; i++) {
+    for (guint i = 0; i < probe->sources->len; i++) {
         const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
         int witness = ibh_probe_witness(probe, i);
 
-        if (source->ip.family != AF_INET)
+        if ((source->ip.family == AF_INET ? prober->arp : prober->solicit) < 0)
             continue;
         ibh_prober_pass(prober, prober->next, "");
+        if (source->ip.family == AF_INET6) {
+            send_solicitation(prober, source->nic->link, &source->ip);
+            witnessed = TRUE; /* a proxy waits before it answers this one */
+            continue;
+        }
         send_arp(prober, source->nic->link, &nobody, &source->ip);
         if (witness >= 0) {
             const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, (guint)witness);
@@ -91,8 +111,8 @@ static gboolean all_fit(const IbhProbe *probe, const guint room[2])
     return ibh_probe_wave(probe, 0, room) == probe->pairs->len;
 }
 
-/* What needs the neighbour's entry again: wave by wave, where not all fit. Entries that cannot be deleted have to grow
- * old; those of one wave may still stand while those of the next one come. */
+/* The requests that need the neighbour's entry again: in waves, if not all entries fit. Entries that cannot be deleted
+ * have to grow old; those of one wave may still exist while those of the next one come. */
 static gboolean ask_waves(IbhProber *prober, const guint at_first[2], GError **error)
 {
     IbhProbe *probe = prober->probe;
@@ -139,7 +159,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* By which NIC the address's own traffic would leave: the kernel knows, without a packet. */
+/* The NIC by which the address's own traffic would leave: the kernel answers that without a packet. */
 static gboolean ask_routes(IbhProber *prober, GError **error)
 {
     IBH_EACH (IbhProbePair, pair, prober->probe->pairs) {
@@ -157,6 +177,7 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
                         .progress = progress,
                         .started = ibh_prober_now(),
                         .arp = -1,
+                        .solicit = -1,
                         .seen = {-1, -1}};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
     gboolean done;

@@ -31,7 +31,7 @@ static gboolean is_soft_roce(IbhTree *tree, const IbhLink *link)
     return parts[0] && parts[0][0] && ibh_tree_has(tree, "sys/class/infiniband/%s/parent", parts[0]);
 }
 
-/* What such a request would meet, an empty datagram meets, too; and with it the kernel says so. */
+/* A firewall that drops such a request drops an empty datagram to its port, too, and the kernel reports that. */
 static gboolean is_filtered(const IbhProbe *probe, const IbhProbePair *pair)
 {
     const IbhProbeSource *source = ibh_probe_source(probe, pair);
@@ -95,7 +95,7 @@ static gboolean take_results(IbhProber *prober, IbhRdmaAsker *asker, gboolean *h
     gssize length;
 
     while ((length = read(asker->fd, &result, sizeof result)) == (gssize)sizeof result) {
-        /* A NIC without anything of RDMA lacks that before it lacks a module. */
+        /* A NIC without RDMA is reported as that, not as a missing module. */
         if (result.pair < prober->probe->pairs->len && result.answer.outcome == IBH_RDMA_NO_MODULE &&
             !ibh_probe_link(prober->probe, ibh_probe_pair(prober->probe, result.pair))->rdma[0])
             result.answer.outcome = IBH_RDMA_NO_DEVICE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe --rdma: asks pairs by RDMA. Where the kernel does not let go of a process that asks, the pairs that it should
- * still have asked are told so, and nobody waits for it.
+ * --probe --rdma: asks pairs by RDMA. If the kernel blocks a process that asks, its remaining pairs get that result,
+ * and no other process waits for it.
  */
 #pragma once
 

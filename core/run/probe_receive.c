@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/probe_receive.h"
 
+#include "check/probe_arp.h"
+#include "model/bytes.h"
 #include "run/probe_wait.h"
 
 #include <errno.h>
@@ -9,9 +11,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define READ_MAX 64      /* packets of one socket at a time: a flood does not keep us from sending, nor from ending */
-#define RECEIVE_SIZE 256 /* longer than any reply of ours: what is cut short is none */
+#define READ_MAX 64      /* packets read from one socket at a time: a flood must not stop us from sending, or ending */
+#define RECEIVE_SIZE 256 /* longer than any reply of ours: a packet that is cut short is none */
 #define CONTROL_SIZE 128 /* may hold more than we asked for */
+#define OTHERS 4         /* sockets, beside those of the sources */
 #define AT_A_TIME (G_USEC_PER_SEC / 5)
 
 typedef struct {
@@ -36,7 +39,7 @@ static gboolean receive(int fd, Packet *packet)
                                       .msg_controllen = sizeof packet->control};
     length = recvmsg(fd, &packet->message, MSG_TRUNC);
     packet->length = length < 0 ? 0 : (gsize)length;
-    return length >= 0 || errno != EAGAIN; /* what an earlier packet met, a link that went down: not the end */
+    return length >= 0 || errno != EAGAIN; /* an earlier packet's error, or a link that went down: reading goes on */
 }
 
 static IbhIp to_ip(int family, const void *bytes)
@@ -47,7 +50,7 @@ static IbhIp to_ip(int family, const void *bytes)
     return ip;
 }
 
-/* Where it came in, and to whom. */
+/* The NIC by which it came in, and its destination. */
 static gboolean read_way(Packet *packet, IbhProbeReply *reply)
 {
     struct in_pktinfo four;
@@ -79,7 +82,7 @@ static gboolean skip_header(const Packet *packet, gsize *ret_offset)
     return offset >= 20 && offset < packet->length && packet->bytes[0] >> 4 == 4 && packet->bytes[9] == IPPROTO_ICMP;
 }
 
-/* ICMP errors: who does not answer is told by the echo. */
+/* ICMP errors are ignored: a host that does not answer shows in the echoes. */
 static void drop_errors(int fd)
 {
     Packet packet;
@@ -112,11 +115,6 @@ static gboolean take_delivered(IbhProber *prober, const IbhProbeSocket *sock, in
     return TRUE;
 }
 
-static gsize get16(const guint8 *at)
-{
-    return (gsize)at[0] << 8 | at[1];
-}
-
 static gboolean take_seen(IbhProber *prober, int fd, int family)
 {
     gboolean six = family == AF_INET6;
@@ -132,8 +130,8 @@ static gboolean take_seen(IbhProber *prober, int fd, int family)
     reply.from = to_ip(family, packet.bytes + (six ? 8 : 12));
     reply.to = to_ip(family, packet.bytes + (six ? 24 : 16));
     reply.ifindex = packet.from.link.sll_ifindex;
-    total = six ? 40 + get16(packet.bytes + 4) : get16(packet.bytes + 2);
-    if (total < offset || total > packet.length) /* less: behind it is what fills up a short frame */
+    total = six ? 40 + ibh_get16(packet.bytes + 4) : ibh_get16(packet.bytes + 2);
+    if (total < offset || total > packet.length) /* bytes behind it fill up a short frame */
         return TRUE;
     reply.icmp = packet.bytes + offset;
     reply.length = total - offset;
@@ -156,10 +154,41 @@ static gboolean take_arp(IbhProber *prober)
     return TRUE;
 }
 
-/* What came in is read before what was delivered: so whatever was not delivered by then was dropped. */
+/* A packet that a router forwarded has fewer hops left: no neighbour sent it. */
+static gboolean is_from_wire(Packet *packet)
+{
+    int hops = 0;
+
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(&packet->message); at; at = CMSG_NXTHDR(&packet->message, at)) {
+        if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_HOPLIMIT && at->cmsg_len >= CMSG_LEN(sizeof hops))
+            memcpy(&hops, CMSG_DATA(at), sizeof hops);
+    }
+    return hops == 255;
+}
+
+static gboolean take_advertisement(IbhProber *prober)
+{
+    Packet packet;
+    IbhProbeReply way = {.ifindex = 0};
+    IbhArpReply reply;
+    const IbhLink *link;
+
+    if (!receive(prober->solicit, &packet))
+        return FALSE;
+    if (packet.length > sizeof packet.bytes || !is_from_wire(&packet) || !read_way(&packet, &way))
+        return TRUE;
+    link = ibh_snapshot_link(prober->probe->rails->snapshot, way.ifindex);
+    if (link && ibh_na_parse(link, packet.bytes, packet.length, &reply))
+        ibh_probe_answered(prober->probe, way.ifindex, &reply);
+    return TRUE;
+}
+
+/* The packet sockets are read before the echo sockets: so a reply that was not delivered by then was dropped. */
 void ibh_prober_take_all(IbhProber *prober)
 {
     for (int n = 0; prober->arp >= 0 && n < READ_MAX && take_arp(prober);)
+        n++;
+    for (int n = 0; prober->solicit >= 0 && n < READ_MAX && take_advertisement(prober);)
         n++;
     for (int six = 0; six <= 1; six++) {
         int n = 0;
@@ -179,13 +208,14 @@ void ibh_prober_take_all(IbhProber *prober)
 void ibh_prober_wait(IbhProber *prober, gint64 until)
 {
     guint n = prober->probe->sources->len;
-    g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 3);
+    g_autofree struct pollfd *fds = g_new0(struct pollfd, n + OTHERS);
+    const int others[OTHERS] = {prober->seen[0], prober->seen[1], prober->arp, prober->solicit};
 
-    for (guint i = 0; i < n + 3; i++) {
-        fds[i].fd = i < n ? prober->sockets[i].fd : i < n + 2 ? prober->seen[i - n] : prober->arp;
+    for (guint i = 0; i < n + OTHERS; i++) {
+        fds[i].fd = i < n ? prober->sockets[i].fd : others[i - n];
         fds[i].events = POLLIN;
     }
-    ibh_prober_poll(fds, n + 3, until);
+    ibh_prober_poll(fds, n + OTHERS, until);
 }
 
 void ibh_prober_pass(IbhProber *prober, gint64 until, const char *doing)

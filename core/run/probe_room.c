@@ -21,7 +21,7 @@ gboolean ibh_prober_read_neighbours(IbhProber *prober, GArray *neighbours, GErro
     return TRUE;
 }
 
-/* Permanent entries and those of a control plane are no concern of the limits. */
+/* The limits do not count permanent entries and those of a control plane. */
 static gboolean count(IbhProber *prober, int six, guint *ret_limited, guint *ret_free, GError **error)
 {
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
@@ -42,8 +42,8 @@ static void note_full(IbhProber *prober, int six, const IbhNeighbourTable *table
     prober->probe->was_full[six] |= table->full > prober->full[six];
 }
 
-/* Where /proc shows another limit than the kernel has, as it may be in a container, that counts, and for this network
- * namespace alone. */
+/* Where /proc shows another limit than the kernel's, as in some containers, it counts, for this network namespace
+ * alone. */
 static gboolean read_table(IbhProber *prober, int six, IbhNeighbourTable *table, GError **error)
 {
     guint shown = (guint)MAX(ibh_sysctl_read_neighbour_limit(family_at(six)), 0), limited, fixed;

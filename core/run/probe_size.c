@@ -2,6 +2,7 @@
 #include "run/probe_size.h"
 
 #include "check/probe_size.h"
+#include "model/bytes.h"
 #include "run/probe_wait.h"
 
 #include <errno.h>
@@ -16,6 +17,9 @@
 #define HEAD_SIZE 128                    /* of a fragment, what has to be known */
 #define RECEIVE_BUFFER (8 * 1024 * 1024) /* 200 replies of 9,000 bytes overflow the default */
 #define WAIT_AT_ONCE (G_USEC_PER_SEC / 10)
+#define WAIT_FOR_QUEUE (G_USEC_PER_SEC / 200)
+#define WAITS_MAX 100
+#define TRIES 3
 
 typedef struct {
     guint pair, size;
@@ -27,6 +31,7 @@ typedef struct {
     int pieces[2];           /* packet sockets, IPv4 and IPv6: the first fragments of replies; -1: none */
     guint8 *bytes;           /* IBH_PROBE_SIZE_MAX */
     GArray *sent;            /* Sent, in this round */
+    guint waits;             /* for a queue, so far */
 } Sizer;
 
 static const IbhProbeSource *source_at(const Sizer *sizer, guint i)
@@ -36,7 +41,7 @@ static const IbhProbeSource *source_at(const Sizer *sizer, guint i)
 
 /* ---- sockets ---- */
 
-/* Don't Fragment, whatever the kernel has learned about the way. */
+/* Don't Fragment, whether or not the kernel has learned a smaller MTU of the way. */
 static gboolean set_up(const IbhProbeSocket *sock, const IbhProbeSource *source)
 {
     const int on = 1, size = RECEIVE_BUFFER, six = source->ip.family == AF_INET6;
@@ -89,7 +94,7 @@ static IbhIp to_ip(int family, const void *bytes)
     return ip;
 }
 
-/* The socket is bound to the source: what it gets came to that. FALSE: nothing is left to read. */
+/* The socket is bound to the source: it gets packets to that address only. FALSE: nothing is left to read. */
 static gboolean take_reply(Sizer *sizer, guint source)
 {
     const IbhProbeSocket *sock = &sizer->sockets[source];
@@ -115,7 +120,8 @@ static gboolean take_reply(Sizer *sizer, guint source)
     return TRUE;
 }
 
-/* An ICMP error about one of our packets: who sent it, and what he takes. Those of this host itself are no news. */
+/* An ICMP error about one of our packets: its sender, and the size that it accepts. This host's own errors are ignored.
+ */
 static gboolean take_refusal(Sizer *sizer, guint source)
 {
     guint8 bytes[HEAD_SIZE] = {0};
@@ -153,11 +159,6 @@ static gboolean take_refusal(Sizer *sizer, guint source)
     return TRUE;
 }
 
-static guint get16(const guint8 *at)
-{
-    return (guint)at[0] << 8 | at[1];
-}
-
 /* The first piece of a reply; the kernel's filter lets nothing else through. */
 static gboolean take_piece(Sizer *sizer, int fd, int family)
 {
@@ -178,7 +179,7 @@ static gboolean take_piece(Sizer *sizer, int fd, int family)
     reply.icmp = bytes + offset;
     reply.length = sizeof bytes - offset;
     ibh_probe_size_fragment(sizer->prober->probe, &reply,
-                            family == AF_INET6 ? 40 + get16(bytes + 4) : get16(bytes + 2));
+                            family == AF_INET6 ? 40 + ibh_get16(bytes + 4) : ibh_get16(bytes + 2));
     return TRUE;
 }
 
@@ -211,13 +212,15 @@ static void wait_until(const Sizer *sizer, gint64 until)
 
 /* ---- rounds ---- */
 
-/* With IP_RECVERR a send may report what an earlier packet met; then it has to be tried again. */
+/* With IP_RECVERR a send may report an earlier packet's error; then it has to be repeated. So it has to when the NIC's
+ * queue is full. A virtual NIC refuses in the same way, and always, a packet that is too long for its other end. */
 static void send_size(Sizer *sizer, guint i, guint size)
 {
     const IbhProbe *probe = sizer->prober->probe;
     const IbhProbePair *pair = ibh_probe_pair(probe, i);
     const IbhProbeSocket *sock = open_for(sizer, pair->source);
-    guint header = ibh_probe_peer(probe, pair)->family == AF_INET6 ? 40 : 20;
+    int family = ibh_probe_peer(probe, pair)->family;
+    guint header = family == AF_INET6 ? 40 : 20;
     const Sent sent = {.pair = i, .size = size};
     socklen_t length;
     IbhSockAddress to = ibh_sock_address(ibh_probe_peer(probe, pair), &length);
@@ -227,12 +230,14 @@ static void send_size(Sizer *sizer, guint i, guint size)
         return;
     memset(sizer->bytes, 0, size);
     ibh_probe_packet(probe, i, size, sock->id, sizer->bytes);
-    for (int try = 0; try < 2 && problem; try++) {
+    for (int try = 0; try < TRIES && problem; try++) {
+        if (problem == ENOBUFS && sizer->waits++ < WAITS_MAX)
+            wait_until(sizer, ibh_prober_now() + WAIT_FOR_QUEUE);
         problem = sendto(sock->fd, sizer->bytes, size - header, 0, &to.generic, length) < 0 ? errno : 0;
         if (problem)
             take_all(sizer);
     }
-    if (problem != ENOBUFS) /* the neighbour table, or the NIC's queue, is full: that says nothing of the way */
+    if (!(problem == ENOBUFS && probe->was_full[family == AF_INET6])) /* a full table proves nothing of the way */
         g_array_append_val(sizer->sent, sent);
     ibh_prober_pace(sizer->prober);
 }

@@ -201,8 +201,8 @@ static void filter_arp(int fd)
     attach(fd, steps, G_N_ELEMENTS(steps));
 }
 
-/* Replies that rp_filter or a firewall drops are seen here and nowhere else (without: they count as lost), and so is
- * who answers ARP beside the one that the kernel believes. */
+/* Only packet sockets see replies that rp_filter or a firewall drops (without them these count as lost), and answers to
+ * ARP beside the one that the kernel believes. */
 static int open_packet_socket(const IbhProbe *probe, int protocol)
 {
     struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons((guint16)protocol)};
@@ -217,6 +217,26 @@ static int open_packet_socket(const IbhProbe *probe, int protocol)
     else
         filter4(probe, fd, probe->id);
     if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Neighbour advertisements only, with the NIC and the number of hops that tell whether they come from the wire. */
+static int open_solicit_socket(void)
+{
+    const int on = 1, hops = 255;
+    struct icmp6_filter filter;
+    int fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+
+    if (fd < 0)
+        return -1;
+    memset(&filter, 0xff, sizeof filter); /* a bit for each type: blocked. The macros of glibc 2.31 warn */
+    filter.icmp6_filt[ND_NEIGHBOR_ADVERT / 32] &= ~(1u << ND_NEIGHBOR_ADVERT % 32);
+    if (setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter) == 0 &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) == 0 &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, &on, sizeof on) == 0 &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) == 0)
         return fd;
     close(fd);
     return -1;
@@ -264,8 +284,10 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
         prober->seen[0] = open_packet_socket(probe, ETH_P_IP);
         prober->arp = open_packet_socket(probe, ETH_P_ARP);
     }
-    if (ibh_probe_uses_family(probe, AF_INET6))
+    if (ibh_probe_uses_family(probe, AF_INET6)) {
         prober->seen[1] = open_packet_socket(probe, ETH_P_IPV6);
+        prober->solicit = open_solicit_socket();
+    }
     return TRUE;
 }
 
@@ -281,5 +303,7 @@ void ibh_prober_close(IbhProber *prober)
     }
     if (prober->arp >= 0)
         close(prober->arp);
+    if (prober->solicit >= 0)
+        close(prober->solicit);
     g_free(prober->sockets);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sockets of --probe, and what the kernel keeps away from them.
+ * The sockets of --probe, and the filters that keep other packets out of them.
  */
 #pragma once
 
@@ -26,7 +26,9 @@ typedef struct {
     gboolean progress;
     IbhProbeSocket *sockets; /* one per source */
     int arp;                 /* a packet socket of ARP; -1: not allowed, or not needed */
-    int seen[2]; /* packet sockets, IPv4 and IPv6: what comes in, even if it is dropped then; -1: not allowed */
+    int solicit;             /* a raw socket of neighbour advertisements, the same for IPv6 */
+    int seen[2]; /* packet sockets, IPv4 and IPv6: all that comes in, even if it is dropped afterwards; -1: not allowed
+                  */
     gint64 started;
     gint64 next; /* no packet leaves before */
     gint64 told; /* progress; 0: not yet */
@@ -48,7 +50,7 @@ typedef union {
 
 IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
 
-/* A socket of echoes with this id. FALSE: none can be opened; `sock->error`: this one can send nothing. */
+/* Opens a socket for echoes with this id. FALSE: it cannot be opened; `sock->error`: only this source cannot send. */
 gboolean ibh_probe_socket_open(const IbhProbe *probe, const IbhProbeSource *source, guint16 id, IbhProbeSocket *sock,
                                GError **error);
 /* Echoes of full size have an id of their own, so that their replies do not fill the sockets of small ones. */

@@ -15,7 +15,7 @@
 #define IPV6_UNICAST_IF 76
 #endif
 
-#define HEADER 40 /* of IPv6; who puts others behind it gets no answer from us */
+#define HEADER 40 /* an IPv6 header with extension headers before TCP gets no answer from us */
 #define TRIES 2
 #define TIMEOUT (G_USEC_PER_SEC / 4)
 #define READ_MAX 64
@@ -43,7 +43,7 @@ static void filter_answers(const IbhProbe *probe, int fd)
     };
     struct sock_fprog program = {.len = G_N_ELEMENTS(steps), .filter = (struct sock_filter *)(guintptr)steps};
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program); /* they are looked at in any case */
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program); /* replies are read in any case */
 }
 
 static int open_heard(const IbhProbe *probe)
@@ -60,7 +60,7 @@ static int open_heard(const IbhProbe *probe)
     return -1;
 }
 
-/* It only sends: what comes in is not for it. */
+/* This socket only sends: it drops incoming packets. */
 static gboolean set_up(int fd, const IbhProbeSource *source)
 {
     struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -183,7 +183,7 @@ static void ask_round(Asker *asker, guint first, guint pairs)
         wait_until(asker, end);
 }
 
-/* FALSE: there is nobody to ask. */
+/* FALSE: no pair is to be asked. */
 static gboolean mark_wanted(IbhProbe *probe, guint first, guint pairs, IbhSynOutcome outcome)
 {
     gboolean any = FALSE;

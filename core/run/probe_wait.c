@@ -24,8 +24,8 @@ static void on_signal(int number)
     stopped = 1;
 }
 
-/* They come while we wait, and never in between: so no other call is interrupted. Who called us with one of them
- * ignored meant it. */
+/* Signals are delivered only while we wait, so no other call is interrupted. A signal that our caller ignores stays
+ * ignored. */
 void ibh_prober_catch_signals(void)
 {
     struct sigaction catch = {.sa_handler = on_signal};
@@ -43,8 +43,7 @@ void ibh_prober_catch_signals(void)
     (void)sigprocmask(SIG_BLOCK, &blocked, &while_waiting);
 }
 
-/* "timeout", and a terminal with a pipe, send a signal twice: once we know, another one does not keep us from the
- * report. */
+/* "timeout", and a terminal with a pipe, send a signal twice: so a second one must not keep us from the report. */
 void ibh_prober_release_signals(void)
 {
     (void)sigprocmask(SIG_SETMASK, &while_waiting, NULL);
@@ -57,7 +56,7 @@ gboolean ibh_prober_is_stopped(void)
     return stopped != 0;
 }
 
-/* Who wakes up too late may make up for that, a little. */
+/* After a late wake-up, the next packets may go a little faster. */
 void ibh_prober_pace(IbhProber *prober)
 {
     prober->next = MAX(prober->next, ibh_prober_now() - LATE_MAX) + IBH_PROBE_SPACING;

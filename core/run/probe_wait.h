@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How all parts of --probe wait, and what they tell a terminal meanwhile.
+ * How all parts of --probe wait, and the progress that they show on a terminal.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ void ibh_prober_pace(IbhProber *prober);
 /* Until one of these has something, the time comes, or a signal. */
 void ibh_prober_poll(struct pollfd *fds, guint n, gint64 until);
 
-/* A line on a terminal of what takes longer than a second. */
+/* Writes a line of progress to a terminal, if it takes longer than a second. */
 void ibh_prober_tell(IbhProber *prober, const char *doing);
-/* Takes the line away. */
+/* Removes the line. */
 void ibh_prober_tell_end(IbhProber *prober);

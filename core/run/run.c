@@ -15,7 +15,7 @@
 #include <linux/capability.h>
 #include <string.h>
 
-#define HURRY 1 /* seconds to wait for the lock, where hooks wait for us, for two */
+#define HURRY 1 /* seconds to wait for the lock: two if hooks wait for us */
 
 /* ---- getting ready ---- */
 
@@ -49,7 +49,7 @@ static gboolean take_turn(IbhRun *run, GError **error)
     return ibh_store_lock_or_share(run->store, seconds, &run->is_done, error);
 }
 
-/* Without its directory a change can still be made: only what would have been remembered is lost. */
+/* Without its directory a change can still be made: only old values would not be remembered. */
 static gboolean open_store(IbhRun *run, GError **error)
 {
     g_autoptr(GError) problem = NULL;
@@ -71,7 +71,7 @@ static gboolean open_store(IbhRun *run, GError **error)
     return FALSE;
 }
 
-/* Old values of an interface that is gone, or came back as another, are worth nothing. */
+/* Old values of an interface that disappeared, or came back as another one, are worthless. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
     GArray *sysctls = snapshot->state->sysctls, *routes = snapshot->state->routes;
@@ -107,7 +107,7 @@ static gboolean look(IbhRun *run, GError **error)
     if (run->mode->narrows)
         concerned = ibh_narrow(run->snapshot, run->config);
     else
-        run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only told */
+        run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only reported */
     if ((concerned && !ibh_sysctl_read_all(run->snapshot->all, error)) ||
         !ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
         return FALSE;
@@ -118,7 +118,7 @@ static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
         if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || run->options->token)
-            continue; /* the process that waited has no one to report to */
+            continue; /* the waiting process reports to no terminal */
         g_set_error(error, IBH_CONFIG_ERROR, 0,
                     "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
         return FALSE;
@@ -126,7 +126,7 @@ static gboolean check_names(const IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* --plan is what --apply would do, and that lifts holds. */
+/* --plan shows what --apply would do, and --apply lifts holds. */
 static gboolean find_rails(IbhRun *run, GError **error)
 {
     gboolean respect_holds =
@@ -154,7 +154,43 @@ static gboolean find_rails(IbhRun *run, GError **error)
     return run->rails != NULL;
 }
 
-/* Where a rail may have a gateway, main is asked for what it reaches by that rail. */
+static gboolean find_rails_near(IbhRun *run, GError **error)
+{
+    return (run->rails = ibh_rails_find(run->config, run->snapshot, run->mode->keeps_holds, error)) != NULL;
+}
+
+/* Adds the routes of others in the tables that were chosen now. Usually there are none. */
+static gboolean read_new_tables(const IbhRun *run, GHashTable *seen, GError **error)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && nic->is_table_new && g_hash_table_add(seen, GUINT_TO_POINTER(nic->table)) &&
+            (!ibh_snapshot_add_table(run->snapshot, run->netlink, nic->table, error) ||
+             !ibh_snapshot_add_table(run->snapshot, run->netlink, ibh_nic_defaults(nic), error)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* A number that others have routes in is not free: with our rules these routes would count. */
+static gboolean avoid_tables_of_others(IbhRun *run, gboolean (*find)(IbhRun *run, GError **error), GError **error)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    guint before;
+
+    while (run->options->action != IBH_ACTION_UNDO) {
+        before = run->snapshot->routes->len;
+        if (!read_new_tables(run, seen, error))
+            return FALSE;
+        if (run->snapshot->routes->len == before)
+            break;
+        g_clear_pointer(&run->rails, ibh_rails_free);
+        if (!find(run, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* If a rail may have a gateway, main is asked for its routes by that rail. */
 static gboolean look_into_main(IbhRun *run, GError **error)
 {
     g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
@@ -167,7 +203,7 @@ static gboolean look_into_main(IbhRun *run, GError **error)
            (run->rails->main != IBH_MAIN_REMOVE || ibh_snapshot_add_errors(run->snapshot, run->netlink, error));
 }
 
-/* An event looks at what is near, if that is enough: then there are rails afterwards. */
+/* An event reads what is near, if that is enough: then the rails are known afterwards. */
 static gboolean look_near(IbhRun *run, GError **error)
 {
     g_auto(IbhNear) near = {0};
@@ -183,7 +219,8 @@ static gboolean look_near(IbhRun *run, GError **error)
         forget_gone_links(run->snapshot);
         if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
             return FALSE;
-        run->rails = ibh_rails_find(run->config, run->snapshot, run->mode->keeps_holds, NULL);
+        if (find_rails_near(run, NULL) && !avoid_tables_of_others(run, find_rails_near, error))
+            return FALSE;
     }
     if (run->rails && ibh_near_is_enough(&near, run->rails)) {
         ibh_near_add_main(&near, run->rails, run->snapshot);
@@ -234,7 +271,7 @@ static gboolean configure(IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* From now on others may leave it to this run: so an event goes by what the configuration is now. */
+/* From now on other runs may leave their work to this one: so an event reads the configuration only now. */
 static gboolean begin(IbhRun *run, GError **error)
 {
     if (!run->mode->configures_late)
@@ -251,7 +288,7 @@ static int look_at_all(IbhRun *run)
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     if (!check_names(run, &error) || !find_rails(run, &error))
         return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    if (!look_into_main(run, &error))
+    if (!avoid_tables_of_others(run, find_rails, &error) || !look_into_main(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     return run_action(run);
 }
@@ -357,8 +394,8 @@ static int reconcile(IbhReconcile *event, GString *out, GString *warnings, gbool
     return status;
 }
 
-/* An address that its manager takes away while a plan runs makes the kernel refuse a route: whether it is an error, a
- * second look says. */
+/* If a manager takes an address away while a plan runs, the kernel refuses a route: a second look tells whether that is
+ * an error. */
 int ibh_reconcile(IbhReconcile *event, GString *out, GString *warnings)
 {
     const gsize before = warnings->len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One run, from the command line to the report: what run.c, change.c and look.c share.
+ * One run, from the command line to the report: shared by run.c, change.c and look.c.
  */
 #pragma once
 
@@ -12,14 +12,15 @@
 #include "host/snapshot.h"
 #include "host/store.h"
 
-/* What follows from who asked for a run. */
+/* Properties that follow from the caller of a run. */
 typedef struct {
-    const IbhWriter *problems; /* how warnings are written */
+    const IbhWriter *problems; /* the form of warnings */
     int lock_seconds;
-    gboolean configures_late; /* once it is its turn: what others leave to it goes by the configuration of then */
-    gboolean narrows;         /* leaves out what no rail has to do with */
+    gboolean configures_late; /* read the configuration only with the lock held: then other runs may leave their work to
+                                 this one */
+    gboolean narrows;         /* leaves out what concerns no rail */
     gboolean keeps_holds;     /* as they are: only a command sets and lifts them */
-    gboolean keeps_alarm;     /* its own time limit holds while it changes something */
+    gboolean keeps_alarm;     /* its own time limit holds during a change */
 } IbhRunMode;
 
 extern const IbhRunMode ibh_run_on_command, ibh_run_on_event;
@@ -35,12 +36,12 @@ typedef struct {
     GString *warnings;
 
     IbhConfig *config;
-    gboolean bad_config; /* and the defaults stand in for it */
-    gboolean refused;    /* by the kernel: some operation */
+    gboolean bad_config; /* and the defaults replace it */
+    gboolean refused;    /* the kernel refused some operation */
     gboolean restrained; /* some operation was left undone on purpose */
     IbhNetlink *netlink;
-    gboolean is_done;   /* by another hook */
-    gboolean has_begun; /* so others may leave it to this one */
+    gboolean is_done;   /* another hook did the work */
+    gboolean has_begun; /* so other runs may leave their work to this one */
     IbhStore *store;    /* NULL: without one; then old sysctl values and holds are not remembered */
     IbhState *on_file;  /* the saved state as it was read, before parts of it were dropped */
     IbhSnapshot *snapshot;
@@ -53,5 +54,5 @@ typedef struct {
 void ibh_run_warn(IbhRun *run, const char *message);
 int ibh_run_fail(IbhRun *run, int status, const GError *error);
 IbhPlan *ibh_run_make_plan(IbhRun *run);
-/* TRUE while a process waits for --confirm; with a token in the options, only if it is that process. */
+/* TRUE while a process waits for --confirm; with a token in the options, only if it is that token's process. */
 gboolean ibh_run_has_token(const IbhRun *run);

@@ -17,14 +17,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* The first event of a burst is answered at once; then there is a pause, which grows as long as the burst goes on. What
- * happens to our own NICs and rules is a burst of its own: it does not wait in the pause of others. */
+/* Answers the first event of a burst at once; then pauses, longer as the burst goes on. Events about our own NICs and
+ * rules are a burst of their own: they do not wait in the pause of others. */
 #define FIRST_PAUSE (20 * 1000)
 #define LAST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
 
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
-#define RETRY G_USEC_PER_SEC /* after a failure (a bad configuration, too: it will be mended), doubled up to … */
+#define RETRY G_USEC_PER_SEC /* after a failure (also a bad configuration, which may be mended), doubled up to … */
 #define LAST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
 
@@ -37,17 +37,17 @@ typedef struct {
     IbhReconcile how;
     IbhEvents events;
     IbhAnswers *answers;
-    gboolean listens; /* to hooks: it does what they would do themselves */
+    gboolean listens; /* for hooks: it does the work that they would do themselves */
     gboolean asked;   /* hooks wait for the next look */
     int signals;
     gboolean stop;
 
     gint64 due;   /* when to look again; NEVER: when something happens */
-    Burst any;    /* each look answers all events */
-    Burst ours;   /* those about our NICs, and what was taken away from us */
-    gboolean own; /* there was one since the last look */
-    gint64 retry; /* after the last failure; 0: it was none */
-    gint64 alive; /* when systemd wants to hear of us; NEVER: it does not */
+    Burst any;    /* one look answers all events */
+    Burst ours;   /* events about our NICs, and deletions of what is ours */
+    gboolean own; /* an event came since the last look */
+    gint64 retry; /* after the last failure; 0: there was none */
+    gint64 alive; /* when systemd expects our sign of life; NEVER: it does not */
     guint changes;
     GHashTable *away;   /* ifindex → gint64: since when its addresses have been away */
     GArray *given_up;   /* int: for long enough */
@@ -63,8 +63,8 @@ static void note(gpointer data, const IbhOp *op)
     Watch *watch = data;
     g_autofree char *command = NULL, *text = NULL;
     gboolean contested =
-        watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* the kernel does not say who sets those */
-    /* What a hook asked for is an event of its manager, and no fight. */
+        watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* the kernel does not tell which process sets those */
+    /* A change that a hook asked for is an event of its manager, and no fight. */
     int seconds = contested && !watch->asked ? ibh_backoff_note(watch->backoff, op, g_get_monotonic_time()) : 0;
 
     watch->changes++;
@@ -78,7 +78,7 @@ static void note(gpointer data, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text);
 }
 
-/* Since when addresses have been away: of NICs that were spared before, and are again. */
+/* Since when addresses have been away, for NICs that were spared before, and are again. */
 static void remember_spared(Watch *watch, gint64 now)
 {
     GHashTable *away = g_hash_table_new_full(NULL, NULL, NULL, g_free);
@@ -131,7 +131,7 @@ static void report_status(const Watch *watch)
     ibh_notify(text);
 }
 
-/* A hook repairs at its event even where others undo it: so do we, for it. */
+/* A hook repairs at its event even if others undo that again: so do we, for it. */
 static void find_backed_off(Watch *watch, gint64 now)
 {
     g_clear_pointer(&watch->backed_off, g_array_unref);
@@ -142,7 +142,7 @@ static void find_backed_off(Watch *watch, gint64 now)
     }
 }
 
-/* All is read anew from here on: what hooks have asked for until now, this look has seen. */
+/* Everything is read anew from here on: so this look covers all requests of hooks until now. */
 static void look(Watch *watch)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
@@ -158,7 +158,7 @@ static void look(Watch *watch)
         .down = (const char *const *)down->pdata, .given_up = watch->given_up, .backed_off = watch->backed_off};
     status = ibh_reconcile(&watch->how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
-    if (!watch->asked || !watch->how.busy) /* else those who asked wait for the lock, and say so */
+    if (!watch->asked || !watch->how.busy) /* else the waiting hooks wait for the lock themselves, and report it */
         ibh_log_complaint(warnings, watch->complained);
     ibh_answers_reply(watch->answers, watch->how.busy ? IBH_REPLY_BUSY : IBH_REPLY_DONE, status);
     watch->asked = FALSE;
@@ -167,7 +167,7 @@ static void look(Watch *watch)
     if (watch->how.candidates)
         ibh_events_focus(&watch->events, watch->how.candidates);
     watch->any.looked = g_get_monotonic_time();
-    if (watch->own || watch->changes != changes) /* the kernel tells of sysctls that we set, too */
+    if (watch->own || watch->changes != changes) /* the kernel also reports the sysctls that we set */
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
     plan_next_look(watch, status, watch->any.looked);
@@ -176,7 +176,8 @@ static void look(Watch *watch)
 
 /* ---- waiting ---- */
 
-/* An event of our own beside those of others waits for the first pause: what a manager does in one go is one look. */
+/* An event of our own that comes with those of others waits for the first pause: one look then covers a manager's whole
+ * change. */
 static void on_event(Watch *watch, gint64 now)
 {
     Burst *burst = watch->events.ours ? &watch->ours : &watch->any;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ib-hook --watch: stays, and repairs what no network manager announces. It sleeps until the kernel tells of a change.
+ * ib-hook --watch: stays, and repairs what no network manager announces. It sleeps until the kernel reports a change.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
 What a program asked of the system, out of: strace -f -yy -e read=all -e write=all -o FILE PROGRAM
 
 calls.py requests FILE: what it sent to rtnetlink, as replay takes it
+calls.py input FILE: that, and each file that it asked for, once; not those of the loader and of libraries
 """
 
 import re
@@ -110,22 +111,42 @@ def bus_calls(calls):
     return sum(1 for c in calls if c.name in ("connect", "sendto", "sendmsg", "write") and TO_A_BUS.search(c.text))
 
 
-def files(calls):
-    """The files under /etc and /run that were opened or looked at, or at least wanted."""
-    found = []
+def paths(calls):
+    """(call, path) of all files that were opened or looked at, or at least wanted."""
     for call in calls:
-        if call.name not in PATH_CALLS:
+        match = re.search(r'(?:\d+<([^>]*)>, )?"([^"]+)"', call.text) if call.name in PATH_CALLS else None
+        if match:
+            path = match.group(2)
+            yield call, path if path.startswith("/") else (match.group(1) or "") + "/" + path
+
+
+def files(calls):
+    """The files under /etc and /run among them."""
+    return list(dict.fromkeys(path for _, path in paths(calls) if re.match(r"/(etc|run|var/run)(/|$)", path)))
+
+
+OF_LIBRARIES = re.compile(r"\.so[.\d]*$|^/etc/ld\.so\.|^/etc/libnl/|^/dev/null$")
+WRITES = {"mkdir", "mkdirat", "unlink", "unlinkat", "rename", "renameat", "renameat2"}
+
+
+def ways(calls):
+    """How replay is to ask for each file."""
+    def of(name):
+        return {match.group(1) for c in calls if c.name == name and (match := re.match(r"\d+<([^>]*)>", c.text))}
+
+    locked, listed = of("flock"), of("getdents64")
+    for call, path in paths(calls):
+        if OF_LIBRARIES.search(path):
             continue
-        match = re.search(r'(?:\d+<([^>]*)>, )?"([^"]+)"', call.text)
-        if not match:
-            continue
-        path = match.group(2)
-        if not path.startswith("/"):
-            path = (match.group(1) or "") + "/" + path
-        if re.match(r"/(etc|run|var/run)(/|$)", path) and path not in found:
-            found.append(path)
-    return found
+        if call.name in WRITES or ("O_WRONLY" in call.text and call.result >= 0):
+            sys.exit(f"calls.py: {call.name} of {path}: replay only reads")
+        opens = call.name in ("open", "openat")
+        yield ("stat" if not opens else "lock" if path in locked else "list" if path in listed else "read"), path
 
 
 if __name__ == "__main__":
-    print(*requests(read(sys.argv[2])), sep="\n")
+    trace = read(sys.argv[2])
+    for request in requests(trace):
+        print(request)
+    for way, path in dict.fromkeys(ways(trace)) if sys.argv[1] == "input" else ():
+        print(way, path)

@@ -12,9 +12,10 @@ for tool in "$IB_HOOK" "$HOOK" "$LAUNCH" "$REPLAY" "$LISTEN"; do
     [ -x "$tool" ] || fail "there is no $tool: run make all tools"
 done
 
-# inside HOST COMMAND…: with /sys as it is there, and the environment of a manager's hook
+# inside HOST COMMAND…: with /sys as it is there, and the environment of a manager's hook (and these variables)
+variables=()
 inside() {
-    with_sys "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C IFACE="${IFACE:-ib0}" "${@:2}"
+    with_sys "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C IFACE="${IFACE:-ib0}" "${variables[@]}" "${@:2}"
 }
 
 address() { # N → of ib0, ib1, …: 172.16.34.1, as in the documents
@@ -79,7 +80,8 @@ as_sysctls() { # as sysctl -p takes them
 }
 
 # prepare NAME HOST [NIC]: what is to be done on HOST (for that NIC) becomes files in $work: NAME.batch, NAME.sysctls; and
-# two programs: NAME takes all of it back, and what /run remembers; NAME-routes leaves the sysctls as they are then.
+# three programs: NAME takes all of it back, and what /run remembers of all hosts; NAME-lost lets it remember; NAME-routes
+# leaves the sysctls as they are, too.
 prepare() {
     local name=$work/$1
     plan "${@:2}" >"$name.plan"
@@ -94,9 +96,16 @@ prepare() {
     {
         cat "$name-routes"
         sed -E 's|(.*)=.*|echo 0 >/proc/sys/\1|' "$name.sysctls"
-        echo 'rm -f /run/ib-hook/*'
+    } >"$name-lost"
+    {
+        cat "$name-lost"
+        echo 'rm -f /run/ib-hook/[in]*' # not the sockets of --watch
     } >"$name"
-    chmod +x "$name" "$name-routes"
+    chmod +x "$name" "$name-lost" "$name-routes"
+}
+
+cpu() { # → nanoseconds that --watch has run so far
+    awk '{ n += $1 } END { print n }' /proc/"$watch"/task/*/schedstat
 }
 
 # callgrind FILE HOST PREPARE PROGRAM ARGUMENT…: counts its instructions, the kernel's not; of a hook that executes

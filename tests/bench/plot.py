@@ -6,7 +6,7 @@ import math
 WIDTH, HEIGHT = 860, 330
 LEFT, TOP, PANEL_WIDTH, PANEL_HEIGHT, GAP = 62, 46, 330, 220, 90
 # Each with enough contrast on white and on black.
-COLOURS = {"ib-hook": "#d9480f", "ip -batch": "#1c7ed6", "the kernel alone": "#868e96"}
+COLOURS = {"ib-hook": "#d9480f", "ip -batch": "#1c7ed6", "the kernel alone": "#868e96", "ib-hook, nothing to do": "#2b8a3e"}
 INK, GRID = "#808890", "#80889055"
 
 
@@ -75,7 +75,7 @@ def picture(report):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" role="img">',
         "<title>What ib-hook costs against the number of rails, and of unrelated routes</title>",
         *panel(LEFT, report["series"]["rails"], "All rails from nothing, one run", "rails", "times ip -batch for one rail"),
-        *panel(second, report["series"]["routes"], "An event that programs one rail", "unrelated routes in main",
+        *panel(second, report["series"]["routes"], "An event", "unrelated routes in main",
                "times ib-hook without them"),
         text(WIDTH - 8, HEIGHT - 6, f"{report['date']}, {report['commit']}: make bench", "end", 10),
         "</svg>",

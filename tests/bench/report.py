@@ -38,6 +38,10 @@ FILES = {
 }
 
 
+# Programs that do nothing, and how they are linked.
+STARTS = {"dynamic": ", linked with the C library, as hooks are", "static": ", the C library in it", "bare": ", without a C library"}
+
+
 def elapsed(result):
     return statistics.median(result["times"][1:])
 
@@ -58,6 +62,9 @@ class Results:
             else:
                 self.numbers[path.name] = int(path.read_text())
 
+    def has(self, race, label):
+        return (race, label) in self.times
+
     def rounds(self, race, label):
         """Seconds of one run, a median per round."""
         found = self.times[race, label]
@@ -68,6 +75,8 @@ class Values(list):
     """One value per round; arithmetic goes round by round."""
 
     def __add__(self, other):
+        if isinstance(other, (int, float)):
+            return Values(a + other for a in self)
         return Values(a + b for a, b in zip(self, other, strict=True))
 
     def __sub__(self, other):
@@ -99,21 +108,47 @@ def row(figure, target, values, unit="", timed=True):
 def time_rows(r):
     one, same = r.rounds("one-rail", "hook"), r.rounds("one-rail", "hook-routes")
     script, batch, sysctl = (r.rounds("one-rail", label) for label in ("script", "batch", "sysctl"))
-    yield row("one event that programs one rail, against the documents' script for that NIC", 0.20, one / script)
+    yield row("one event that programs one rail, against the documents' script for that NIC", 0.35, one / script)
     yield row("the same against one `ip -batch` with exactly the same operations", 1.0, same / batch)
     yield row("the same with the NIC's sysctls, against `ip -batch` and `sysctl -p`", None, one / (batch + sysctl))
+    yield row("one event that programs one rail where --watch runs, and does it when the hook asks, against that script", 0.12,
+              r.rounds("one-rail", "by_watch") / script)
+    if r.has("peer", "sbr"):
+        peer = r.rounds("peer", "hook") / r.rounds("peer", "sbr")
+        yield row("one event that programs one rail, against ADD of CNI's `sbr`, which routes one NIC by its source", None, peer)
     for nics, target in ((2, 0.15), (8, 0.05)):
         race = f"converged{nics}"
         script, hook, events = (r.rounds(race, label) for label in ("script", "hook", "events"))
         yield row(f"{nics} NICs converged, against the documents' script for each", target, hook / script)
         yield row(f"{nics} NICs, an event for each, against the documents' script for each", None, events / script)
-    yield row("event with nothing to do, against `ip rule show`", 1.0, r.rounds("nothing", "hook") / r.rounds("nothing", "rules"))
+    nothing = r.rounds("nothing", "hook")
+    yield row("event with nothing to do, against `ip rule show`", 1.0, nothing / r.rounds("nothing", "rules"))
+    yield row("the same against its floor: the same input, and nothing done with it", None, nothing / r.rounds("nothing", "floor"))
     version = r.rounds("none", "version")
     yield row("hook in a namespace without candidates, against `ip -V`", 0.8, r.rounds("none", "hook") / version)
     yield row("event that is not wanted, against `ip -V`", None, r.rounds("none", "unwanted") / version)
     asked = r.rounds("awake", "asked")
     yield row("event with nothing to do that --watch answers, against `ip -V`", None, asked / r.rounds("awake", "version"))
-    yield row("the same against that event without --watch", None, asked / r.rounds("nothing", "hook"))
+    yield row("the same against that event without --watch", None, asked / nothing)
+    yield row("the same against its floor", None, asked / r.rounds("nothing", "floor"))
+    for label, what in STARTS.items():
+        if r.has("none", label):
+            yield row(f"for comparison, a program that does nothing{what}, against `ip -V`", None, r.rounds("none", label) / version)
+
+
+def cpu_rows(r, own):
+    """What is promised of CPU time; the times are CPU time already. own: that of --watch, by what for."""
+    asked, script = r.rounds("awake", "asked"), r.rounds("one-rail", "script")
+    by_watch = r.rounds("one-rail", "by_watch")
+    yield row("CPU time of a hook that --watch answers, against `ip -V`", 0.15, asked / r.rounds("awake", "version"))
+    yield row("CPU time of an event with nothing to do, the hook's and --watch's, against its floor", 2,
+              (asked + own["watch answer"]) / r.rounds("nothing", "floor"))
+    yield row("CPU time of the event that --watch does when the hook asks, the hook's, against the documents' script", None,
+              by_watch / script)
+    yield row("the same, the hook's and --watch's", None, (by_watch + own["watch programs"]) / script)
+    together = {label: r.rounds("together", label) for label in ("one", "watched")}
+    yield row("CPU time of 64 hooks at once where --watch runs, theirs and --watch's, against one run for all", None,
+              (together["watched"] + own["watch together"]) / together["one"])
 
 
 def counted_rows(programs, nothing):
@@ -124,6 +159,7 @@ def counted_rows(programs, nothing):
     unjustified = [path for path in files if not any(fnmatch.fnmatch(path, pattern) for pattern in FILES)]
     yield row("files under /etc and /run that an event asks for", None, len(files))
     yield row("of these, without a reason" + "".join(f", {path}" for path in unjustified), 0, len(unjustified))
+    yield row("system calls of an event, 2 rails, nothing to do", None, calls.counts(nothing)["system-calls"])
     yield row("netlink round trips, 2 rails, nothing to do", None, calls.counts(nothing)["round-trips"])
     yield row("netlink round trips, 2 rails, one is programmed", None, calls.counts(programs)["round-trips"])
 
@@ -155,6 +191,7 @@ def scale_rows(r):
         yield row(f"linear: a rail's cost from 64 to 256, against from 8 to 64: {what}", target, per_rail)
     one, each, unwanted = (r.rounds("together", label) for label in ("one", "each", "unwanted"))
     yield row("64 hooks at once for 64 rails, against one run for all", 2, each / one)
+    yield row("the same where --watch does it when they ask", 2, r.rounds("together", "watched") / one)
     yield row("64 processes of the hook at once that look at nothing, against that run", None, unwanted / one)
 
 
@@ -163,6 +200,7 @@ def rows(r, cpu_r, programs, nothing):
     for part in (time_rows, crowd_rows, scale_rows):
         for line, of_cpu in zip(part(r), part(cpu_r), strict=True):
             yield line | ({"cpu": of_cpu["median"]} if line["timed"] else {})
+    yield from cpu_rows(cpu_r, {name: value / 1e9 for name, value in r.numbers.items()})
     yield from counted_rows(programs, nothing)
     yield from number_rows(r)
 
@@ -171,6 +209,8 @@ def number_rows(r):
     for host, what, target in (("two", "2 rails", 4), ("all256", "256 rails", None),
                                ("routes100000", "100,000 routes", None)):
         yield row(f"peak resident memory of a hook, {what}", target, r.numbers[f"memory {host}"] / 1024, " MiB")
+    yield row("page faults of an event with nothing to do", None, r.numbers["faults alone"])
+    yield row("page faults of a hook that --watch answers", None, r.numbers["faults answered"])
     whole = statistics.median(r.rounds("nothing", "hook")) * 1e9
     yield row("--watch: its own time for it, against that event without --watch", None, r.numbers["watch answer"] / whole)
     yield row("--watch: CPU when idle", 0, r.numbers["watch idle"] / 1e9, " s")
@@ -216,15 +256,17 @@ def version(*command):
 def series(r):
     """For the picture: what a run costs in units of what the first point costs."""
     unit = statistics.median(r.rounds("scale", "batch1"))
-    first = statistics.median(r.rounds("crowd", "plain"))
 
-    def routes(label):
-        return [[n, statistics.median(r.rounds("crowd", (f"routes{n}" if n else "plain") + label)) / first] for n in ROUTES]
+    def routes(label, race="crowd"):
+        """In units of ib-hook without routes of others."""
+        first = statistics.median(r.rounds(race, "plain"))
+        return [[n, statistics.median(r.rounds(race, (f"routes{n}" if n else "plain") + label)) / first] for n in ROUTES]
 
     return {
         "rails": {label: [[n, statistics.median(r.rounds("scale", f"{key}{n}")) / unit] for n in RAILS]
                   for label, key in (("ib-hook", "routes"), ("ip -batch", "batch"))},
-        "routes": {"ib-hook": routes(""), "the kernel alone": routes("-kernel"), "ip -batch": routes("-batch")},
+        "routes": {"ib-hook": routes(""), "the kernel alone": routes("-kernel"), "ip -batch": routes("-batch"),
+                   "ib-hook, nothing to do": routes("", "quiet")},
     }
 
 

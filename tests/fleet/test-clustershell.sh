@@ -26,10 +26,9 @@ folded() { # the report, and its exit status
     echo "status $status"
 }
 # shellcheck disable=SC2016 # for the shells there
-probe='/usr/sbin/ib-hook --probe --json $(shuf /tmp/addresses)'
-lay_over /tmp
+probe='/usr/sbin/ib-hook --probe --json $(shuf /run/addresses)'
 # shellcheck disable=SC2016
-printf '172.16.%s\n' 16.1 16.2 34.1 34.2 50.1 50.2 | all 'cat >/tmp/addresses.$$ && mv /tmp/addresses.$$ /tmp/addresses' # one /tmp of all
+printf '172.16.%s\n' 16.1 16.2 34.1 34.2 50.1 50.2 | all 'cat >/run/addresses.$$ && mv /run/addresses.$$ /run/addresses' # one /run of all
 
 expect_equal "who says that all is well" "n1 n2 n3" \
     "$(all /usr/sbin/ib-hook --check --json | jq -rR 'capture("^(?<host>[^:]*): (?<said>.*)$") | select(.said | fromjson | .ok) | .host' | sort | paste -sd' ')"
@@ -42,9 +41,9 @@ expect_equal "nothing to say, and exit status 0" "" "$(<"$work/quiet")"
 
 # Each asks the next one, which is half of the pairs.
 printf '%s\n' 'n1 172.16.16.1 172.16.16.2' 'n2 172.16.34.1 172.16.34.2' 'n3 172.16.50.1 172.16.50.2' >"$work/hosts"
-all -q -c "$top/packaging/fleet/mesh.awk" "$work/hosts" --dest /tmp
+all -q -c "$top/packaging/fleet/mesh.awk" "$work/hosts" --dest /run
 # shellcheck disable=SC2016
-mesh='/usr/sbin/ib-hook --probe --json $(awk -v own="$(hostname -I)" -f /tmp/mesh.awk /tmp/hosts)'
+mesh='/usr/sbin/ib-hook --probe --json $(awk -v own="$(hostname -I)" -f /run/mesh.awk /run/hosts)'
 meshed() { # the matrix, and its exit status
     local status=0
     jq -nRrf "$top/packaging/fleet/mesh.jq" || status=$?

@@ -11,6 +11,10 @@ grep -v '^rm -rf build compile_commands.json$' quiet && fail "make clean and mak
 if make >bare 2>&1; then fail "it cannot be built yet"; fi
 expect 'make deps. installs them' bare
 [ "$(wc -l <bare)" -le 4 ] || fail "that is said in four lines: $(<bare)"
+if unshare --net make deps >bare 2>&1; then fail "nothing can be installed without a network"; fi
+expect '^W: Failed to fetch ' bare
+if runuser -u nobody -- packaging/deps.sh build >bare 2>&1; then fail "nobody may install packages"; fi
+expect 'not root and no sudo: run as root: apt install gcc ' bare
 
 make deps
 cd /root

@@ -36,6 +36,12 @@ class Fault:
         self.mine = mine  # False: nothing that rails have to do with
 
 
+def pieces_of(line):
+    """The prefix of a route, of which the default is none."""
+    to = next(one for one in line.split() if one not in TYPES)
+    return [] if to == "default" else [ipaddress.ip_network(to, strict=False)]
+
+
 class Faults:
     def __init__(self, rng, right, scene, tables):
         self.rng, self.right, self.scene, self.tables = rng, right, scene, tables
@@ -170,6 +176,7 @@ class Faults:
             if table == "700" and rng.random() < 0.9:
                 line = self.route_line(family, "700", to or (source if rng.random() < 0.1 else ""))
                 steps.append(self.ip(f"route add {line}"))
+                pieces += pieces_of(line)
         elif action == "goto":
             words += ["goto", rng.choice(("32766", "32767"))]
         else:
@@ -237,11 +244,10 @@ class Faults:
         family = 6 if "4" not in self.right.families or ("6" in self.right.families and self.rng.random() < 0.3) else 4
         table = self.table()
         line = self.route_line(family, table)
-        prefix = next((one for one in line.split() if "/" in one or ":" in one or "." in one), None)
         flag = "-6 " if family == 6 else ""
         kind = line.split()[0] if line.split()[0] in TYPES else "unicast"
         return Fault(f"route added: {kind} {self.where(line)}{' 6' if family == 6 else ''}", [self.ip(f"{flag}route add {line}")],
-                     self.nics, [ipaddress.ip_network(prefix, strict=False)] if prefix else [])
+                     self.nics, pieces_of(line))
 
     def multipath(self):
         """Main's route to the rails' subnet by all of them, before or instead of their own."""

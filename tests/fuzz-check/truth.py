@@ -4,7 +4,7 @@
 import ipaddress
 from collections import namedtuple
 
-from kernel import KINDS, MAIN, RTA_OIF, RTA_TABLE, Question, State, family_of, number, prefix
+from kernel import KINDS, MAIN, RTA_GATEWAY, RTA_OIF, RTA_TABLE, Question, State, family_of, number, prefix
 from packets import Echo, Wire
 from right import BEYOND, REMOTE
 
@@ -52,25 +52,29 @@ class Truth:
         for raw, _, known in self.state.routes:
             known = dict(known)
             if number(known[RTA_TABLE]) == table and KINDS.get(raw[7]) != "throw":
-                found.append((prefix(raw, known), KINDS.get(raw[7]), known.get(RTA_OIF), number(known.get(6, bytes(4)))))
+                found.append((prefix(raw, known), KINDS.get(raw[7]), known.get(RTA_OIF), number(known.get(6, bytes(4))),
+                              RTA_GATEWAY in known))
         return found
 
-    def more_exactly(self, rail, address, to):
-        """The device by which main reaches it, with a longer prefix than any subnet or remote= of the rail; None: it has none."""
+    def longest(self, rail, to):
+        """Main's route to it, with a longer prefix than any subnet or remote= of the rail; None: it has none."""
         to = ipaddress.ip_address(to)
         own = max((net.prefixlen for net in rail.subnets() if net.version == to.version and to in net), default=-1)
         if own < 0:
             own = 16 if self.right.routed else 0
-        best = max((one for one in self.main if one[0].version == to.version and to in one[0] and one[0].prefixlen > own),
+        return max((one for one in self.main if one[0].version == to.version and to in one[0] and one[0].prefixlen > own),
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
-        if best is None or best[2] == rail.nic:
-            return None
-        return best[2] or best[1]
 
-    def by_another(self, rail, address, to):
+    def by_another(self, rail, to):
         """Main has it more exactly by a NIC that is no rail, or as an error: whoever did that wanted it."""
-        device = self.more_exactly(rail, address, to)
-        return device is not None and device not in {one.nic for one in self.right.rails}
+        best = self.longest(rail, to)
+        return best is not None and (best[2] or best[1]) not in self.right_nics()
+
+    def on_its_wire(self, rail, to):
+        """Main says that a host of remote= is on the rail's own wire, without a gateway. Only that wire knows whether it is."""
+        best = self.longest(rail, to)
+        return best is not None and best[2] == rail.nic and best[1] == "unicast" and not best[4] and \
+            not any(ipaddress.ip_address(to) in net for net in rail.subnets())
 
     # ---- packets ----
 
@@ -120,7 +124,7 @@ class Truth:
         return found
 
     def explained(self, to):
-        return all(self.by_another(rail, address, to) for rail in self.right.rails for address, _ in rail.addresses
+        return all(self.by_another(rail, to) for rail in self.right.rails for address, _ in rail.addresses
                    if family_of(address) == family_of(to))
 
     def forget(self):
@@ -133,7 +137,7 @@ class Truth:
         exact = {(rail.nic, self.links[rail.nic].mac.hex(":"))}
         if who and who != exact:
             self.wrong.append(Wrong(rail.nic, f"{echo.to} is answered for by {', '.join(sorted(f'{n} {m}' for n, m in who))}"))
-        if self.by_another(rail, echo.to, echo.source):
+        if self.by_another(rail, echo.source) or self.on_its_wire(rail, echo.source):
             self.unclear.append(f"main has {echo.source} more exactly")
         elif echo.error:
             self.unclear.append(f"{echo}: {echo.error}")
@@ -150,7 +154,7 @@ class Truth:
 
     def judge_outward(self, echo):
         rail = echo.about
-        if self.by_another(rail, echo.source, echo.to):
+        if self.by_another(rail, echo.to) or self.on_its_wire(rail, echo.to):
             self.unclear.append(f"main has {echo.to} more exactly")
         elif echo.error == "EMSGSIZE":
             pass
@@ -194,7 +198,7 @@ class Truth:
     def networks_of_others(self):
         """A host in each network of a NIC that is no rail, and where no rail has one."""
         rails = [net for rail in self.right.rails for net in rail.subnets()] + (REMOTE if self.right.routed else [])
-        nets = [net for net, kind, device, _ in self.main if kind == "unicast" and net.version == 4 and 8 <= net.prefixlen <= 30
+        nets = [net for net, kind, device, *_ in self.main if kind == "unicast" and net.version == 4 and 8 <= net.prefixlen <= 30
                 and device and device not in self.right_nics() and not any(net.overlaps(one) for one in rails)]
         return sorted({str(net[net.num_addresses // 2 + 1]) for net in nets} - set(self.right.others) - set(self.present))
 
@@ -235,7 +239,7 @@ class Truth:
         return [question] + [question._replace(**one) for one in extra]
 
     def judge_own(self, rail, question, answer, _):
-        if self.by_another(rail, question.source, question.to):
+        if self.by_another(rail, question.to):
             return
         if answer.kind != "unicast" or answer.dev != rail.nic:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))

@@ -54,7 +54,7 @@ class Gateways:
     def __init__(self, facts, keys):
         self.facts, self.keys, self.known = facts, keys, {}
         self.main = [one for one in facts.twin.main_routes() if one.kind == "unicast"]
-        self.own = {one[1] for one in facts.addresses}
+        self.own = facts.of_host
 
     def of(self, device, family):
         """(its gateway, is it certain). None: it has none. Not certain: the manual does not say which of several."""

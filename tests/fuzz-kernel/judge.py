@@ -7,7 +7,7 @@ import time
 
 from gateways import Gateways, Keys, Remote
 from hosts import Trouble, run, settings
-from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, WALL, Question, State, family_of, number, unpack, walled
+from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, State, family_of, number, unpack, walled
 
 UP, LOWER_UP = 1, 0x10000
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
@@ -126,7 +126,9 @@ class Facts:
     def __init__(self, host, config):
         self.state, self.twin = State(host.host), State(host.twin)
         self.links = host.host.links()
-        self.addresses = [one for one in host.host.addresses() if one[0] != "lo" and one[5] == 0]
+        everywhere = host.host.addresses()
+        self.of_host = {one[1] for one in everywhere}  # of lo, too
+        self.addresses = [one for one in everywhere if one[0] != "lo" and one[5] == 0]
         self.usable = [one for one in self.addresses if not one[4] & 0x48]  # neither tentative nor failed
         self.ours = self.state.our_addresses()
         count = {}
@@ -139,6 +141,8 @@ class Facts:
         # Rails, too, whose address the kernel has not agreed to yet: no carrier, so nobody answers.
         self.waiting = {one[0] for one in self.addresses if one[4] & 0x40 and one[0] in config.candidates} - self.sure
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
+        # No source of anybody. The kernel drops these as soon as any rule has ever been added, and accepts them before.
+        self.broadcasts = {str(net[end]) for nets in self.subnets.values() for net in nets if net.version == 4 for end in (0, -1)}
         self.our_tables = self.state.our_tables() | set(self.ours.values())
         self.others_prefixes = State.prefixes(self.twin.routes)
         self.our_prefixes = State.prefixes(self.state.our_routes)
@@ -220,15 +224,19 @@ class Judge:
         self.check(status)
 
     def apply(self):
+        before = self.taken(State(self.host.host))
         status, _ = self.host.json((0, 3), "--apply")
         self.held, self.refused = False, status != 0
+        self.were_free(before)
         if status:
             self.count("apply: refused by the kernel")
         return status
 
     def do_hook(self, *words):
         self.hooked.add(words[1])
+        before = self.taken(State(self.host.host))
         self.host.manager_calls(words)
+        self.were_free(before)
         at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
 
     def do_settled(self):
@@ -236,12 +244,21 @@ class Judge:
         self.held = False
         if not self.hooked >= set(self.host.rdma):
             return
+        try:
+            self.nothing_to_do()
+        except Trouble as trouble:
+            if trouble.key == "hooks":
+                raise
+            time.sleep(0.1)  # it did nothing: the kernel itself had not finished
+            self.nothing_to_do()
+        self.look()
+
+    def nothing_to_do(self):
         before, arp = State(self.host.host), self.host.arp(self.host.host)
         status, done = self.host.json((0, 3), "--apply")
         if status == 0 and done["changed"]:
             raise Trouble("c-hooks", "after the hooks --apply still had to do:\n" + operations(done), "hooks")
         self.expect_state("c-hooks", before, arp, "--apply after the hooks changed")
-        self.look()
 
     def do_undo(self):
         self.host.expect((0,), "--undo")
@@ -254,7 +271,10 @@ class Judge:
         if self.host.parted:
             return
         one, other = (order(map(repr, side.all())) for side in (host, twin))
-        if self.config.main == "remove" and any(" down" in line for line in self.lines):  # what went with the link comes back
+        # What went with the link comes back, and a manager's route of an address that was made anew by another one; what
+        # others replace in main is not there to be replaced.
+        anew = any("noprefixroute" in line for line in self.lines) and any("address del" in line for line in self.lines)
+        if self.config.main == "remove" and (anew or any(" down" in line or "route replace" in line for line in self.lines)):
             one, other = ([self.without_connected(side.routes), side.rules + side.our_rules] for side in (host, twin))
         if one != other:
             raise Trouble("d-undo", "rules and routes are not what they were\n" + self.difference(host, twin), "routes")
@@ -326,6 +346,26 @@ class Judge:
 
     # ---- promises ----
 
+    @staticmethod
+    def taken(state):
+        """Numbers that something of ours stands in, or leads to."""
+        ruled = {number(dict(known)[FRA_TABLE]) for _, known in state.our_rules if FRA_TABLE in dict(known)}
+        return state.our_tables() | ruled
+
+    def were_free(self, before):
+        """What is chosen automatically is nobody's number, but that of the documents' script, to which other rules may lead, too."""
+        if any(line.startswith("config") and "table=" in line for line in self.lines):
+            return
+        state = State(self.host.host)
+        most = SPREAD + len(self.config.candidates)
+        for table in {one for one in self.taken(state) - before if one > SPREAD}:
+            rules = [one for one in state.rules if number(dict(one[1]).get(FRA_TABLE, bytes(4))) == table]
+            by_script = [one for one in rules if one[0][2] in (32, 128) and table <= most]
+            if rules and not by_script:
+                raise Trouble("a-unrelated", f"rules of others lead to table {table}, which had nothing of ours", "number")
+            if not rules and any(number(dict(one[2])[RTA_TABLE]) == table for one in state.routes):
+                raise Trouble("a-unrelated", f"table {table}, which had nothing of ours, has routes of others", "number")
+
     def second(self, status):
         before, arp = State(self.host.host), self.host.arp(self.host.host)
         _, done = self.host.json((status,), "--apply")
@@ -390,8 +430,8 @@ class Judge:
         questions += [Question(family, one, oif=nic) for one in to[:10] for nic in facts.links if nic != "lo"]
         for nic in facts.links:
             if nic != "lo" and nic not in self.config.candidates and facts.links[nic][1] & UP:
-                own = {one[1] for one in facts.addresses}
-                for source in [one for one in foreign_sources(self.lines, family, nic) if one not in own][:4]:
+                never = {one[1] for one in facts.addresses} | facts.broadcasts
+                for source in [one for one in foreign_sources(self.lines, family, nic) if one not in never][:4]:
                     questions += [Question(family, one, source, iif=nic) for one in to if one not in facts.rail_of]
         return questions
 
@@ -411,18 +451,20 @@ class Judge:
         if within(question.to, facts.our_prefixes.get(one.table, ())) > 0 and self.rule_to_our_table(facts):
             return True  # somebody's rule leads to a rail's table
         if question.iif and one.kind in ERRORS and self.rule_to_our_table(facts) and \
-                any(within(question.source, nets) > 0 for nets in facts.our_prefixes.values()):
-            return True  # the same, of what would be sent back
+                any(within(one_end, nets) > 0 for nets in facts.our_prefixes.values() for one_end in (question.to, question.source)):
+            return True  # the same: the way there, or of what would be sent back, is refused
         if self.config.main == "spread" and question.family == 4 and not question.source:
             subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
             if within(question.to, facts.others_prefixes.get(SPREAD, ())) >= 0 and one.table == SPREAD:
                 return True
             outermost = min((net.prefixlen for net in subnets), default=99)
             if length > outermost:  # main's way; rules of others that come later have lost
-                return one.table == MAIN and (other.table != MAIN or other.dev is None)
+                return (one.table == MAIN or one.kind in ERRORS) and (other.table != MAIN or other.dev is None)
             return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
                 any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
         if self.config.main == "remove" and question.family == 4:
+            if question.iif and other.kind in ERRORS and any(within(question.to, nets) >= 0 for nets in facts.subnets.values()):
+                return True  # the twin refuses its source, where nothing could be sent back; here, main lacks the subnet
             from_rails = bool(question.iif) and any(within(question.source, nets) >= 0 for nets in facts.subnets.values())
             return from_rails or other.dev in self.config.candidates and other.table == MAIN
         return False
@@ -509,7 +551,7 @@ class Judge:
             return True, "", ""
         if remote.promised():
             return own or as_main and main.dev == device, f"by {device} through {remote.gateway}: remote=", "remote"
-        right = as_main or own and (main.dev in facts.waiting | {device} or remote.crowded or not remote.certain or self.removed(main))
+        right = as_main or own and (main.dev in facts.waiting | facts.devices or remote.crowded or not remote.certain or self.removed(main))
         if not right and own and self.rule_to_our_table(facts):
             self.remote_taken = right = True
         if not right and own and remote.also_by_rail():
@@ -560,6 +602,8 @@ class Judge:
             own = length > 0 and self.own_gateway(facts, question, device, mine, length)
             in_ours = within(question.to, facts.our_prefixes.get(facts.ours[question.source], ()))
             if in_ours == length and same(mine, main) and main.kind in ERRORS:  # the kernel suppresses none of these
+                return True, "", ""
+            if 0 < in_ours < length and same(mine, main):  # inside a prefix that the rail's table has
                 return True, "", ""
             return same(mine, other) or own, "as without: a rule of somebody else answers", "others' rules"
         own = self.own_gateway(facts, question, device, mine, length)

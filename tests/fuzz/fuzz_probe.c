@@ -103,12 +103,15 @@ static void take_syn(IbhProbe *probe, int kind, const uint8_t *bytes, size_t len
 
 static void take_arp(IbhProbe *probe, const uint8_t *bytes, size_t length)
 {
+    const IbhLink *link = &g_array_index(probe->rails->snapshot->links, IbhLink, 1);
     g_autofree guint8 *packet = g_malloc(MAX(length, 1));
     IbhArpReply reply;
 
     memcpy(packet, bytes, length);
     if (ibh_arp_parse_reply(packet, length, &reply))
         ibh_probe_answered(probe, 2, &reply);
+    if (ibh_na_parse(link, packet, length, &reply))
+        ibh_probe_answered(probe, link->ifindex, &reply);
 }
 
 static void report(const IbhRails *rails, IbhProbe *probe)

@@ -66,6 +66,17 @@ hook B --apply >/dev/null
 mend() { ip -n B route add local 10.80.0.34 dev ib1 table local proto kernel scope host src 10.80.0.34; }
 names "the local table lacks its second address" "ib1 error address-unusable" ip -n B route del local 10.80.0.34 dev ib1 table local
 ip -n B address del 10.80.0.34/24 dev ib1
+mend() {
+    ip -n B link del br1
+    ip -n B link set ib1 up
+    hook B --apply >/dev/null
+}
+enslaved() {
+    ip -n B link add br1 up type bridge
+    ip -n B link set ib1 master br1
+}
+hook B --apply >/dev/null # the address above is gone
+names "it became a port, with its address" "ib1 error address-unusable" enslaved
 single() {
     ip -n B address del 172.16.34.2/16 dev ib1
     ip -n B address add 172.16.34.2/32 dev ib1
@@ -97,6 +108,13 @@ names "a longer prefix" "ib1 warning prefix-differs" longer
 mend() { ip -n B route del 172.16.16.1 table 942; }
 names "a route in its table cuts large packets" "ib1 warning foreign-table" \
     ip -n B route add 172.16.16.1 dev ib1 mtu 1280 table 942
+ip -n B route add blackhole 172.16.99.0/24
+expect_hook 0 B --check --json
+expect_equal "what main refuses inside the subnet stays so, and is told" "info main-error-route" \
+    "$(json '[.findings[] | "\(.severity) \(.code)"] | join(", ")')"
+ip -n B route del blackhole 172.16.99.0/24
+names "a route in its table leads to a neighbour by a gateway" "ib1 warning foreign-table" \
+    ip -n B route add 172.16.16.1 via 172.16.0.1 dev ib1 table 942
 
 ip -n B link add eth9 type veth peer name other
 for nic in eth9 other; do ip -n B link set $nic up; done

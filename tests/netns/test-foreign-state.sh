@@ -28,6 +28,11 @@ ip -n B route add 10.12.0.0/16 via 172.16.16.1 dev ib0
 ip -n B route add 10.13.0.0/16 dev ib1 metric $MARK proto boot
 sysctl_set B ib0 accept_local 1
 sysctl_set B default arp_announce 1
+# With numbers that nobody asks for, ib-hook would choose other tables.
+system_config '[interface ib0]
+table=941
+[interface ib1]
+table=942'
 before=$(state B)
 
 routing_of_others() {

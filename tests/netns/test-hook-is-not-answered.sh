@@ -138,7 +138,7 @@ for wrong in "ffffffff${request:8}" "${request:0:8}0200${request:12}" "${request
 done
 name=$(printf ib1 | od -An -tx1 | tr -d ' ')
 expect_equal "a name that none can have" "$other" "$(on B "$PEER" ask "$socket" "${request/"$name"/2f2f2f}")"
-on B "$PEER" ask "$socket" - >$work/silent & # asks nothing, and is in nobody's way
+nsenter --net=/run/netns/B "$PEER" ask "$socket" - >$work/silent & # asks nothing, and delays no other; kill ends itself
 silent=$!
 broken
 called "beside one that asks nothing" 0 1500

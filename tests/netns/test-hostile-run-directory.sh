@@ -65,7 +65,7 @@ for target in victims nowhere ../ib-hook; do
 done
 attack "the directory is a file" 0 "Not a directory" "rmdir /run/ib-hook; cp -p /run/test/victim /run/ib-hook"
 attack "the directory is a pipe" 0 "Not a directory" "rmdir /run/ib-hook; mkfifo /run/ib-hook"
-attack "the directory is somebody else's" 0 "it belongs to somebody else" "chown 65534 /run/ib-hook"
+attack "the directory is somebody else's" 0 "it belongs to another user" "chown 65534 /run/ib-hook"
 attack "the directory is its group's, too" 0 "others can write it" "chmod 0775 /run/ib-hook"
 attack "the directory is everybody's" 0 "others can write it" "chmod 1777 /run/ib-hook"
 

@@ -60,6 +60,21 @@ ip -n B route del 10.20.0.0/16
 ip -n B address del 172.16.34.77/32 dev other
 settle "main has none"
 
+system_config "[interface ib1]
+gateway=172.16.34.78"
+ip -n B address add 172.16.34.78/32 dev other
+settle "a gateway is configured, and another NIC has its address" ib1
+! ip -n B route show table 2942 2>/dev/null | grep -q default || fail "no route goes by it" "$(our_routes B)"
+ip -n B address del 172.16.34.78/32 dev other
+settle "it has it no more" ib1
+expect_equal "there is a route by it" 1 "$(ip -n B route show table 2942 | grep -c default)"
+if [ "$rooted" = yes ] && type strace >/dev/null 2>&1; then
+    with_sys B strace -o $work/calls "$IB_HOOK" --event 9 changed ib1
+    expect_equal "it asks for the rules once" 1 "$(grep -c 'send.*RTM_GETRULE' $work/calls)"
+fi
+system_config ""
+settle "no gateway is configured" ib1
+
 ip -n B rule add from all lookup local priority 5000
 ip -n B rule del priority 0
 settle "the local rule is late"

@@ -48,6 +48,12 @@ probe 1 172.16.34.2 --iface ib0
 expect_equal "an unusual size is found, to the byte" "1723 error path-mtu ib0" "$(sizes) $(codes)"
 ip -n wire link set B.1 mtu 9000
 
+# The own port: what is too long for it is refused at once, as a full queue refuses.
+ip -n wire link set A.1 mtu 1500
+probe 1 172.16.34.1
+expect_equal "a port too small for its own NIC" "9000 1500 error path-mtu ib1" "$(sizes) $(codes)"
+ip -n wire link set A.1 mtu 9000
+
 # The peer's NIC.
 ip -n B link set ib0 mtu 1500
 probe 1 172.16.34.1

@@ -43,6 +43,33 @@ probe 1
 expect_equal "a proxy answers for both our addresses" "warning proxy-arp ib0, warning proxy-arp ib1" "$(codes)"
 expect_contains "who it is" "$(mac C 3) answers ARP for 172.16.16.1, which is this host's: a proxy" "$(json '.findings[].message')"
 
+# The same of an IPv6 address: another host has it, and a proxy.
+ip -n C -4 address flush dev eth0
+on C sh -c "echo 0 >/proc/sys/net/ipv4/ip_forward; echo 0 >$CONF/eth0/proxy_arp"
+for n in 1 2; do
+    ip -n A address add fd00:16::16:$n/64 dev ib$((n - 1)) nodad
+    ip -n B address add fd00:16::34:$n/64 dev ib$((n - 1)) nodad
+done
+for host in A B; do
+    wait_until 5 settled $host
+    expect_hook 0 $host --apply
+done
+probe6() { expect_hook "$1" A --probe fd00:16::34:1 fd00:16::34:2 --count 1 --timeout 0.3 --json; }
+probe6 0
+expect_equal "IPv6: our addresses are ours alone" "" "$(codes)"
+ip -n C address add fd00:16::16:2/64 dev eth0 nodad
+wait_until 5 settled C
+probe6 1
+expect_equal "another host has our IPv6 address" "error duplicate-address ib1" "$(codes)"
+expect_contains "who it is" "$(mac C 3) answers neighbour solicitations for it" "$(json '.findings[].message')"
+ip -n C address del fd00:16::16:2/64 dev eth0
+on C sh -c "echo 1 >/proc/sys/net/ipv6/conf/eth0/forwarding; echo 1 >/proc/sys/net/ipv6/conf/eth0/proxy_ndp"
+ip -n C address add fe80::50/64 dev eth0 nodad # the flush above took its own
+ip -n C -6 neigh add proxy fd00:16::16:1 dev eth0
+probe6 1
+expect_equal "a proxy for our IPv6 address" "warning proxy-arp ib0" "$(codes)"
+expect_contains "what to do there" "proxy_ndp off there" "$(json '.findings[].advice')"
+
 # A management NIC of our own on the rails' wire: the kernel answers ARP by it for all of this host's addresses.
 ip netns del C
 add_nic A eth0 9 10.0.0.16/24

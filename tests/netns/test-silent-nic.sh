@@ -30,6 +30,13 @@ expect_equal "one NIC answers" 1 "$(answers)"
 expect_hook 0 B --apply --json
 expect_equal "nothing is left to do" false "$(json .changed)"
 expect_hook 0 B --check
+on B sh -c "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >$CONF/ib2/proxy_arp"
+expect_hook 1 B --check --json
+expect_equal "as a proxy it answers all the same" "ib2 warning proxy-arp" \
+    "$(json '[.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code)"] | join(", ")')"
+on B sh -c "$(json '.findings[] | select(.code == "proxy-arp") | .fix')"
+expect_hook 0 B --check
+on B sh -c "echo 0 >/proc/sys/net/ipv4/ip_forward"
 
 # It becomes a rail, and hands the old value on; then it is none again.
 ip -n B address add 172.16.34.3/16 dev ib2

@@ -11,11 +11,12 @@ build_source_package() {
     env -u DEB_BUILD_OPTIONS -u DEB_BUILD_PROFILES dpkg-buildpackage --build=full -us -uc
 }
 mkdir $work/deb
+place="$work/a päth with blanks & 100%/rpm"
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 build_source_package >$work/log 2>&1 &
-"$top/packaging/build-rpm.sh" $work/a/longer/path/rpm --with unit_tests >$work/log.rpm
+"$top/packaging/build-rpm.sh" "$place" --with unit_tests >$work/log.rpm
 wait $! || fail "the source package cannot be built" "$(tail -n 40 $work/log)"
-expect_contains "the unit tests have passed in the RPM's build" " passed, 0 failed, 0 skipped" "$(grep passed $work/a/longer/path/rpm/log || true)"
+expect_contains "the unit tests have passed in the RPM's build" " passed, 0 failed, 0 skipped" "$(grep passed "$place/log" || true)"
 for one in "$deb" "${deb/ib-hook_/ib-hook-dbgsym_}" "$(dirname "$deb")"/*.dsc "$(dirname "$deb")"/*.debian.tar.xz; do
     cmp "$one" "$work/deb/$(basename "$one")" || fail "$(basename "$one") differs"
     ok "$(basename "$one")"
@@ -25,5 +26,5 @@ cmp "$(dirname "$deb")"/*.orig.tar.gz $work/ib-hook-*.tar.gz || fail "the releas
 ok "the release's tarball"
 expect_contains "its unit tests have passed" " passed, 0 failed, 0 skipped" "$(grep passed $work/log || true)"
 expect_lacks "which make deb leaves to make check" " passed, " "$(grep passed "$(dirname "$deb")/log" || true)"
-cmp "$rpm" $work/a/longer/path/rpm/RPMS/*/"${rpm##*/}" || fail "$(basename "$rpm") differs"
+cmp "$rpm" "$place"/RPMS/*/"${rpm##*/}" || fail "$(basename "$rpm") differs"
 ok "$(basename "$rpm")"

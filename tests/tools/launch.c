@@ -4,10 +4,15 @@
  *
  *   launch each N PROGRAM [ACTION]    PROGRAM ib0 up (or ACTION), then PROGRAM ib1 up … N of them, one after the other
  *   launch together N PROGRAM [ACTION]    the same, all at once; done when the last one is
+ *   launch woken PID N PROGRAM [ACTION]    the same, after that process was sent SIGCONT
+ *   launch input FILE PROGRAM [ARGUMENT]…    with the file as its standard input
  *   launch memory PROGRAM [ARGUMENT]…    prints its peak resident memory in KiB
+ *   launch faults PROGRAM [ARGUMENT]…    prints how many pages it was given when it first touched them
  *
  * What network managers tell by the environment, IFACE, is there, too. The first failure is its own exit status.
  */
+#include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,19 +62,51 @@ static void start_for_nic(char *program, int number, char *action)
     start(argv);
 }
 
+static int with_input(char **argv)
+{
+    int fd = open(argv[0], O_RDONLY);
+
+    if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+        failed("launch: input");
+    close(fd);
+    start(argv + 1);
+    reap();
+    return EXIT_SUCCESS;
+}
+
+static void wake(const char *process)
+{
+    if (kill((pid_t)atoi(process), SIGCONT) < 0)
+        failed("launch: SIGCONT");
+}
+
 int main(int argc, char **argv)
 {
-    int of_nics = argc == 4 || argc == 5, count = of_nics ? atoi(argv[2]) : 0;
-    int together = of_nics && strcmp(argv[1], "together") == 0;
+    int woken = argc >= 5 && strcmp(argv[1], "woken") == 0;
+    int of_nics, count, together;
+    struct rusage usage;
     char up[] = "up";
 
-    if (argc >= 3 && strcmp(argv[1], "memory") == 0) {
+    if (argc >= 4 && strcmp(argv[1], "input") == 0)
+        return with_input(argv + 2);
+    if (woken) { /* the rest is as with "together" */
+        wake(argv[2]);
+        argc--;
+        argv++;
+    }
+    of_nics = argc == 4 || argc == 5;
+    count = of_nics ? atoi(argv[2]) : 0;
+    together = woken || (of_nics && strcmp(argv[1], "together") == 0);
+    if (argc >= 3 && (strcmp(argv[1], "memory") == 0 || strcmp(argv[1], "faults") == 0)) {
         start(argv + 2);
-        printf("%ld\n", reap().ru_maxrss);
+        usage = reap();
+        printf("%ld\n", argv[1][0] == 'm' ? usage.ru_maxrss : usage.ru_minflt);
         return EXIT_SUCCESS;
     }
     if (count < 1 || (!together && strcmp(argv[1], "each") != 0)) {
-        fputs("usage: launch each|together N PROGRAM [ACTION], launch memory PROGRAM [ARGUMENT]...\n", stderr);
+        fputs("usage: launch each|together|woken PID N PROGRAM [ACTION], launch input FILE PROGRAM [ARGUMENT]..., "
+              "launch memory|faults PROGRAM [ARGUMENT]...\n",
+              stderr);
         return 2;
     }
     for (int i = 0; i < count; i++) {

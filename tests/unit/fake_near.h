@@ -7,5 +7,8 @@
 #include "fake_kernel.h"
 #include "plan/near.h"
 
+/* What is read, whether it is enough or not; the answer number `fails_in` fails, 0: none. NULL: an error. */
+IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near,
+                            guint fails_in, GError **error);
 /* What is read of `all`, a snapshot of everything; NULL: that is not enough to know. */
 IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near);

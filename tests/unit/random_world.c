@@ -605,7 +605,7 @@ static void add_setting(Gen *gen)
         "table=100",    "table=77",     "arp=strict",       "arp=strict",
         "arp=keep",     "rp_filter=1",  "rp_filter=keep",   "rp_filter=0",
         "arp_filter=1", "arp_ignore=2", "announce=no",      "arp_announce=keep",
-        "gateway=none", "gateway=none", "gateway=auto",     "gateway=172.16.34.254",
+        "gateway=none", "gateway=last", "gateway=auto",     "gateway=172.16.34.254",
         "ipv6=no",      "ipv6=no",      "gateway=fe80::99", "gateway=2001:db8:1::99"};
     static const char *const priorities[] = {"100", "1941", "5000", "29763"};
     g_autofree char *section = chance(gen, 60)   ? g_strdup_printf("interface %s", pick_nic(gen))

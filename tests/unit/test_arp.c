@@ -185,6 +185,48 @@ static void test_na_infiniband(void **state)
     assert_memory_equal(packet.packet, BYTES, sizeof BYTES);
 }
 
+/* What a solicitation asks for, and of the advertisement of any length what can be read. */
+static void test_na_is_understood(void **state)
+{
+    static const guint16 TYPES[] = {ARPHRD_ETHER, ARPHRD_INFINIBAND};
+    guint8 address[IBH_LLADDR_MAX];
+
+    (void)state;
+    memset(address, 0x42, sizeof address);
+    for (gsize i = 0; i < G_N_ELEMENTS(TYPES); i++) {
+        IbhLink link = link_of(TYPES[i], address, TYPES[i] == ARPHRD_ETHER ? 6 : 20);
+        IbhIp ip;
+        Packet packet;
+        gsize whole = advertise(&link, "fd00:16::34:2", FALSE, &packet);
+
+        assert_true(ibh_ip_parse("fd00:16::34:2", &ip));
+        for (gsize length = 0; length <= whole; length++) {
+            g_autofree guint8 *bytes = g_malloc(MAX(length, 1)); /* the sanitizers see its end */
+            IbhArpReply reply;
+
+            memcpy(bytes, packet.packet, length);
+            assert_int_equal(ibh_na_parse(&link, bytes, length, &reply), length == whole);
+            if (length == whole)
+                assert_true(ibh_ip_equal(&reply.from, &ip) && !reply.proxy && reply.lladdr_len == link.lladdr_len &&
+                            memcmp(reply.lladdr, address, reply.lladdr_len) == 0);
+        }
+        packet.packet[4] = 0x40; /* solicited, without "override" */
+        {
+            IbhArpReply reply;
+
+            assert_true(ibh_na_parse(&link, packet.packet, whole, &reply) && reply.proxy);
+            packet.packet[25] = 0; /* an option of no length */
+            assert_false(ibh_na_parse(&link, packet.packet, whole, &reply));
+            packet.packet[25] = 255;
+            assert_false(ibh_na_parse(&link, packet.packet, whole, &reply));
+        }
+        assert_int_equal(ibh_ns_question(&link, &ip, packet.packet), whole);
+        assert_int_equal(packet.packet[0], 135);
+        assert_int_equal(packet.packet[24], 1);
+        assert_memory_equal(packet.packet + 8, ip.bytes, 16);
+    }
+}
+
 static void test_na_of_nothing(void **state)
 {
     static const guint8 MAC[] = {2, 0, 0, 0, 0, 1};
@@ -309,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_na_ethernet),
         cmocka_unit_test(test_na_infiniband),
+        cmocka_unit_test(test_na_is_understood),
         cmocka_unit_test(test_na_of_nothing),
         cmocka_unit_test(test_na_bounds),
         cmocka_unit_test(test_request),

@@ -404,7 +404,10 @@ static const Case CASES[] = {
      "ip rule del priority 0 lookup local protocol kernel\n"
      RAIL0 RAIL1, NULL, "info vrf ib4"},
     {"a port of a bond, in the rails' subnet", RAILS "ip link add bond0 up type bond\n"
-     "nic ib4 infiniband master bond0\nip address add 172.16.34.5/16 dev ib4\n", NULL, ""},
+     "nic ib4 infiniband master bond0\nip address add 172.16.34.5/16 dev ib4\n", NULL,
+     "error address-unusable ib4"},
+    {"a port of a bond was a rail: its left-overs are not told beside it", IB0 "ip link add bond0 up type bond\n"
+     "nic ib1 infiniband master bond0\n" ADDRESSES RAIL0 RAIL1, NULL, "error address-unusable ib1"},
     {"a port of a bond", RAILS "ip link add bond0 up type bond\n"
      "nic eth4 rdma mlx5_4/1 master bond0\n", NULL, ""},
     {"an Ethernet NIC in a VRF", RAILS "ip link add blue up type vrf\n"

@@ -1838,6 +1838,22 @@ static const IbhAddress *first_primary(const IbhSnapshot *world, int ifindex)
     return NULL;
 }
 
+/* A rail of a lower rank has the address, too: the rule from it leads there. */
+static gboolean is_of_an_earlier_rail(const IbhRails *rails, const IbhSnapshot *world, guint position, const IbhIp *ip)
+{
+    for (guint i = 0; i < position; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        for (guint j = 0; nic->status == IBH_NIC_RAIL && j < world->addresses->len; j++) {
+            const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, j);
+
+            if (address->ifindex == nic->link->ifindex && ibh_ip_equal(&address->local, ip))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 /* The rails with carrier that have exactly this subnet first; 0: fewer than two, or another NIC has it, too. */
 static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
 {
@@ -1849,7 +1865,8 @@ static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, con
         const IbhAddress *first = first_primary(world, nic->link->ifindex);
 
         if (nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && first &&
-            !ibh_address_is_host(first) && ibh_prefix_equal(&first->subnet, subnet)) {
+            !ibh_address_is_host(first) && ibh_prefix_equal(&first->subnet, subnet) &&
+            !is_of_an_earlier_rail(rails, world, i, &first->local)) {
             members |= fib_bit(nic->link->ifindex);
             count++;
         }
@@ -2067,12 +2084,22 @@ static gboolean gateways_serve(Case *c, const IbhNic *nic, const IbhIp *from)
     return TRUE;
 }
 
-/* The configured gateway is the default's; with gateway=none, there is none. */
+static gboolean is_our_own(const IbhSnapshot *world, const IbhIp *ip)
+{
+    for (guint i = 0; i < world->addresses->len; i++) {
+        if (ibh_ip_equal(&g_array_index(world->addresses, IbhAddress, i).local, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The configured gateway is the default's, unless it is an address of this host; with gateway=none, there is none. */
 static gboolean settings_are_kept(Case *c, const IbhNic *nic)
 {
     IbhIp outside = outside_of(nic->settings.gateway_ip.family);
-    gboolean has_gateway =
-        nic->settings.gateway == IBH_GATEWAY_ADDRESS && is_on_subnet_of(c->after->now, nic, &nic->settings.gateway_ip);
+    gboolean has_gateway = nic->settings.gateway == IBH_GATEWAY_ADDRESS &&
+                           is_on_subnet_of(c->after->now, nic, &nic->settings.gateway_ip) &&
+                           !is_our_own(c->after->now, &nic->settings.gateway_ip);
     guint first, end;
 
     for (first = 0, end = c->after->now->routes->len; first < end; first++) {

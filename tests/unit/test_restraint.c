@@ -138,6 +138,19 @@ static void test_no_usable_address(void **state)
     end(&world);
 }
 
+/* With manage=yes it is a rail nevertheless, and gets what a rail gets. */
+static void test_a_rail_without_usable_address(void **state)
+{
+    const IbhRestraint restraint = {.down = NULL};
+    World world = restrain("nic ib2 infiniband rdma mlx5_2/1\nip address add 2001:db8::1/64 dev ib2 tentative\n"
+                           "config [interface ib2] manage=yes\n",
+                           &restraint);
+
+    (void)state;
+    assert_int_equal(count(&world, IBH_OP_SYSCTL_SET, "ib2"), 2);
+    end(&world);
+}
+
 static void test_a_nic_that_is_gone(void **state)
 {
     const IbhRestraint restraint = {.down = NULL};
@@ -262,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_another_address),
         cmocka_unit_test(test_no_usable_address),
+        cmocka_unit_test(test_a_rail_without_usable_address),
         cmocka_unit_test(test_a_nic_that_is_gone),
         cmocka_unit_test(test_another_takes_its_table),
         cmocka_unit_test(test_backed_off),

@@ -121,6 +121,8 @@ static void test_equal(void **state)
         "rail ib0 3 941 auto\n",
         "rail ib0 2 942 auto\n",
         "rail ib0 2 941 explicit\n",
+        "rail ib0 2 941 explicit rdma\n",
+        "rail ib0 2 941 auto rdma\n",
         "rail ib0 2 941 auto\nrail ib1 3 942 auto\n",
         "route ib0 2 10.0.0.0/8 10.0.0.1 0\n",
         "route ib1 2 10.0.0.0/8 10.0.0.1 0\n",

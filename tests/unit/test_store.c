@@ -267,7 +267,7 @@ static void test_foreign_directory(void **state)
     put_directory();
     if (!give_away(IBH_RUN_DIR))
         skip();
-    check_refused(TRUE, "somebody else");
+    check_refused(TRUE, "another user");
 }
 
 /* ---- the state ----------------------------------------------------------------------------------------- */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an event reads. That the plan is the same as with everything read, random worlds hold (test_random.c). */
+#include "fake_near.h"
+
+#include "case_text.h"
+#include "plan/tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Two rails, remembered ones, a strict NIC in their subnet, links above and below. */
+static FakeKernel *make_host(void)
+{
+    FakeKernel *kernel = fake_kernel_new();
+    IbhSavedRail old = {.iface = "old", .ifindex = 99, .table = 950};
+
+    fake_do(kernel, "nic ib0 infiniband rdma mlx5_0/1", "ip address add 172.16.34.1/16 dev ib0",
+            "nic ib1 infiniband rdma mlx5_1/1", "ip address add 172.16.34.2/16 dev ib1", "nic near rp_filter=1",
+            "ip address add 172.16.9.1/24 dev near", "nic far", "ip address add 10.0.0.1/24 dev far",
+            "ip rule add from 172.16.34.1 lookup 300 priority 100", NULL);
+    g_array_append_val(kernel->now->state->rails, old);
+    return kernel;
+}
+
+static void test_each_answer_fails(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    guint failed = 0;
+
+    (void)state;
+    for (gboolean read = FALSE; !read && failed < 100; failed += !read) {
+        g_auto(IbhNear) near = {0};
+        g_autoptr(GError) error = NULL;
+        g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, &near, failed + 1, &error);
+
+        read = snapshot != NULL;
+        assert_int_equal(read, error == NULL);
+        assert_true(!read || near.enough);
+    }
+    assert_in_range(failed, 10, 99); /* candidates, links, RDMA, addresses, strict NICs, rules, tables, main */
+}
+
+static void expect(const FakeKernel *kernel, const IbhConfig *config, gboolean enough, const char *links)
+{
+    g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
+    g_auto(IbhNear) near = {0};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, &near, 0, &error);
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    assert_null(error);
+    assert_non_null(snapshot);
+    assert_int_equal(near.enough, enough);
+    IBH_EACH (const IbhLink, link, snapshot->links)
+        g_string_append_printf(names, "%s%s", names->len ? " " : "", link->name);
+    assert_string_equal(names->str, links);
+}
+
+/* "far" has nothing to do with rails, and a NIC that is not strict need not be known. */
+static void test_only_what_is_near(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhConfig) config = ibh_config_new();
+
+    (void)state;
+    expect(kernel, config, TRUE, "ib0 ib1 near");
+    fake_do(kernel, "sysctl -w net/ipv4/conf/near/rp_filter=2", NULL);
+    expect(kernel, config, TRUE, "ib0 ib1");
+    fake_do(kernel, "sysctl -w net/ipv4/conf/all/rp_filter=1", NULL);
+    expect(kernel, config, TRUE, "ib0 ib1");
+    fake_do(kernel, "sysctl -w net/ipv4/conf/near/rp_filter=0", NULL);
+    expect(kernel, config, TRUE, "ib0 ib1 near");
+    fake_do(kernel, "sysctl -w net/ipv4/conf/all/rp_filter=2", NULL);
+    expect(kernel, config, TRUE, "ib0 ib1");
+}
+
+static void test_not_enough(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhConfig) config = ibh_config_new();
+
+    (void)state;
+    fake_do(kernel, "ip route add default via 172.16.255.254 dev ib0", NULL);
+    expect(kernel, config, FALSE, "ib0 ib1 near");
+}
+
+/* A rail that is here is not missed with its RDMA device. */
+static void test_gone(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhRails) rails = ibh_rails_find(config, all, FALSE, NULL);
+    const int ib0 = fake_ifindex(kernel, "ib0"), far = fake_ifindex(kernel, "far");
+    const IbhSavedRail here = {.iface = "ib0", .ifindex = ib0, .table = 941, .has_device = TRUE};
+    const IbhSavedRail without = {.iface = "far", .ifindex = far, .table = 942, .has_device = TRUE};
+    const IbhSavedRail managed = {.iface = "far", .ifindex = far, .table = 942};
+    const IbhSavedRail away = {.iface = "ib7", .ifindex = 99, .table = 943};
+    const IbhSavedRail moved = {.iface = "ib0", .ifindex = 99, .table = 941, .has_device = TRUE};
+
+    (void)state;
+    assert_int_equal(ibh_saved_rail_gone(rails, &here), IBH_HERE);
+    assert_int_equal(ibh_saved_rail_gone(rails, &moved), IBH_HERE);
+    assert_int_equal(ibh_saved_rail_gone(rails, &without), IBH_GONE_DEVICE);
+    assert_int_equal(ibh_saved_rail_gone(rails, &managed), IBH_HERE);
+    assert_int_equal(ibh_saved_rail_gone(rails, &away), IBH_GONE_NIC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_answer_fails),
+        cmocka_unit_test(test_only_what_is_near),
+        cmocka_unit_test(test_not_enough),
+        cmocka_unit_test(test_gone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
