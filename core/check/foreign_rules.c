@@ -22,8 +22,13 @@ static void put_selection(GString *text, const IbhRule *rule)
 {
     const IbhSelection *by = &rule->by;
 
-    if (rule->selectors & IBH_SELECT_TOS)
+    if (by->dscp_mask) {
+        g_string_append_printf(text, " dscp %u", by->tos >> 2u);
+        if (by->dscp_mask != IBH_DSCP_ALL)
+            g_string_append_printf(text, "/0x%x", by->dscp_mask);
+    } else if (rule->selectors & IBH_SELECT_TOS) {
         g_string_append_printf(text, " tos 0x%x", by->tos);
+    }
     if (rule->selectors & IBH_SELECT_FWMARK)
         g_string_append_printf(text, by->mask == G_MAXUINT32 ? " fwmark 0x%x" : " fwmark 0x%x/0x%x", by->mark,
                                by->mask);

@@ -34,13 +34,18 @@ static gboolean is_within(const guint16 range[2], guint16 port)
     return range[0] <= port && port <= range[1];
 }
 
+static gboolean matches_tos(const IbhSelection *by, guint8 tos)
+{
+    return by->dscp_mask ? ((tos >> 2) & by->dscp_mask) == by->tos >> 2 : tos == by->tos;
+}
+
 /* A question has no mark, port or user that a rule could match, unless it was given one. */
 static gboolean matches_selection(const IbhRule *rule, const IbhLookup *lookup)
 {
     const IbhSelection *by = &rule->by, *is = &lookup->by;
 
     return (!(rule->selectors & IBH_SELECT_FWMARK) || (is->mark & by->mask) == by->mark) &&
-           (!(rule->selectors & IBH_SELECT_TOS) || is->tos == by->tos) &&
+           (!(rule->selectors & IBH_SELECT_TOS) || matches_tos(by, is->tos)) &&
            (!(rule->selectors & IBH_SELECT_UID) ||
             ((lookup->selectors & IBH_SELECT_UID) && by->uid[0] <= is->uid[0] && is->uid[0] <= by->uid[1])) &&
            (!(rule->selectors & IBH_SELECT_PORT) || ((!by->ip_protocol || is->ip_protocol == by->ip_protocol) &&

@@ -15,10 +15,11 @@ static void get_range(struct nlattr *attribute, void *range, gsize size)
         memcpy(range, nla_data(attribute), size);
 }
 
-/* FRA_DSCP (6.12), FRA_SPORT_MASK and FRA_DPORT_MASK (6.16), which older headers do not have. */
+/* FRA_DSCP (6.12), FRA_SPORT_MASK, FRA_DPORT_MASK and FRA_DSCP_MASK (6.16), which older headers do not have. */
 #define RULE_DSCP 25
 #define RULE_SPORT_MASK 28
 #define RULE_DPORT_MASK 29
+#define RULE_DSCP_MASK 30
 
 static guint16 get_u16(const struct nlattr *attribute)
 {
@@ -65,6 +66,11 @@ static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
     case RULE_DSCP:
         rule->selectors |= IBH_SELECT_TOS;
         by->tos = (guint8)(get_u8(attribute) << 2);
+        if (!by->dscp_mask)
+            by->dscp_mask = IBH_DSCP_ALL;
+        break;
+    case RULE_DSCP_MASK: /* comes with every rule by DSCP */
+        by->dscp_mask = get_u8(attribute);
         break;
     case RULE_SPORT_MASK: /* a kernel that has these attributes sends them for every rule by port */
     case RULE_DPORT_MASK:

@@ -144,12 +144,15 @@ typedef enum {
     IBH_SELECT_OTHER = 1 << 8 /* tunnel id, flow label, any newer attribute: never guess whether the rule matches */
 } IbhSelector;
 
+#define IBH_DSCP_ALL 0x3fu /* the mask of all bits of a DSCP */
+
 /* Values that a rule matches by, where `selectors` names them; also those of a question about routing. */
 typedef struct {
     guint32 mark, mask;
     guint32 uid[2]; /* from, to */
     guint16 sport[2], dport[2];
-    guint8 tos, ip_protocol;
+    guint8 tos, dscp_mask; /* a mask: the rule is by DSCP, the upper six bits of tos */
+    guint8 ip_protocol;
     char iif[IFNAMSIZ], oif[IFNAMSIZ];
 } IbhSelection;
 

@@ -161,8 +161,8 @@ class Faults:
         if rng.random() < 0.35:
             selector, questions = rng.choice((
                 ("fwmark 0x5", {"mark": 5}), ("tos 0x10", {"tos": 0x10}), ("uidrange 1000-2000", {"uid": 1500}),
-                ("ipproto tcp", {"protocol": 6}), ("ipproto udp dport 4791", {"protocol": 17, "port": 4791}),
-                ("ipproto tcp sport 1-65534", {"protocol": 6, "sport": 40000}),
+                ("ipproto 6", {"protocol": 6}), ("ipproto 17 dport 4791", {"protocol": 17, "port": 4791}),
+                ("ipproto 6 sport 1-65534", {"protocol": 6, "sport": 40000}),
                 (f"iif {rng.choice(('lo', self.nic, *self.others()))}", {}),
                 (f"oif {self.nic}", {})))
             words += selector.split()

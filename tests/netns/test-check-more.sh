@@ -34,13 +34,37 @@ ip -n B link set ib1 arp on
 ip -n B neigh flush dev ib1 nud permanent
 
 ip -n B route add default dev ib0 table 700
-for selection in "ipproto tcp sport 100-200" "ipproto tcp dport 100-200" "ipproto udp sport 4791"; do
+for selection in "ipproto 6 sport 100-200" "ipproto 6 dport 100-200" "ipproto 17 sport 4791"; do
     # shellcheck disable=SC2086
     ip -n B rule add $selection lookup 700 priority 100
     said "a rule: $selection" 1 "ib1 error foreign-rule"
     cure "a rule: $selection"
     ip -n B rule del priority 32763
 done
+# By DSCP: `ip` has the word since 6.12, kernels report a mask with it since 6.16. Older ones are asked without.
+dscp_rule() { # the rule of `ip rule add dscp 8 lookup 700 priority 100`
+    on B python3 -c '
+import socket, struct
+def attribute(kind, data):
+    return struct.pack("HH", 4 + len(data), kind) + data + b"\0" * (-len(data) % 4)
+body = struct.pack("8BI", socket.AF_INET, 0, 0, 0, 252, 0, 0, 1, 0) + attribute(6, struct.pack("I", 100))
+body += attribute(15, struct.pack("I", 700)) + attribute(25, b"\x08")
+request = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+request.send(struct.pack("IHHII", 16 + len(body), 32, 0x605, 1, 0) + body)
+raise SystemExit(struct.unpack("i", request.recv(4096)[16:20])[0] != 0)'
+}
+if dscp_rule; then
+    said "a rule: dscp 8" 1 "ib1 error foreign-rule"
+    if ip rule help 2>&1 | grep -q dscp; then
+        cure "a rule: dscp 8"
+        ip -n B rule del priority 32763
+    else
+        expect_contains "the fix in new words" "dscp 8 lookup 700" "$(json '.findings[].fix // empty')"
+        ip -n B rule del priority 100
+    fi
+else
+    echo "# this kernel has no rules by DSCP"
+fi
 ip -n B rule add iif eth7 lookup 700 priority 100
 said "a rule for what comes in by a NIC" 0 ""
 ip -n B rule del priority 100
