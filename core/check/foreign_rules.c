@@ -23,7 +23,7 @@ static void put_selection(GString *text, const IbhRule *rule)
     const IbhSelection *by = &rule->by;
 
     if (by->dscp_mask) {
-        g_string_append_printf(text, " dscp %u", by->tos >> 2u);
+        g_string_append_printf(text, " dscp %d", by->tos >> 2);
         if (by->dscp_mask != IBH_DSCP_ALL)
             g_string_append_printf(text, "/0x%x", by->dscp_mask);
     } else if (rule->selectors & IBH_SELECT_TOS) {

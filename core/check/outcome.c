@@ -99,6 +99,14 @@ static gboolean bypasses_gateway(const IbhRails *rails, const IbhQuestion *quest
     return FALSE;
 }
 
+/* Ours is as exact as main's: a sibling's subnet, main's route by a gateway of the rails. */
+static gboolean leads_as_ours(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhRoute *ours = find_ours(rails, question->nic, &question->lookup.to);
+
+    return ours && ours->dst.length >= question->length && question->lookup.oif == question->nic->link->ifindex;
+}
+
 /* Longer prefixes of main inside a rail's subnet stay in force. Any other answer comes from a foreign rule. */
 static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
 {
@@ -107,8 +115,9 @@ static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
     if (question->as_main_says && answer->error && ibh_find_error_in_main(rails->snapshot, &answer->to))
         return TRUE;
     if (question->as_main_says)
-        return answer->table == IBH_TABLE_MAIN ? !leads_by_other_rail(rails, question)
-                                               : !ibh_find_foreign_rule(rails, &question->lookup);
+        return answer->table == IBH_TABLE_MAIN
+                   ? !leads_by_other_rail(rails, question)
+                   : leads_as_ours(rails, question) || !ibh_find_foreign_rule(rails, &question->lookup);
     return !answer->error && !bypasses_gateway(rails, question) &&
            (answer->oif == question->nic->link->ifindex ||
             (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
@@ -122,6 +131,18 @@ static gboolean reaches_by_gateway(const IbhRails *rails, const IbhNic *nic, con
     return ours && ours->gateway.family != AF_UNSPEC;
 }
 
+/* Main leads there by a NIC with carrier, and no route of ours refuses: a foreign rule, or route in the rail's table.
+ */
+static gboolean is_refused(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+    const IbhRoute *in_main = answer->error ? ibh_find_in_main(rails->snapshot, &answer->to) : NULL;
+    const IbhLink *link = in_main ? ibh_snapshot_link(rails->snapshot, in_main->ifindex) : NULL;
+    const IbhRoute *ours = find_ours(rails, question->nic, &answer->to);
+
+    return link && link->carrier && !ibh_route_is_error(in_main) && !(ours && ibh_route_is_error(ours));
+}
+
 /* No route of ours leads to another NIC's network, unless main has one. */
 static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *question)
 {
@@ -129,6 +150,8 @@ static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *qu
     const IbhNic *nic = answer->oif ? ibh_rails_nic(rails, answer->oif) : NULL;
     const IbhRoute *route = ibh_find_in_main(rails->snapshot, &answer->to);
 
+    if (is_refused(rails, question))
+        return FALSE;
     if (route && route->ifindex && nic && nic != question->nic && ibh_nic_has_table(question->nic, answer->table))
         return route->ifindex == answer->oif;
     return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||

@@ -189,6 +189,7 @@ void ibh_ask_about_holes(const IbhAsking *asking, const IbhAskTarget *target)
         if (!ibh_find_in_piece(&asking->all, hole, none, &neighbour))
             continue;
         question = ibh_ask_leaving(target, &neighbour);
+        question.length = hole->length;
         question.as_main_says = TRUE;
         ibh_question_add(asking, &question);
     }

@@ -203,6 +203,7 @@ static void ask_about_gateways(const IbhAsking *asking, const IbhNic *nic, const
         }
         ibh_ask_in_piece(asking, &target, &route->dst, NULL);
         ibh_ask_about_others(asking, &target);
+        ibh_ask_about_holes(asking, &target);
     }
 }
 
@@ -256,36 +257,41 @@ static gboolean stands_for_all(const IbhAsking *asking, const IbhNic *nic, const
     return TRUE;
 }
 
-/* A single address (a VIP) leaves by its NIC to all subnets of that NIC. It is asked for where it has foreign rules of
- * its own. */
-static void ask_about_host(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+/* An address leaves by its NIC to all subnets of that NIC, also a single one (a VIP). It is asked for where the
+ * addresses of such a subnet do not have the same foreign rules. */
+static void ask_in_other_subnets(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
 {
-    const IbhAddress *own = first_address(nic, address->local.family);
-
-    if (!own || have_same_rules(asking, own, address))
-        return;
     IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
-        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
-        const IbhAskTarget target = {.nic = nic, .address = address, .prefix = &other->subnet, .holes = holes};
+        g_autoptr(GArray) holes = NULL;
+        IbhAskTarget target = {.nic = nic, .address = address, .prefix = &other->subnet};
 
-        if (other->local.family == address->local.family && !ibh_address_is_host(other)) {
-            ibh_ask_in_piece(asking, &target, &other->subnet, NULL);
-            ibh_ask_about_others(asking, &target);
-        }
+        if (other->local.family != address->local.family || ibh_address_is_host(other) ||
+            ibh_prefix_equal(&other->subnet, &address->subnet) || have_same_rules(asking, other, address))
+            continue;
+        holes = ibh_find_holes(asking->rails, &other->subnet);
+        target.holes = holes;
+        ibh_ask_in_piece(asking, &target, &other->subnet, NULL);
+        ibh_ask_about_others(asking, &target);
     }
+}
+
+/* Beyond the subnets, one address stands for those that have the same foreign rules. */
+static gboolean stands_beyond(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
+        if (other == address)
+            return TRUE;
+        if (other->local.family == address->local.family && have_same_rules(asking, other, address) &&
+            find_asked(asking->rails, &other->local) == nic)
+            return FALSE;
+    }
+    return TRUE;
 }
 
 static void ask_about_family(const IbhAsking *asking, const IbhNic *nic, int family)
 {
-    const IbhAddress *own = first_address(nic, family);
-
-    if (!own || !ibh_check_covers(asking->rails, family))
+    if (!first_address(nic, family) || !ibh_check_covers(asking->rails, family))
         return;
-    if (nic->status == IBH_NIC_RAIL) {
-        ask_elsewhere(asking, nic, &own->local);
-        ask_about_gateways(asking, nic, own);
-        ask_beyond(asking, nic, &own->local);
-    }
     ask_local(asking, nic, family);
     ask_own(asking, nic, family);
 }
@@ -294,12 +300,19 @@ static void ask_about_rail(const IbhAsking *asking, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (!ibh_check_covers(asking->rails, address->local.family) ||
-            find_asked(asking->rails, &address->local) != nic || !stands_for_all(asking, nic, address))
+            find_asked(asking->rails, &address->local) != nic)
+            continue;
+        if (nic->status == IBH_NIC_RAIL && stands_beyond(asking, nic, address)) {
+            ask_elsewhere(asking, nic, &address->local);
+            ask_about_gateways(asking, nic, address);
+            ask_beyond(asking, nic, &address->local);
+        }
+        if (!stands_for_all(asking, nic, address))
             continue;
         if (!ibh_address_is_host(address))
             ask_about_subnet(asking, nic, address);
-        else if (nic->status == IBH_NIC_RAIL)
-            ask_about_host(asking, nic, address);
+        if (nic->status == IBH_NIC_RAIL)
+            ask_in_other_subnets(asking, nic, address);
         ibh_ask_about_detours(asking, nic, address);
     }
     ask_about_family(asking, nic, AF_INET);

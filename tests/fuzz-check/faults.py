@@ -272,7 +272,7 @@ class Faults:
         target = self.rng.choice((["dev", self.rng.choice(self.nics + self.others())], ["unreachable"], ["blackhole"]))
         line = " ".join(keep + target) if target[0] == "dev" else " ".join(target + keep)
         return Fault(f"route replaced: {target[0]} {self.where(line)}{' 6' if flag else ''}",
-                     [self.ip(f"{flag}route replace {line}")], self.owner(" ".join(words)) or self.nics)
+                     [self.ip(f"{flag}route replace {line}")], self.owner(" ".join(words)) or self.nics, pieces_of(line))
 
     def ours(self):
         """What ib-hook itself has been told, or has forgotten."""

@@ -27,7 +27,6 @@ class Right:
         self.lacking = lacking  # kinds of links that this kernel has not
         self.rng, self.steps, self.settings, self.extras = rng, [], [], []
         self.rails, self.unbound, self.others, self.ports = [], [], [], {}
-        self.near = ("10.0.0.1",)  # what main reaches more exactly than by its default
         self.among = []  # peers that reach each other
         self.removed = False
         self.spare = []  # rails to be, without an address

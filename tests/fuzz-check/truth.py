@@ -243,6 +243,8 @@ class Truth:
             return
         if answer.kind != "unicast" or answer.dev != rail.nic:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
+        elif answer.mtu and answer.mtu < self.links[rail.nic].mtu:
+            self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
 
     def judge_local(self, rail, question, answer, _):
         if answer.kind != "local":
@@ -252,11 +254,16 @@ class Truth:
         rails = {rail.nic for rail in self.right.rails}
         return any(nic in rails and self.links[nic].flags & 1 and not flags & FAILED for nic, _, flags in self.present[address])
 
+    def by_default(self, to):
+        """Main reaches it by its default route at best, and routed rails have their own."""
+        return not any(net.prefixlen and ipaddress.ip_address(to) in net for net, *_ in self.main)
+
     def judge_beyond(self, rail, question, answer, beyond):
-        if self.right.routed and question.to not in self.right.near and question.to == BEYOND:
+        if self.right.routed and self.by_default(question.to):
             return
         rails = {one.nic for one in self.right.rails}
-        if answer.dev in rails and beyond[question.to].dev not in rails:
+        as_main = beyond[question.to].dev
+        if as_main and answer.dev != as_main and (answer.dev in rails and as_main not in rails or question.to in self.networks_of_others()):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}"))
 
 

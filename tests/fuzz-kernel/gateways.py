@@ -124,7 +124,8 @@ class Remote:
         self.gateway, self.certain = facts.gateways_of.of(device, family)
         self.siblings = facts.sure - {device}
         remote = keys.remote(device, family)
-        of_siblings = {net for sibling in self.siblings for net in facts.subnets.get(sibling, ()) if net.version == family}
+        up = [one for one in self.siblings if facts.up(one)]  # main has nothing by the others
+        of_siblings = {net for sibling in up for net in facts.subnets.get(sibling, ()) if net.version == family}
         remote += [net for net in of_siblings if any(net.subnet_of(whole) for whole in remote)]
         self.length = max((net.prefixlen for net in remote if one in net), default=-1)
         self.in_main = facts.in_main(to)

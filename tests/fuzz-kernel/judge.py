@@ -199,7 +199,7 @@ class Judge:
         self.config = Config(lines, [words[0] for words in nics if "rdma" in words], [words[0] for words in nics])
         self.rules_of_others = any(re.match(r"ip (-6 )?rule add", line) for line in lines)
         self.wrong_but_said = []  # answers that only --check's complaint makes right
-        self.remote_taken = False  # likewise, of remote=: --check asks nothing about it, so that is only counted
+        self.remote_taken = False  # likewise, of remote=
         self.held = self.refused = False
         self.sent = set()
         self.hooked = set()  # NICs whose managers have called
@@ -552,11 +552,11 @@ class Judge:
         if remote.promised():
             return own or as_main and main.dev == device, f"by {device} through {remote.gateway}: remote=", "remote"
         right = as_main or own and (main.dev in facts.waiting | facts.devices or remote.crowded or not remote.certain or self.removed(main))
-        if not right and own and self.rule_to_our_table(facts):
-            self.remote_taken = right = True
         if not right and own and remote.also_by_rail():
             self.count("main has a prefix twice, and the rail goes by its own gateway although main prefers another NIC")
             right = True
+        if not right and own and self.rule_to_our_table(facts):
+            self.remote_taken = right = True
         return right, f"as main says: it has /{remote.in_main}, remote= /{remote.length}", "remote, more exact"
 
     def inside_the_subnet(self, facts, question, device, mine, main, inside, length, remote):
@@ -643,7 +643,7 @@ class Judge:
     def arrivals(self, facts, family):
         """What its peers send to a rail's address arrives by it."""
         for address, device in facts.rail_of.items():
-            if family_of(address) != family or not facts.up(device) or address in facts.twice:
+            if family_of(address) != family or not facts.up(device) or address in facts.twice | facts.broadcasts:
                 continue
             peers = [to for to in destinations(self.lines, family) if within(to, facts.subnets[device]) >= 0
                      and to not in {one[1] for one in facts.addresses}
@@ -697,7 +697,7 @@ class Judge:
         if verdict == 0 and self.wrong_but_said:
             raise Trouble("f-check", "--check says ok, but\n" + "\n".join(self.wrong_but_said[:5]), "ok")
         if verdict == 0 and self.remote_taken:
-            self.count("check says ok, but somebody else's rule or route takes what remote= has")
+            raise Trouble("f-check", "--check says ok, but somebody else's rule or route takes what remote= has", "remote taken")
         if status == 0 and "gateway-missing" not in codes:
             self.gateways_are_there(Facts(self.host, self.config))
         if verdict and status == 0 and not self.wrong_but_said and not self.remote_taken and self.unremarkable():

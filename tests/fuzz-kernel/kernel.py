@@ -25,7 +25,7 @@ RTM_F_CLONED, RTM_F_LOOKUP_TABLE, RTM_F_FIB_MATCH = 0x200, 0x1000, 0x2000
 VOLATILE_FLAGS = 1 | 16  # RTNH_F_DEAD, RTNH_F_LINKDOWN: the kernel sets them some time after the event
 
 RTA_DST, RTA_SRC, RTA_IIF, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY, RTA_PREFSRC = 1, 2, 3, 4, 5, 6, 7
-RTA_MULTIPATH, RTA_CACHEINFO, RTA_TABLE, RTA_MARK, RTA_VIA = 9, 12, 15, 16, 18
+RTA_METRICS, RTAX_MTU, RTA_MULTIPATH, RTA_CACHEINFO, RTA_TABLE, RTA_MARK, RTA_VIA = 8, 2, 9, 12, 15, 16, 18
 RTA_UID, RTA_IP_PROTO, RTA_SPORT, RTA_DPORT = 25, 27, 28, 29
 FRA_DST, FRA_SRC, FRA_PRIORITY, FRA_SUPPRESS_IFGROUP, FRA_TABLE = 1, 2, 6, 13, 15
 
@@ -36,7 +36,7 @@ KINDS = {1: "unicast", 2: "local", 3: "broadcast", 4: "anycast", 5: "multicast",
 ERRORS = {13: "prohibit", 22: "blackhole", 101: "no route", 113: "unreachable", 18: "rp_filter"}
 
 # What the kernel says of a question. error: no route, unreachable, … or ""
-Answer = namedtuple("Answer", "kind dev via src table length")
+Answer = namedtuple("Answer", "kind dev via src table length mtu", defaults=(None,))
 Question = namedtuple("Question", "family to source iif oif mark tos uid protocol port sport",
                       defaults=(None, None, None, 0, 0, 0, 0, 0, 0))
 MainRoute = namedtuple("MainRoute", "net kind via dev metric")
@@ -229,7 +229,9 @@ def decode(raw, names):
         via = known[RTA_VIA][2:]
     device = names.get(number(known[RTA_OIF])) if RTA_OIF in known else None
     source = unpack(known[RTA_PREFSRC]) if RTA_PREFSRC in known else None
-    return Answer(KINDS.get(route_type, str(route_type)), device, unpack(via) if via else None, source, table, length)
+    mtu = attributes(known[RTA_METRICS], 0).get(RTAX_MTU) if RTA_METRICS in known else None
+    mtu = number(mtu) if mtu else None
+    return Answer(KINDS.get(route_type, str(route_type)), device, unpack(via) if via else None, source, table, length, mtu)
 
 
 # ---- what stands -----------------------------------------------------------------------------------------------------

@@ -84,6 +84,18 @@ printf '[interface roce*]\nmanage=yes\nremote=10.131.0.0/16\n' >/etc/ib-hook/ib-
 wait_until 5 settled C
 hook C --apply >/dev/null
 expect_hook 0 C --check
+# A second address with a foreign rule of its own: what remote= has is asked from it, too.
+ip -n C addr add 10.140.0.2/24 dev roce0
+ip -n C route add default via 10.131.1.3 dev roce1 table 700
+hook C --apply >/dev/null
+ip -n C rule add from 10.140.0.2 to 10.131.7.0/24 lookup 700 priority 100
+expect_hook 1 C --check --json
+expect_equal "a rule of the second address" "roce0 foreign-rule" \
+    "$(json '[.findings[] | select(.severity != "info") | "\(.iface) \(.code)"] | join(", ")')"
+ip -n C rule del priority 100
+ip -n C addr del 10.140.0.2/24 dev roce0
+hook C --apply >/dev/null
+expect_hook 0 C --check
 ip -n C link set roce1 mtu 1400
 expect_hook 1 C --check --json
 expect_equal "another MTU beyond the gateways" "roce1 warning mode-mtu" \
