@@ -126,7 +126,8 @@ static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion 
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
     ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule, question),
-                    "the rule %u: %s is asked before ours: traffic from %s to %s %s, not %s%s", rule->priority, text,
+                    "the rule %u: %s is asked before %s: traffic from %s to %s %s, not %s%s", rule->priority, text,
+                    rule->priority > check->rails->priority ? "main's" : "ours",
                     ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), where,
                     question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by " : "as the table main says",
                     question->kind == IBH_ASK_LEAVES && !question->as_main_says ? iface : "");

@@ -6,11 +6,12 @@
 
 #include <linux/fib_rules.h>
 
-/* Before the rails' rules; or, where it leads to a rail's table, before main's. */
+/* Before the rails' rules; or before main's, where it leads to a rail's table, refuses, or leaves main out. */
 static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
 {
-    return rule->priority <= rails->priority || (rule->priority < IBH_PRIORITY_MAIN && rule->action == FR_ACT_TO_TBL &&
-                                                 ibh_rails_nic_by_table(rails, rule->table));
+    return rule->priority <= rails->priority ||
+           (rule->priority < IBH_PRIORITY_MAIN &&
+            (rule->action != FR_ACT_TO_TBL || ibh_rails_nic_by_table(rails, rule->table)));
 }
 
 /* Rules about forwarded traffic, or traffic bound to a device, do not match questions about addresses. */

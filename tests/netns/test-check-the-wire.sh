@@ -121,6 +121,18 @@ for nic in eth9 other; do ip -n B link set $nic up; done
 mend() { ip -n B route del 172.16.0.0/16 dev eth9; }
 names "main leads the subnet by a NIC that has nothing there" "ib0 error routed-other-nic" \
     ip -n B route prepend 172.16.0.0/16 dev eth9
+# What it reaches by another NIC as main says.
+ip -n B address add 10.91.0.34/24 dev eth9
+hook B --apply >/dev/null
+for type in unreachable blackhole prohibit; do
+    mend() { ip -n B route del $type default table 942; }
+    names "its table refuses what main leads to another NIC: $type" "ib1 error foreign-table" \
+        ip -n B route add $type default table 942
+done
+mend() { ip -n B rule del priority 32763; }
+names "a rule leaves main out" "ib1 error foreign-rule" ip -n B rule add from 172.16.34.2 goto 32767 priority 32763
+names "a rule refuses what main leads to another NIC" "ib1 error foreign-rule" \
+    ip -n B rule add unreachable from 172.16.34.2 priority 32763
 ip -n B link del eth9
 
 # One cause, one finding.
