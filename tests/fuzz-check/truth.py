@@ -222,8 +222,9 @@ class Truth:
                 for to in self.destinations(net, pieces) if str(to) not in self.present]
 
     def judge_unbound(self, _, question, answer, __):
-        if "unicast" not in answer.kind and not self.explained(question.to):
-            self.wrong.append(Wrong(None, f"ip route get {question.to}: {answer.kind}"))
+        if "unicast" not in answer.kind or "multipath" not in answer.kind and answer.dev not in self.right_nics():
+            if not self.explained(question.to):
+                self.wrong.append(Wrong(None, f"ip route get {question.to}: {answer.kind} {answer.dev or ''}".strip()))
 
     def destinations(self, own, pieces):
         found = [own[own.num_addresses // 3 + 7], own[own.num_addresses * 3 // 4 + 5]] if own.num_addresses > 64 else []
