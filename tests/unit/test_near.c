@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -46,6 +47,11 @@ static void test_each_answer_fails(void **state)
     assert_in_range(failed, 10, 99); /* candidates, links, RDMA, addresses, strict NICs, rules, tables, main */
 }
 
+static void add_text(IbhConfig *config, const char *text)
+{
+    assert_true(ibh_config_add(config, "config", text, strlen(text), NULL, NULL, NULL));
+}
+
 static void expect(const FakeKernel *kernel, const IbhConfig *config, gboolean enough, const char *links)
 {
     g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
@@ -78,6 +84,22 @@ static void test_only_what_is_near(void **state)
     expect(kernel, config, TRUE, "ib0 ib1 near");
     fake_do(kernel, "sysctl -w net/ipv4/conf/all/rp_filter=2", NULL);
     expect(kernel, config, TRUE, "ib0 ib1");
+}
+
+/* Any NIC may hold a gateway's address. Without one in the configuration, only strict NICs are asked. */
+static void test_gateways(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhConfig) automatic = ibh_config_new(), fixed = ibh_config_new(), of_the_link = ibh_config_new();
+
+    (void)state;
+    fake_do(kernel, "sysctl -w net/ipv4/conf/near/rp_filter=2", "ip address add fe80::7/64 dev far", NULL);
+    add_text(automatic, "[interface ib0]\ngateway=auto\n");
+    expect(kernel, automatic, TRUE, "ib0 ib1");
+    add_text(fixed, "[interface ib0]\ngateway=172.16.255.254\n");
+    expect(kernel, fixed, TRUE, "ib0 ib1 near");
+    add_text(of_the_link, "[interface ib0]\ngateway=fe80::7\n");
+    expect(kernel, of_the_link, TRUE, "ib0 ib1 near far");
 }
 
 static void test_not_enough(void **state)
@@ -117,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_answer_fails),
         cmocka_unit_test(test_only_what_is_near),
+        cmocka_unit_test(test_gateways),
         cmocka_unit_test(test_not_enough),
         cmocka_unit_test(test_gone),
     };

@@ -138,6 +138,18 @@ static void test_no_usable_address(void **state)
     end(&world);
 }
 
+/* Its IPv4 address may come back, although it has an IPv6 one that counts. */
+static void test_an_address_of_the_other_family(void **state)
+{
+    const IbhRestraint restraint = {.down = NULL};
+    World world = restrain("ip address add 2001:db8::1/64 dev ib1\n", &restraint);
+
+    (void)state;
+    assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 0);
+    assert_int_equal(world.spared->len, 1);
+    end(&world);
+}
+
 /* With manage=yes it is a rail nevertheless, and gets what a rail gets. */
 static void test_a_rail_without_usable_address(void **state)
 {
@@ -275,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_another_address),
         cmocka_unit_test(test_no_usable_address),
+        cmocka_unit_test(test_an_address_of_the_other_family),
         cmocka_unit_test(test_a_rail_without_usable_address),
         cmocka_unit_test(test_a_nic_that_is_gone),
         cmocka_unit_test(test_another_takes_its_table),
