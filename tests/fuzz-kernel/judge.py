@@ -136,7 +136,7 @@ class Facts:
             count[one[1]] = count.get(one[1], 0) + 1
         self.rail_of = {one[1]: one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
         self.twice = {address for address, n in count.items() if n > 1}  # whose they are, nobody can say
-        self.devices = set(self.rail_of.values())
+        self.devices = {one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
         self.sure = {device for address, device in self.rail_of.items() if address not in self.twice}
         # Rails, too, whose address the kernel has not agreed to yet: no carrier, so nobody answers.
         self.waiting = {one[0] for one in self.addresses if one[4] & 0x40 and one[0] in config.candidates} - self.sure
