@@ -163,23 +163,6 @@ static void give_by_evidence(Assignment *all, GHashTable *evidence)
     }
 }
 
-/* The documents' script: a table with a number that we would give, that a foreign rule leads a NIC's address to, and
- * that has a route to its subnet by that NIC. */
-static void give_documents_tables(Assignment *all)
-{
-    IBH_EACH_POINTER (const IbhRule, rule, all->rails->routing) {
-        if (!ibh_is_documents_table(all->rails, rule->table) || is_given(all, rule->table))
-            continue;
-        for (guint j = 0; j < all->rails->candidates; j++) {
-            IbhNic *nic = g_ptr_array_index(all->rails->nics, j);
-
-            if (is_automatic(nic) && !nic->table && ibh_is_routed_by(all->rails->snapshot, nic, rule) &&
-                give(all, nic, rule->table))
-                break;
-        }
-    }
-}
-
 /* Rules of others lead to tables of their own, whether anything is in them yet or not: routes of ours there would
  * change the way of what they match. */
 static void note_rules_of_others(Assignment *all)
@@ -212,6 +195,23 @@ static gboolean is_of_others(const Assignment *all, const IbhNic *nic, guint32 t
             return TRUE;
     }
     return FALSE;
+}
+
+/* The documents' script: a table with a number that we would give, that a foreign rule leads a NIC's address to, and no
+ * other foreign rule anything else, and that has a route to its subnet by that NIC. */
+static void give_documents_tables(Assignment *all)
+{
+    IBH_EACH_POINTER (const IbhRule, rule, all->rails->routing) {
+        if (!ibh_is_documents_table(all->rails, rule->table) || is_given(all, rule->table))
+            continue;
+        for (guint j = 0; j < all->rails->candidates; j++) {
+            IbhNic *nic = g_ptr_array_index(all->rails->nics, j);
+
+            if (is_automatic(nic) && !nic->table && ibh_is_routed_by(all->rails->snapshot, nic, rule) &&
+                !is_of_others(all, nic, rule->table) && give(all, nic, rule->table))
+                break;
+        }
+    }
 }
 
 static gboolean is_free(GHashTable *taken, guint32 table)

@@ -161,6 +161,12 @@ class Facts:
                 found.add(network)
         return found
 
+    def spread(self):
+        """Subnets of several rails that are up, and of no other NIC."""
+        up = [net for device in self.devices if self.up(device) for net in self.subnets[device]]
+        others = {net for device, nets in self.subnets.items() if device not in self.devices for net in nets}
+        return {net for net in up if up.count(net) > 1} - others
+
     def in_main(self, address):
         """The length of main's longest prefix for it; -1: none, or one that says to ask elsewhere."""
         length = within(address, self.main)
@@ -454,10 +460,9 @@ class Judge:
                 any(within(one_end, nets) > 0 for nets in facts.our_prefixes.values() for one_end in (question.to, question.source)):
             return True  # the same: the way there, or of what would be sent back, is refused
         if self.config.main == "spread" and question.family == 4 and not question.source:
-            subnets = [net for device in facts.devices for net in facts.subnets[device] if within(question.to, [net]) >= 0]
             if within(question.to, facts.others_prefixes.get(SPREAD, ())) >= 0 and one.table == SPREAD:
                 return True
-            outermost = min((net.prefixlen for net in subnets), default=99)
+            outermost = min((net.prefixlen for net in facts.spread() if within(question.to, [net]) >= 0), default=99)
             if length > outermost:  # main's way; rules of others that come later have lost
                 return (one.table == MAIN or one.kind in ERRORS) and (other.table != MAIN or other.dev is None)
             return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
