@@ -143,6 +143,8 @@ class Facts:
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
         # No source of anybody. The kernel drops these as soon as any rule has ever been added, and accepts them before.
         self.broadcasts = {str(net[end]) for nets in self.subnets.values() for net in nets if net.version == 4 for end in (0, -1)}
+        # The first address of a subnet is no host's: --check asks of others, if any is left.
+        self.none = {str(net[0]) for nets in self.subnets.values() for net in nets if net.num_addresses > 2}
         self.our_tables = self.state.our_tables() | set(self.ours.values())
         self.others_prefixes = State.prefixes(self.twin.routes)
         self.our_prefixes = State.prefixes(self.state.our_routes)
@@ -505,7 +507,8 @@ class Judge:
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
-        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to):
+        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to) and \
+                question.to not in facts.none:
             self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
         elif inside < 0 and remote.promised() and remote.certain and other.kind not in SETTLED and mine.dev != device:
             self.remote_taken = True
