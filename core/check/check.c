@@ -399,9 +399,8 @@ static void report_gone(IbhCheck *check, const IbhSavedRail *saved)
 static void judge_gone_nics(IbhCheck *check)
 {
     IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
-        if (!is_gone(check, saved))
-            continue;
-        report_gone(check, saved);
+        if (is_gone(check, saved))
+            report_gone(check, saved);
     }
 }
 

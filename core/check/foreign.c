@@ -137,30 +137,44 @@ static void report_detour(IbhCheck *check, const IbhQuestion *question, const Ib
                     route->table, ibh_ip_format(&question->lookup.to, to), ibh_ip_format(&route->gateway, by));
 }
 
+/* By the right NIC, and yet not well. */
+static void judge_way(IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *detour = find_detour(check, question);
+
+    if (has_small_mtu(question->nic, &question->lookup))
+        report_small_mtu(check, question->nic, &question->lookup);
+    if (detour)
+        report_detour(check, question, detour);
+}
+
+static void report_taken(IbhCheck *check, const IbhQuestion *question, const IbhRoute *route)
+{
+    g_autofree char *where = ibh_check_say_where(check, &question->lookup);
+    char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
+
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "foreign-table",
+                    ibh_advice("remove what is not marked from table %u, or choose another table=", route->table),
+                    "table %u has a route to %s that is not ours and comes before ours: traffic from its address to %s "
+                    "%s, not %s",
+                    route->table, ibh_prefix_format(&route->dst, dst), ibh_ip_format(&question->lookup.to, to), where,
+                    question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by it" : "as table main says");
+}
+
 /* Reported where it makes an answer wrong: by its metric, or by a longer prefix. */
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
 {
-    char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
-
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        g_autofree char *where = ibh_check_say_where(check, &question->lookup);
         const IbhRoute *route;
 
-        if (question->nic == nic && question->kind == IBH_ASK_LEAVES && has_small_mtu(nic, &question->lookup))
-            report_small_mtu(check, nic, &question->lookup);
-        if (question->nic == nic && question->kind == IBH_ASK_LEAVES && (route = find_detour(check, question)))
-            report_detour(check, question, route);
-        if (question->nic != nic || (question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_ELSEWHERE) ||
-            ibh_question_is_well_answered(check->rails, question) ||
+        if (question->nic != nic || (question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_ELSEWHERE))
+            continue;
+        if (question->kind == IBH_ASK_LEAVES)
+            judge_way(check, question);
+        if (ibh_question_is_well_answered(check->rails, question) ||
             !(route = ibh_find_foreign_route(check, question)) || has_place_of_ours(check, route))
             continue;
-        ibh_finding_add(
-            check->findings, nic->link->name, IBH_ERROR, "foreign-table",
-            ibh_advice("remove what is not marked from table %u, or choose another table=", route->table),
-            "table %u has a route to %s that is not ours and comes before ours: traffic from its address to %s %s, "
-            "not %s",
-            route->table, ibh_prefix_format(&route->dst, dst), ibh_ip_format(&question->lookup.to, to), where,
-            question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by it" : "as table main says");
+        report_taken(check, question, route);
         return;
     }
 }

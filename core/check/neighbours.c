@@ -34,13 +34,14 @@ static gboolean is_special(const IbhNeighbours *all, const IbhIp *ip)
     return FALSE;
 }
 
-static void add_prefix(GArray *prefixes, const IbhPrefix *prefix)
+gboolean ibh_add_once(GArray *prefixes, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhPrefix, other, prefixes) {
         if (ibh_prefix_equal(other, prefix))
-            return;
+            return FALSE;
     }
     g_array_append_val(prefixes, *prefix);
+    return TRUE;
 }
 
 gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
@@ -57,7 +58,7 @@ GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet)
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
             if (route->table == IBH_TABLE_MAIN && ibh_prefix_is_inside(&route->dst, subnet))
-                add_prefix(holes, &route->dst);
+                ibh_add_once(holes, &route->dst);
         }
     }
     return holes;
@@ -128,7 +129,7 @@ void ibh_neighbours_init(IbhNeighbours *all, const IbhRails *rails)
     all->rails = rails;
     all->subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses)
-        add_prefix(all->subnets, &address->subnet);
+        ibh_add_once(all->subnets, &address->subnet);
 }
 
 void ibh_neighbours_clear(IbhNeighbours *all)

@@ -23,4 +23,5 @@ gboolean ibh_find_neighbour(const IbhNeighbours *all, const IbhPrefix *subnet, c
 /* The same for a route or a rule, which may be about a single address, also one that stands for a subnet of ours. */
 gboolean ibh_find_in_piece(const IbhNeighbours *all, const IbhPrefix *piece, const GArray *holes, IbhIp *ret_ip);
 
+gboolean ibh_add_once(GArray *prefixes, const IbhPrefix *prefix);              /* FALSE: it is there already */
 gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* and longer */

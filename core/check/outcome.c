@@ -133,12 +133,10 @@ static gboolean reaches_by_gateway(const IbhRails *rails, const IbhNic *nic, con
 
 /* Main leads there by a NIC with carrier, and no route of ours refuses: a foreign rule, or route in the rail's table.
  */
-static gboolean is_refused(const IbhRails *rails, const IbhQuestion *question)
+static gboolean is_refused(const IbhRails *rails, const IbhQuestion *question, const IbhRoute *in_main)
 {
-    const IbhLookup *answer = &question->lookup;
-    const IbhRoute *in_main = answer->error ? ibh_find_in_main(rails->snapshot, &answer->to) : NULL;
     const IbhLink *link = in_main ? ibh_snapshot_link(rails->snapshot, in_main->ifindex) : NULL;
-    const IbhRoute *ours = find_ours(rails, question->nic, &answer->to);
+    const IbhRoute *ours = find_ours(rails, question->nic, &question->lookup.to);
 
     return link && link->carrier && !ibh_route_is_error(in_main) && !(ours && ibh_route_is_error(ours));
 }
@@ -150,11 +148,11 @@ static gboolean leaves_as_main_says(const IbhRails *rails, const IbhQuestion *qu
     const IbhNic *nic = answer->oif ? ibh_rails_nic(rails, answer->oif) : NULL;
     const IbhRoute *route = ibh_find_in_main(rails->snapshot, &answer->to);
 
-    if (is_refused(rails, question))
-        return FALSE;
+    if (answer->error)
+        return !is_refused(rails, question, route);
     if (route && route->ifindex && nic && nic != question->nic && ibh_nic_has_table(question->nic, answer->table))
         return route->ifindex == answer->oif;
-    return answer->error || answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||
+    return answer->table == IBH_TABLE_MAIN || !nic || nic->status != IBH_NIC_RAIL ||
            (route ? route->ifindex == answer->oif : question->as_main_says) ||
            (nic == question->nic && (question->as_main_says || reaches_by_gateway(rails, nic, &answer->to)));
 }

@@ -151,73 +151,72 @@ static void ask_across(const IbhAsking *asking, const IbhNic *nic, const IbhAddr
         ibh_ask_in_piece(asking, &target, piece, rule);
 }
 
-/* A rule that leads some packets to the rail's own table, past what main has inside the subnet. */
-static void ask_past_main(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
+/* Asks in main's prefixes inside the subnet; with a rule: in the pieces and with the values that it matches. */
+static void ask_in_holes(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
 
     IBH_EACH (const IbhPrefix, hole, target->holes) {
-        const IbhPrefix *piece = rule->to.length > hole->length ? &rule->to : hole;
+        const IbhPrefix *piece = rule && rule->to.length > hole->length ? &rule->to : hole;
         IbhQuestion question;
         IbhIp neighbour;
 
-        if ((rule->to.length && !ibh_prefix_overlaps(&rule->to, hole)) ||
+        if ((rule && rule->to.length && !ibh_prefix_overlaps(&rule->to, hole)) ||
             !ibh_find_in_piece(&asking->all, piece, none, &neighbour))
             continue;
         question = ibh_ask_leaving(target, &neighbour);
         question.length = hole->length;
         question.as_main_says = TRUE;
-        ask_with(asking, &question, rule);
-    }
-}
-
-/* A rule that leads to a rail's table. Another's: asks beyond this rail's subnet, in the other's, and in main's
- * prefixes inside. Its own: asks in main's prefixes. */
-static void ask_about_detour(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule)
-{
-    const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
-
-    if (!owner)
-        return;
-    IBH_EACH_POINTER (const IbhAddress, other, &owner->served) {
-        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
-        const IbhAskTarget target = {.nic = nic, .address = address, .prefix = &other->subnet, .holes = holes};
-
-        if (owner == nic) {
-            ask_past_main(asking, &target, rule);
-            continue;
-        }
-        ask_about_piece(asking, nic, address, rule, &other->subnet);
-        ask_across(asking, nic, address, rule, &other->subnet, holes);
-        IBH_EACH (const IbhPrefix, hole, holes)
-            ask_about_piece(asking, nic, address, rule, hole);
-    }
-    if (owner != nic)
-        ask_about_gateways_of(asking, owner, nic, address, rule);
-}
-
-void ibh_ask_about_detours(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
-{
-    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
-        if (!(rule->selectors & UNASKABLE) && ibh_rule_matches_source(rule, &address->local))
-            ask_about_detour(asking, nic, address, rule);
+        if (rule)
+            ask_with(asking, &question, rule);
+        else
+            ibh_question_add(asking, &question);
     }
 }
 
 void ibh_ask_about_holes(const IbhAsking *asking, const IbhAskTarget *target)
 {
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    ask_in_holes(asking, target, NULL);
+}
 
-    IBH_EACH (const IbhPrefix, hole, target->holes) {
-        IbhQuestion question;
-        IbhIp neighbour;
+/* A rule that leads to the rail's own table, past what main has inside its subnets. */
+static void ask_past_main(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule)
+{
+    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
+        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
+        const IbhAskTarget target = {.nic = nic, .address = address, .prefix = &other->subnet, .holes = holes};
 
-        if (!ibh_find_in_piece(&asking->all, hole, none, &neighbour))
+        ask_in_holes(asking, &target, rule);
+    }
+}
+
+/* A rule that leads to another rail's table: asks beyond this rail's subnet, in the other's, and in main's prefixes
+ * inside. */
+static void ask_about_detour(const IbhAsking *asking, const IbhNic *owner, const IbhNic *nic, const IbhAddress *address,
+                             const IbhRule *rule)
+{
+    IBH_EACH_POINTER (const IbhAddress, other, &owner->served) {
+        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
+
+        ask_about_piece(asking, nic, address, rule, &other->subnet);
+        ask_across(asking, nic, address, rule, &other->subnet, holes);
+        IBH_EACH (const IbhPrefix, hole, holes)
+            ask_about_piece(asking, nic, address, rule, hole);
+    }
+    ask_about_gateways_of(asking, owner, nic, address, rule);
+}
+
+void ibh_ask_about_detours(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
+        const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
+
+        if (!owner || (rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &address->local))
             continue;
-        question = ibh_ask_leaving(target, &neighbour);
-        question.length = hole->length;
-        question.as_main_says = TRUE;
-        ibh_question_add(asking, &question);
+        if (owner == nic)
+            ask_past_main(asking, nic, address, rule);
+        else
+            ask_about_detour(asking, owner, nic, address, rule);
     }
 }
 

@@ -244,14 +244,16 @@ static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhI
     }
 }
 
-/* The first of its NIC's addresses with this subnet, and the same foreign rules. */
-static gboolean stands_for_all(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+/* The first of its NIC's addresses with the same foreign rules: in its subnet it stands for all that have that subnet,
+ * and beyond the subnets, for all of its family. */
+static gboolean stands_for_all(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, gboolean beyond)
 {
     IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
         if (other == address)
             return TRUE;
-        if (ibh_prefix_equal(&other->subnet, &address->subnet) && have_same_rules(asking, other, address) &&
-            find_asked(asking->rails, &other->local) == nic)
+        if ((beyond ? other->local.family == address->local.family
+                    : ibh_prefix_equal(&other->subnet, &address->subnet)) &&
+            have_same_rules(asking, other, address) && find_asked(asking->rails, &other->local) == nic)
             return FALSE;
     }
     return TRUE;
@@ -275,19 +277,6 @@ static void ask_in_other_subnets(const IbhAsking *asking, const IbhNic *nic, con
     }
 }
 
-/* Beyond the subnets, one address stands for those that have the same foreign rules. */
-static gboolean stands_beyond(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
-{
-    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
-        if (other == address)
-            return TRUE;
-        if (other->local.family == address->local.family && have_same_rules(asking, other, address) &&
-            find_asked(asking->rails, &other->local) == nic)
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static void ask_about_family(const IbhAsking *asking, const IbhNic *nic, int family)
 {
     if (!first_address(nic, family) || !ibh_check_covers(asking->rails, family))
@@ -302,12 +291,12 @@ static void ask_about_rail(const IbhAsking *asking, const IbhNic *nic)
         if (!ibh_check_covers(asking->rails, address->local.family) ||
             find_asked(asking->rails, &address->local) != nic)
             continue;
-        if (nic->status == IBH_NIC_RAIL && stands_beyond(asking, nic, address)) {
+        if (nic->status == IBH_NIC_RAIL && stands_for_all(asking, nic, address, TRUE)) {
             ask_elsewhere(asking, nic, &address->local);
             ask_about_gateways(asking, nic, address);
             ask_beyond(asking, nic, &address->local);
         }
-        if (!stands_for_all(asking, nic, address))
+        if (!stands_for_all(asking, nic, address, FALSE))
             continue;
         if (!ibh_address_is_host(address))
             ask_about_subnet(asking, nic, address);
@@ -317,15 +306,6 @@ static void ask_about_rail(const IbhAsking *asking, const IbhNic *nic)
     }
     ask_about_family(asking, nic, AF_INET);
     ask_about_family(asking, nic, AF_INET6);
-}
-
-static gboolean is_asked_already(const GArray *subnets, const IbhPrefix *subnet)
-{
-    IBH_EACH (const IbhPrefix, other, subnets) {
-        if (ibh_prefix_equal(other, subnet))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* A NIC without an IPv4 address is kept silent on the rails' wire, but as a proxy it still answers. */
@@ -341,10 +321,9 @@ static void ask_about_silent(const IbhAsking *asking, const IbhNic *nic)
             IbhIp neighbour;
 
             if (address->local.family != AF_INET || ibh_address_is_host(address) ||
-                is_asked_already(subnets, &address->subnet) ||
+                !ibh_add_once(subnets, &address->subnet) ||
                 !ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour))
                 continue;
-            g_array_append_val(subnets, address->subnet);
             ask_proxies(asking, nic, &address->subnet, &neighbour, holes);
         }
     }

@@ -37,6 +37,13 @@ stop() { # HOST DAEMON SIGNAL
     rm -f "$work/$1/$2.vty"
 }
 
+end_of() { # HOST…
+    local host daemon
+    for daemon in zebra bgpd; do
+        for host in "$@"; do stop "$host" $daemon TERM; done
+    done
+}
+
 vty() { # HOST DAEMON COMMAND…
     local one words=()
     for one in "${@:3}"; do words+=(-c "$one"); done
@@ -45,6 +52,7 @@ vty() { # HOST DAEMON COMMAND…
 
 # router HOST AS ADDRESS NEIGHBOR…: announces what `networks` has; a neighbor is "ADDRESS AS", or "NIC interface AS"
 networks=
+of_leaves="10.9.0.0/24 10.9.7.0/24 0.0.0.0/0"
 router() {
     local host=$1 as=$2 id=$3 one name
     mkdir -p "$work/$host"
@@ -87,6 +95,11 @@ have_paths() { # "PROTOCOL NIC…": of everything that the leaves announce
 is_known() { # ADDRESS LEAF…: they have a route to what the host announces
     local leaf
     for leaf in "${@:2}"; do [ -n "$(ip -n "$leaf" route show "$1" proto bgp)" ] || return; done
+}
+
+by_both() { # ADDRESS LEAF…: waits until both NICs have all paths, and the leaves the way back
+    wait_until 20 have_paths "bgp ib0 ib1"
+    wait_until 20 is_known "$@"
 }
 
 frr_routes() { # without the numbers of nexthop objects, which change
@@ -138,13 +151,12 @@ fabric A 10.8.0.1 L0 L1
 cable L0 ib0 0 10.1.0.1/31 10.1.0.0/31
 cable L1 ib1 1 10.1.1.1/31 10.1.1.0/31
 wait_until 5 settled A
-networks="10.9.0.0/24 10.9.7.0/24 0.0.0.0/0"
+networks=$of_leaves
 router L0 65001 10.1.0.0 "10.1.0.1 remote-as 65100"
 router L1 65002 10.1.1.0 "10.1.1.1 remote-as 65100"
 networks=10.8.0.1/32
 router A 65100 10.8.0.1 "10.1.0.0 remote-as 65001" "10.1.1.0 remote-as 65002"
-wait_until 20 have_paths "bgp ib0 ib1"
-wait_until 20 is_known 10.8.0.1 L0 L1
+by_both 10.8.0.1 L0 L1
 ok "FRR has its routes by both NICs"
 before=$(without_numbers)
 routes=$(frr_routes)
@@ -182,8 +194,7 @@ expect_hook 0 A --check
 expect_hook 0 A --apply
 expect_equal "a path withdrawn: nothing to do" "$programmed" "$(ours)"
 vty L0 bgpd "configure terminal" "router bgp 65001" "no neighbor 10.1.0.1 shutdown"
-wait_until 20 have_paths "bgp ib0 ib1"
-wait_until 20 is_known 10.8.0.1 L0 L1
+by_both 10.8.0.1 L0 L1
 rails_are_right "the path is back"
 expect_hook 0 A --check
 
@@ -205,8 +216,7 @@ begin() { # [ARGUMENT OF ZEBRA]…
     stop A bgpd TERM
     start A zebra "$@"
     start A bgpd
-    wait_until 20 have_paths "bgp ib0 ib1"
-    wait_until 20 is_known 10.8.0.1 L0 L1
+    by_both 10.8.0.1 L0 L1
 }
 
 has_no_routes() { [ -z "$(frr_routes)" ]; }
@@ -242,9 +252,7 @@ rm /etc/ib-hook/ib-hook.conf
 expect_equal "--undo leaves what was there before" "$before" "$(without_numbers)"
 expect_hook 0 A --check
 
-for daemon in zebra bgpd; do
-    for host in A L0 L1; do stop $host $daemon TERM; done
-done
+end_of A L0 L1
 
 # ---- unnumbered ----
 
@@ -252,13 +260,12 @@ fabric U 10.8.0.2 L2 L3
 cable L2 ib0 2
 cable L3 ib1 3
 wait_until 5 settled U
-networks="10.9.0.0/24 10.9.7.0/24 0.0.0.0/0"
+networks=$of_leaves
 router L2 65003 10.1.2.0 "to-U interface remote-as 65100"
 router L3 65004 10.1.3.0 "to-U interface remote-as 65100"
 networks=10.8.0.2/32
 router U 65100 10.8.0.2 "ib0 interface remote-as external" "ib1 interface remote-as external"
-wait_until 20 have_paths "bgp ib0 ib1"
-wait_until 20 is_known 10.8.0.2 L2 L3
+by_both 10.8.0.2 L2 L3
 routes=$(frr_routes)
 before=$(without_numbers)
 expect_contains "unnumbered: FRR's routes are" "via inet6" "$(frr_routes)"
@@ -295,14 +302,11 @@ expect_equal "one path, via inet6: no route of ours" "$programmed" "$(ours)"
 lacks_gateway "one path"
 answers "one path" 10.8.0.2 10.9.0.1
 vty L3 bgpd "configure terminal" "router bgp 65004" "no neighbor to-U shutdown"
-wait_until 20 have_paths "bgp ib0 ib1"
-wait_until 20 is_known 10.8.0.2 L2 L3
+by_both 10.8.0.2 L2 L3
 
 expect_hook 0 U --undo
 for i in 0 1; do ip -n U address del 10.8.2.$i/32 dev ib$i; done
 wait_until 10 have_paths "bgp ib0 ib1"
 expect_equal "unnumbered: --undo leaves what was there before" "$before" "$(without_numbers)"
 answers "unnumbered, after --undo" 10.8.0.2 10.9.0.1
-for daemon in zebra bgpd; do
-    for host in U L2 L3; do stop $host $daemon TERM; done
-done
+end_of U L2 L3

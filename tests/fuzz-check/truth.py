@@ -170,7 +170,8 @@ class Truth:
     def lookups(self, pieces, extra):
         """From each address of a rail: to hosts of its subnet that nobody has, to others of the host, to what is beyond."""
         asked = []
-        others = self.right.others + self.networks_of_others()
+        self.elsewhere = self.networks_of_others()
+        others = self.right.others + self.elsewhere
         shared = {net for rail in self.right.rails for net in rail.subnets()}
         for rail in self.right.rails + self.right.spare:
             if rail.nic not in self.links:
@@ -264,7 +265,7 @@ class Truth:
             return
         rails = {one.nic for one in self.right.rails}
         as_main = beyond[question.to].dev
-        if as_main and answer.dev != as_main and (answer.dev in rails and as_main not in rails or question.to in self.networks_of_others()):
+        if as_main and answer.dev != as_main and (answer.dev in rails and as_main not in rails or question.to in self.elsewhere):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}"))
 
 

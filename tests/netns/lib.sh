@@ -302,6 +302,10 @@ json() { # EXPRESSION: of the last output
     jq -r "$1" <<<"$out"
 }
 
+findings() { # of the last --check --json, without information: "NIC SEVERITY CODE, …"
+    json '[.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code)"] | sort | join(", ")'
+}
+
 # ---- the hooks, --watch, and what they say ----------------------------------------------------------
 
 # From now on the journal is a file; `journal` prints its lines as "PRIORITY MESSAGE".

@@ -10,8 +10,6 @@ hook A --apply >/dev/null
 hook B --apply >/dev/null
 expect_hook 0 B --check
 
-findings() { json '[.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code)"] | sort | join(", ")'; }
-
 # names WHAT FINDINGS BREAK…: where one has a fix, it cures; else `mend` does
 names() {
     local fix

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
-findings() { json '[.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code)"] | sort | join(", ")'; }
 expect_hook 0 B --apply
 expect_hook 0 B --check
 
