@@ -54,5 +54,6 @@ install_rendered() { # a drop-in where netplan cannot say it
 
 remove_rendered() {
     rm -r "$ROOT/etc/netplan/90-ib-hook.yaml" "$ROOT"/etc/systemd/network/*.network.d
-    host netplan apply
+    host netplan generate # as for dhcp
+    host networkctl reload
 }
