@@ -97,9 +97,24 @@ static gboolean is_first_deleted(const IbhCheck *check, const IbhRule *rule)
     return FALSE;
 }
 
+static gboolean is_wrong_by(const IbhCheck *check, const IbhQuestion *question, const IbhRule *rule)
+{
+    return !ibh_question_is_well_answered(check->rails, question) &&
+           ibh_find_foreign_rule(check->rails, &question->lookup) == rule;
+}
+
+static gboolean takes_unbound(const IbhCheck *check, const IbhRule *rule)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->kind == IBH_ASK_UNBOUND && is_wrong_by(check, question, rule))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* A rule to a rail's own table is not needed; other rules can move behind the rails' rules. A rule that refuses, or
  * takes traffic without a source, would still do so there: only its owner knows whether it is meant. */
-static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
+static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
 {
     g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
     gboolean leads_to_rail = rule->action == FR_ACT_TO_TBL && ibh_rails_nic_by_table(check->rails, rule->table);
@@ -109,7 +124,7 @@ static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQ
         return ibh_advice(
             "find its owner (ip -%c rule show priority %u); a priority after the rails' leaves them alone", family,
             rule->priority);
-    if (rule->action != FR_ACT_TO_TBL || (question->kind == IBH_ASK_UNBOUND && !leads_to_rail))
+    if (rule->action != FR_ACT_TO_TBL || (!leads_to_rail && takes_unbound(check, rule)))
         return ibh_advice("if it is not meant: ip -%c rule del priority %u %s", family, rule->priority, text);
     if (leads_to_rail)
         return ibh_fix(g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text));
@@ -125,7 +140,7 @@ static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion 
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule, question),
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule),
                     "the rule %u: %s is asked before %s: traffic from %s to %s %s, not %s%s", rule->priority, text,
                     rule->priority > check->rails->priority ? "main's" : "ours",
                     ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), where,
@@ -137,8 +152,7 @@ static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion 
 static const IbhQuestion *find_wrong(const IbhCheck *check, const IbhNic *nic, const IbhRule *rule)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->nic == nic && !ibh_question_is_well_answered(check->rails, question) &&
-            ibh_find_foreign_rule(check->rails, &question->lookup) == rule)
+        if (question->nic == nic && is_wrong_by(check, question, rule))
             return question;
     }
     return NULL;
@@ -153,8 +167,7 @@ static void report_seen(IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
                         rule->priority, text);
 
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (!ibh_question_is_well_answered(check->rails, question) &&
-            ibh_find_foreign_rule(check->rails, &question->lookup) == rule)
+        if (is_wrong_by(check, question, rule))
             return;
     }
     IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {

@@ -234,18 +234,40 @@ static void ask_unbound_piece(const IbhAsking *asking, const IbhAskTarget *targe
     ibh_question_add(asking, &question);
 }
 
-/* A rule without a source that refuses a piece of the subnet refuses it to the whole host, at any priority; so does a
- * throw in main. */
+/* A rule that every packet meets which names no source, and perhaps no destination. */
+static gboolean meets_unbound(const IbhRule *rule, int family)
+{
+    return rule->family == family && !rule->l3mdev && (!rule->from.length || (rule->selectors & IBH_SELECT_NOT)) &&
+           !(rule->selectors & ~(guint)(IBH_SELECT_TO | IBH_SELECT_NOT)) && !ibh_rule_is_ours(rule);
+}
+
+static void ask_unbound_errors(const IbhAsking *asking, const IbhAskTarget *target, guint32 table)
+{
+    const IbhSnapshot *snapshot = asking->rails->snapshot;
+    const GArray *lists[] = {snapshot->routes, snapshot->more};
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == table && route->type >= RTN_BLACKHOLE &&
+                ibh_prefix_is_inside(&route->dst, target->prefix))
+                ask_unbound_piece(asking, target, &route->dst, target->holes);
+        }
+    }
+}
+
+/* A rule without a source that refuses a piece of the subnet refuses it to the whole host, at any priority; so does one
+ * whose table has an error there, and a throw in main. */
 void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
 
     IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
-        if (rule->family == target->prefix->ip.family && !rule->l3mdev &&
-            (!rule->from.length || (rule->selectors & IBH_SELECT_NOT)) &&
-            !(rule->selectors & ~(guint)(IBH_SELECT_TO | IBH_SELECT_NOT)) && !ibh_rule_is_ours(rule) &&
-            ibh_prefix_is_inside(&rule->to, target->prefix))
+        if (!meets_unbound(rule, target->prefix->ip.family))
+            continue;
+        if (ibh_prefix_is_inside(&rule->to, target->prefix))
             ask_unbound_piece(asking, target, &rule->to, target->holes);
+        if (rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN)
+            ask_unbound_errors(asking, target, rule->table);
     }
     IBH_EACH (const IbhPrefix, hole, target->holes)
         ask_unbound_piece(asking, target, hole, none);

@@ -57,6 +57,17 @@ refused() {
 mend() { ip -n B rule del not from 172.16.0.0/16 to 172.16.16.103; }
 names "such a rule refuses what names no source" "ib0 error foreign-rule" refused
 ip -n B route flush table 700
+# Behind ours it would still refuse what names no source: no fix.
+for case in "100 ib0 error foreign-rule, ib1 error foreign-rule" "32763 ib0 error routed-other-nic"; do
+    priority=${case%% *}
+    refused() {
+        ip -n B route add unreachable 172.16.16.103 table 700
+        ip -n B rule add from all lookup 700 priority $priority
+    }
+    mend() { ip -n B rule del priority $priority; }
+    names "its table refuses it at $priority" "${case#* }" refused
+    ip -n B route flush table 700
+done
 names "our own MAC, of an IPv6 neighbour" "ib0 warning neighbour-static" \
     ip -n B neigh replace fd00:16::16:1 lladdr "$(mac B 1)" dev ib0 nud permanent
 ip -n B address add 10.80.0.34/24 dev ib1
