@@ -158,6 +158,13 @@ static const Attribute away_words[] = {{"", PREFIX, AT(IbhSavedRoute, dst), NULL
                                        {"metric", NUMBER, AT(IbhSavedRoute, metric), NULL},
                                        {0}};
 
+static const Attribute rail_words[] = {{"", NAME, AT(IbhSavedRail, iface), NULL},
+                                       {"table", EQUALS, AT(IbhSavedRail, table), NULL},
+                                       {"ifindex", EQUALS, AT(IbhSavedRail, ifindex), NULL},
+                                       {"explicit", SET, TO(IbhSavedRail, is_explicit, TRUE), NULL},
+                                       {"device", SET, TO(IbhSavedRail, has_device, TRUE), NULL},
+                                       {0}};
+
 /* ---- a line that is being read ---- */
 
 typedef struct {
@@ -646,6 +653,20 @@ static void read_away(Line *line, Verb verb G_GNUC_UNUSED)
     g_array_append_val(line->kernel->now->state->routes, away);
 }
 
+static void read_rail(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    IbhSavedRail rail = {.ifindex = 0};
+
+    if (!read_words(line, rail_words, &rail))
+        return;
+    if (!rail.table)
+        fail(line, "table= is missing");
+    else if (!rail.ifindex)
+        rail.ifindex = device(line, rail.iface);
+    if (!line->error)
+        g_array_append_val(line->kernel->now->state->rails, rail);
+}
+
 static void read_hold(Line *line, Verb verb G_GNUC_UNUSED)
 {
     g_ptr_array_add(line->kernel->now->state->holds, g_strdup(next(line)));
@@ -773,6 +794,7 @@ static const struct {
     {"sysctl", read_sysctl, ADD},
     {"saved", read_saved, ADD},
     {"away", read_away, ADD},
+    {"rail", read_rail, ADD},
     {"hold", read_hold, ADD},
     {"seed", read_seed, CASE},
     {"config", read_config, CASE},
@@ -1056,6 +1078,7 @@ char *fake_print(const FakeKernel *kernel)
     write_each(text, world, "ip neigh add", world->neighbours, neighbour_words, nothing);
     write_each(text, world, "saved", world->state->sysctls, saved_words, &unknown);
     write_each(text, world, "away", world->state->routes, away_words, nothing);
+    write_each(text, world, "rail", world->state->rails, rail_words, nothing);
     for (guint i = 0; i < world->state->holds->len; i++)
         g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(world->state->holds, i));
     write_all(text, world);

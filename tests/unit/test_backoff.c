@@ -68,7 +68,9 @@ static void test_longer_and_longer(void **state)
         assert_int_equal(fight(backoff, 3, now), PAUSES[i]);
         now += (PAUSES[i] + 2) * SECOND;
     }
-    assert_int_equal(fight(backoff, 3, now + 3600 * SECOND), 10); /* peace for long: forgotten */
+    now += 1198 * SECOND - 1; /* the pause ended two seconds before */
+    assert_int_equal(fight(backoff, 3, now), 600);
+    assert_int_equal(fight(backoff, 3, now + 1800 * SECOND), 10); /* twenty minutes of peace: forgotten */
     ibh_backoff_free(backoff);
 }
 

@@ -64,8 +64,8 @@ static void test_strangers(void **state)
             "nic ib1 infiniband rdma mlx5_1/1 master bond0", "nic near", "ip address add 172.16.9.1/24 dev near",
             "nic wide", "ip address add 172.0.0.1/8 dev wide", "nic far", "ip address add 10.0.0.1/24 dev far",
             "ip address add fd00::1/64 dev far", "nic peer", "ip address add 10.9.0.1 peer 172.16.200.1 dev peer",
-            "nic own", "ip address add 172.16.7.7 peer 10.9.0.2 dev own",
-            "ip rule add from 10.0.0.1 lookup 300 priority 100",
+            "nic own", "ip address add 172.16.7.7 peer 10.9.0.2 dev own", "nic tunnel",
+            "ip address add 10.9.0.3 peer 10.9.0.4 dev tunnel", "ip rule add from 10.0.0.1 lookup 300 priority 100",
             "ip rule add from 172.16.0.0/12 lookup 300 priority 101",
             "ip rule add from 10.0.0.0/8 lookup 300 priority 102", "ip rule add lookup 300 priority 103", NULL);
     expect(kernel, TRUE, "ib0 near wide peer own", "172.16.34.1 172.16.9.1 172.0.0.1 10.9.0.1 172.16.7.7",

@@ -256,6 +256,8 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
         "ip neigh add dev lo",
         "ip neigh add 10.0.0.1",
         "saved lo rp_filter old=1",
+        "rail lo",
+        "rail ib9 table=941",
         "saved lo forwarding old=1 set=2",
         "saved ib9 rp_filter old=1 set=2",
         "away 10.0.0.0/8 dev ib9",
