@@ -52,8 +52,8 @@ static void test_fight(void **state)
     assert_true(is_left(backoff, 3, 2 * SECOND));
     assert_false(is_left(backoff, 4, 2 * SECOND));
     assert_int_equal(ibh_backoff_next(backoff, 2 * SECOND), SECOND + SECOND / 2 + 10 * SECOND);
-    assert_false(is_left(backoff, 3, 12 * SECOND));
-    assert_int_equal(ibh_backoff_next(backoff, 12 * SECOND), -1);
+    assert_false(is_left(backoff, 3, SECOND + SECOND / 2 + 10 * SECOND));
+    assert_int_equal(ibh_backoff_next(backoff, SECOND + SECOND / 2 + 10 * SECOND), -1);
     ibh_backoff_free(backoff);
 }
 
@@ -87,6 +87,20 @@ static void test_no_fight(void **state)
     ibh_backoff_free(backoff);
 }
 
+/* Five in ten seconds are one; in a microsecond more they are none. */
+static void test_just_a_fight(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        IbhBackoff *backoff = ibh_backoff_new();
+
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(note(backoff, 3, 1, SECOND + i), 0);
+        assert_int_equal(note(backoff, 3, 1, 11 * SECOND + late), late ? 0 : 10);
+        ibh_backoff_free(backoff);
+    }
+}
+
 /* Announcements repeat what is right; what belongs to nobody cannot be left alone. */
 static void test_what_does_not_count(void **state)
 {
@@ -107,6 +121,7 @@ int main(void)
         cmocka_unit_test(test_fight),
         cmocka_unit_test(test_longer_and_longer),
         cmocka_unit_test(test_no_fight),
+        cmocka_unit_test(test_just_a_fight),
         cmocka_unit_test(test_what_does_not_count),
     };
 

@@ -116,6 +116,33 @@ static guint count_routes(const FakeKernel *kernel, const IbhConfig *config, gui
     return count;
 }
 
+static gboolean is_enough(const FakeKernel *kernel)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
+    g_auto(IbhNear) near = {0};
+    g_autoptr(IbhSnapshot) snapshot = fake_near(kernel, all, config, &near);
+    g_autoptr(IbhRails) rails = snapshot ? ibh_rails_find(config, snapshot, FALSE, NULL) : NULL;
+
+    return rails && ibh_near_is_enough(&near, rails);
+}
+
+/* What stands is of rails that are here, whole. */
+static void test_what_stands(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+
+    (void)state;
+    fake_do(kernel, "ip rule add from 172.16.34.1 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
+            "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel",
+            "ip address add fd00:16::1/64 dev ib0", "ip address add fd00:16::2/64 dev ib1",
+            "ip route add fd00:16::/64 dev ib0 table 941 metric mark protocol kernel", NULL);
+    assert_true(is_enough(kernel));
+    fake_do(kernel, "ip route flush table 941",
+            "once ip route add 172.16.0.0/16 dev ib0 src 172.16.34.9 table 941 metric mark protocol kernel", NULL);
+    assert_false(is_enough(kernel));
+}
+
 /* After an --apply that was killed, routes may stand that neither a rule nor the saved state leads to. */
 static void test_tables_of_its_own(void **state)
 {
@@ -150,8 +177,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_answer_fails), cmocka_unit_test(test_only_what_is_near),
-        cmocka_unit_test(test_gateways),          cmocka_unit_test(test_tables_of_its_own),
-        cmocka_unit_test(test_not_enough),
+        cmocka_unit_test(test_gateways),          cmocka_unit_test(test_what_stands),
+        cmocka_unit_test(test_tables_of_its_own), cmocka_unit_test(test_not_enough),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
