@@ -49,6 +49,7 @@ static void test_fight(void **state)
     (void)state;
     assert_int_equal(ibh_backoff_next(backoff, 0), -1);
     assert_int_equal(fight(backoff, 3, SECOND), 10);
+    assert_int_equal(note(backoff, 3, 1, SECOND + SECOND / 2), 0); /* counted anew */
     assert_true(is_left(backoff, 3, 2 * SECOND));
     assert_false(is_left(backoff, 4, 2 * SECOND));
     assert_int_equal(ibh_backoff_next(backoff, 2 * SECOND), SECOND + SECOND / 2 + 10 * SECOND);

@@ -116,13 +116,17 @@ static guint count_routes(const FakeKernel *kernel, const IbhConfig *config, gui
     return count;
 }
 
-static gboolean is_enough(const FakeKernel *kernel)
+static gboolean is_enough(const FakeKernel *kernel, const char *settings)
 {
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
     g_auto(IbhNear) near = {0};
-    g_autoptr(IbhSnapshot) snapshot = fake_near(kernel, all, config, &near);
-    g_autoptr(IbhRails) rails = snapshot ? ibh_rails_find(config, snapshot, FALSE, NULL) : NULL;
+    g_autoptr(IbhSnapshot) snapshot = NULL;
+    g_autoptr(IbhRails) rails = NULL;
+
+    add_text(config, settings);
+    snapshot = fake_near(kernel, all, config, &near);
+    rails = snapshot ? ibh_rails_find(config, snapshot, FALSE, NULL) : NULL;
 
     return rails && ibh_near_is_enough(&near, rails);
 }
@@ -137,10 +141,13 @@ static void test_what_stands(void **state)
             "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel",
             "ip address add fd00:16::1/64 dev ib0", "ip address add fd00:16::2/64 dev ib1",
             "ip route add fd00:16::/64 dev ib0 table 941 metric mark protocol kernel", NULL);
-    assert_true(is_enough(kernel));
-    fake_do(kernel, "ip route flush table 941",
-            "once ip route add 172.16.0.0/16 dev ib0 src 172.16.34.9 table 941 metric mark protocol kernel", NULL);
-    assert_false(is_enough(kernel));
+    assert_true(is_enough(kernel, ""));
+    assert_false(is_enough(kernel, "[interface ib0]\nmanage=no\n")); /* its subnets follow main again */
+    fake_do(kernel, "ip route flush table 941", NULL);
+    assert_false(is_enough(kernel, "[interface ib0]\nmanage=no\n"));
+    fake_do(kernel, "once ip route add 172.16.0.0/16 dev ib0 src 172.16.34.9 table 941 metric mark protocol kernel",
+            NULL);
+    assert_false(is_enough(kernel, ""));
 }
 
 /* After an --apply that was killed, routes may stand that neither a rule nor the saved state leads to. */
