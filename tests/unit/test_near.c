@@ -142,9 +142,16 @@ static void test_what_stands(void **state)
             "ip address add fd00:16::1/64 dev ib0", "ip address add fd00:16::2/64 dev ib1",
             "ip route add fd00:16::/64 dev ib0 table 941 metric mark protocol kernel", NULL);
     assert_true(is_enough(kernel, ""));
+    fake_do(kernel, "ip route add 10.55.0.0/24 dev near table 941", NULL); /* not ours */
+    assert_true(is_enough(kernel, ""));
     assert_false(is_enough(kernel, "[interface ib0]\nmanage=no\n")); /* its subnets follow main again */
     fake_do(kernel, "ip route flush table 941", NULL);
     assert_false(is_enough(kernel, "[interface ib0]\nmanage=no\n"));
+    fake_do(kernel, "ip rule del from 172.16.34.1 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
+            NULL);
+    assert_true(is_enough(kernel, "[interface ib0]\nmanage=no\n"));
+    fake_do(kernel, "saved ib0 arp_ignore old=0 set=1", "sysctl -w net/ipv4/conf/ib0/arp_ignore=1", NULL);
+    assert_false(is_enough(kernel, "[interface ib0]\nmanage=no\n")); /* it gets its own value back */
     fake_do(kernel, "once ip route add 172.16.0.0/16 dev ib0 src 172.16.34.9 table 941 metric mark protocol kernel",
             NULL);
     assert_false(is_enough(kernel, ""));
@@ -160,6 +167,7 @@ static void test_tables_of_its_own(void **state)
     add_text(config, "[interface ib0]\ntable=1500\n");
     fake_do(kernel, "ip route add 172.16.0.0/16 dev ib0 table 940 metric mark protocol kernel",
             "ip route add 172.16.0.0/16 dev ib0 table 942 metric mark protocol kernel",
+            "ip route add blackhole 172.16.7.0/24 table 942 protocol kernel", /* tells the plan nothing */
             "ip route add default via 172.16.0.1 dev ib0 table 2942 metric mark protocol kernel",
             "ip route add 172.16.0.0/16 dev ib0 table 950 metric mark protocol kernel",
             "ip route add 172.16.0.0/16 dev ib0 table 1500 metric mark protocol kernel",
