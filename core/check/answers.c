@@ -164,6 +164,21 @@ static void report_route_by_other_rail(IbhCheck *check, const IbhQuestion *quest
                     ibh_check_link_name(check, question->lookup.oif), ibh_ip_format(&question->lookup.from, from));
 }
 
+/* To reach one host of the subnet, a packet would be sent to all, or to any; a plain socket may not even. */
+static void report_no_unicast(IbhCheck *check, const IbhQuestion *question)
+{
+    gboolean broadcast = question->lookup.type == RTN_BROADCAST;
+    char to[IBH_IP_STRLEN];
+
+    ibh_ip_format(&question->lookup.to, to);
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "routed-other-nic",
+                    ibh_advice("if that is not meant, take it away: ip -%c route show table local type %s",
+                               ibh_ip_option(question->lookup.to.family), broadcast ? "broadcast" : "anycast"),
+                    "table local has %s, a neighbour, as %s address (of a route, or as brd of an address): that host "
+                    "is not reached",
+                    to, broadcast ? "a broadcast" : "an anycast");
+}
+
 static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -179,6 +194,10 @@ static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
             report_error_in_main(check, question, error);
         return; /* ibh_judge_errors_in_main reports an error as default route */
     }
+    if (answer->type == RTN_BROADCAST || answer->type == RTN_ANYCAST) {
+        report_no_unicast(check, question);
+        return;
+    }
     if (question->as_main_says && answer->table == IBH_TABLE_MAIN) {
         report_route_by_other_rail(check, question);
         return;
@@ -193,9 +212,14 @@ static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
 
 static void report_drop(IbhCheck *check, const IbhQuestion *question)
 {
+    const IbhRule *rule = ibh_find_refusing_rule(check->rails, &question->lookup);
     const char *iface = question->nic->link->name;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
+    if (rule) {
+        ibh_report_foreign_rule(check, rule, question);
+        return;
+    }
     ibh_finding_add(
         check->findings, iface, IBH_ERROR, "effective-sysctl",
         ibh_fix(ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2)),

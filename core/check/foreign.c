@@ -44,7 +44,8 @@ char *ibh_check_say_where(const IbhCheck *check, const IbhLookup *answer)
         return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
     if (answer->type == RTN_LOCAL)
         return g_strdup("stays on this host");
-    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, answer->oif));
+    return g_strdup_printf("leaves by %s%s", ibh_check_link_name(check, answer->oif),
+                           answer->hops ? " and others, by turns" : "");
 }
 
 /* ---- rules and routes ---- */
@@ -59,7 +60,7 @@ static gboolean can_have_answered(const IbhRoute *route, const IbhLookup *answer
 {
     return ibh_prefix_contains(&route->dst, &answer->to) &&
            (answer->error ? ibh_route_is_error(route) || route->type == RTN_THROW
-                          : answer->table == route->table && route->ifindex == answer->oif);
+                          : answer->table == route->table && (route->ifindex == answer->oif || route->nexthops > 1));
 }
 
 const IbhRoute *ibh_find_foreign_route(const IbhCheck *check, const IbhQuestion *question)
@@ -117,7 +118,8 @@ static const IbhRoute *find_detour(const IbhCheck *check, const IbhQuestion *que
         return NULL;
     IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
         if (is_foreign_in_table(route, question->nic) && route->gateway.family != AF_UNSPEC &&
-            route->dst.length == answer->length && can_have_answered(route, answer))
+            route->dst.length == answer->length && can_have_answered(route, answer) &&
+            !ibh_ip_equal(&route->gateway, &answer->to)) /* which is the neighbour itself */
             return route;
     }
     return NULL;
@@ -396,13 +398,25 @@ static gboolean has_no_ip(const IbhSnapshot *snapshot, const IbhLink *link)
     return vrf < local;
 }
 
+static gboolean is_bridge_without_ports(const IbhSnapshot *snapshot, const IbhLink *link)
+{
+    if (!g_str_equal(link->kind, "bridge"))
+        return FALSE;
+    IBH_EACH (const IbhLink, port, snapshot->links) {
+        if (port->master == link->ifindex)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const int *own = nic->link->sysctl, *all = snapshot->all;
 
     return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) && !has_no_ip(snapshot, nic->link) &&
-           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(check->rails, nic) &&
+           !is_bridge_without_ports(snapshot, nic->link) && !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) &&
+           !ibh_is_strict(check->rails, nic) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
 }

@@ -16,6 +16,7 @@ typedef struct {
     GPtrArray *findings;
 } IbhCheck;
 
+void ibh_report_foreign_rule(IbhCheck *check, const IbhRule *rule, const IbhQuestion *question); /* it makes it wrong */
 void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic);
 /* The foreign route in the rail's tables that makes this answer wrong; NULL: none. */

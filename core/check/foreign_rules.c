@@ -76,9 +76,7 @@ static char *describe(const IbhRule *rule)
 
 static gboolean can_be_told_apart(const IbhRule *rule)
 {
-    return !(rule->selectors & IBH_SELECT_OTHER) &&
-           (rule->action == FR_ACT_TO_TBL || rule->action == FR_ACT_BLACKHOLE || rule->action == FR_ACT_UNREACHABLE ||
-            rule->action == FR_ACT_PROHIBIT);
+    return !(rule->selectors & IBH_SELECT_OTHER) && (rule->action == FR_ACT_TO_TBL || ibh_rule_refuses(rule));
 }
 
 #define BEHIND 32763u /* after the rails' rules, and before main's: there it still serves other traffic */
@@ -134,18 +132,30 @@ static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
 
 /* ---- judgement ---- */
 
-static void judge_wrong(IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
+static char *say_wrong(const IbhCheck *check, const IbhQuestion *question)
 {
-    g_autofree char *text = describe(rule), *where = ibh_check_say_where(check, &question->lookup);
     const char *iface = question->nic->link->name;
+    gboolean by_rail = question->kind == IBH_ASK_LEAVES && !question->as_main_says;
+    g_autofree char *where = ibh_check_say_where(check, &question->lookup);
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    ibh_finding_add(check->findings, iface, IBH_ERROR, "foreign-rule", find_fix(check, rule),
-                    "the rule %u: %s is asked before %s: traffic from %s to %s %s, not %s%s", rule->priority, text,
-                    rule->priority > check->rails->priority ? "main's" : "ours",
-                    ibh_ip_format(&question->lookup.from, from), ibh_ip_format(&question->lookup.to, to), where,
-                    question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by " : "as the table main says",
-                    question->kind == IBH_ASK_LEAVES && !question->as_main_says ? iface : "");
+    ibh_ip_format(&question->lookup.from, from);
+    ibh_ip_format(&question->lookup.to, to);
+    if (question->kind == IBH_ASK_ARRIVES)
+        return g_strdup_printf("what arrives by %s from %s to %s is refused", iface, from, to);
+    return g_strdup_printf("traffic %s%s to %s %s, not %s%s",
+                           question->kind == IBH_ASK_UNBOUND ? "without a source address" : "from ",
+                           question->kind == IBH_ASK_UNBOUND ? "" : from, to, where,
+                           by_rail ? "by " : "as the table main says", by_rail ? iface : "");
+}
+
+void ibh_report_foreign_rule(IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
+{
+    g_autofree char *text = describe(rule), *wrong = say_wrong(check, question);
+
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "foreign-rule", find_fix(check, rule),
+                    "the rule %u: %s is asked before %s: %s", rule->priority, text,
+                    rule->priority > check->rails->priority ? "main's" : "ours", wrong);
 }
 
 /* This rail's first answer that is wrong because of this rule. */
@@ -203,12 +213,14 @@ void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhQuestion *wrong;
 
-        if (!ibh_rule_is_foreign(check->rails, rule) || !can_match(nic, rule) ||
-            ((wrong = find_wrong(check, nic, rule)) == NULL &&
-             ((rule->to.length && !has_subnet_overlapping(nic, &rule->to)) || rule->priority > check->rails->priority)))
+        if (!ibh_rule_is_foreign(check->rails, rule))
+            continue;
+        wrong = find_wrong(check, nic, rule); /* also of traffic without a source */
+        if (!wrong && (!can_match(nic, rule) || (rule->to.length && !has_subnet_overlapping(nic, &rule->to)) ||
+                       rule->priority > check->rails->priority))
             continue;
         if (wrong)
-            judge_wrong(check, rule, wrong);
+            ibh_report_foreign_rule(check, rule, wrong);
         else
             report_seen(check, rule, nic);
     }

@@ -107,6 +107,18 @@ static gboolean leads_as_ours(const IbhRails *rails, const IbhQuestion *question
     return ours && ours->dst.length >= question->length && question->lookup.oif == question->nic->link->ifindex;
 }
 
+/* Of a multipath route, each next hop does. */
+static gboolean leaves_by(const IbhLookup *answer, int ifindex)
+{
+    g_auto(GStrv) hops = g_strsplit(answer->hops ? answer->hops : "", " ", -1);
+
+    for (char **hop = hops; *hop; hop++) {
+        if (g_ascii_strtoll(*hop, NULL, 10) != ifindex)
+            return FALSE;
+    }
+    return answer->oif == ifindex;
+}
+
 /* Longer prefixes of main inside a rail's subnet stay in force. Any other answer comes from a foreign rule. */
 static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
 {
@@ -118,8 +130,9 @@ static gboolean leaves_right(const IbhRails *rails, const IbhQuestion *question)
         return answer->table == IBH_TABLE_MAIN
                    ? !leads_by_other_rail(rails, question)
                    : leads_as_ours(rails, question) || !ibh_find_foreign_rule(rails, &question->lookup);
-    return !answer->error && !bypasses_gateway(rails, question) &&
-           (answer->oif == question->nic->link->ifindex ||
+    return !answer->error && answer->type != RTN_BROADCAST && answer->type != RTN_ANYCAST &&
+           !bypasses_gateway(rails, question) &&
+           (leaves_by(answer, question->nic->link->ifindex) ||
             (answer->table == IBH_TABLE_MAIN && answer->length > question->length));
 }
 
@@ -227,7 +240,8 @@ gboolean ibh_question_is_well_answered(const IbhRails *rails, const IbhQuestion 
     case IBH_ASK_ELSEWHERE:
         return is_taken_by_proxy(answer) || leaves_as_main_says(rails, question);
     case IBH_ASK_ARRIVES:
-        return answer->error != EINVAL && answer->error != EXDEV;
+        return answer->error != EINVAL && answer->error != EXDEV &&
+               !(answer->error && ibh_find_refusing_rule(rails, answer));
     case IBH_ASK_UNBOUND: /* main has the subnet, so its answer is expected */
         if (question->as_main_says)
             return answer->error ? ibh_find_error_in_main(rails->snapshot, &answer->to) != NULL

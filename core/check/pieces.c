@@ -87,6 +87,17 @@ static void ask_about_rule(const IbhAsking *asking, const IbhAskTarget *target, 
         ibh_ask_in_piece(asking, target, takes_piece ? &rule->to : target->prefix, rule);
 }
 
+/* A NIC's broadcast and anycast addresses are edges of its subnets, and no neighbours. */
+static gboolean takes_neighbours(const IbhAsking *asking, const IbhRoute *route)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    IbhIp neighbour;
+
+    if (route->type == RTN_BROADCAST || route->type == RTN_ANYCAST)
+        return ibh_find_neighbour(&asking->all, &route->dst, none, &neighbour);
+    return route->type == RTN_UNICAST || route->type >= RTN_BLACKHOLE;
+}
+
 /* A foreign route, in a table that this address is led to, takes a piece of it. */
 static void ask_about_foreign_routes(const IbhAsking *asking, const IbhAskTarget *target, guint32 table,
                                      const IbhRule *rule)
@@ -96,8 +107,8 @@ static void ask_about_foreign_routes(const IbhAsking *asking, const IbhAskTarget
 
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == table && (route->type == RTN_UNICAST || route->type >= RTN_BLACKHOLE) &&
-                !ibh_route_is_ours(route) && ibh_prefix_is_inside(&route->dst, target->prefix))
+            if (route->table == table && !ibh_route_is_ours(route) &&
+                ibh_prefix_is_inside(&route->dst, target->prefix) && takes_neighbours(asking, route))
                 ibh_ask_in_piece(asking, target, &route->dst, rule);
         }
     }
@@ -237,7 +248,9 @@ static void ask_unbound_piece(const IbhAsking *asking, const IbhAskTarget *targe
 /* A rule that every packet meets which names no source, and perhaps no destination. */
 static gboolean meets_unbound(const IbhRule *rule, int family)
 {
-    return rule->family == family && !rule->l3mdev && (!rule->from.length || (rule->selectors & IBH_SELECT_NOT)) &&
+    const IbhIp none = {.family = family};
+
+    return ibh_rule_matches_source(rule, &none) && !rule->l3mdev &&
            !(rule->selectors & ~(guint)(IBH_SELECT_TO | IBH_SELECT_NOT)) && !ibh_rule_is_ours(rule);
 }
 
@@ -269,6 +282,8 @@ void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
         if (rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN)
             ask_unbound_errors(asking, target, rule->table);
     }
+    if (asking->rails->main == IBH_MAIN_SPREAD)
+        ask_unbound_errors(asking, target, IBH_TABLE_SPREAD);
     IBH_EACH (const IbhPrefix, hole, target->holes)
         ask_unbound_piece(asking, target, hole, none);
 }

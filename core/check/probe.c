@@ -426,7 +426,7 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *pairs, GArray *neighbours)
         IbhProbePair *pair = ibh_probe_pair(probe, *i);
         const IbhNeighbour *found = find_neighbour(probe, pair, neighbours);
 
-        if (found && found->lladdr_len && !found->no_arp) { /* not our own, which stands there where ARP is off */
+        if (found && found->lladdr_len && !ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), found)) {
             memcpy(pair->lladdr, found->lladdr, found->lladdr_len);
             pair->lladdr_len = found->lladdr_len;
             pair->fixed = found->fixed;

@@ -133,6 +133,21 @@ static void ask_proxies(const IbhAsking *asking, const IbhNic *nic, const IbhPre
     g_array_set_size(holes, holes->len - 1);
 }
 
+/* Rules that refuse what arrives from a piece of the subnet alone. */
+static void ask_about_refusals(const IbhAsking *asking, const IbhAskTarget *target)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+
+    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
+        IbhIp neighbour;
+
+        if (rule->family == target->address->local.family && ibh_rule_refuses(rule) &&
+            ibh_prefix_is_inside(&rule->from, target->prefix) &&
+            ibh_find_in_piece(&asking->all, &rule->from, none, &neighbour))
+            ibh_ask_simply(asking, IBH_ASK_ARRIVES, target->nic, &neighbour, &target->address->local);
+    }
+}
+
 static void ask_about_subnet(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &address->subnet);
@@ -151,6 +166,7 @@ static void ask_about_subnet(const IbhAsking *asking, const IbhNic *nic, const I
     }
     if (asking->rails->main != IBH_MAIN_REMOVE)
         ibh_ask_unbound_pieces(asking, &target);
+    ask_about_refusals(asking, &target);
     ibh_ask_about_others(asking, &target);
     if (nic->status == IBH_NIC_RAIL)
         ibh_ask_about_holes(asking, &target);

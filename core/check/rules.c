@@ -22,6 +22,11 @@ gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule)
            (!(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo"));
 }
 
+gboolean ibh_rule_refuses(const IbhRule *rule)
+{
+    return rule->action == FR_ACT_BLACKHOLE || rule->action == FR_ACT_UNREACHABLE || rule->action == FR_ACT_PROHIBIT;
+}
+
 gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from)
 {
     return rule->family == from->family &&
@@ -78,6 +83,19 @@ const IbhRule *ibh_find_foreign_rule(const IbhRails *rails, const IbhLookup *ans
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_foreign(rails, rule) && matches(rule, answer) && may_have_answered(rule, answer))
+            return rule;
+    }
+    return NULL;
+}
+
+/* A rule about what arrives by this NIC, asked before the local table. */
+const IbhRule *ibh_find_refusing_rule(const IbhRails *rails, const IbhLookup *arrival)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, arrival->iif);
+
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_refuses(rule) && matches(rule, arrival) &&
+            (!(rule->selectors & IBH_SELECT_IIF) || (nic && g_str_equal(rule->by.iif, nic->link->name))))
             return rule;
     }
     return NULL;

@@ -4,6 +4,7 @@
 #include "check/neighbours.h"
 
 #include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -20,6 +21,22 @@ static void judge_failed_addresses(IbhCheck *check, const IbhNic *nic)
                                        "again"),
                             "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
                             "accepted for it here",
+                            ibh_ip_format(&address->local, ip));
+    }
+}
+
+/* The rails' subnet then has one NIC less, and its traffic leaves by another one. */
+static void judge_scopes(IbhCheck *check, const IbhNic *nic)
+{
+    char ip[IBH_IP_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (address->local.family == AF_INET && address->scope >= RT_SCOPE_HOST && !ibh_address_is_host(address) &&
+            ibh_check_covers(check->rails, AF_INET))
+            ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "address-unusable",
+                            ibh_advice("if it is to reach other hosts, give it scope global where its network manager "
+                                       "is configured"),
+                            "%s has scope host, so it counts for this host alone and is not routed",
                             ibh_ip_format(&address->local, ip));
     }
 }
@@ -214,7 +231,7 @@ static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
         if (neighbour->ifindex != nic->link->ifindex || is_multicast(&neighbour->ip) ||
             !is_in_subnet_of(nic, &neighbour->ip))
             continue;
-        if (neighbour->no_arp)
+        if (ibh_neighbour_is_unasked(nic->link, neighbour))
             return FALSE;
         written |= neighbour->fixed;
     }
@@ -273,9 +290,10 @@ static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
         const IbhLink *own;
         char ip[IBH_IP_STRLEN];
 
-        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || neighbour->no_arp ||
-            is_multicast(&neighbour->ip) || !ibh_check_covers(check->rails, neighbour->ip.family) ||
-            ibh_rails_holder(check->rails, &neighbour->ip) || !(own = find_own(check, nic, neighbour)))
+        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len ||
+            ibh_neighbour_is_unasked(nic->link, neighbour) || is_multicast(&neighbour->ip) ||
+            !ibh_check_covers(check->rails, neighbour->ip.family) || ibh_rails_holder(check->rails, &neighbour->ip) ||
+            !(own = find_own(check, nic, neighbour)))
             continue;
         ibh_ip_format(&neighbour->ip, ip);
         ibh_finding_add(check->findings, nic->link->name, IBH_WARNING,
@@ -296,9 +314,9 @@ static void report_written_neighbours(IbhCheck *check, const IbhNic *nic)
     guint count = 0;
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        if (neighbour->ifindex != nic->link->ifindex || !neighbour->fixed || neighbour->no_arp ||
-            !ibh_check_covers(check->rails, neighbour->ip.family) || !neighbour->lladdr_len ||
-            !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
+        if (neighbour->ifindex != nic->link->ifindex || !neighbour->fixed ||
+            ibh_neighbour_is_unasked(nic->link, neighbour) || !ibh_check_covers(check->rails, neighbour->ip.family) ||
+            !neighbour->lladdr_len || !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
             continue;
         first = first ? first : neighbour;
         count++;
@@ -363,8 +381,10 @@ static void judge_private_vlan(IbhCheck *check, const IbhNic *nic)
 
 void ibh_judge_wire(IbhCheck *check, const IbhNic *nic)
 {
-    if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
+    if (nic->rank && nic->status != IBH_NIC_UNMANAGED) {
         judge_failed_addresses(check, nic);
+        judge_scopes(check, nic);
+    }
     if (!ibh_is_routed(nic))
         return;
     judge_prefix(check, nic);

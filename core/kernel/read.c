@@ -221,6 +221,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
         return FALSE;
     lookup->type = route.type;
     lookup->oif = route.ifindex;
+    lookup->hops = route.hops;
     lookup->table = route.table;
     lookup->length = route.dst.length;
     lookup->mtu = get_route_mtu(header);
@@ -276,6 +277,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     gboolean answered;
 
     lookup->error = lookup->oif = lookup->type = 0;
+    lookup->hops = NULL;
     if (!message) {
         g_set_error_literal(error, IBH_NETLINK_ERROR, ENOMEM, "out of memory");
         return FALSE;

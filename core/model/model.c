@@ -468,6 +468,14 @@ const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char
     return NULL;
 }
 
+gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour)
+{
+    const guint8 *address = neighbour->lladdr;
+    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff; /* an InfiniBand queue pair */
+
+    return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || group);
+}
+
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
 {
     IBH_EACH (const IbhManager, manager, snapshot->managers) {

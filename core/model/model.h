@@ -263,7 +263,7 @@ typedef struct {
     guint lladdr_len; /* 0: not (yet) known */
     gboolean fixed;   /* permanent, or of a control plane: ARP would not find it again */
     gboolean proxied; /* a proxy entry: an address for which this host answers ARP, on behalf of another host */
-    gboolean no_arp;  /* the link does not ask: the kernel uses the link's own hardware address for the neighbour */
+    gboolean no_arp;  /* of a kind that is not asked for: ibh_neighbour_is_unasked() */
 } IbhNeighbour;
 
 /* The kernel's table of neighbours of one family, which the whole machine shares. */
@@ -330,7 +330,8 @@ typedef struct {
     int error;      /* the answer: errno of a refusal, 0: it has a route */
     guint8 type;    /* RTN_* */
     int oif;
-    guint32 table; /* with `match`: the table of the route that was found, and the length of its prefix */
+    const char *hops; /* of a multipath route, as in IbhRoute; oif is the first */
+    guint32 table;    /* with `match`: the table of the route that was found, and the length of its prefix */
     guint length;
     guint32 mtu; /* the route's own; 0: that of its NIC */
     IbhIp src;   /* the route's own; AF_UNSPEC: none */
@@ -339,6 +340,8 @@ typedef struct {
 IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
+/* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
+gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

@@ -56,10 +56,11 @@ static gboolean look_into_foreign_tables(IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* The local table is asked first, and only the kernel writes addresses there. */
+/* The local table is asked first. Addresses of this host, type local, are known. */
 static gboolean look_into_local(IbhRun *run, GError **error)
 {
-    static const guint8 types[] = {RTN_UNICAST, RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+    static const guint8 types[] = {RTN_UNICAST,   RTN_BROADCAST, RTN_ANYCAST,
+                                   RTN_BLACKHOLE, RTN_PROHIBIT,  RTN_UNREACHABLE};
 
     IBH_EACH_ROW (const guint8, type, types) {
         const IbhRouteFilter filter = {.table = IBH_TABLE_LOCAL, .type = *type};

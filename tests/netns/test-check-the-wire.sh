@@ -186,6 +186,61 @@ failed() {
 mend() { ip -n B address del fd00:16::dd/64 dev ib1; }
 names "DAD failed" "ib1 error address-unusable" failed
 
+# What arrives, what names no source, what is no unicast.
+moved() { # RULE: asked before the local table's, which somebody has moved behind it
+    ip -n B rule add from all lookup local priority 100
+    ip -n B rule del priority 0
+    ip -n B rule add $1 priority 9
+}
+mend() {
+    ip -n B rule add from all lookup local priority 0
+    ip -n B rule del priority 100
+    ip -n B rule del priority 9
+}
+names "a rule drops what arrives" "ib1 error foreign-rule" moved "iif ib1 blackhole"
+names "a rule refuses what arrives from one peer" "ib1 error foreign-rule" moved "iif ib1 from 172.16.16.1 prohibit"
+names "a rule drops what arrives from some" "ib0 error foreign-rule, ib1 error foreign-rule" moved "from 172.16.16.0/24 blackhole"
+mend() {
+    ip -n B rule del priority 2000
+    ip -n B route flush table 700
+}
+names "a rule refuses traffic without a source" "ib0 error foreign-rule" \
+    ip -n B rule add from 0.0.0.0/32 to 172.16.0.0/16 prohibit priority 2000
+names "a piece of it" "ib0 error foreign-rule" ip -n B rule add unreachable from 0.0.0.0 to 172.16.16.0/24 priority 2000
+swallowed() {
+    ip -n B route add blackhole 172.16.0.0/16 table 700
+    ip -n B rule add from 0.0.0.0/32 lookup 700 priority 2000
+}
+names "its table does" "ib0 error routed-other-nic" swallowed
+mend() { ip -n B route del broadcast 172.16.16.1 dev ib0 table local; }
+names "a neighbour is a broadcast address" "ib0 error routed-other-nic, ib1 error routed-other-nic" \
+    ip -n B route add broadcast 172.16.16.1 dev ib0 table local
+mend() { ip -n B -6 route del anycast fd00:16::16:1 dev ib1 table local; }
+names "a neighbour is an anycast address" "ib0 error routed-other-nic, ib1 error routed-other-nic" \
+    ip -n B -6 route add anycast fd00:16::16:1 dev ib1 table local
+mend() { ip -n B route del 172.16.16.0/24 table 942; }
+names "by turns" "ib1 error foreign-table" ip -n B route add 172.16.16.0/24 table 942 nexthop dev ib1 nexthop dev ib0
+grouped() {
+    ip -n B nexthop add id 5 dev ib1
+    ip -n B nexthop add id 6 dev ib0
+    ip -n B nexthop add id 7 group 5/6
+    ip -n B route add 172.16.16.0/24 nhid 7 table 942
+}
+names "by a group of next hops" "ib1 error foreign-table" grouped
+names "our own MAC, of a neighbour that is not asked for" "ib1 warning neighbour-static" \
+    ip -n B neigh replace 172.16.16.1 lladdr "$(mac B 0)" dev ib1 nud noarp
+scoped() {
+    ip -n B address del 172.16.34.2/16 dev ib1
+    ip -n B address add 172.16.34.2/16 dev ib1 scope host
+    hook B --apply >/dev/null
+}
+mend() {
+    ip -n B address del 172.16.34.2/16 dev ib1
+    ip -n B address add 172.16.34.2/16 dev ib1
+    hook B --apply >/dev/null
+}
+names "scope host" "ib1 warning address-unusable" scoped
+
 # Half of a guide: rules and tables of their own, no settings of ARP. Nothing of that is ours, and it is not right.
 hook B --undo >/dev/null
 rm -f /run/ib-hook/*

@@ -47,6 +47,14 @@ $(cat)" || fail "$1: the host can be made"
 right "two rails" </dev/null
 right "four rails" "" 4 </dev/null
 right "eight rails" "" 8 </dev/null
+right "a bridge without ports has an address of the subnet" <<END
+ip link add br9 type bridge
+ip link set br9 up
+ip address add 172.16.99.1/16 dev br9
+END
+right "a host is its own gateway" <<END
+ip route add 172.16.16.1 via 172.16.16.1 dev ib1 table 942
+END
 right "IPv6 beside IPv4" <<END
 for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
 END
