@@ -19,8 +19,8 @@
  * owner: once a socket has that source, the owner's rule applies. */
 static const IbhAddress *first_primary(const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->local.family == AF_INET && !address->secondary && address->scope < RT_SCOPE_HOST)
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == AF_INET && !address->secondary)
             return address;
     }
     return NULL;

@@ -62,9 +62,9 @@ for case in "100 ib0 error foreign-rule, ib1 error foreign-rule" "32763 ib0 erro
     priority=${case%% *}
     refused() {
         ip -n B route add unreachable 172.16.16.103 table 700
-        ip -n B rule add from all lookup 700 priority $priority
+        ip -n B rule add from all lookup 700 priority "$priority"
     }
-    mend() { ip -n B rule del priority $priority; }
+    mend() { ip -n B rule del priority "$priority"; }
     names "its table refuses it at $priority" "${case#* }" refused
     ip -n B route flush table 700
 done
@@ -190,6 +190,7 @@ names "DAD failed" "ib1 error address-unusable" failed
 moved() { # RULE: asked before the local table's, which somebody has moved behind it
     ip -n B rule add from all lookup local priority 100
     ip -n B rule del priority 0
+    # shellcheck disable=SC2086 # a list of words
     ip -n B rule add $1 priority 9
 }
 mend() {

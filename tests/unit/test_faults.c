@@ -279,6 +279,21 @@ static gboolean stubborn_execute(gpointer data, const IbhOp *op, GError **error)
     return fake_execute(stubborn->kernel, op, error);
 }
 
+/* TRUE if something of the unit that fails with its operation number k was done before, and would have to go. */
+static gboolean leaves_something(const IbhPlan *plan, guint k)
+{
+    const IbhOp *failed = g_ptr_array_index(plan->ops, k);
+    IbhOp inverse;
+
+    for (guint i = 0; i < k && failed->unit; i++) {
+        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+
+        if (op->unit == failed->unit && ibh_op_inverse(op, &inverse))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* It is said, once per unit; and when the kernel comes to its senses, the next run repairs everything. */
 static void test_way_back_fails(void **state)
 {
@@ -294,6 +309,8 @@ static void test_way_back_fails(void **state)
 
         if (!strstr(message, g_strerror(EIO)))
             complain(&stage, k, EIO, "the message does not say why: %s", message);
+        if ((strstr(message, "failed, too") != NULL) != leaves_something(stage.planned->plan, k))
+            complain(&stage, k, EIO, "the message is wrong about what is left: %s", message);
         fake_fail_at(kernel, 0, 0);
         ibh_state_remember(kernel->now->state, outcome->done, TRUE);
         check_next_run(&stage, k, EIO, kernel);

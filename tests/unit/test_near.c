@@ -85,6 +85,25 @@ static void test_only_what_is_near(void **state)
     expect(kernel, config, TRUE, "ib0 ib1");
 }
 
+/* So many are not asked for one by one. */
+static void test_many(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(GString) names = g_string_new("ib0 ib1");
+
+    (void)state;
+    for (int i = 2; i < 40; i++) {
+        g_autofree char *nic = g_strdup_printf("nic ib%d infiniband rdma mlx5_%d/1", i, i);
+        g_autofree char *address = g_strdup_printf("ip address add 172.16.34.%d/16 dev ib%d", i + 1, i);
+
+        fake_do(kernel, nic, address, NULL);
+        g_string_append_printf(names, " ib%d", i);
+    }
+    g_string_append(names, " near");
+    expect(kernel, config, TRUE, names->str);
+}
+
 /* Any NIC may hold a gateway's address. Without one in the configuration, only strict NICs are asked. */
 static void test_gateways(void **state)
 {
@@ -191,9 +210,13 @@ static void test_not_enough(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_answer_fails), cmocka_unit_test(test_only_what_is_near),
-        cmocka_unit_test(test_gateways),          cmocka_unit_test(test_what_stands),
-        cmocka_unit_test(test_tables_of_its_own), cmocka_unit_test(test_not_enough),
+        cmocka_unit_test(test_each_answer_fails),
+        cmocka_unit_test(test_only_what_is_near),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_gateways),
+        cmocka_unit_test(test_what_stands),
+        cmocka_unit_test(test_tables_of_its_own),
+        cmocka_unit_test(test_not_enough),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
