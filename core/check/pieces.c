@@ -93,6 +93,10 @@ static gboolean takes_neighbours(const IbhAsking *asking, const IbhRoute *route)
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
     IbhIp neighbour;
 
+    IBH_EACH (const IbhPrefix, subnet, asking->all.subnets) {
+        if (route->type == RTN_ANYCAST && ibh_ip_equal(&subnet->ip, &route->dst.ip)) /* of a router */
+            return FALSE;
+    }
     if (route->type == RTN_BROADCAST || route->type == RTN_ANYCAST)
         return ibh_find_neighbour(&asking->all, &route->dst, none, &neighbour);
     return route->type == RTN_UNICAST || route->type >= RTN_BLACKHOLE;

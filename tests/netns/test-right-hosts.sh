@@ -58,6 +58,10 @@ END
 right "IPv6 beside IPv4" <<END
 for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
 END
+right "a router of IPv6" <<END
+for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
+for nic in all ib0 ib1; do set_to net/ipv6/conf/\$nic/forwarding 1; done
+END
 right "IPv6 alone" <<END
 for n in 1 2; do ip address flush dev ib\$((n - 1)); ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
 END

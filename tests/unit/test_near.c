@@ -91,6 +91,8 @@ static void test_many(void **state)
     g_autoptr(FakeKernel) kernel = make_host();
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(GString) names = g_string_new("ib0 ib1");
+    g_autoptr(IbhSnapshot) all = NULL, snapshot = NULL;
+    g_auto(IbhNear) near = {0};
 
     (void)state;
     for (int i = 2; i < 40; i++) {
@@ -102,6 +104,9 @@ static void test_many(void **state)
     }
     g_string_append(names, " near");
     expect(kernel, config, TRUE, names->str);
+    all = fake_snapshot(kernel);
+    snapshot = fake_near_read(kernel, all, config, &near, 0, NULL);
+    assert_int_equal(snapshot->addresses->len, 41); /* not that of "far" */
 }
 
 /* Any NIC may hold a gateway's address. Without one in the configuration, only strict NICs are asked. */
