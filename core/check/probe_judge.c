@@ -378,6 +378,17 @@ static void report_small_table(IbhProbe *probe, int family)
                         size, family ? '6' : '4', needed);
 }
 
+/* They should be rails, and would be probed. */
+static void report_blocked(IbhProbe *probe)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
+        if (nic->status == IBH_NIC_BLOCKED && !probe->rails->only)
+            ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, nic->code,
+                            ibh_advice("ib-hook --check has the fix; then probe again"),
+                            "not programmed, so it was not probed: %s", nic->why);
+    }
+}
+
 void ibh_probe_judge(IbhProbe *probe)
 {
     g_autofree gboolean *down = g_new0(gboolean, probe->peers->len);
@@ -401,6 +412,7 @@ void ibh_probe_judge(IbhProbe *probe)
     ibh_probe_report_sizes(probe);
     ibh_probe_report_rdma(probe);
     ibh_probe_report_outliers(probe);
+    report_blocked(probe);
     report_unasked_peers(probe);
     report_interruption(probe);
     report_separate_wires(probe);

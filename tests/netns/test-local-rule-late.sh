@@ -31,6 +31,8 @@ expect_equal "nothing is programmed" "$before" "$(state B)"
 expect_hook 1 B --check --json
 expect_contains "--check says so" '"local-rule-late"' "$out"
 expect_equal "as an error" error "$(json '[.findings[] | select(.code == "local-rule-late") | .severity] | unique | .[]')"
+expect_hook 1 B --probe 172.16.16.1
+expect_contains "--probe, too, which has no rails to send by" local-rule-late "$out"
 
 # Below ours it is late enough for nobody.
 ip -n B rule add from all lookup local priority 1000
