@@ -60,7 +60,7 @@ static gboolean can_have_answered(const IbhRoute *route, const IbhLookup *answer
 {
     return ibh_prefix_contains(&route->dst, &answer->to) &&
            (answer->error ? ibh_route_is_error(route) || route->type == RTN_THROW
-                          : answer->table == route->table && (route->ifindex == answer->oif || route->nexthops > 1));
+                          : answer->table == route->table && route->ifindex == answer->oif);
 }
 
 const IbhRoute *ibh_find_foreign_route(const IbhCheck *check, const IbhQuestion *question)
