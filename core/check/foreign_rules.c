@@ -158,11 +158,22 @@ void ibh_report_foreign_rule(IbhCheck *check, const IbhRule *rule, const IbhQues
                     rule->priority > check->rails->priority ? "main's" : "ours", wrong);
 }
 
-/* This rail's first answer that is wrong because of this rule. */
-static const IbhQuestion *find_wrong(const IbhCheck *check, const IbhNic *nic, const IbhRule *rule)
+/* IbhQuestion *: whose answers are wrong, of this rail. */
+static GPtrArray *find_wrong(const IbhCheck *check, const IbhNic *nic)
 {
-    IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->nic == nic && is_wrong_by(check, question, rule))
+    GPtrArray *wrong = g_ptr_array_new();
+
+    IBH_EACH (IbhQuestion, question, check->questions) {
+        if (question->nic == nic && !ibh_question_is_well_answered(check->rails, question))
+            g_ptr_array_add(wrong, question);
+    }
+    return wrong;
+}
+
+static const IbhQuestion *first_by(const IbhCheck *check, const GPtrArray *wrong, const IbhRule *rule)
+{
+    IBH_EACH_POINTER (const IbhQuestion, question, wrong) {
+        if (ibh_find_foreign_rule(check->rails, &question->lookup) == rule)
             return question;
     }
     return NULL;
@@ -210,18 +221,17 @@ static gboolean has_subnet_overlapping(const IbhNic *nic, const IbhPrefix *to)
 
 void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
 {
+    g_autoptr(GPtrArray) wrong = find_wrong(check, nic); /* also of traffic without a source */
+
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
-        const IbhQuestion *wrong;
+        const IbhQuestion *question;
 
         if (!ibh_rule_is_foreign(check->rails, rule))
             continue;
-        wrong = find_wrong(check, nic, rule); /* also of traffic without a source */
-        if (!wrong && (!can_match(nic, rule) || (rule->to.length && !has_subnet_overlapping(nic, &rule->to)) ||
-                       rule->priority > check->rails->priority))
-            continue;
-        if (wrong)
-            ibh_report_foreign_rule(check, rule, wrong);
-        else
+        if ((question = first_by(check, wrong, rule)))
+            ibh_report_foreign_rule(check, rule, question);
+        else if (can_match(nic, rule) && rule->priority <= check->rails->priority &&
+                 (!rule->to.length || has_subnet_overlapping(nic, &rule->to)))
             report_seen(check, rule, nic);
     }
 }
