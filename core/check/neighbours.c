@@ -6,7 +6,7 @@
 
 #include <sys/socket.h>
 
-/* The network or broadcast address of a subnet: the last bits are all 0 or all 1. */
+/* The network or broadcast address of a subnet: the last bits are all 0 or all 1. In IPv6 all 0 is any router. */
 static gboolean is_edge(const IbhPrefix *subnet, const IbhIp *ip)
 {
     guint bits = ibh_ip_bits(ip);
@@ -18,8 +18,8 @@ static gboolean is_edge(const IbhPrefix *subnet, const IbhIp *ip)
         zeros &= !set;
         ones &= set;
     }
-    return subnet->ip.family == AF_INET && bits - subnet->length > 1 && ibh_prefix_contains(subnet, ip) &&
-           (zeros || ones);
+    return bits - subnet->length > 1 && ibh_prefix_contains(subnet, ip) &&
+           (zeros || (ones && subnet->ip.family == AF_INET));
 }
 
 /* An address of ours, or one that stands for a whole subnet of ours. */
@@ -49,23 +49,35 @@ gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
     return inner->length > outer->length && ibh_prefix_contains(outer, &inner->ip);
 }
 
+GPtrArray *ibh_find_routes_inside(const IbhSnapshot *snapshot, guint32 table, const IbhPrefix *outer)
+{
+    const GArray *lists[] = {snapshot->routes, snapshot->more};
+    GPtrArray *inside = g_ptr_array_new();
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (IbhRoute, route, lists[i]) {
+            if (route->table == table && ibh_prefix_is_inside(&route->dst, outer))
+                g_ptr_array_add(inside, route);
+        }
+    }
+    return inside;
+}
+
 /* Longer prefixes that main has inside this subnet. */
 GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet)
 {
-    const GArray *lists[] = {rails->snapshot->routes, rails->snapshot->more};
+    g_autoptr(GPtrArray) inside = ibh_find_routes_inside(rails->snapshot, IBH_TABLE_MAIN, subnet);
     GArray *holes = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && ibh_prefix_is_inside(&route->dst, subnet))
-                ibh_add_once(holes, &route->dst);
-        }
-    }
+    IBH_EACH_POINTER (const IbhRoute, route, inside)
+        ibh_add_once(holes, &route->dst);
     return holes;
 }
 
 static const IbhPrefix *find_hole(const GArray *holes, const IbhIp *ip)
 {
+    if (!holes)
+        return NULL;
     IBH_EACH (const IbhPrefix, hole, holes) {
         if (ibh_prefix_contains(hole, ip))
             return hole;

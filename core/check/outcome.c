@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
 gboolean ibh_nic_is_usable(const IbhNic *nic)
@@ -110,10 +111,8 @@ static gboolean leads_as_ours(const IbhRails *rails, const IbhQuestion *question
 /* Of a multipath route, each next hop does. */
 static gboolean leaves_by(const IbhLookup *answer, int ifindex)
 {
-    g_auto(GStrv) hops = g_strsplit(answer->hops ? answer->hops : "", " ", -1);
-
-    for (char **hop = hops; *hop; hop++) {
-        if (g_ascii_strtoll(*hop, NULL, 10) != ifindex)
+    for (const char *hop = answer->hops; hop; hop = strchr(hop + 1, ' ')) {
+        if (g_ascii_strtoll(hop, NULL, 10) != ifindex)
             return FALSE;
     }
     return answer->oif == ifindex;

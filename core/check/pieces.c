@@ -87,18 +87,13 @@ static void ask_about_rule(const IbhAsking *asking, const IbhAskTarget *target, 
         ibh_ask_in_piece(asking, target, takes_piece ? &rule->to : target->prefix, rule);
 }
 
-/* A NIC's broadcast and anycast addresses are edges of its subnets, and no neighbours. */
+/* Broadcast and anycast addresses are mostly edges of subnets, and no neighbours. */
 static gboolean takes_neighbours(const IbhAsking *asking, const IbhRoute *route)
 {
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
     IbhIp neighbour;
 
-    IBH_EACH (const IbhPrefix, subnet, asking->all.subnets) {
-        if (route->type == RTN_ANYCAST && ibh_ip_equal(&subnet->ip, &route->dst.ip)) /* of a router */
-            return FALSE;
-    }
     if (route->type == RTN_BROADCAST || route->type == RTN_ANYCAST)
-        return ibh_find_neighbour(&asking->all, &route->dst, none, &neighbour);
+        return ibh_find_neighbour(&asking->all, &route->dst, NULL, &neighbour);
     return route->type == RTN_UNICAST || route->type >= RTN_BLACKHOLE;
 }
 
@@ -106,15 +101,11 @@ static gboolean takes_neighbours(const IbhAsking *asking, const IbhRoute *route)
 static void ask_about_foreign_routes(const IbhAsking *asking, const IbhAskTarget *target, guint32 table,
                                      const IbhRule *rule)
 {
-    const IbhSnapshot *snapshot = asking->rails->snapshot;
-    const GArray *lists[] = {snapshot->routes, snapshot->more};
+    g_autoptr(GPtrArray) inside = ibh_find_routes_inside(asking->rails->snapshot, table, target->prefix);
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == table && !ibh_route_is_ours(route) &&
-                ibh_prefix_is_inside(&route->dst, target->prefix) && takes_neighbours(asking, route))
-                ibh_ask_in_piece(asking, target, &route->dst, rule);
-        }
+    IBH_EACH_POINTER (const IbhRoute, route, inside) {
+        if (!ibh_route_is_ours(route) && takes_neighbours(asking, route))
+            ibh_ask_in_piece(asking, target, &route->dst, rule);
     }
 }
 
@@ -169,15 +160,13 @@ static void ask_across(const IbhAsking *asking, const IbhNic *nic, const IbhAddr
 /* Asks in main's prefixes inside the subnet; with a rule: in the pieces and with the values that it matches. */
 static void ask_in_holes(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
 {
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-
     IBH_EACH (const IbhPrefix, hole, target->holes) {
         const IbhPrefix *piece = rule && rule->to.length > hole->length ? &rule->to : hole;
         IbhQuestion question;
         IbhIp neighbour;
 
         if ((rule && rule->to.length && !ibh_prefix_overlaps(&rule->to, hole)) ||
-            !ibh_find_in_piece(&asking->all, piece, none, &neighbour))
+            !ibh_find_in_piece(&asking->all, piece, NULL, &neighbour))
             continue;
         question = ibh_ask_leaving(target, &neighbour);
         question.length = hole->length;
@@ -260,15 +249,11 @@ static gboolean meets_unbound(const IbhRule *rule, int family)
 
 static void ask_unbound_errors(const IbhAsking *asking, const IbhAskTarget *target, guint32 table)
 {
-    const IbhSnapshot *snapshot = asking->rails->snapshot;
-    const GArray *lists[] = {snapshot->routes, snapshot->more};
+    g_autoptr(GPtrArray) inside = ibh_find_routes_inside(asking->rails->snapshot, table, target->prefix);
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == table && route->type >= RTN_BLACKHOLE &&
-                ibh_prefix_is_inside(&route->dst, target->prefix))
-                ask_unbound_piece(asking, target, &route->dst, target->holes);
-        }
+    IBH_EACH_POINTER (const IbhRoute, route, inside) {
+        if (route->type >= RTN_BLACKHOLE)
+            ask_unbound_piece(asking, target, &route->dst, target->holes);
     }
 }
 
@@ -276,8 +261,6 @@ static void ask_unbound_errors(const IbhAsking *asking, const IbhAskTarget *targ
  * whose table has an error there, and a throw in main. */
 void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
 {
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-
     IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
         if (!meets_unbound(rule, target->prefix->ip.family))
             continue;
@@ -289,7 +272,7 @@ void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
     if (asking->rails->main == IBH_MAIN_SPREAD)
         ask_unbound_errors(asking, target, IBH_TABLE_SPREAD);
     IBH_EACH (const IbhPrefix, hole, target->holes)
-        ask_unbound_piece(asking, target, hole, none);
+        ask_unbound_piece(asking, target, hole, NULL);
 }
 
 /* An inverted rule matches where its selectors do not: a plain question reaches it, also inside its own destination. */

@@ -136,14 +136,12 @@ static void ask_proxies(const IbhAsking *asking, const IbhNic *nic, const IbhPre
 /* Rules that refuse what arrives from a piece of the subnet alone. */
 static void ask_about_refusals(const IbhAsking *asking, const IbhAskTarget *target)
 {
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-
     IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
         IbhIp neighbour;
 
         if (rule->family == target->address->local.family && ibh_rule_refuses(rule) &&
             ibh_prefix_is_inside(&rule->from, target->prefix) &&
-            ibh_find_in_piece(&asking->all, &rule->from, none, &neighbour))
+            ibh_find_in_piece(&asking->all, &rule->from, NULL, &neighbour))
             ibh_ask_simply(asking, IBH_ASK_ARRIVES, target->nic, &neighbour, &target->address->local);
     }
 }
@@ -175,15 +173,13 @@ static void ask_about_subnet(const IbhAsking *asking, const IbhNic *nic, const I
 /* Foreign routes in the rail's own tables, to destinations beyond its subnets: they may use the rail itself. */
 static void ask_beyond(const IbhAsking *asking, const IbhNic *nic, const IbhIp *own)
 {
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-
     IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
         IbhQuestion question;
         IbhIp neighbour;
 
         if (ibh_route_is_ours(route) || !ibh_nic_has_table(nic, route->table) || route->family != own->family ||
             !route->dst.length || ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip) ||
-            !ibh_find_in_piece(&asking->all, &route->dst, none, &neighbour))
+            !ibh_find_in_piece(&asking->all, &route->dst, NULL, &neighbour))
             continue;
         question = ibh_ask_about(IBH_ASK_ELSEWHERE, nic, own, &neighbour);
         question.as_main_says = TRUE;
@@ -240,7 +236,6 @@ static gboolean is_covered_by_foreign(const IbhRails *rails, const IbhNic *nic, 
  */
 static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhIp *own)
 {
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
     guint asked = 0;
 
     IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
@@ -253,7 +248,7 @@ static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhI
             !other || (other->status == IBH_NIC_RAIL && !is_covered_by_foreign(asking->rails, nic, &route->dst)) ||
             (other->link->flags & IFF_LOOPBACK) || ibh_ip_is_link_local(&route->dst.ip) ||
             ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip) ||
-            !ibh_find_neighbour(&asking->all, &route->dst, none, &neighbour))
+            !ibh_find_neighbour(&asking->all, &route->dst, NULL, &neighbour))
             continue;
         ibh_ask_simply(asking, IBH_ASK_ELSEWHERE, nic, own, &neighbour);
         asked++;
