@@ -86,33 +86,21 @@ enslaved() {
 }
 hook B --apply >/dev/null # the address above is gone
 names "it became a port, with its address" "ib1 error address-unusable" enslaved
-single() {
-    ip -n B address del 172.16.34.2/16 dev ib1
-    ip -n B address add 172.16.34.2/32 dev ib1
+readdress() { # OLD NEW…
+    ip -n B address del "$1" dev ib1
+    ip -n B address add "${@:2}" dev ib1
     hook B --apply >/dev/null
 }
-mend() {
-    ip -n B address del 172.16.34.2/32 dev ib1
-    ip -n B address add 172.16.34.2/16 dev ib1
-    hook B --apply >/dev/null
-}
-names "a single address, that reaches nobody" "ib1 warning gateway-missing" single
+mend() { readdress 172.16.34.2/32 172.16.34.2/16; }
+names "a single address, that reaches nobody" "ib1 warning gateway-missing" \
+    readdress 172.16.34.2/16 172.16.34.2/32
 
 mend() { ip -n B link set ib1 address "$(mac B 1)"; }
 names "both have one hardware address" "ib0 warning duplicate-mac, ib1 warning duplicate-mac" \
     ip -n B link set ib1 address "$(mac B 0)"
 
-longer() {
-    ip -n B address del 172.16.34.2/16 dev ib1
-    ip -n B address add 172.16.34.2/24 dev ib1
-    hook B --apply >/dev/null
-}
-mend() {
-    ip -n B address del 172.16.34.2/24 dev ib1
-    ip -n B address add 172.16.34.2/16 dev ib1
-    hook B --apply >/dev/null
-}
-names "a longer prefix" "ib1 warning prefix-differs" longer
+mend() { readdress 172.16.34.2/24 172.16.34.2/16; }
+names "a longer prefix" "ib1 warning prefix-differs" readdress 172.16.34.2/16 172.16.34.2/24
 
 mend() { ip -n B route del 172.16.16.1 table 942; }
 names "a route in its table cuts large packets" "ib1 warning foreign-table" \
@@ -230,17 +218,8 @@ grouped() {
 names "by a group of next hops" "ib1 error foreign-table" grouped
 names "our own MAC, of a neighbour that is not asked for" "ib1 warning neighbour-static" \
     ip -n B neigh replace 172.16.16.1 lladdr "$(mac B 0)" dev ib1 nud noarp
-scoped() {
-    ip -n B address del 172.16.34.2/16 dev ib1
-    ip -n B address add 172.16.34.2/16 dev ib1 scope host
-    hook B --apply >/dev/null
-}
-mend() {
-    ip -n B address del 172.16.34.2/16 dev ib1
-    ip -n B address add 172.16.34.2/16 dev ib1
-    hook B --apply >/dev/null
-}
-names "scope host" "ib1 warning address-unusable" scoped
+mend() { readdress 172.16.34.2/16 172.16.34.2/16; }
+names "scope host" "ib1 warning address-unusable" readdress 172.16.34.2/16 172.16.34.2/16 scope host
 
 # Half of a guide: rules and tables of their own, no settings of ARP. Nothing of that is ours, and it is not right.
 hook B --undo >/dev/null

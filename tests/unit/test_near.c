@@ -51,16 +51,23 @@ static void add_text(IbhConfig *config, const char *text)
     assert_true(ibh_config_add(config, "config", text, strlen(text), NULL, NULL, NULL));
 }
 
-static void expect(const FakeKernel *kernel, const IbhConfig *config, gboolean enough, const char *links)
+static IbhSnapshot *read_near(const FakeKernel *kernel, const IbhConfig *config, IbhNear *near)
 {
     g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
-    g_auto(IbhNear) near = {0};
     g_autoptr(GError) error = NULL;
-    g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, &near, 0, &error);
-    g_autoptr(GString) names = g_string_new(NULL);
+    IbhSnapshot *snapshot = fake_near_read(kernel, all, config, near, 0, &error);
 
     assert_null(error);
     assert_non_null(snapshot);
+    return snapshot;
+}
+
+static void expect(const FakeKernel *kernel, const IbhConfig *config, gboolean enough, const char *links)
+{
+    g_auto(IbhNear) near = {0};
+    g_autoptr(IbhSnapshot) snapshot = read_near(kernel, config, &near);
+    g_autoptr(GString) names = g_string_new(NULL);
+
     assert_int_equal(near.enough, enough);
     IBH_EACH (const IbhLink, link, snapshot->links)
         g_string_append_printf(names, "%s%s", names->len ? " " : "", link->name);
@@ -91,7 +98,7 @@ static void test_many(void **state)
     g_autoptr(FakeKernel) kernel = make_host();
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(GString) names = g_string_new("ib0 ib1");
-    g_autoptr(IbhSnapshot) all = NULL, snapshot = NULL;
+    g_autoptr(IbhSnapshot) snapshot = NULL;
     g_auto(IbhNear) near = {0};
 
     (void)state;
@@ -104,8 +111,7 @@ static void test_many(void **state)
     }
     g_string_append(names, " near");
     expect(kernel, config, TRUE, names->str);
-    all = fake_snapshot(kernel);
-    snapshot = fake_near_read(kernel, all, config, &near, 0, NULL);
+    snapshot = read_near(kernel, config, &near);
     assert_int_equal(snapshot->addresses->len, 41); /* not that of "far" */
 }
 
@@ -127,13 +133,10 @@ static void test_gateways(void **state)
 
 static guint count_routes(const FakeKernel *kernel, const IbhConfig *config, guint32 table)
 {
-    g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
     g_auto(IbhNear) near = {0};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, &near, 0, &error);
+    g_autoptr(IbhSnapshot) snapshot = read_near(kernel, config, &near);
     guint count = 0;
 
-    assert_null(error);
     assert_true(near.enough);
     IBH_EACH (const IbhRoute, route, snapshot->routes)
         count += route->table == table;
