@@ -101,10 +101,11 @@ static gboolean is_wrong_by(const IbhCheck *check, const IbhQuestion *question, 
            ibh_find_foreign_rule(check->rails, &question->lookup) == rule;
 }
 
-static gboolean takes_unbound(const IbhCheck *check, const IbhRule *rule)
+/* Where it takes that traffic elsewhere instead, a rule may come before it once it has moved: WireGuard has one. */
+static gboolean refuses_unbound(const IbhCheck *check, const IbhRule *rule)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->kind == IBH_ASK_UNBOUND && is_wrong_by(check, question, rule))
+        if (question->kind == IBH_ASK_UNBOUND && question->lookup.error && is_wrong_by(check, question, rule))
             return TRUE;
     }
     return FALSE;
@@ -112,7 +113,7 @@ static gboolean takes_unbound(const IbhCheck *check, const IbhRule *rule)
 
 /* A rule to a rail's own table is not needed; other rules can move behind the rails' rules. A rule that refuses, or
  * takes traffic without a source, would still do so there: only its owner knows whether it is meant. */
-static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
+static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
 {
     g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
     gboolean leads_to_rail = rule->action == FR_ACT_TO_TBL && ibh_rails_nic_by_table(check->rails, rule->table);
@@ -122,7 +123,8 @@ static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule)
         return ibh_advice(
             "find its owner (ip -%c rule show priority %u); a priority after the rails' leaves them alone", family,
             rule->priority);
-    if (rule->action != FR_ACT_TO_TBL || (!leads_to_rail && takes_unbound(check, rule)))
+    if (rule->action != FR_ACT_TO_TBL ||
+        (!leads_to_rail && (question->kind == IBH_ASK_UNBOUND || refuses_unbound(check, rule))))
         return ibh_advice("if it is not meant: ip -%c rule del priority %u %s", family, rule->priority, text);
     if (leads_to_rail)
         return ibh_fix(g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text));
@@ -153,8 +155,8 @@ void ibh_report_foreign_rule(IbhCheck *check, const IbhRule *rule, const IbhQues
 {
     g_autofree char *text = describe(rule), *wrong = say_wrong(check, question);
 
-    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "foreign-rule", find_fix(check, rule),
-                    "the rule %u: %s is asked before %s: %s", rule->priority, text,
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "foreign-rule",
+                    find_fix(check, rule, question), "the rule %u: %s is asked before %s: %s", rule->priority, text,
                     rule->priority > check->rails->priority ? "main's" : "ours", wrong);
 }
 
