@@ -300,6 +300,12 @@ static void note_way(const IbhProbe *probe, IbhProbePair *pair, const IbhProbeRe
         pair->reply_ifindex = reply->ifindex;
 }
 
+/* By a later packet of ours, an entry of the neighbour table may be mended, and old echoes leave. */
+static gboolean comes_too_late(const IbhProbePair *pair)
+{
+    return pair->is_over && pair->received < pair->sent;
+}
+
 gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now)
 {
     IbhProbePair *pair;
@@ -310,6 +316,10 @@ gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 
         return FALSE;
     pair = ibh_probe_pair(probe, i);
     echo = ibh_probe_echo(probe, i, number);
+    if (comes_too_late(pair)) {
+        pair->trace.delivered |= pair->trace.asked;
+        return FALSE;
+    }
     note_way(probe, pair, reply);
     if (echo->received)
         return FALSE;
@@ -328,6 +338,8 @@ void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply)
     if (!find_request(probe, reply, &i, &number))
         return;
     pair = ibh_probe_pair(probe, i);
+    if (comes_too_late(pair))
+        return;
     note_way(probe, pair, reply);
     ibh_probe_echo(probe, i, number)->seen = TRUE;
     if (reply->ifindex == ibh_probe_link(probe, pair)->ifindex && reply->sender_len &&

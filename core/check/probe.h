@@ -93,11 +93,24 @@ typedef enum {
     IBH_LOSS_DUPLICATE,  /* another host has the rail's address, too */
     IBH_LOSS_STATIC,     /* a permanent neighbour entry has another hardware address than the host that answers */
     IBH_LOSS_ARP_OFF,    /* the rail sends no ARP request */
+    IBH_LOSS_HELD,       /* no echo leaves by the rail */
+    IBH_LOSS_TRANSLATED, /* they leave with another address */
+    IBH_LOSS_DROPPED,    /* a reply comes in, and is dropped before the kernel's IP */
     IBH_LOSS_UNKNOWN,    /* ARP was not asked, or is none */
     IBH_LOSS_AFTER_ARP,  /* which was answered */
     IBH_LOSS_NOTHING,    /* not even ARP was */
     IBH_N_LOSSES
 } IbhProbeLoss;
+
+/* One more echo of a pair that lost all of them, with an ear at its NIC (probe_trace.h). */
+typedef struct {
+    gboolean asked;
+    gboolean delivered;     /* this one's reply was */
+    gboolean left, came;    /* the echo, a reply */
+    gboolean is_translated; /* it left with other addresses: these */
+    IbhIp from, to;
+    gboolean asks, told; /* for the peer's hardware address: a question left, an answer came in */
+} IbhProbeTrace;
 
 /* How long packets may be, with their IP header. 0: not known. */
 typedef struct {
@@ -106,6 +119,8 @@ typedef struct {
     guint fragment; /* a reply came in pieces of this size */
     IbhIp told_by;  /* the host that reported one as too long; family 0: none */
     guint told;     /* and the size that it accepts */
+    guint seen;     /* the longest whose reply came in whole, delivered or not */
+    gboolean held;  /* the kernel does not let longer ones leave: this host's own firewall */
 } IbhProbeSize;
 
 typedef struct {
@@ -127,6 +142,8 @@ typedef struct {
     guint answers;
     gboolean known_before; /* the neighbour table had an entry when we came */
     gboolean fixed;        /* `lladdr` is of a permanent entry */
+    gboolean is_over;      /* later replies do not count: they were given up */
+    IbhProbeTrace trace;
     IbhProbeLoss loss;
     IbhProbeSize mtu;
     IbhSynAnswer syn;

@@ -66,6 +66,8 @@ static void judge_echoes(const IbhProbe *probe, guint i)
         blame(pair, pair->dropped ? IBH_PROBE_DROPPED : IBH_PROBE_LOST);
     if (pair->received < pair->sent && !pair->dropped)
         ibh_probe_judge_loss(probe, pair);
+    if (pair->loss == IBH_LOSS_HELD) /* one finding is enough */
+        pair->faults &= ~(1u << IBH_PROBE_UNSENT);
 }
 
 static void judge_way(const IbhProbe *probe, IbhProbePair *pair)
@@ -138,9 +140,10 @@ static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeF
     switch (fault) {
     case IBH_PROBE_UNSENT:
         return g_strdup_printf("%s (%s)", ip,
-                               pair->send_error == EPERM ? "this host's own firewall drops it"
-                               : pair->send_error        ? g_strerror(pair->send_error)
-                                                         : "never tried");
+                               pair->send_error == EPERM     ? "this host's own firewall drops it"
+                               : pair->send_error == ENOBUFS ? "this host's own filter or queue drops it: nft, tc"
+                               : pair->send_error            ? g_strerror(pair->send_error)
+                                                             : "never tried");
     case IBH_PROBE_ROUTE:
     case IBH_PROBE_REPLY:
     case IBH_PROBE_DROPPED:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_loss.h"
 
+#include "check/probe_trace.h"
 #include "model/text.h"
 
 #include <linux/if.h>
@@ -64,6 +65,8 @@ void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair)
         pair->loss = IBH_LOSS_STATIC;
     else if (pair->on_link && (link->flags & IFF_NOARP) && (link->flags & IFF_BROADCAST) && !pair->fixed)
         pair->loss = IBH_LOSS_ARP_OFF;
+    else if (ibh_probe_trace_verdict(pair) != IBH_LOSS_NONE)
+        pair->loss = ibh_probe_trace_verdict(pair);
     else if (!pair->on_link || !probe->hears_arp || ibh_probe_peer(probe, pair)->family != AF_INET)
         pair->loss = IBH_LOSS_UNKNOWN;
     else
@@ -92,6 +95,12 @@ static const char *explain(IbhProbeLoss loss)
                "ARP, so packets to that address do not arrive";
     case IBH_LOSS_ARP_OFF:
         return "ARP is switched off on this NIC, so it finds no neighbour";
+    case IBH_LOSS_HELD:
+        return "no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter, nft (tables arp and "
+               "netdev, too), arptables or tc";
+    case IBH_LOSS_DROPPED:
+        return "replies come in by this NIC, and this host drops them at once: its own filter, nft's table netdev, or "
+               "tc";
     case IBH_LOSS_AFTER_ARP:
         return "ARP is answered, echoes are not: a firewall there, another prefix there, or no way back";
     case IBH_LOSS_NOTHING:
@@ -99,6 +108,16 @@ static const char *explain(IbhProbeLoss loss)
     default:
         return "no reply: the peer is down, on another wire, or drops it";
     }
+}
+
+static char *say_why(const IbhProbePair *pair)
+{
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    if (pair->loss != IBH_LOSS_TRANSLATED)
+        return g_strdup(explain(pair->loss));
+    return g_strdup_printf("this host's own address translation (nft, iptables) sends them from %s to %s",
+                           ibh_ip_format(&pair->trace.from, from), ibh_ip_format(&pair->trace.to, to));
 }
 
 /* ---- peers that are down ---- */
@@ -166,6 +185,13 @@ static IbhRemedy remedy_for(const IbhProbe *probe, const IbhProbePair *pair)
         return ibh_fix(g_strdup_printf("ip neigh del %s dev %s", ip, iface));
     case IBH_LOSS_ARP_OFF:
         return ibh_fix(g_strdup_printf("ip link set arp on dev %s", iface));
+    case IBH_LOSS_HELD:
+        return ibh_advice("on this host: nft list ruleset; tc -s qdisc show dev %s; tc filter show dev %s egress",
+                          iface, iface);
+    case IBH_LOSS_DROPPED:
+        return ibh_advice("on this host: nft list ruleset; tc filter show dev %s ingress", iface);
+    case IBH_LOSS_TRANSLATED:
+        return ibh_advice("on this host: leave the rails out of it (nft list ruleset, iptables-save -t nat)");
     case IBH_LOSS_AFTER_ARP:
         return ibh_advice("on the peer (%s): its firewall (nft list ruleset), its prefix, ib-hook --check", ip);
     case IBH_LOSS_SOME:
@@ -195,7 +221,18 @@ static void report_carrier(IbhProbe *probe, const IbhNic *nic)
 
 static const char *code_of(IbhProbeLoss loss)
 {
-    return loss == IBH_LOSS_STATIC ? "neighbour-static" : loss == IBH_LOSS_ARP_OFF ? "arp-off" : "probe-lost";
+    switch (loss) {
+    case IBH_LOSS_STATIC:
+        return "neighbour-static";
+    case IBH_LOSS_ARP_OFF:
+        return "arp-off";
+    case IBH_LOSS_HELD:
+        return ibh_probe_fault_name(IBH_PROBE_UNSENT);
+    case IBH_LOSS_DROPPED:
+        return ibh_probe_fault_name(IBH_PROBE_DROPPED);
+    default:
+        return ibh_probe_fault_name(IBH_PROBE_LOST);
+    }
 }
 
 /* As --check has them. */
@@ -213,6 +250,7 @@ static gboolean is_alone(IbhProbeLoss loss)
 static void report_loss(IbhProbe *probe, const IbhNic *nic, const IbhProbePair *of, const gboolean *down)
 {
     g_autoptr(GString) names = g_string_new(NULL);
+    g_autofree char *why = say_why(of);
     guint n = 0, all = 0;
 
     IBH_EACH (const IbhProbePair, pair, probe->pairs) {
@@ -231,7 +269,7 @@ static void report_loss(IbhProbe *probe, const IbhNic *nic, const IbhProbePair *
     }
     ibh_probe_end_names(names, n);
     ibh_finding_add(probe->findings, nic->link->name, severity_of(of->loss), code_of(of->loss), remedy_for(probe, of),
-                    "%u of %u peers: %s; %s", n, all, names->str, explain(of->loss));
+                    "%u of %u peers: %s; %s", n, all, names->str, why);
 }
 
 void ibh_probe_report_losses(IbhProbe *probe, const IbhNic *nic, const gboolean *down)

@@ -136,6 +136,15 @@ gboolean ibh_probe_size_received(IbhProbe *probe, const IbhProbeReply *reply)
     return TRUE;
 }
 
+void ibh_probe_size_seen(IbhProbe *probe, const IbhProbeReply *reply)
+{
+    guint size;
+    IbhProbePair *pair = find_request(probe, reply, &size);
+
+    if (pair)
+        pair->mtu.seen = MAX(pair->mtu.seen, size);
+}
+
 void ibh_probe_size_fragment(IbhProbe *probe, const IbhProbeReply *reply, guint bytes)
 {
     guint size;
@@ -175,10 +184,16 @@ void ibh_probe_judge_size(const IbhProbe *probe, IbhProbePair *pair)
         pair->faults |= 1u << IBH_PROBE_MTU;
 }
 
+static gboolean is_dropped_here(const IbhProbePair *pair)
+{
+    return pair->mtu.failed && pair->mtu.seen >= pair->mtu.failed;
+}
+
 static gboolean has_same_cause(const IbhProbe *probe, const IbhProbePair *a, const IbhProbePair *b)
 {
     return is_short(a) && is_short(b) && is_right(a) == is_right(b) && passed(probe, a) == passed(probe, b) &&
-           a->mtu.fragment == b->mtu.fragment && full_size(probe, a) == full_size(probe, b) &&
+           a->mtu.fragment == b->mtu.fragment && a->mtu.held == b->mtu.held &&
+           is_dropped_here(a) == is_dropped_here(b) && full_size(probe, a) == full_size(probe, b) &&
            ibh_ip_equal(&a->mtu.told_by, &b->mtu.told_by);
 }
 
@@ -195,6 +210,11 @@ static char *explain(const IbhProbe *probe, const IbhProbePair *pair)
         return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows: %s says "
                                "that they are too long",
                                passed(probe, pair), full_size(probe, pair), ibh_ip_format(&pair->mtu.told_by, ip));
+    if (pair->mtu.held || is_dropped_here(pair))
+        return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows: this "
+                               "host's own firewall drops %s",
+                               passed(probe, pair), full_size(probe, pair),
+                               pair->mtu.held ? "them" : "the replies, which come in whole");
     return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows, without an "
                            "ICMP error: connections open, and hang once they send more",
                            passed(probe, pair), full_size(probe, pair));
@@ -209,6 +229,8 @@ static IbhRemedy remedy_for(const IbhProbe *probe, const IbhProbePair *pair)
                           ibh_ip_format(&ibh_probe_source(probe, pair)->ip, ip));
     if (pair->mtu.told_by.family)
         return ibh_advice("look at the MTU of the next link of %s", ibh_ip_format(&pair->mtu.told_by, ip));
+    if (pair->mtu.held || is_dropped_here(pair))
+        return ibh_advice("on this host: nft list ruleset, iptables-save");
     return ibh_advice(
         "look at the MTU of the switch ports on the way, of the peer's NIC (ip link), at firewalls there");
 }

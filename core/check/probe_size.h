@@ -19,6 +19,8 @@ guint ibh_probe_sizes(const IbhProbe *probe, const IbhProbePair *pair, guint rou
 void ibh_probe_size_is_lost(IbhProbePair *pair, guint size);
 /* A whole reply, as it was delivered, in `icmp`. TRUE: it answers one of our packets. */
 gboolean ibh_probe_size_received(IbhProbe *probe, const IbhProbeReply *reply);
+/* The first bytes of a whole reply, as it came in: if it is not delivered, too, this host drops it. */
+void ibh_probe_size_seen(IbhProbe *probe, const IbhProbeReply *reply);
 /* The first fragment of a reply, of so many bytes with its header. */
 void ibh_probe_size_fragment(IbhProbe *probe, const IbhProbeReply *reply, guint bytes);
 /* A host reports that packets from here to there are too long for it. `limit`: its own; 0: not reported. */

@@ -102,7 +102,7 @@ void ibh_probe_window_collect(IbhProbeWindow *window, gint64 now, GArray *pairs)
     for (guint i = window->oldest; i < window->asked[window->probe->count - 1]; i++) {
         if (window->is_over[i] || !is_over(window, i, now))
             continue;
-        window->is_over[i] = TRUE;
+        window->is_over[i] = ibh_probe_pair(window->probe, i)->is_over = TRUE;
         g_array_append_val(pairs, i);
     }
     while (window->oldest < window->probe->pairs->len && window->is_over[window->oldest])

@@ -51,10 +51,9 @@ static int try_to_send(IbhProber *prober, const IbhProbeSocket *sock, const stru
     return problem;
 }
 
-/* Returns 0 or an errno. */
-static int send_echo(IbhProber *prober, guint i, guint number)
+int ibh_prober_send_echo(IbhProber *prober, guint i, guint number)
 {
-    IbhProbe *probe = prober->probe;
+    const IbhProbe *probe = prober->probe;
     const IbhProbePair *pair = ibh_probe_pair(probe, i);
     const IbhProbeSocket *sock = &prober->sockets[pair->source];
     guint8 packet[IBH_PROBE_PACKET];
@@ -63,17 +62,25 @@ static int send_echo(IbhProber *prober, guint i, guint number)
     socklen_t size;
     IbhSockAddress peer = ibh_sock_address(ibh_probe_peer(probe, pair), &size);
     struct msghdr message = {.msg_name = &peer, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1};
-    gint64 before = ibh_prober_now();
     int problem;
 
     ibh_probe_packet(probe, i, number, sock->id, packet);
     name_device(&message, &control, ibh_probe_source(probe, pair));
     problem = try_to_send(prober, sock, &message);
+    ibh_prober_pace(prober);
+    return problem;
+}
+
+/* Returns 0 or an errno. */
+static int send_counted(IbhProber *prober, guint i, guint number)
+{
+    gint64 before = ibh_prober_now();
+    int problem = ibh_prober_send_echo(prober, i, number);
+
     if (!problem) {
-        ibh_probe_sent(probe, i, number, before);
+        ibh_probe_sent(prober->probe, i, number, before);
         prober->sent++;
     }
-    ibh_prober_pace(prober);
     return problem;
 }
 
@@ -109,7 +116,7 @@ static gboolean is_full(Asker *asker, guint pair, int problem)
 static void send_next(Asker *asker, const IbhProbeSlot *slot)
 {
     IbhProbePair *pair = ibh_probe_pair(asker->prober->probe, slot->pair);
-    int problem = send_echo(asker->prober, slot->pair, slot->number);
+    int problem = send_counted(asker->prober, slot->pair, slot->number);
     gint64 now = ibh_prober_now();
 
     if (problem && is_full(asker, slot->pair, problem)) {

@@ -8,6 +8,7 @@
 #include "run/probe_room.h"
 #include "run/probe_size.h"
 #include "run/probe_syn.h"
+#include "run/probe_trace.h"
 #include "run/probe_wait.h"
 
 #include <arpa/inet.h>
@@ -153,6 +154,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     if (!ibh_prober_ask_echoes(prober, room, error))
         return FALSE;
     ask_arp(prober);
+    ibh_prober_trace(prober);
     if (!ask_waves(prober, room, error) || !ibh_prober_read_room(prober, room, error))
         return FALSE;
     ibh_prober_pass(prober, proxies, ", listening for proxies");

@@ -25,10 +25,15 @@ typedef struct {
     guint pair, size;
 } Sent;
 
+/* IPv4, IPv6: replies in pieces, the first of them; whole replies. */
+#define HEADS 4
+#define IS_SIX(n) ((n)&1)
+#define IS_WHOLE(n) ((n)&2)
+
 typedef struct {
     IbhProber *prober;
     IbhProbeSocket *sockets; /* one for each source; closed until it is needed */
-    int pieces[2];           /* packet sockets, IPv4 and IPv6: the first fragments of replies; -1: none */
+    int heads[HEADS];        /* packet sockets: the beginnings of replies; -1: none */
     guint8 *bytes;           /* IBH_PROBE_SIZE_MAX */
     GArray *sent;            /* Sent, in this round */
     guint waits;             /* for a queue, so far */
@@ -78,9 +83,9 @@ static void close_all(Sizer *sizer)
         if (sizer->sockets[i].fd >= 0)
             close(sizer->sockets[i].fd);
     }
-    for (int i = 0; i < 2; i++) {
-        if (sizer->pieces[i] >= 0)
-            close(sizer->pieces[i]);
+    for (int n = 0; n < HEADS; n++) {
+        if (sizer->heads[n] >= 0)
+            close(sizer->heads[n]);
     }
 }
 
@@ -159,14 +164,15 @@ static gboolean take_refusal(Sizer *sizer, guint source)
     return TRUE;
 }
 
-/* The first piece of a reply; the kernel's filter lets nothing else through. */
-static gboolean take_piece(Sizer *sizer, int fd, int family)
+/* The kernel's filter lets nothing else through. FALSE: nothing is left to read. */
+static gboolean take_head(Sizer *sizer, int n)
 {
     guint8 bytes[HEAD_SIZE] = {0};
     IbhSockAddress from = {.room = {0}};
     socklen_t size = sizeof from;
-    gssize length = recvfrom(fd, bytes, sizeof bytes, MSG_TRUNC, &from.generic, &size);
-    gsize offset = family == AF_INET6 ? 48 : (gsize)(bytes[0] & 0xf) * 4;
+    const int family = IS_SIX(n) ? AF_INET6 : AF_INET;
+    gssize length = recvfrom(sizer->heads[n], bytes, sizeof bytes, MSG_TRUNC, &from.generic, &size);
+    gsize offset = IS_SIX(n) ? IS_WHOLE(n) ? 40 : 48 : (gsize)(bytes[0] & 0xf) * 4;
     IbhProbeReply reply = {.id = ibh_probe_id_of_sizes(sizer->prober->probe)};
 
     if (length < 0)
@@ -174,20 +180,22 @@ static gboolean take_piece(Sizer *sizer, int fd, int family)
     if (from.link.sll_pkttype != PACKET_HOST || (gsize)length < sizeof bytes ||
         offset + IBH_PROBE_PACKET > sizeof bytes)
         return TRUE;
-    reply.from = to_ip(family, bytes + (family == AF_INET6 ? 8 : 12));
-    reply.to = to_ip(family, bytes + (family == AF_INET6 ? 24 : 16));
+    reply.from = to_ip(family, bytes + (IS_SIX(n) ? 8 : 12));
+    reply.to = to_ip(family, bytes + (IS_SIX(n) ? 24 : 16));
     reply.icmp = bytes + offset;
     reply.length = sizeof bytes - offset;
-    ibh_probe_size_fragment(sizer->prober->probe, &reply,
-                            family == AF_INET6 ? 40 + ibh_get16(bytes + 4) : ibh_get16(bytes + 2));
+    if (IS_WHOLE(n))
+        ibh_probe_size_seen(sizer->prober->probe, &reply);
+    else
+        ibh_probe_size_fragment(sizer->prober->probe, &reply,
+                                IS_SIX(n) ? 40 + ibh_get16(bytes + 4) : ibh_get16(bytes + 2));
     return TRUE;
 }
 
 static void take_all(Sizer *sizer)
 {
-    for (int six = 0; six <= 1; six++) {
-        for (int n = 0; sizer->pieces[six] >= 0 && n < READ_MAX &&
-                        take_piece(sizer, sizer->pieces[six], six ? AF_INET6 : AF_INET);)
+    for (int head = 0; head < HEADS; head++) {
+        for (int n = 0; sizer->heads[head] >= 0 && n < READ_MAX && take_head(sizer, head);)
             n++;
     }
     for (guint i = 0; i < sizer->prober->probe->sources->len; i++) {
@@ -201,13 +209,13 @@ static void take_all(Sizer *sizer)
 static void wait_until(const Sizer *sizer, gint64 until)
 {
     guint n = sizer->prober->probe->sources->len;
-    g_autofree struct pollfd *fds = g_new0(struct pollfd, n + 2);
+    g_autofree struct pollfd *fds = g_new0(struct pollfd, n + HEADS);
 
-    for (guint i = 0; i < n + 2; i++) {
-        fds[i].fd = i < n ? sizer->sockets[i].fd : sizer->pieces[i - n];
+    for (guint i = 0; i < n + HEADS; i++) {
+        fds[i].fd = i < n ? sizer->sockets[i].fd : sizer->heads[i - n];
         fds[i].events = POLLIN;
     }
-    ibh_prober_poll(fds, n + 2, until);
+    ibh_prober_poll(fds, n + HEADS, until);
 }
 
 /* ---- rounds ---- */
@@ -217,7 +225,7 @@ static void wait_until(const Sizer *sizer, gint64 until)
 static void send_size(Sizer *sizer, guint i, guint size)
 {
     const IbhProbe *probe = sizer->prober->probe;
-    const IbhProbePair *pair = ibh_probe_pair(probe, i);
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
     const IbhProbeSocket *sock = open_for(sizer, pair->source);
     int family = ibh_probe_peer(probe, pair)->family;
     guint header = family == AF_INET6 ? 40 : 20;
@@ -237,6 +245,7 @@ static void send_size(Sizer *sizer, guint i, guint size)
         if (problem)
             take_all(sizer);
     }
+    pair->mtu.held |= problem == EPERM;
     if (!(problem == ENOBUFS && probe->was_full[family == AF_INET6])) /* a full table proves nothing of the way */
         g_array_append_val(sizer->sent, sent);
     ibh_prober_pace(sizer->prober);
@@ -289,13 +298,16 @@ void ibh_prober_ask_sizes(IbhProber *prober, guint first, guint pairs)
     g_autofree IbhProbeSocket *sockets = g_new0(IbhProbeSocket, n);
     g_autofree guint8 *bytes = g_malloc0(IBH_PROBE_SIZE_MAX);
     g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(Sent));
-    Sizer sizer = {.prober = prober, .sockets = sockets, .bytes = bytes, .sent = sent, .pieces = {-1, -1}};
+    Sizer sizer = {.prober = prober, .sockets = sockets, .bytes = bytes, .sent = sent};
 
     for (guint i = 0; i < n; i++)
         sockets[i].fd = -1;
-    for (int six = 0; six <= 1; six++) {
-        if (ibh_probe_uses_family(prober->probe, six ? AF_INET6 : AF_INET))
-            sizer.pieces[six] = ibh_probe_pieces_open(prober->probe, six ? AF_INET6 : AF_INET);
+    for (int head = 0; head < HEADS; head++) {
+        int family = IS_SIX(head) ? AF_INET6 : AF_INET;
+
+        sizer.heads[head] = ibh_probe_uses_family(prober->probe, family)
+                                ? ibh_probe_sizes_open(prober->probe, family, IS_WHOLE(head) != 0)
+                                : -1;
     }
     while (ask_round(&sizer, round, first, pairs))
         round++;

@@ -247,15 +247,53 @@ guint16 ibh_probe_id_of_sizes(const IbhProbe *probe)
     return probe->id ^ 0x8000;
 }
 
-int ibh_probe_pieces_open(const IbhProbe *probe, int family)
+int ibh_probe_sizes_open(const IbhProbe *probe, int family, gboolean whole)
 {
+    const guint16 id = ibh_probe_id_of_sizes(probe);
     int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_ll all = {.sll_family = AF_PACKET,
                               .sll_protocol = htons(family == AF_INET6 ? ETH_P_IPV6 : ETH_P_IP)};
 
     if (fd < 0)
         return -1;
-    (family == AF_INET6 ? filter_pieces6 : filter_pieces4)(probe, fd, ibh_probe_id_of_sizes(probe));
+    if (!whole)
+        (family == AF_INET6 ? filter_pieces6 : filter_pieces4)(probe, fd, id);
+    else if (family == AF_INET6)
+        filter6(probe, fd, id, 40);
+    else
+        filter4(probe, fd, id);
+    if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void filter_tap(int fd)
+{
+    const struct sock_filter steps[] = {
+        LOAD(BPF_H, BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_PROTOCOL)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 2),
+        LOAD(BPF_B, BPF_ABS, 6),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 3, 4),
+        UNLESS(ETH_P_IP, 3),
+        LOAD(BPF_B, BPF_ABS, 9),
+        UNLESS(IPPROTO_ICMP, 1),
+        BPF_STMT(BPF_RET | BPF_K, TAKE),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+
+    attach(fd, steps, G_N_ELEMENTS(steps));
+}
+
+int ibh_probe_tap_open(int ifindex)
+{
+    struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifindex};
+    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* nothing comes before it is bound */
+
+    if (fd < 0)
+        return -1;
+    filter_tap(fd);
     if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
         return fd;
     close(fd);

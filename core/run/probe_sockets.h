@@ -55,8 +55,11 @@ gboolean ibh_probe_socket_open(const IbhProbe *probe, const IbhProbeSource *sour
                                GError **error);
 /* Echoes of full size have an id of their own, so that their replies do not fill the sockets of small ones. */
 guint16 ibh_probe_id_of_sizes(const IbhProbe *probe);
-/* A packet socket of their replies' first fragments; -1: not allowed. */
-int ibh_probe_pieces_open(const IbhProbe *probe, int family);
+/* A packet socket of their replies: whole ones, or first fragments; -1: not allowed. */
+int ibh_probe_sizes_open(const IbhProbe *probe, int family, gboolean whole);
+
+/* A packet socket of all ICMP and ARP that passes this NIC, in both ways; -1: not allowed. */
+int ibh_probe_tap_open(int ifindex);
 
 gboolean ibh_probe_uses_family(const IbhProbe *probe, int family);
 

@@ -5,9 +5,11 @@
  */
 #include "broken.h"
 #include "check/probe_syn.h"
+#include "check/probe_trace.h"
 #include "cli/options.h"
 #include "cli/report.h"
 
+#include <linux/if_ether.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -43,6 +45,7 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
     for (guint i = 0; i < probe->pairs->len; i++) {
         ibh_probe_sent(probe, i, 0, 1);
         ibh_probe_sent(probe, i, 1, 2);
+        ibh_probe_pair(probe, i)->trace.asked = TRUE;
         ibh_probe_pair(probe, i)->syn.outcome = i < 4 ? IBH_SYN_UNWANTED : IBH_SYN_SILENT;
     }
     return probe;
@@ -114,6 +117,18 @@ static void take_arp(IbhProbe *probe, const uint8_t *bytes, size_t length)
         ibh_probe_answered(probe, link->ifindex, &reply);
 }
 
+/* What passes a NIC: with one of the three protocols, in either way. */
+static void take_traced(IbhProbe *probe, int kind, const uint8_t *bytes, size_t length)
+{
+    static const guint16 PROTOCOLS[] = {ETH_P_IP, ETH_P_IPV6, ETH_P_ARP, ETH_P_8021Q};
+    g_autofree guint8 *packet = g_malloc(MAX(length, 1));
+    const IbhTraced traced = {
+        .ifindex = 2, .protocol = PROTOCOLS[kind & 3], .outgoing = (kind & 4) != 0, .bytes = packet, .length = length};
+
+    memcpy(packet, bytes, length);
+    ibh_probe_trace_take(probe, &traced);
+}
+
 static void report(const IbhRails *rails, IbhProbe *probe)
 {
     const IbhStyle style = {.verbose = TRUE};
@@ -153,7 +168,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int kind = data[at];
         size_t length = MIN(data[at + 1], size - at - 2);
 
-        if ((kind & 6) == 6)
+        if ((kind & 0xf8) == 0xf8)
+            take_traced(probe, kind, data + at + 2, length);
+        else if ((kind & 6) == 6)
             take_syn(probe, kind, data + at + 2, length);
         else if (kind & 2)
             take_arp(probe, data + at + 2, length);

@@ -215,6 +215,27 @@ static void test_refused(void **state)
                   "packets of up to 1400 bytes come through, but not 9000, as the rail's MTU allows: 172.16.16.9");
 }
 
+/* This host's own firewall: it refuses to send, or drops replies that came in. */
+static void test_own_firewall(void **state)
+{
+    g_auto(World) world = look_at("--probe 172.16.16.1 172.16.16.2 172.16.16.3", 9000);
+    g_autofree guint8 *bytes = g_malloc0(IBH_PROBE_SIZE_MAX);
+    IbhProbeReply reply;
+
+    (void)state;
+    for (guint i = 0; i < 3; i++)
+        (void)ask(&world, i, 1500);
+    pair_at(&world, 0)->mtu.held = TRUE;
+    reply = reply_of(&world, 1, 1501, bytes);
+    ibh_probe_size_seen(world.probe, &reply);
+    reply = reply_of(&world, 2, 1500, bytes); /* one that was delivered, too */
+    ibh_probe_size_seen(world.probe, &reply);
+    check_verdict(&world, "ib0 error path-mtu, ib1 error path-mtu, ib0 error path-mtu", 3);
+    check_message(&world, 0, "as the rail's MTU allows: this host's own firewall drops them");
+    check_message(&world, 1, "this host's own firewall drops the replies, which come in whole");
+    check_message(&world, 2, "without an ICMP error");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_different_causes),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_own_firewall),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

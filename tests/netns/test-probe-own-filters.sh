@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What this host itself does to echoes, or to replies, is named as this host's: filters of ARP, of a NIC, NAT, a queue. The
+# same at the peer is the peer's.
+. "$(dirname "$0")/lib.sh"
+needs nft
+
+[ -d /proc/sys/net/ipv6 ] || skip "no IPv6 here"
+
+make_hosts 2
+for host in A B; do
+    for i in 0 1; do ip -n $host address add "fd00:16::$(host_id $host):$((i + 1))/64" dev ib$i nodad; done
+    wait_until 5 settled $host
+    expect_hook 0 $host --apply
+done
+codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
+both=(172.16.34.1 172.16.34.2)
+both6=(fd00:16::34:1 fd00:16::34:2)
+
+table() { # HOST FAMILY CHAIN RULE…
+    on "$1" nft "table $2 t { chain c { type $3; }; }; add rule $2 t c ${*:4}"
+}
+
+case_of() { # WHAT CODES MESSAGE [ADDRESS…]: and A without it finds nothing
+    forget A B
+    expect_hook 1 A --probe "${@:4}" --count 2 --interval 0.01 --timeout 0.2 --json
+    expect_equal "$1" "$2" "$(codes)"
+    expect_contains "$1: why" "$3" "$(json '.findings[] | .message')"
+    on A nft flush ruleset
+    on B nft flush ruleset
+    forget A B
+    expect_hook 0 A --probe "${@:4}" --count 2 --interval 0.01 --json
+    expect_equal "without it" "" "$(codes)"
+}
+
+# Questions for hardware addresses do not leave; those of --probe itself do, which nft does not see.
+table A arp "filter hook output priority 0" oifname ib1 drop
+case_of "a filter of outgoing ARP" "error probe-not-sent ib1" \
+    "2 of 2 peers: 172.16.34.1 (2 of 2), 172.16.34.2 (2 of 2); no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter" \
+    "${both[@]}"
+table A arp "filter hook input priority 0" iifname ib1 arp operation reply drop
+case_of "a filter of answers to ARP" "error probe-not-sent ib1" "no echo leaves by this NIC, or answers to ARP are dropped" "${both[@]}"
+table B arp "filter hook input priority 0" iifname ib1 drop
+case_of "the peer's is the peer's" "error peer-down " "nothing answers, not even ARP" 172.16.34.2 172.16.34.1
+
+# What the NIC's own chains drop, before the kernel's IP sees it, or behind it.
+for family in 4 6; do
+    [ $family = 4 ] && peers=("${both[@]}") || peers=("${both6[@]}")
+    table A netdev "filter hook ingress device ib1 priority 0" icmp type echo-reply drop
+    on A nft add rule netdev t c icmpv6 type echo-reply drop
+    case_of "replies, at the NIC, IPv$family" "error reply-dropped ib1" "replies come in by this NIC, and this host drops them at once" "${peers[@]}"
+    table A netdev "filter hook ingress device ib1 priority 0" drop
+    case_of "all, at the NIC, IPv$family" "error probe-not-sent ib1" "this host's own filter" "${peers[@]}"
+    table A netdev "filter hook egress device ib1 priority 0" icmp type echo-request drop
+    on A nft add rule netdev t c icmpv6 type echo-request drop
+    case_of "echoes, behind IP, IPv$family" "error probe-not-sent ib1" "no echo leaves by this NIC" "${peers[@]}"
+    table B netdev "filter hook ingress device ib1 priority 0" meta l4proto '{ icmp, icmpv6 }' drop
+    on B nft add rule netdev t c icmpv6 type nd-neighbor-solicit accept
+    case_of "the peer's is the peer's, IPv$family" "error peer-down " "" "${peers[1]}" "${peers[0]}"
+done
+
+# NAT: the peer answers another address.
+table A ip "nat hook postrouting priority 100" oifname ib1 snat to 172.16.16.99
+case_of "source NAT" "error probe-lost ib1" \
+    "this host's own address translation (nft, iptables) sends them from 172.16.16.99 to 172.16.34.1" "${both[@]}"
+
+# Long packets only, on their way out, and in.
+for family in 4 6; do
+    [ $family = 4 ] && peers=("${both[@]}") || peers=("${both6[@]}")
+    table A inet "filter hook output priority 0" oifname ib1 meta length '>' 1400 drop
+    case_of "long packets, IPv$family" "error path-mtu ib1" \
+        "packets of up to 1400 bytes come through, but not 1500, as the rail's MTU allows: this host's own firewall drops them" "${peers[@]}"
+    table A inet "filter hook input priority 0" iifname ib1 meta length '>' 1400 drop
+    case_of "long replies, IPv$family" "error path-mtu ib1" "this host's own firewall drops the replies, which come in whole" "${peers[@]}"
+    table B inet "filter hook input priority 0" iifname ib1 meta length '>' 1400 drop
+    case_of "the peer's is the peer's: long, IPv$family" "error path-mtu " "without an ICMP error" "${peers[@]}"
+done
