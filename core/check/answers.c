@@ -111,6 +111,21 @@ static void report_source(IbhCheck *check, const IbhQuestion *question, const Ib
                     subnet, ibh_ip_format(&question->lookup.src, source));
 }
 
+static void report_past_main(IbhCheck *check, const IbhQuestion *question, const char *where)
+{
+    const IbhRule *rule = ibh_find_leading_rule(check->rails, &question->lookup);
+    g_autofree char *text = rule ? ibh_rule_describe(rule) : NULL;
+    g_autofree char *before = rule ? g_strdup_printf("the rule %u: %s is asked before it", rule->priority, text)
+                                   : g_strdup("does not decide");
+    char to[IBH_IP_STRLEN];
+
+    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "routed-other-nic",
+                    rule ? ibh_advise_on_rule(check, rule)
+                         : ibh_advice("\"ip rule\" shows which rule comes before table main"),
+                    "traffic without a source address to %s, in its subnet, %s: table main has that subnet, but %s",
+                    ibh_ip_format(&question->lookup.to, to), where, before);
+}
+
 static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &question->lookup;
@@ -136,11 +151,7 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
                         "address to %s %s",
                         ibh_ip_format(&answer->to, to), where);
     else
-        ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
-                        ibh_advice("\"ip rule\" shows which rule comes before table main"),
-                        "traffic without a source address to %s, in its subnet, %s: table main has that subnet, but "
-                        "does not decide",
-                        ibh_ip_format(&answer->to, to), where);
+        report_past_main(check, question, where);
 }
 
 /* ---- traffic of a rail's address ---- */

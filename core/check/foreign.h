@@ -17,6 +17,9 @@ typedef struct {
 } IbhCheck;
 
 void ibh_report_foreign_rule(IbhCheck *check, const IbhRule *rule, const IbhQuestion *question); /* it makes it wrong */
+char *ibh_rule_describe(const IbhRule *rule); /* in the words of ip; the caller frees it */
+/* It takes what it should not; only its owner knows whether that is meant. */
+IbhRemedy ibh_advise_on_rule(const IbhCheck *check, const IbhRule *rule);
 void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic);
 void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic);
 /* The foreign route in the rail's tables that makes this answer wrong; NULL: none. */

@@ -61,7 +61,7 @@ static void put_action(GString *text, const IbhRule *rule)
         g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
 }
 
-static char *describe(const IbhRule *rule)
+char *ibh_rule_describe(const IbhRule *rule)
 {
     GString *text = g_string_new(rule->selectors & IBH_SELECT_NOT ? "not from " : "from ");
     char prefix[IBH_PREFIX_STRLEN];
@@ -111,21 +111,33 @@ static gboolean refuses_unbound(const IbhCheck *check, const IbhRule *rule)
     return FALSE;
 }
 
+static gboolean can_be_deleted(const IbhCheck *check, const IbhRule *rule)
+{
+    return can_be_told_apart(rule) && is_first_deleted(check, rule);
+}
+
+IbhRemedy ibh_advise_on_rule(const IbhCheck *check, const IbhRule *rule)
+{
+    g_autofree char *text = ibh_rule_describe(rule);
+    char family = ibh_ip_option(rule->family);
+
+    if (can_be_deleted(check, rule))
+        return ibh_advice("if it is not meant: ip -%c rule del priority %u %s", family, rule->priority, text);
+    return ibh_advice("find its owner (ip -%c rule show priority %u); a priority after the rails' leaves them alone",
+                      family, rule->priority);
+}
+
 /* A rule to a rail's own table is not needed; other rules can move behind the rails' rules. A rule that refuses, or
  * takes traffic without a source, would still do so there: only its owner knows whether it is meant. */
 static IbhRemedy find_fix(const IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
 {
-    g_autofree char *text = can_be_told_apart(rule) ? describe(rule) : NULL;
+    g_autofree char *text = ibh_rule_describe(rule);
     gboolean leads_to_rail = rule->action == FR_ACT_TO_TBL && ibh_rails_nic_by_table(check->rails, rule->table);
     char family = ibh_ip_option(rule->family);
 
-    if (!text || !is_first_deleted(check, rule))
-        return ibh_advice(
-            "find its owner (ip -%c rule show priority %u); a priority after the rails' leaves them alone", family,
-            rule->priority);
-    if (rule->action != FR_ACT_TO_TBL ||
+    if (!can_be_deleted(check, rule) || rule->action != FR_ACT_TO_TBL ||
         (!leads_to_rail && (question->kind == IBH_ASK_UNBOUND || refuses_unbound(check, rule))))
-        return ibh_advice("if it is not meant: ip -%c rule del priority %u %s", family, rule->priority, text);
+        return ibh_advise_on_rule(check, rule);
     if (leads_to_rail)
         return ibh_fix(g_strdup_printf("ip -%c rule del priority %u %s", family, rule->priority, text));
     return ibh_fix(g_strdup_printf("ip -%c rule add priority %u %s && ip -%c rule del priority %u %s", family, BEHIND,
@@ -153,7 +165,7 @@ static char *say_wrong(const IbhCheck *check, const IbhQuestion *question)
 
 void ibh_report_foreign_rule(IbhCheck *check, const IbhRule *rule, const IbhQuestion *question)
 {
-    g_autofree char *text = describe(rule), *wrong = say_wrong(check, question);
+    g_autofree char *text = ibh_rule_describe(rule), *wrong = say_wrong(check, question);
 
     ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "foreign-rule",
                     find_fix(check, rule, question), "the rule %u: %s is asked before %s: %s", rule->priority, text,
@@ -184,7 +196,7 @@ static const IbhQuestion *first_by(const IbhCheck *check, const GPtrArray *wrong
 /* Reports each rule once: that it makes an answer wrong, or that it exists. */
 static void report_seen(IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
 {
-    g_autofree char *text = describe(rule);
+    g_autofree char *text = ibh_rule_describe(rule);
     g_autofree char *seen =
         g_strdup_printf("the rule %u: %s is asked before ours; its answers to the questions of --check are right",
                         rule->priority, text);

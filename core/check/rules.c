@@ -15,11 +15,16 @@ static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
 }
 
 /* Rules about forwarded traffic, or traffic bound to a device, do not match questions about addresses. */
+static gboolean concerns_addresses(const IbhRule *rule)
+{
+    return !rule->l3mdev && !(rule->selectors & IBH_SELECT_OIF) &&
+           (!(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo"));
+}
+
 gboolean ibh_rule_is_foreign(const IbhRails *rails, const IbhRule *rule)
 {
-    return !ibh_rule_is_ours(rule) && !rule->l3mdev && comes_first(rails, rule) &&
-           !(rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL) && !(rule->selectors & IBH_SELECT_OIF) &&
-           (!(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo"));
+    return !ibh_rule_is_ours(rule) && comes_first(rails, rule) && concerns_addresses(rule) &&
+           !(rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
 gboolean ibh_rule_refuses(const IbhRule *rule)
@@ -96,6 +101,16 @@ const IbhRule *ibh_find_refusing_rule(const IbhRails *rails, const IbhLookup *ar
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_refuses(rule) && matches(rule, arrival) &&
             (!(rule->selectors & IBH_SELECT_IIF) || (nic && g_str_equal(rule->by.iif, nic->link->name))))
+            return rule;
+    }
+    return NULL;
+}
+
+const IbhRule *ibh_find_leading_rule(const IbhRails *rails, const IbhLookup *answer)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (!ibh_rule_is_ours(rule) && rule->priority < IBH_PRIORITY_MAIN && rule->action == FR_ACT_TO_TBL &&
+            rule->table == answer->table && concerns_addresses(rule) && matches(rule, answer))
             return rule;
     }
     return NULL;

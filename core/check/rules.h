@@ -14,3 +14,6 @@ gboolean ibh_rule_matches_source(const IbhRule *rule, const IbhIp *from);
 const IbhRule *ibh_find_foreign_rule(const IbhRails *rails, const IbhLookup *answer);
 /* The rule that refuses what arrives, a foreign one or not; NULL: none. */
 const IbhRule *ibh_find_refusing_rule(const IbhRails *rails, const IbhLookup *arrival);
+/* The rule, before main's, to the table where the route was found: it need not be asked before the rails' rules. NULL:
+ * none. */
+const IbhRule *ibh_find_leading_rule(const IbhRails *rails, const IbhLookup *answer);

@@ -21,6 +21,7 @@ typedef struct {
 struct IbhBackoff {
     GHashTable *repeats; /* command → Repeats */
     GHashTable *fights;  /* unit → Fight */
+    GHashTable *set;     /* "ib0 arp_ignore" → int: the value that was set last */
 };
 
 IbhBackoff *ibh_backoff_new(void)
@@ -29,6 +30,7 @@ IbhBackoff *ibh_backoff_new(void)
 
     backoff->repeats = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     backoff->fights = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    backoff->set = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     return backoff;
 }
 
@@ -36,6 +38,7 @@ void ibh_backoff_free(IbhBackoff *backoff)
 {
     g_hash_table_unref(backoff->repeats);
     g_hash_table_unref(backoff->fights);
+    g_hash_table_unref(backoff->set);
     g_free(backoff);
 }
 
@@ -59,12 +62,28 @@ static int start_fight(IbhBackoff *backoff, int unit, gint64 now)
     return fight->pause;
 }
 
-int ibh_backoff_note(IbhBackoff *backoff, const IbhOp *op, gint64 now)
+/* It still was as we had set it: a NIC went down and came up, and no other program set anything. */
+static gboolean is_ours_alone(IbhBackoff *backoff, const IbhOp *op)
+{
+    g_autofree char *key = NULL;
+    gpointer last;
+    gboolean same;
+
+    if (op->type != IBH_OP_SYSCTL_SET)
+        return FALSE;
+    key = g_strdup_printf("%s %s", op->iface, ibh_sysctl_name(op->key));
+    same = g_hash_table_lookup_extended(backoff->set, key, NULL, &last) && GPOINTER_TO_INT(last) == op->from;
+    g_hash_table_insert(backoff->set, g_steal_pointer(&key), GINT_TO_POINTER(op->to));
+    return same;
+}
+
+int ibh_backoff_note(IbhBackoff *backoff, const IbhOp *op, gboolean contested, gint64 now)
 {
     g_autofree char *command = NULL;
     Repeats *repeats;
 
-    if (!op->unit || op->type == IBH_OP_ANNOUNCE || op->type == IBH_OP_NEIGH_DEL)
+    if (is_ours_alone(backoff, op) || !contested || !op->unit || op->type == IBH_OP_ANNOUNCE ||
+        op->type == IBH_OP_NEIGH_DEL)
         return 0;
     g_hash_table_foreach_remove(backoff->repeats, is_over, &now);
     command = ibh_op_command(op);

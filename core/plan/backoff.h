@@ -12,9 +12,9 @@ typedef struct IbhBackoff IbhBackoff;
 IbhBackoff *ibh_backoff_new(void);
 void ibh_backoff_free(IbhBackoff *backoff);
 
-/* Notes a change that was made, at a time in microseconds. Returns for how many seconds its unit is left alone from now
- * on; 0: it is not. */
-int ibh_backoff_note(IbhBackoff *backoff, const IbhOp *op, gint64 now);
+/* Notes a change that was made, at a time in microseconds; `contested`: another program may have undone it. Returns for
+ * how many seconds its unit is left alone from now on; 0: it is not. */
+int ibh_backoff_note(IbhBackoff *backoff, const IbhOp *op, gboolean contested, gint64 now);
 
 /* int: units that are left alone at that time. */
 GArray *ibh_backoff_units(IbhBackoff *backoff, gint64 now);

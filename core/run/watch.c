@@ -65,7 +65,7 @@ static void note(gpointer data, const IbhOp *op)
     gboolean contested =
         watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* the kernel does not tell which process sets those */
     /* A change that a hook asked for is an event of its manager, and no fight. */
-    int seconds = contested && !watch->asked ? ibh_backoff_note(watch->backoff, op, g_get_monotonic_time()) : 0;
+    int seconds = ibh_backoff_note(watch->backoff, op, contested && !watch->asked, g_get_monotonic_time());
 
     watch->changes++;
     if (!seconds)

@@ -20,7 +20,7 @@ static int note(IbhBackoff *backoff, int unit, int to, gint64 now)
 {
     const IbhOp op = set(unit, to);
 
-    return ibh_backoff_note(backoff, &op, now);
+    return ibh_backoff_note(backoff, &op, TRUE, now);
 }
 
 static gboolean is_left(IbhBackoff *backoff, int unit, gint64 now)
@@ -110,20 +110,37 @@ static void test_what_does_not_count(void **state)
 
     (void)state;
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(ibh_backoff_note(backoff, &announce, SECOND), 0);
+        assert_int_equal(ibh_backoff_note(backoff, &announce, TRUE, SECOND), 0);
         assert_int_equal(note(backoff, 0, 1, SECOND), 0);
     }
+    ibh_backoff_free(backoff);
+}
+
+/* Our own changes there and back, as a NIC goes down and comes up, are none; another program's in between are one. */
+static void test_own_changes(void **state)
+{
+    IbhBackoff *backoff = ibh_backoff_new();
+    IbhOp up = set(3, 2), down = set(3, 0);
+
+    (void)state;
+    down.from = 2;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(ibh_backoff_note(backoff, &up, TRUE, SECOND + 2 * i), 0);
+        assert_int_equal(ibh_backoff_note(backoff, &down, i % 2 == 0, SECOND + 2 * i + 1), 0); /* or a hook's */
+    }
+    up.from = 1;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(ibh_backoff_note(backoff, &up, TRUE, 50 * SECOND + i), 0);
+    assert_int_equal(ibh_backoff_note(backoff, &up, TRUE, 50 * SECOND + 4), 10);
     ibh_backoff_free(backoff);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fight),
-        cmocka_unit_test(test_longer_and_longer),
-        cmocka_unit_test(test_no_fight),
-        cmocka_unit_test(test_just_a_fight),
-        cmocka_unit_test(test_what_does_not_count),
+        cmocka_unit_test(test_fight),        cmocka_unit_test(test_longer_and_longer),
+        cmocka_unit_test(test_no_fight),     cmocka_unit_test(test_own_changes),
+        cmocka_unit_test(test_just_a_fight), cmocka_unit_test(test_what_does_not_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
