@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/outcome.h"
 #include "check/probe_arp.h"
 #include "check/probe_loss.h"
 #include "check/probe_rdma.h"
@@ -214,7 +215,8 @@ static void report_faults(IbhProbe *probe, const IbhNic *nic)
         const IbhProbePair *first = NULL;
         g_autofree char *peers = !faults[fault].meaning ? NULL : describe_all(probe, nic, (IbhProbeFault)fault, &first);
 
-        if (peers && (ibh_probe_is_up(nic) || (fault != IBH_PROBE_UNSENT && fault != IBH_PROBE_ROUTE)))
+        /* a NIC that is down is reported, not its consequences */
+        if (peers && (ibh_nic_is_usable(nic) || (fault != IBH_PROBE_UNSENT && fault != IBH_PROBE_ROUTE)))
             ibh_finding_add(probe->findings, nic->link->name, faults[fault].severity, faults[fault].code,
                             fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_loss.h"
 
+#include "check/outcome.h"
 #include "check/probe_trace.h"
 #include "model/text.h"
 
@@ -31,16 +32,6 @@ static gboolean has_wrong_entry(const IbhProbePair *pair)
            memcmp(pair->answer[0], pair->lladdr, pair->lladdr_len) != 0;
 }
 
-static gboolean has_carrier(const IbhLink *link)
-{
-    return (link->flags & IFF_UP) && link->carrier;
-}
-
-gboolean ibh_probe_is_up(const IbhNic *nic)
-{
-    return has_carrier(nic->link);
-}
-
 /* Another host has the address, too: replies go to either host. */
 static gboolean has_double(const IbhProbe *probe, guint source)
 {
@@ -57,7 +48,7 @@ void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair)
 
     if (pair->received)
         pair->loss = IBH_LOSS_SOME;
-    else if (!has_carrier(link))
+    else if (!ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic))
         pair->loss = IBH_LOSS_NO_CARRIER;
     else if (has_double(probe, pair->source))
         pair->loss = IBH_LOSS_DUPLICATE;
@@ -207,7 +198,7 @@ static void report_carrier(IbhProbe *probe, const IbhNic *nic)
     gboolean up = (nic->link->flags & IFF_UP) != 0;
     guint n = 0;
 
-    if (has_carrier(nic->link))
+    if (ibh_nic_is_usable(nic))
         return;
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         n += is_lost(pair) && pair->loss == IBH_LOSS_NO_CARRIER && ibh_probe_source(probe, pair)->nic == nic ? 1 : 0;

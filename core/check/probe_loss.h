@@ -12,8 +12,6 @@ void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair);
 void ibh_probe_report_down_peers(IbhProbe *probe, gboolean *ret_down); /* those that are reported, of all peers */
 void ibh_probe_report_losses(IbhProbe *probe, const IbhNic *nic, const gboolean *down);
 
-gboolean ibh_probe_is_up(const IbhNic *nic); /* and has a carrier: otherwise only that is reported */
-
 /* "172.16.16.1, 172.16.16.2, … and 3 more": one name after the other, then the end. */
 void ibh_probe_add_name(GString *names, guint n, const char *name);
 void ibh_probe_end_names(GString *names, guint n);

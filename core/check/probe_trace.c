@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/probe_trace.h"
 
-#include "check/probe_loss.h"
+#include "check/outcome.h"
 #include "model/arp.h"
 #include "model/bytes.h"
 
@@ -22,7 +22,7 @@ gboolean ibh_probe_trace_is_due(const IbhProbe *probe, guint i)
         if (ibh_probe_echo(probe, i, number)->seen)
             return FALSE;
     }
-    return pair->sent && !pair->received && ibh_probe_is_up(ibh_probe_source(probe, pair)->nic);
+    return pair->sent && !pair->received && ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic);
 }
 
 static IbhIp to_ip(int family, const guint8 *bytes)

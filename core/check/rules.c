@@ -106,11 +106,26 @@ const IbhRule *ibh_find_refusing_rule(const IbhRails *rails, const IbhLookup *ar
     return NULL;
 }
 
+/* The kernel does not tell in which table it found an error. */
+static gboolean has_error(const IbhSnapshot *snapshot, guint32 table, const IbhIp *to)
+{
+    const GArray *lists[] = {snapshot->routes, snapshot->more};
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == table && ibh_route_is_error(route) && ibh_prefix_contains(&route->dst, to))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 const IbhRule *ibh_find_leading_rule(const IbhRails *rails, const IbhLookup *answer)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->priority < IBH_PRIORITY_MAIN && rule->action == FR_ACT_TO_TBL &&
-            rule->table == answer->table && concerns_addresses(rule) && matches(rule, answer))
+            (answer->error ? has_error(rails->snapshot, rule->table, &answer->to) : rule->table == answer->table) &&
+            concerns_addresses(rule) && matches(rule, answer))
             return rule;
     }
     return NULL;

@@ -201,6 +201,20 @@ swallowed() {
     ip -n B rule add from 0.0.0.0/32 lookup 700 priority 2000
 }
 names "its table does" "ib0 error routed-other-nic" swallowed
+taken() {
+    ip -n B route add default dev lo table 700
+    ip -n B rule add not fwmark 7 lookup 700 priority 2000
+}
+names "a rule behind ours takes it" "ib0 error routed-other-nic" taken
+for case in "swallowed from 0.0.0.0/32" "taken not from all fwmark 0x7"; do
+    ${case%% *}
+    expect_hook 1 B --check --json
+    expect_contains "which rule" "table main has that subnet, but the rule 2000: ${case#* } lookup 700 is asked before it" \
+        "$(json '.findings[] | .message')"
+    on B sh -c "$(json '.findings[] | select(.code == "routed-other-nic") | .advice | sub(".*: "; "")')"
+    ip -n B route flush table 700
+    expect_hook 0 B --check
+done
 mend() { ip -n B route del broadcast 172.16.16.1 dev ib0 table local; }
 names "a neighbour is a broadcast address" "ib0 error routed-other-nic, ib1 error routed-other-nic" \
     ip -n B route add broadcast 172.16.16.1 dev ib0 table local

@@ -25,7 +25,7 @@ complained() { journal 1 | grep -q "something undoes again and again.*arp_ignore
 for n in $(seq 20); do
     ! complained || break
     on B sysctl -qw net.ipv4.conf.ib1.arp_ignore=0
-    ip -n B address add 172.16.77.$n/32 dev ib1
+    ip -n B address add 172.16.77."$n"/32 dev ib1
     wait_until 5 ignores 1
 done
 wait_until 5 complained
