@@ -92,13 +92,18 @@ static void find_due(Tracer *tracer)
 }
 
 /* ENOBUFS: it was dropped on its way to the NIC, if the neighbour table had room. */
-static gboolean was_taken(const IbhProbe *probe, guint i, int problem)
+static gboolean was_taken(IbhProber *prober, guint pair, int problem)
 {
-    return !problem ||
-           (problem == ENOBUFS && !probe->was_full[ibh_probe_family(ibh_probe_peer(probe, ibh_probe_pair(probe, i)))]);
+    guint room[2];
+
+    if (problem == ENOBUFS)
+        (void)ibh_prober_read_room(prober, room, NULL); /* which notes that there was none */
+    return !problem || (problem == ENOBUFS && !prober->probe->was_full[ibh_probe_family(
+                                                  ibh_probe_peer(prober->probe, ibh_probe_pair(prober->probe, pair)))]);
 }
 
-/* A new entry in the neighbour table: so the question for the hardware address leaves now. */
+/* To all that have not moved. A new entry in the neighbour table: so the question for the hardware address leaves now.
+ */
 static void send_all(Tracer *tracer)
 {
     IbhProber *prober = tracer->prober;
@@ -106,11 +111,11 @@ static void send_all(Tracer *tracer)
     IBH_EACH (const guint, i, tracer->pairs) {
         IbhProbePair *pair = ibh_probe_pair(prober->probe, *i);
 
-        if (tracer->taps[find_nic(prober->probe, *i)].fd < 0)
+        if (tracer->taps[find_nic(prober->probe, *i)].fd < 0 || (pair->trace.asked && ibh_probe_trace_has_moved(pair)))
             continue;
         (void)ibh_prober_forget(prober, *i);
         pair->trace.asked = TRUE;
-        pair->trace.asked = was_taken(prober->probe, *i, ibh_prober_send_echo(prober, *i, 0));
+        pair->trace.asked = was_taken(prober, *i, ibh_prober_send_echo(prober, *i, 0));
         listen_until(tracer, prober->next);
     }
 }
@@ -124,15 +129,22 @@ static gboolean have_all_moved(const Tracer *tracer)
     return TRUE;
 }
 
+static void listen_for(Tracer *tracer, gint64 time, gboolean to_the_end)
+{
+    gint64 until = ibh_prober_now() + time;
+
+    while (ibh_prober_now() < until && (to_the_end || !have_all_moved(tracer)) && !ibh_prober_is_stopped())
+        listen_until(tracer, until);
+}
+
+/* An entry that others wait for may be given up just now, with all that wait: so two echoes have to be silent. */
 static void follow(Tracer *tracer)
 {
-    gint64 until = ibh_prober_now() + MOVES_WITHIN;
-
-    while (ibh_prober_now() < until && !have_all_moved(tracer) && !ibh_prober_is_stopped())
-        listen_until(tracer, until);
-    until = ibh_prober_now() + COMES_WITHIN;
-    while (ibh_prober_now() < until && !ibh_prober_is_stopped())
-        listen_until(tracer, until);
+    for (int n = 0; n < 2 && !ibh_prober_is_stopped(); n++) {
+        send_all(tracer);
+        listen_for(tracer, MOVES_WITHIN, FALSE);
+    }
+    listen_for(tracer, COMES_WITHIN, TRUE);
 }
 
 void ibh_prober_trace(IbhProber *prober)
@@ -146,7 +158,6 @@ void ibh_prober_trace(IbhProber *prober)
         taps[i] = (struct pollfd){.fd = -1, .events = POLLIN};
     find_due(&tracer);
     open_taps(&tracer);
-    send_all(&tracer);
     if (pairs->len)
         follow(&tracer);
     IBH_EACH (const guint, i, pairs) {
