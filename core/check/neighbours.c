@@ -44,29 +44,10 @@ gboolean ibh_add_once(GArray *prefixes, const IbhPrefix *prefix)
     return TRUE;
 }
 
-gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
-{
-    return inner->length > outer->length && ibh_prefix_contains(outer, &inner->ip);
-}
-
-GPtrArray *ibh_find_routes_inside(const IbhSnapshot *snapshot, guint32 table, const IbhPrefix *outer)
-{
-    const GArray *lists[] = {snapshot->routes, snapshot->more};
-    GPtrArray *inside = g_ptr_array_new();
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (IbhRoute, route, lists[i]) {
-            if (route->table == table && ibh_prefix_is_inside(&route->dst, outer))
-                g_ptr_array_add(inside, route);
-        }
-    }
-    return inside;
-}
-
 /* Longer prefixes that main has inside this subnet. */
 GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet)
 {
-    g_autoptr(GPtrArray) inside = ibh_find_routes_inside(rails->snapshot, IBH_TABLE_MAIN, subnet);
+    g_autoptr(GPtrArray) inside = ibh_snapshot_routes_inside(rails->snapshot, IBH_TABLE_MAIN, subnet);
     GArray *holes = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
     IBH_EACH_POINTER (const IbhRoute, route, inside)

@@ -15,8 +15,6 @@ void ibh_neighbours_init(IbhNeighbours *all, const IbhRails *rails);
 void ibh_neighbours_clear(IbhNeighbours *all);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNeighbours, ibh_neighbours_clear)
 
-/* IbhRoute *: this table's, of all that are known, to longer prefixes inside that one. The caller frees the array. */
-GPtrArray *ibh_find_routes_inside(const IbhSnapshot *snapshot, guint32 table, const IbhPrefix *outer);
 /* IbhPrefix: longer prefixes that main has inside this subnet. The caller frees it. */
 GArray *ibh_find_holes(const IbhRails *rails, const IbhPrefix *subnet);
 
@@ -25,5 +23,4 @@ gboolean ibh_find_neighbour(const IbhNeighbours *all, const IbhPrefix *subnet, c
 /* The same for a route or a rule, which may be about a single address, also one that stands for a subnet of ours. */
 gboolean ibh_find_in_piece(const IbhNeighbours *all, const IbhPrefix *piece, const GArray *holes, IbhIp *ret_ip);
 
-gboolean ibh_add_once(GArray *prefixes, const IbhPrefix *prefix);              /* FALSE: it is there already */
-gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* and longer */
+gboolean ibh_add_once(GArray *prefixes, const IbhPrefix *prefix); /* FALSE: it is there already */

@@ -37,17 +37,13 @@ gboolean ibh_main_has(const IbhRails *rails, const IbhPrefix *subnet)
 
 const IbhRoute *ibh_find_in_main(const IbhSnapshot *snapshot, const IbhIp *to)
 {
-    const GArray *lists[] = {snapshot->routes, snapshot->more};
+    g_autoptr(GPtrArray) routes = ibh_snapshot_routes_to(snapshot, IBH_TABLE_MAIN, to);
     const IbhRoute *best = NULL;
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && route->metric != G_MAXUINT32 &&
-                ibh_prefix_contains(&route->dst, to) &&
-                (!best || route->dst.length > best->dst.length ||
-                 (route->dst.length == best->dst.length && route->metric < best->metric)))
-                best = route;
-        }
+    IBH_EACH_POINTER (const IbhRoute, route, routes) {
+        if (route->metric != G_MAXUINT32 && (!best || route->dst.length > best->dst.length ||
+                                             (route->dst.length == best->dst.length && route->metric < best->metric)))
+            best = route;
     }
     return best;
 }
@@ -202,18 +198,16 @@ static gboolean is_taken_by_proxy(const IbhLookup *answer)
 
 gboolean ibh_is_led_astray(const IbhRails *rails, const IbhLookup *answer)
 {
-    const GArray *lists[] = {rails->snapshot->routes, rails->snapshot->more};
+    g_autoptr(GPtrArray) routes = NULL;
     const IbhNic *nic = ibh_rails_nic(rails, answer->oif);
 
     if (!nic || ibh_is_routed(nic) || ibh_find_address_near(rails, answer->oif, &answer->to))
         return FALSE;
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && route->ifindex == answer->oif && route->nexthops == 1 &&
-                route->gateway.family == AF_UNSPEC && route->dst.length == answer->length &&
-                ibh_prefix_contains(&route->dst, &answer->to))
-                return TRUE;
-        }
+    routes = ibh_snapshot_routes_to(rails->snapshot, IBH_TABLE_MAIN, &answer->to);
+    IBH_EACH_POINTER (const IbhRoute, route, routes) {
+        if (route->ifindex == answer->oif && route->nexthops == 1 && route->gateway.family == AF_UNSPEC &&
+            route->dst.length == answer->length)
+            return TRUE;
     }
     return FALSE;
 }

@@ -101,7 +101,7 @@ static gboolean takes_neighbours(const IbhAsking *asking, const IbhRoute *route)
 static void ask_about_foreign_routes(const IbhAsking *asking, const IbhAskTarget *target, guint32 table,
                                      const IbhRule *rule)
 {
-    g_autoptr(GPtrArray) inside = ibh_find_routes_inside(asking->rails->snapshot, table, target->prefix);
+    g_autoptr(GPtrArray) inside = ibh_snapshot_routes_inside(asking->rails->snapshot, table, target->prefix);
 
     IBH_EACH_POINTER (const IbhRoute, route, inside) {
         if (!ibh_route_is_ours(route) && takes_neighbours(asking, route))
@@ -249,7 +249,7 @@ static gboolean meets_unbound(const IbhRule *rule, int family)
 
 static void ask_unbound_errors(const IbhAsking *asking, const IbhAskTarget *target, guint32 table)
 {
-    g_autoptr(GPtrArray) inside = ibh_find_routes_inside(asking->rails->snapshot, table, target->prefix);
+    g_autoptr(GPtrArray) inside = ibh_snapshot_routes_inside(asking->rails->snapshot, table, target->prefix);
 
     IBH_EACH_POINTER (const IbhRoute, route, inside) {
         if (route->type >= RTN_BLACKHOLE)

@@ -267,6 +267,15 @@ void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now)
     ibh_probe_pair(probe, pair)->sent++;
 }
 
+gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length)
+{
+    gsize header = length ? (gsize)(bytes[0] & 0xf) * 4 : 0;
+
+    if (family == AF_INET6)
+        return length > 40 && bytes[6] == IPPROTO_ICMPV6 ? 40 : 0;
+    return header >= 20 && header < length && bytes[0] >> 4 == 4 && bytes[9] == IPPROTO_ICMP ? header : 0;
+}
+
 /* A packet answers a request of ours if it is that request, byte for byte, sent back to its source by the peer that it
  * went to. */
 static gboolean find_request(const IbhProbe *probe, const IbhProbeReply *reply, guint *ret_pair, guint *ret_number)

@@ -142,7 +142,7 @@ typedef struct {
     guint answers;
     gboolean known_before; /* the neighbour table had an entry when we came */
     gboolean fixed;        /* `lladdr` is of a permanent entry */
-    gboolean is_over;      /* later replies do not count: they were given up */
+    gboolean is_over;      /* all were answered or given up: later replies do not count */
     IbhProbeTrace trace;
     IbhProbeLoss loss;
     IbhProbeSize mtu;
@@ -231,6 +231,9 @@ typedef struct {
     const guint8 *sender; /* hardware address */
     guint sender_len;     /* 0: unknown */
 } IbhProbeReply;
+
+/* Where ICMP begins in a packet; 0: it is none. */
+gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length);
 
 /* One that was delivered. TRUE: it is the first that answers one of ours. */
 gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now);

@@ -45,6 +45,7 @@ static gboolean has_double(const IbhProbe *probe, guint source)
 void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair)
 {
     const IbhLink *link = ibh_probe_link(probe, pair);
+    const IbhProbeLoss here = ibh_probe_trace_verdict(pair);
 
     if (pair->received)
         pair->loss = IBH_LOSS_SOME;
@@ -56,8 +57,8 @@ void ibh_probe_judge_loss(const IbhProbe *probe, IbhProbePair *pair)
         pair->loss = IBH_LOSS_STATIC;
     else if (pair->on_link && (link->flags & IFF_NOARP) && (link->flags & IFF_BROADCAST) && !pair->fixed)
         pair->loss = IBH_LOSS_ARP_OFF;
-    else if (ibh_probe_trace_verdict(pair) != IBH_LOSS_NONE)
-        pair->loss = ibh_probe_trace_verdict(pair);
+    else if (here != IBH_LOSS_NONE)
+        pair->loss = here;
     else if (!pair->on_link || !probe->hears_arp || ibh_probe_peer(probe, pair)->family != AF_INET)
         pair->loss = IBH_LOSS_UNKNOWN;
     else

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define ARP_REQUEST 1
 #define SOLICITATION 24 /* bytes, up to the end of the address that is asked for */
 
 gboolean ibh_probe_trace_is_due(const IbhProbe *probe, guint i)
@@ -25,26 +24,14 @@ gboolean ibh_probe_trace_is_due(const IbhProbe *probe, guint i)
     return pair->sent && !pair->received && ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic);
 }
 
-static IbhIp to_ip(int family, const guint8 *bytes)
-{
-    IbhIp ip = {.family = family};
-
-    memcpy(ip.bytes, bytes, family == AF_INET6 ? 16 : 4);
-    return ip;
-}
-
 /* ---- echoes ---- */
 
-/* Where ICMP begins; 0: it is none, or cut short. */
+/* Where ICMP begins; 0: it is none, or shorter than needed. */
 static gsize find_icmp(const IbhTraced *packet, gsize needed)
 {
-    gboolean six = packet->protocol == ETH_P_IPV6;
-    gsize header = six ? 40 : packet->length ? (gsize)(packet->bytes[0] & 0xf) * 4 : 0;
+    gsize at = ibh_icmp_offset(packet->protocol == ETH_P_IPV6 ? AF_INET6 : AF_INET, packet->bytes, packet->length);
 
-    if (header < 20 || packet->length < header + needed ||
-        packet->bytes[six ? 6 : 9] != (six ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
-        return 0;
-    return header;
+    return packet->length >= at + needed ? at : 0;
 }
 
 static IbhProbePair *find_traced(const IbhProbe *probe, int ifindex, guint32 i)
@@ -68,8 +55,8 @@ static void take_echo(IbhProbe *probe, const IbhTraced *packet)
     if (!at || memcmp(icmp + 8, probe->cookie, sizeof probe->cookie) != 0 ||
         !(pair = find_traced(probe, packet->ifindex, ibh_get32(icmp + 24))))
         return;
-    from = to_ip(family, packet->bytes + (six ? 8 : 12));
-    to = to_ip(family, packet->bytes + (six ? 24 : 16));
+    from = ibh_ip_from_bytes(family, packet->bytes + (six ? 8 : 12));
+    to = ibh_ip_from_bytes(family, packet->bytes + (six ? 24 : 16));
     if (packet->outgoing && icmp[0] == request) {
         pair->trace.left = TRUE;
         pair->trace.from = from;
@@ -99,17 +86,13 @@ static void note_question(IbhProbe *probe, const IbhTraced *packet, const IbhIp 
 
 static void take_arp(IbhProbe *probe, const IbhTraced *packet)
 {
-    gsize length = packet->length >= 8 ? packet->bytes[4] : 0, whom = 8 + 2 * length + 4;
     IbhArpReply reply;
-    IbhIp ip;
+    IbhIp whom;
 
+    if (packet->outgoing && ibh_arp_parse_request(packet->bytes, packet->length, &whom))
+        note_question(probe, packet, &whom);
     if (!packet->outgoing && ibh_arp_parse_reply(packet->bytes, packet->length, &reply))
         note_question(probe, packet, &reply.from);
-    if (!packet->outgoing || packet->length < whom + 4 || packet->bytes[5] != 4 ||
-        ibh_get16(packet->bytes + 6) != ARP_REQUEST)
-        return;
-    ip = to_ip(AF_INET, packet->bytes + whom);
-    note_question(probe, packet, &ip);
 }
 
 static void take_solicitation(IbhProbe *probe, const IbhTraced *packet)
@@ -119,7 +102,7 @@ static void take_solicitation(IbhProbe *probe, const IbhTraced *packet)
 
     if (!at || packet->bytes[at] != (packet->outgoing ? ND_NEIGHBOR_SOLICIT : ND_NEIGHBOR_ADVERT))
         return;
-    ip = to_ip(AF_INET6, packet->bytes + at + 8);
+    ip = ibh_ip_from_bytes(AF_INET6, packet->bytes + at + 8);
     note_question(probe, packet, &ip);
 }
 

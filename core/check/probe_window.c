@@ -7,13 +7,11 @@ void ibh_probe_window_init(IbhProbeWindow *window, IbhProbe *probe)
 {
     *window = (IbhProbeWindow){.probe = probe};
     window->asked = g_new0(guint, (gsize)probe->count);
-    window->is_over = g_new0(gboolean, probe->pairs->len);
 }
 
 void ibh_probe_window_clear(IbhProbeWindow *window)
 {
     g_clear_pointer(&window->asked, g_free);
-    g_clear_pointer(&window->is_over, g_free);
 }
 
 guint ibh_probe_room(const IbhNeighbourTable *table)
@@ -100,12 +98,14 @@ static gboolean is_over(const IbhProbeWindow *window, guint i, gint64 now)
 void ibh_probe_window_collect(IbhProbeWindow *window, gint64 now, GArray *pairs)
 {
     for (guint i = window->oldest; i < window->asked[window->probe->count - 1]; i++) {
-        if (window->is_over[i] || !is_over(window, i, now))
+        IbhProbePair *pair = ibh_probe_pair(window->probe, i);
+
+        if (pair->is_over || !is_over(window, i, now))
             continue;
-        window->is_over[i] = ibh_probe_pair(window->probe, i)->is_over = TRUE;
+        pair->is_over = TRUE;
         g_array_append_val(pairs, i);
     }
-    while (window->oldest < window->probe->pairs->len && window->is_over[window->oldest])
+    while (window->oldest < window->probe->pairs->len && ibh_probe_pair(window->probe, window->oldest)->is_over)
         window->oldest++;
 }
 

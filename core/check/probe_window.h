@@ -11,7 +11,6 @@
 typedef struct {
     IbhProbe *probe;
     guint *asked;      /* asked[n]: how many pairs, from the first on, were asked for the n-th time */
-    gboolean *is_over; /* by pair */
     guint oldest;      /* all pairs before it are over */
     guint room[2];     /* new entries that may come now: IPv4, IPv6 */
     guint standing[2]; /* entries of pairs that were not released */

@@ -109,13 +109,11 @@ const IbhRule *ibh_find_refusing_rule(const IbhRails *rails, const IbhLookup *ar
 /* The kernel does not tell in which table it found an error. */
 static gboolean has_error(const IbhSnapshot *snapshot, guint32 table, const IbhIp *to)
 {
-    const GArray *lists[] = {snapshot->routes, snapshot->more};
+    g_autoptr(GPtrArray) routes = ibh_snapshot_routes_to(snapshot, table, to);
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == table && ibh_route_is_error(route) && ibh_prefix_contains(&route->dst, to))
-                return TRUE;
-        }
+    IBH_EACH_POINTER (const IbhRoute, route, routes) {
+        if (ibh_route_is_error(route))
+            return TRUE;
     }
     return FALSE;
 }

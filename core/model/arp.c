@@ -44,18 +44,33 @@ gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom,
     return (gsize)(at - frame);
 }
 
-gboolean ibh_arp_parse_reply(const guint8 *frame, gsize length, IbhArpReply *ret_reply)
+static gboolean parse(const guint8 *frame, gsize length, guint8 operation, IbhArpReply *ret_reply)
 {
     gsize size = length >= 8 ? frame[4] : 0; /* of a hardware address */
     IbhArpReply reply = {.from = {.family = AF_INET}, .to = {.family = AF_INET}, .lladdr_len = (guint)size};
 
     if (!size || size > sizeof reply.lladdr || length < 8 + 2 * (size + 4) || frame[2] != ETH_P_IP >> 8 ||
-        frame[3] != (ETH_P_IP & 0xff) || frame[5] != 4 || frame[6] != 0 || frame[7] != ARPOP_REPLY)
+        frame[3] != (ETH_P_IP & 0xff) || frame[5] != 4 || frame[6] != 0 || frame[7] != operation)
         return FALSE;
     memcpy(reply.lladdr, frame + 8, size);
     memcpy(reply.from.bytes, frame + 8 + size, 4);
     memcpy(reply.to.bytes, frame + 8 + 2 * size + 4, 4);
     *ret_reply = reply;
+    return TRUE;
+}
+
+gboolean ibh_arp_parse_reply(const guint8 *frame, gsize length, IbhArpReply *ret_reply)
+{
+    return parse(frame, length, ARPOP_REPLY, ret_reply);
+}
+
+gboolean ibh_arp_parse_request(const guint8 *frame, gsize length, IbhIp *ret_whom)
+{
+    IbhArpReply request;
+
+    if (!parse(frame, length, ARPOP_REQUEST, &request))
+        return FALSE;
+    *ret_whom = request.to;
     return TRUE;
 }
 

@@ -24,6 +24,7 @@ typedef struct {
 
 /* Reads a packet from the wire, which may hold anything. */
 gboolean ibh_arp_parse_reply(const guint8 *frame, gsize length, IbhArpReply *ret_reply);
+gboolean ibh_arp_parse_request(const guint8 *frame, gsize length, IbhIp *ret_whom);
 
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))
 

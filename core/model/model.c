@@ -29,6 +29,14 @@ gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip)
     return TRUE;
 }
 
+IbhIp ibh_ip_from_bytes(int family, const void *bytes)
+{
+    IbhIp ip = {.family = family};
+
+    memcpy(ip.bytes, bytes, ibh_ip_bits(&ip) / 8);
+    return ip;
+}
+
 const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
 {
     if (ip->family == AF_UNSPEC || !inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN))
@@ -174,6 +182,11 @@ gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
 {
     return a->length <= b->length ? ibh_prefix_contains(a, &b->ip) : ibh_prefix_contains(b, &a->ip);
+}
+
+gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
+{
+    return inner->length > outer->length && ibh_prefix_contains(outer, &inner->ip);
 }
 
 gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix)

@@ -40,6 +40,7 @@ typedef struct {
 
 guint ibh_ip_bits(const IbhIp *ip); /* 32 or 128 */
 gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip);
+IbhIp ibh_ip_from_bytes(int family, const void *bytes); /* as in a packet */
 const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN]);
 int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
@@ -57,6 +58,7 @@ int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
+gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* and longer */
 /* Lists of IbhPrefix. */
 gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix);
 void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix); /* where none of them contains it */
@@ -343,5 +345,9 @@ const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 /* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
+/* IbhRoute *: this table's, of all that are known, to longer prefixes inside that one. The caller frees the array. */
+GPtrArray *ibh_snapshot_routes_inside(const IbhSnapshot *snapshot, guint32 table, const IbhPrefix *outer);
+/* The same of those that lead to this destination. */
+GPtrArray *ibh_snapshot_routes_to(const IbhSnapshot *snapshot, guint32 table, const IbhIp *to);
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

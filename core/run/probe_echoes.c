@@ -199,7 +199,7 @@ static gboolean leave(Asker *asker, GError **error)
 
     ibh_prober_take_all(prober); /* both copies of a reply: as it came in, and as it was delivered */
     for (guint i = asker->window.oldest; i < asker->window.asked[0]; i++) {
-        if (!asker->window.is_over[i])
+        if (!ibh_probe_pair(prober->probe, i)->is_over)
             g_array_append_val(open, i);
     }
     if (open->len && !ibh_prober_read_neighbours(prober, neighbours, error))

@@ -42,14 +42,6 @@ static gboolean receive(int fd, Packet *packet)
     return length >= 0 || errno != EAGAIN; /* an earlier packet's error, or a link that went down: reading goes on */
 }
 
-static IbhIp to_ip(int family, const void *bytes)
-{
-    IbhIp ip = {.family = family};
-
-    memcpy(ip.bytes, bytes, family == AF_INET6 ? 16 : 4);
-    return ip;
-}
-
 /* The NIC by which it came in, and its destination. */
 static gboolean read_way(Packet *packet, IbhProbeReply *reply)
 {
@@ -59,27 +51,18 @@ static gboolean read_way(Packet *packet, IbhProbeReply *reply)
     for (struct cmsghdr *at = CMSG_FIRSTHDR(&packet->message); at; at = CMSG_NXTHDR(&packet->message, at)) {
         if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO && at->cmsg_len >= CMSG_LEN(sizeof four)) {
             memcpy(&four, CMSG_DATA(at), sizeof four);
-            reply->to = to_ip(AF_INET, &four.ipi_addr);
+            reply->to = ibh_ip_from_bytes(AF_INET, &four.ipi_addr);
             reply->ifindex = four.ipi_ifindex;
             return TRUE;
         }
         if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO && at->cmsg_len >= CMSG_LEN(sizeof six)) {
             memcpy(&six, CMSG_DATA(at), sizeof six);
-            reply->to = to_ip(AF_INET6, &six.ipi6_addr);
+            reply->to = ibh_ip_from_bytes(AF_INET6, &six.ipi6_addr);
             reply->ifindex = (int)six.ipi6_ifindex;
             return TRUE;
         }
     }
     return FALSE;
-}
-
-/* Behind the IPv4 header. */
-static gboolean skip_header(const Packet *packet, gsize *ret_offset)
-{
-    gsize offset = packet->length ? (gsize)(packet->bytes[0] & 0xf) * 4 : 0;
-
-    *ret_offset = offset;
-    return offset >= 20 && offset < packet->length && packet->bytes[0] >> 4 == 4 && packet->bytes[9] == IPPROTO_ICMP;
 }
 
 /* ICMP errors are ignored: a host that does not answer shows in the echoes. */
@@ -104,10 +87,12 @@ static gboolean take_delivered(IbhProber *prober, const IbhProbeSocket *sock, in
     if (!receive(sock->fd, &packet))
         return FALSE;
     if (!packet.length || packet.length > sizeof packet.bytes || packet.from.generic.sa_family != family ||
-        !read_way(&packet, &reply) || (sock->raw && family == AF_INET && !skip_header(&packet, &offset)))
+        !read_way(&packet, &reply))
         return TRUE;
-    reply.from =
-        family == AF_INET6 ? to_ip(AF_INET6, &packet.from.six.sin6_addr) : to_ip(AF_INET, &packet.from.four.sin_addr);
+    if (sock->raw && family == AF_INET && !(offset = ibh_icmp_offset(AF_INET, packet.bytes, packet.length)))
+        return TRUE;
+    reply.from = family == AF_INET6 ? ibh_ip_from_bytes(AF_INET6, &packet.from.six.sin6_addr)
+                                    : ibh_ip_from_bytes(AF_INET, &packet.from.four.sin_addr);
     reply.icmp = packet.bytes + offset;
     reply.length = packet.length - offset;
     if (ibh_probe_received(prober->probe, &reply, ibh_prober_now()))
@@ -120,15 +105,15 @@ static gboolean take_seen(IbhProber *prober, int fd, int family)
     gboolean six = family == AF_INET6;
     Packet packet;
     IbhProbeReply reply = {.id = prober->probe->id};
-    gsize offset = 40, total;
+    gsize offset, total;
 
     if (!receive(fd, &packet))
         return FALSE;
     if (packet.length < 40 || packet.length > sizeof packet.bytes || packet.from.link.sll_pkttype != PACKET_HOST ||
-        (six ? packet.bytes[6] != IPPROTO_ICMPV6 : !skip_header(&packet, &offset)))
+        !(offset = ibh_icmp_offset(family, packet.bytes, packet.length)))
         return TRUE;
-    reply.from = to_ip(family, packet.bytes + (six ? 8 : 12));
-    reply.to = to_ip(family, packet.bytes + (six ? 24 : 16));
+    reply.from = ibh_ip_from_bytes(family, packet.bytes + (six ? 8 : 12));
+    reply.to = ibh_ip_from_bytes(family, packet.bytes + (six ? 24 : 16));
     reply.ifindex = packet.from.link.sll_ifindex;
     total = six ? 40 + ibh_get16(packet.bytes + 4) : ibh_get16(packet.bytes + 2);
     if (total < offset || total > packet.length) /* bytes behind it fill up a short frame */

@@ -91,14 +91,6 @@ static void close_all(Sizer *sizer)
 
 /* ---- receiving ---- */
 
-static IbhIp to_ip(int family, const void *bytes)
-{
-    IbhIp ip = {.family = family};
-
-    memcpy(ip.bytes, bytes, family == AF_INET6 ? 16 : 4);
-    return ip;
-}
-
 /* The socket is bound to the source: it gets packets to that address only. FALSE: nothing is left to read. */
 static gboolean take_reply(Sizer *sizer, guint source)
 {
@@ -118,7 +110,8 @@ static gboolean take_reply(Sizer *sizer, guint source)
         offset = length ? (gsize)(sizer->bytes[0] & 0xf) * 4 : 0;
     if (offset >= (gsize)length)
         return TRUE;
-    reply.from = family == AF_INET6 ? to_ip(AF_INET6, &from.six.sin6_addr) : to_ip(AF_INET, &from.four.sin_addr);
+    reply.from = family == AF_INET6 ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr)
+                                    : ibh_ip_from_bytes(AF_INET, &from.four.sin_addr);
     reply.icmp = sizer->bytes + offset;
     reply.length = (gsize)length - offset;
     (void)ibh_probe_size_received(sizer->prober->probe, &reply);
@@ -157,8 +150,10 @@ static gboolean take_refusal(Sizer *sizer, guint source)
         if (what.error.ee_errno != EMSGSIZE || what.error.ee_origin == SO_EE_ORIGIN_LOCAL ||
             to.generic.sa_family != family)
             continue;
-        peer = family == AF_INET6 ? to_ip(family, &to.six.sin6_addr) : to_ip(family, &to.four.sin_addr);
-        by = family == AF_INET6 ? to_ip(family, &what.by.six.sin6_addr) : to_ip(family, &what.by.four.sin_addr);
+        peer = family == AF_INET6 ? ibh_ip_from_bytes(family, &to.six.sin6_addr)
+                                  : ibh_ip_from_bytes(family, &to.four.sin_addr);
+        by = family == AF_INET6 ? ibh_ip_from_bytes(family, &what.by.six.sin6_addr)
+                                : ibh_ip_from_bytes(family, &what.by.four.sin_addr);
         ibh_probe_size_refused(sizer->prober->probe, source, &peer, &by, what.error.ee_info);
     }
     return TRUE;
@@ -180,8 +175,8 @@ static gboolean take_head(Sizer *sizer, int n)
     if (from.link.sll_pkttype != PACKET_HOST || (gsize)length < sizeof bytes ||
         offset + IBH_PROBE_PACKET > sizeof bytes)
         return TRUE;
-    reply.from = to_ip(family, bytes + (IS_SIX(n) ? 8 : 12));
-    reply.to = to_ip(family, bytes + (IS_SIX(n) ? 24 : 16));
+    reply.from = ibh_ip_from_bytes(family, bytes + (IS_SIX(n) ? 8 : 12));
+    reply.to = ibh_ip_from_bytes(family, bytes + (IS_SIX(n) ? 24 : 16));
     reply.icmp = bytes + offset;
     reply.length = sizeof bytes - offset;
     if (IS_WHOLE(n))

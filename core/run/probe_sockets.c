@@ -201,12 +201,27 @@ static void filter_arp(int fd)
     attach(fd, steps, G_N_ELEMENTS(steps));
 }
 
+int ibh_packet_socket_open(void)
+{
+    return socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int ibh_packet_socket_bind(int fd, int protocol, int ifindex)
+{
+    struct sockaddr_ll address = {
+        .sll_family = AF_PACKET, .sll_protocol = htons((guint16)protocol), .sll_ifindex = ifindex};
+
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 /* Only packet sockets see replies that rp_filter or a firewall drops (without them these count as lost), and answers to
  * ARP beside the one that the kernel believes. */
 static int open_packet_socket(const IbhProbe *probe, int protocol)
 {
-    struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons((guint16)protocol)};
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* nothing comes before it is bound */
+    int fd = ibh_packet_socket_open();
 
     if (fd < 0)
         return -1;
@@ -216,10 +231,7 @@ static int open_packet_socket(const IbhProbe *probe, int protocol)
         filter6(probe, fd, probe->id, 40);
     else
         filter4(probe, fd, probe->id);
-    if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    return ibh_packet_socket_bind(fd, protocol, 0);
 }
 
 /* Neighbour advertisements only, with the NIC and the number of hops that tell whether they come from the wire. */
@@ -250,9 +262,7 @@ guint16 ibh_probe_id_of_sizes(const IbhProbe *probe)
 int ibh_probe_sizes_open(const IbhProbe *probe, int family, gboolean whole)
 {
     const guint16 id = ibh_probe_id_of_sizes(probe);
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct sockaddr_ll all = {.sll_family = AF_PACKET,
-                              .sll_protocol = htons(family == AF_INET6 ? ETH_P_IPV6 : ETH_P_IP)};
+    int fd = ibh_packet_socket_open();
 
     if (fd < 0)
         return -1;
@@ -262,10 +272,7 @@ int ibh_probe_sizes_open(const IbhProbe *probe, int family, gboolean whole)
         filter6(probe, fd, id, 40);
     else
         filter4(probe, fd, id);
-    if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    return ibh_packet_socket_bind(fd, family == AF_INET6 ? ETH_P_IPV6 : ETH_P_IP, 0);
 }
 
 static void filter_tap(int fd)
@@ -288,16 +295,12 @@ static void filter_tap(int fd)
 
 int ibh_probe_tap_open(int ifindex)
 {
-    struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifindex};
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* nothing comes before it is bound */
+    int fd = ibh_packet_socket_open();
 
     if (fd < 0)
         return -1;
     filter_tap(fd);
-    if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    return ibh_packet_socket_bind(fd, ETH_P_ALL, ifindex);
 }
 
 gboolean ibh_probe_uses_family(const IbhProbe *probe, int family)

@@ -50,6 +50,11 @@ typedef union {
 
 IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
 
+/* A packet socket; nothing comes before it is bound, so its filter is attached in between. To this protocol and NIC (0:
+ * any). Both return -1 if that is not allowed. */
+int ibh_packet_socket_open(void);
+int ibh_packet_socket_bind(int fd, int protocol, int ifindex);
+
 /* Opens a socket for echoes with this id. FALSE: it cannot be opened; `sock->error`: only this source cannot send. */
 gboolean ibh_probe_socket_open(const IbhProbe *probe, const IbhProbeSource *source, guint16 id, IbhProbeSocket *sock,
                                GError **error);

@@ -48,16 +48,12 @@ static void filter_answers(const IbhProbe *probe, int fd)
 
 static int open_heard(const IbhProbe *probe)
 {
-    struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IPV6)};
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* nothing comes before it is bound */
+    int fd = ibh_packet_socket_open();
 
     if (fd < 0)
         return -1;
     filter_answers(probe, fd);
-    if (bind(fd, (struct sockaddr *)&all, sizeof all) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    return ibh_packet_socket_bind(fd, ETH_P_IPV6, 0);
 }
 
 /* This socket only sends: it drops incoming packets. */
@@ -92,14 +88,6 @@ static int open_for(Asker *asker, guint source)
 
 /* ---- answers ---- */
 
-static IbhIp to_ip6(const guint8 *bytes)
-{
-    IbhIp ip = {.family = AF_INET6};
-
-    memcpy(ip.bytes, bytes, 16);
-    return ip;
-}
-
 /* FALSE: nothing is left to read. */
 static gboolean take_answer(const Asker *asker)
 {
@@ -117,8 +105,8 @@ static gboolean take_answer(const Asker *asker)
         return errno == EINTR || errno == ENETDOWN;
     if (length < (gssize)sizeof bytes || from.link.sll_pkttype != PACKET_HOST)
         return TRUE;
-    reply.from = to_ip6(bytes + 8);
-    reply.to = to_ip6(bytes + 24);
+    reply.from = ibh_ip_from_bytes(AF_INET6, bytes + 8);
+    reply.to = ibh_ip_from_bytes(AF_INET6, bytes + 24);
     (void)ibh_probe_syn_answered(asker->prober->probe, &reply);
     return TRUE;
 }

@@ -302,6 +302,14 @@ json() { # EXPRESSION: of the last output
     jq -r "$1" <<<"$out"
 }
 
+codes() { # of all its findings: "SEVERITY CODE NIC, …"
+    json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'
+}
+
+messages() {
+    json '.findings[] | .message'
+}
+
 findings() { # of the last --check --json, without information: "NIC SEVERITY CODE, …"
     json '[.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code)"] | sort | join(", ")'
 }

@@ -209,8 +209,7 @@ names "a rule behind ours takes it" "ib0 error routed-other-nic" taken
 for case in "swallowed from 0.0.0.0/32" "taken not from all fwmark 0x7"; do
     ${case%% *}
     expect_hook 1 B --check --json
-    expect_contains "which rule" "table main has that subnet, but the rule 2000: ${case#* } lookup 700 is asked before it" \
-        "$(json '.findings[] | .message')"
+    expect_contains "which rule" "table main has that subnet, but the rule 2000: ${case#* } lookup 700 is asked before it" "$(messages)"
     on B sh -c "$(json '.findings[] | select(.code == "routed-other-nic") | .advice | sub(".*: "; "")')"
     ip -n B route flush table 700
     expect_hook 0 B --check

@@ -8,9 +8,6 @@ expect_hook 0 B --apply
 sys=/run/sys/B
 
 # A port that is right: RoCE v2, everything as the kernel has it. lib.sh has no modules and no proc: they are not known.
-codes() {
-    json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'
-}
 
 # port N ATTRIBUTE TEXT
 port() {

@@ -8,8 +8,6 @@ needs nft
 make_hosts 2
 expect_hook 0 A --apply
 expect_hook 0 B --apply
-codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
-messages() { json '.findings[] | .message'; }
 probe() { expect_hook "$1" A --probe "${@:2}" --count 2 --interval 0.01 --timeout 0.2 --json; }
 both=(172.16.34.1 172.16.34.2)
 firewall() { # HOST HOOK RULE…

@@ -22,8 +22,6 @@ expect_hook 0 A --apply
 expect_hook 0 B --apply
 
 sizes() { json '[.pairs[].path_mtu] | join(" ")'; }
-codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
-messages() { json '.findings[] | .message'; }
 probe() { expect_hook "$1" A --probe "${@:2}" --count 1 --timeout 0.2 --json; }
 both=(172.16.34.1 172.16.34.2)
 

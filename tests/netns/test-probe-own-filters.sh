@@ -13,7 +13,6 @@ for host in A B; do
     wait_until 5 settled $host
     expect_hook 0 $host --apply
 done
-codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
 both=(172.16.34.1 172.16.34.2)
 both6=(fd00:16::34:1 fd00:16::34:2)
 
@@ -25,7 +24,7 @@ case_of() { # WHAT CODES MESSAGE ADDRESS…
     forget A B
     expect_hook 1 A --probe "${@:4}" --count 2 --interval 0.01 --timeout 0.2 --json
     expect_equal "$1" "$2" "$(codes)"
-    expect_contains "$1: why" "$3" "$(json '.findings[] | .message')"
+    expect_contains "$1: why" "$3" "$(messages)"
     on A nft flush ruleset
     on B nft flush ruleset
 }

@@ -10,7 +10,6 @@ make_hosts 2
 expect_hook 0 A --apply
 expect_hook 0 B --apply
 
-codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
 answers() { json '[.pairs[] | "\(.received) \(.rdma)"] | join(", ")'; }
 
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json

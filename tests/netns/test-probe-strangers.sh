@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
-codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
 probe() { expect_hook "$1" A --probe 172.16.34.1 172.16.34.2 --count 1 --timeout 0.3 --json; }
 expect_hook 0 B --apply
 hook A --probe 172.16.34.1 --json >$work/out || true
