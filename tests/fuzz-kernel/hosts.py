@@ -92,7 +92,6 @@ class Host:
         self.nics, self.rdma = [], []
         with self.wire.inside():
             self.ear = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ARP))
-        self.parted = False  # has something been done to one and not to the other?
         self.touched = False  # has ib-hook done anything yet?
 
     def space(self, name, home):
@@ -190,15 +189,9 @@ class Host:
     def in_both(self, family, lines):
         host = batch(self.host, family, lines)
         twin = batch(self.twin, family, [line.replace("netns away", "netns far-away") for line in lines])
-        if self.touched and host != twin and self.removes_from_main():
-            self.parted = True  # a gateway, say, whose subnet main has lost
-        elif self.touched and host != twin:
+        if self.touched and host != twin:
             raise Trouble("g-others", f"what works without ib-hook fails with it, or the other way round: {lines}\n"
                           f"with ib-hook: {host}\nwithout: {twin}", "refused")
-
-    @staticmethod
-    def removes_from_main():
-        return os.path.exists(CONFIG) and "main=remove" in open(CONFIG, encoding="ascii").read()
 
     def places_itself(self, line):
         return self.touched and line.startswith("rule add") and not re.search(r"\b(priority|pref|prio)\b", line)

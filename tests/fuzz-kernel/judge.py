@@ -14,6 +14,7 @@ BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
 SETTLED = ("local", "broadcast", "multicast", "anycast")
 SPREAD = 940
 ERRORS = ("unreachable", "prohibit", "blackhole")
+FIRST_PAIR, FROM = 1926, 1941  # the priorities of a rail's rules: at most eight pairs, the last rule is `from ADDRESS lookup T`
 LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
 MOST = 28  # destinations
 
@@ -191,8 +192,6 @@ class Config:
         self.keys = Keys(lines)
         keys = dict(setting.split("=", 1) for _, setting in pairs)
         self.main = keys.get("main", "keep")
-        priority = keys.get("priority", "auto")
-        self.priority = 1941 if priority == "auto" else int(priority)
         self.candidates = set(rdma)
         self.plain = not pairs
         self.managed = {nic for nic in nics if self.keys.managed(nic)}
@@ -275,16 +274,7 @@ class Judge:
 
     def as_before(self):
         host, twin = State(self.host.host), State(self.host.twin)
-        order = sorted if self.config.main == "remove" else list
-        if self.host.parted:
-            return
-        one, other = (order(map(repr, side.all())) for side in (host, twin))
-        # What went with the link comes back, and a manager's route of an address that was made anew by another one; what
-        # others replace in main is not there to be replaced.
-        anew = any("noprefixroute" in line for line in self.lines) and any("address del" in line for line in self.lines)
-        if self.config.main == "remove" and (anew or any(" down" in line or "route replace" in line for line in self.lines)):
-            one, other = ([self.without_connected(side.routes), side.rules + side.our_rules] for side in (host, twin))
-        if one != other:
+        if host.all() != twin.all():
             raise Trouble("d-undo", "rules and routes are not what they were\n" + self.difference(host, twin), "routes")
         one, other = self.host.sysctls(self.host.host), self.host.sysctls(self.host.twin)
         if one != other:
@@ -294,8 +284,6 @@ class Judge:
         """What --apply makes of the host when nothing of ours is there; then that is taken back."""
         self.host.expect((0,), "--undo")
         self.held = True
-        if self.config.main == "remove":  # what is pasted has no memory of routes that it takes from main
-            return None
         self.host.forget()
         if self.apply():
             return None
@@ -310,16 +298,15 @@ class Judge:
         self.host.forget()
         _, plan = self.host.json((0,), "--plan")
         text = "".join(one["command"] + "\n" for one in plan["operations"] if one["op"] != "announce")
-        self.paste(text, "e-plan", "the commands of --plan", reference)
-
-    def do_render(self):
-        reference = self.from_nothing()
-        if not reference:
-            return
+        status, _, err = run(["sh"], self.host.host, text)
+        if status or err:
+            raise Trouble("e-plan", f"the commands of --plan fail, --apply did not: {status} {err}\n{text}", "fails")
+        self.expect_state("e-plan", *reference, "the commands of --plan lead to another state than --apply:", ordered=False)
         self.host.forget()
-        _, script = self.host.expect((0,), "--render", "iproute2")
-        script = script.replace("command -v \"$1\"", "false")  # no announcements: they wait for replies
-        self.paste(script, "e-render", "the script of --render iproute2", reference)
+        _, plan = self.host.json((0,), "--plan")
+        if plan["changed"]:
+            raise Trouble("e-plan", f"after its commands the plan still has: {operations(plan)}", "more")
+        self.take_back()
 
     def paste(self, text, promise, what, reference):
         status, _, err = run(["sh"], self.host.host, text)
@@ -392,20 +379,10 @@ class Judge:
     def others_are_whole(self, facts):
         """Nobody else's rule or route is gone, changed or new."""
         host, twin = facts.state, facts.twin
-        if self.host.parted:
-            return
         if host.rules != twin.rules:
             raise Trouble("g-others", "rules of others\n" + self.difference(host, twin), "rules")
-        mine, others = host.routes, twin.routes
-        if self.config.main == "remove":
-            mine, others = (self.without_connected(one) for one in (mine, others))
-        if mine != others:
+        if host.routes != twin.routes:
             raise Trouble("g-others", "routes of others\n" + self.difference(host, twin), "routes")
-
-    def without_connected(self, routes):
-        """main=remove: rails' routes in main may be away, with those that need them, and come back in another order."""
-        kept = [one for one in routes if not (one[0][4] == MAIN and dict(one[2]).get(4) in self.config.candidates)]
-        return sorted(map(repr, kept))
 
     def look(self):
         return at_rest(self.look_once)
@@ -416,7 +393,7 @@ class Judge:
         facts = Facts(self.host, self.config)
         self.others_are_whole(facts)
         families = (4, 6) if any(":" in line for line in self.lines if not line.startswith("sysctl")) else (4,)
-        for family in families if not self.host.parted else ():
+        for family in families:
             self.unrelated(facts, family)
             self.rails(facts, family)
             self.arrivals(facts, family)
@@ -454,7 +431,7 @@ class Judge:
             raise Trouble("a-unrelated", f"{asked(question)}\nwith ib-hook: {said(one)}\nwithout: {said(other)}", kind)
 
     def may_differ(self, facts, question, one, other):
-        """main=spread and main=remove change the way of traffic that has no source, and say so."""
+        """main=spread changes the way of traffic that has no source, and says so."""
         length = facts.in_main(question.to)
         if within(question.to, facts.our_prefixes.get(one.table, ())) > 0 and self.rule_to_our_table(facts):
             return True  # somebody's rule leads to a rail's table
@@ -469,11 +446,6 @@ class Judge:
                 return (one.table == MAIN or one.kind in ERRORS) and (other.table != MAIN or other.dev is None)
             return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
                 any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
-        if self.config.main == "remove" and question.family == 4:
-            if question.iif and other.kind in ERRORS and any(within(question.to, nets) >= 0 for nets in facts.subnets.values()):
-                return True  # the twin refuses its source, where nothing could be sent back; here, main lacks the subnet
-            from_rails = bool(question.iif) and any(within(question.source, nets) >= 0 for nets in facts.subnets.values())
-            return from_rails or other.dev in self.config.candidates and other.table == MAIN
         return False
 
     # ---- rails ----
@@ -486,9 +458,9 @@ class Judge:
                      for mark in [0] + marks(self.lines)]
         if not questions:
             return
-        twin, first = self.host.twin, self.config.priority - 16
+        twin = self.host.twin
         answers = zip(questions, self.ask(self.host.host, questions), self.ask(twin, questions),
-                      self.ask(twin, questions, first), self.ask(twin, questions, self.config.priority + 1),
+                      self.ask(twin, questions, FIRST_PAIR - 1), self.ask(twin, questions, FROM + 1),
                       self.ask(twin, questions, LAST_PAIR - 1), self.ask(twin, questions, "main"))
         for question, mine, other, early, around, before_last, main in answers:
             decided = tuple(one.table != WALL for one in (early, around, before_last))
@@ -530,13 +502,13 @@ class Judge:
         if other.kind in SETTLED:
             return same(mine, other), "as without", "local"
         if early:
-            right = same(mine, other) or self.removed(main)
+            right = same(mine, other)
             if not right and within(question.to, facts.our_prefixes.get(mine.table, ())) > 0 and self.rule_to_our_table(facts):
                 right = True  # it leads to a rail's table
                 if not by(mine, device):
                     self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
             return right, "as without: a rule of somebody else answers first", "early"
-        if around and (same(mine, other) or self.config.main == "remove"):
+        if around and same(mine, other):
             return True, "", ""
         if inside >= 0:
             return self.inside_the_subnet(facts, question, device, mine, main, inside, length, remote)
@@ -559,7 +531,7 @@ class Judge:
             return True, "", ""
         if remote.promised():
             return own or as_main and main.dev == device, f"by {device} through {remote.gateway}: remote=", "remote"
-        right = as_main or own and (main.dev in facts.waiting | facts.devices or remote.crowded or not remote.certain or self.removed(main))
+        right = as_main or own and (main.dev in facts.waiting | facts.devices or remote.crowded or not remote.certain)
         if not right and own and remote.also_by_rail():
             self.count("main has a prefix twice, and the rail goes by its own gateway although main prefers another NIC")
             right = True
@@ -568,8 +540,6 @@ class Judge:
         return right, f"as main says: it has /{remote.in_main}, remote= /{remote.length}", "remote, more exact"
 
     def inside_the_subnet(self, facts, question, device, mine, main, inside, length, remote):
-        if self.removed(main):
-            return True, "", ""
         if remote.length >= 0 and main.dev in remote.siblings and remote.by_gateway(mine):
             return True, "", ""  # a sibling's piece of it
         if length > inside:
@@ -591,10 +561,6 @@ class Judge:
         return any(via == mine.via and dev in self.config.candidates and net.prefixlen >= length and within(question.to, [net]) >= 0
                    for net, via, dev in facts.gateways)
 
-    def removed(self, main):
-        """main=remove has taken it away, for everybody."""
-        return self.config.main == "remove" and main.dev in self.config.candidates
-
     def rule_to_our_table(self, facts):
         return any(FRA_TABLE in dict(known) and number(dict(known)[FRA_TABLE]) in facts.our_tables
                    for _, known in facts.state.rules)
@@ -604,7 +570,7 @@ class Judge:
         throw = length < 0 and within(question.to, facts.main) >= 0
         if by(mine, device) and facts.gateways_of.has_host_route(device, question.to):
             return True, "", ""  # a cloud's gateway: its route is in the rail's table
-        if self.removed(main) or throw and by_gateway(mine, device, subnets):
+        if throw and by_gateway(mine, device, subnets):
             return True, "", ""
         if not same(other, main):
             own = length > 0 and self.own_gateway(facts, question, device, mine, length)
@@ -630,9 +596,7 @@ class Judge:
         if self.held or self.refused or self.rules_of_others or self.line.startswith("do hook"):
             return
         for device, address, *_ in facts.usable:
-            served = family == 4 or self.config.keys.of(device, "ipv6", "yes") == "yes"
-            if device in self.config.managed and served and family_of(address) == family and facts.up(device) and \
-                    address not in facts.ours:
+            if device in self.config.managed and family_of(address) == family and facts.up(device) and address not in facts.ours:
                 raise Trouble("b-rail", f"{device} has manage=yes, but nothing routes {address}", "managed")
 
     def engaged(self, facts, family):

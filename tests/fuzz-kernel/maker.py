@@ -344,13 +344,9 @@ class Maker(Leaves):
         if self.chance(0.5):
             return
         if self.chance(0.6):
-            self.add(f"config [defaults] main={self.rng.choice(('keep', 'spread', 'spread', 'remove', 'remove'))}")
+            self.add(f"config [defaults] main={self.rng.choice(('keep', 'spread', 'spread'))}")
         if self.chance(0.4):
             self.add(f"config [defaults] arp={self.rng.choice(('auto', 'strict', 'keep'))}")
-        if self.chance(0.2):
-            self.add(f"config [defaults] priority={self.rng.choice((100, 1500, 5000, 20000))}")
-        if self.chance(0.12):
-            self.add("config [defaults] ipv6=no")
         nic = self.rng.choice(self.rails)
         if self.chance(0.2):
             self.add(f"config [interface {nic}] table={self.rng.choice((941, 942, 945, 100, 5000))}")
@@ -373,12 +369,11 @@ class Maker(Leaves):
         whole = f"{net.address(0)}/{net.length}"
         rule = f"suppress_ifgroup {MARK} protocol kernel"
         pool = [f"ip route add {whole} dev {nic} table {table} proto kernel scope link src {address} {mark}",
-                f"ip route add default via {net.gateway()} dev {nic} table {table} proto kernel {mark}",
-                f"ip route add throw {net.piece()} table {table} proto kernel {mark}",
-                f"ip rule add priority 1941 from {address} lookup {table} suppress_prefixlength 0 {rule}",
-                f"ip rule add priority 2941 from {address} lookup main suppress_prefixlength 0 {rule}",
-                f"ip rule add priority 3941 from {address} lookup {table} {rule}",
-                f"ip rule add priority 1941 from {address} lookup {table} {rule}"]
+                f"ip route add default via {net.gateway()} dev {nic} onlink table {table + 2000} proto kernel {mark}",
+                f"ip rule add priority 1940 from {address} to {whole} lookup main suppress_prefixlength {net.length} {rule}",
+                f"ip rule add priority 1941 from {address} lookup {table} {rule}",
+                f"ip rule add priority 32764 from {address} lookup main suppress_prefixlength 0 {rule}",
+                f"ip rule add priority 32765 from {address} lookup {table + 2000} {rule}"]
         for one in pool:
             if self.chance(0.6):
                 self.add(f"ours {one}")
@@ -439,9 +434,7 @@ class Maker(Leaves):
         kind = self.rng.random()
         if kind < 0.1:
             self.add("do pasted")
-        elif kind < 0.2:
-            self.add("do render")
-        elif kind < 0.3:
+        elif kind < 0.25:
             self.add(f"do kill {self.rng.randrange(1, 40)}")
         self.add("do undo")
         if self.chance(0.1):

@@ -67,7 +67,6 @@ UNDO = "hook --undo >/dev/null; rm -rf /run/ib-hook"
 ACTIONS = {
     "apply": "hook --apply; hook --apply; hook --check", "settled": "hook --apply", "undo": "hook --undo",
     "pasted": f"{UNDO}; hook --plan | grep -v '^arping' | on host sh",
-    "render": f"{UNDO}; hook --render iproute2 >/run/script; on host sh /run/script",
     "kill": "hook --undo; on host strace -qq -o /dev/null -e trace={0} -e inject={0}:signal=KILL:when={1} \"$INSIDE/ib-hook\" --apply; "
             "hook --apply"}
 CALLS = "sendmsg,sendto,write,rename,renameat,unlink"

@@ -5,7 +5,7 @@
     config [SECTION] KEY=VALUE      of /etc/ib-hook/ib-hook.conf
     ip …, ip -6 …                   in the host and in its twin
     sysctl PATH=VALUE               likewise
-    ours ip …                       in the host only: what an earlier version of ib-hook has left
+    ours ip …                       in the host only: what ib-hook left there when the host was another
     do ACTION                       what is done with ib-hook, and judged: the names of Judge.do_*
 """
 
