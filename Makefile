@@ -23,12 +23,16 @@ HARDEN_LD := -fPIE -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_56 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_56 -DIBH_VERSION='"$(VERSION)"' -Icore $(WARNINGS) $(WERROR) $(HARDEN) \
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS)
 
-# What decides (no I/O, no libnl) and what acts. The unit tests link only the first: the linker keeps it pure.
-PURE := $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,model config plan check render cli))))
+# What decides (no I/O, no libnl) and what acts: whole rooms, or in a room that has both the files *_io.c. The unit tests
+# link only the first: the linker keeps it pure.
+ROOMS_OF_BOTH := $(wildcard $(addprefix core/,$(addsuffix /*.c,probe)))
+PURE := $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,model config plan check render cli))) \
+    $(filter-out %_io.c,$(ROOMS_OF_BOTH)))
 COMMAND := core/run/main
 # What the programs in the hook directories are made of: of the C library alone.
 THIN := $(patsubst %.c,%,$(wildcard core/hook/*.c))
-EFFECT := $(filter-out $(COMMAND),$(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,kernel host run)))))
+EFFECT := $(filter-out $(COMMAND),$(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,kernel host run))) \
+    $(filter %_io.c,$(ROOMS_OF_BOTH))))
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/json.h"
-#include "check/probe_rdma.h"
+#include "probe/rdma.h"
 #include "cli/report.h"
 
 #include <linux/if_arp.h>

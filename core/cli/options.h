@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "check/probe.h"
+#include "probe/probe.h"
 
 #define IBH_OPTIONS_ERROR (g_quark_from_static_string("ibh-options-error"))
 

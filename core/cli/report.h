@@ -8,7 +8,7 @@
 
 #include "plan/apply.h"
 #include "check/check.h"
-#include "check/probe.h"
+#include "probe/probe.h"
 
 typedef struct {
     gboolean color;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/text_probe.h"
 
-#include "check/probe_rdma.h"
-#include "check/probe_rtt.h"
-#include "check/probe_syn.h"
+#include "probe/rdma.h"
+#include "probe/rtt.h"
+#include "probe/syn.h"
 #include "cli/table.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "host/scripts.h"
 #include "host/manager.h"
 #include "kernel/sysctl.h"
-#include "run/probe_io.h"
+#include "probe/run_io.h"
 #include "render/render.h"
 
 #include <linux/fib_rules.h>

@@ -4,8 +4,8 @@
  * its length. One that is taken for a reply is also tried as the difference to a right one.
  */
 #include "broken.h"
-#include "check/probe_syn.h"
-#include "check/probe_trace.h"
+#include "probe/syn.h"
+#include "probe/trace.h"
 #include "cli/options.h"
 #include "cli/report.h"
 

@@ -42,4 +42,4 @@ sections=$(sed -n '/^.Sh EXAMPLES$/,/^.Sh DIAGNOSTICS/p' "$top/packaging/man/$pa
 while read -r code; do
     grep -q "$code" <<<"$sections" || fail "PROBE or EXAMPLES has an example of $code"
     ok "an example of $code"
-done < <(cat "$top"/core/check/probe*.c | tr -s '\n ' ' ' | grep -oE 'IBH_(ERROR|WARNING|INFO), "[a-z-]+"|"[a-z]+(-[a-z]+)+"' | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+done < <(cat "$top"/core/probe/*.c | tr -s '\n ' ' ' | grep -oE 'IBH_(ERROR|WARNING|INFO), "[a-z-]+"|"[a-z]+(-[a-z]+)+"' | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)

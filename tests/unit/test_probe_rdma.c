@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/probe_rdma.h"
+#include "probe/rdma.h"
 #include "probe_world.h"
 
 #include <setjmp.h>

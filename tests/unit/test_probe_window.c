@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/probe_window.h"
+#include "probe/window.h"
 #include "probe_world.h"
 
 #include <setjmp.h>

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/answers.h"
+
+#include "check/foreign.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#define STRANGERS_MAX 64 /* a host that floods us with more has been noticed already */
+#define INFINIBAND_LENGTH 20
+#define GUID_LENGTH 8 /* at the end of InfiniBand's hardware address; what is before it may differ */
+
+/* ---- for a peer ---- */
+
+static gboolean has_answer(const IbhProbePair *pair, const IbhArpReply *reply)
+{
+    for (guint i = 0; i < pair->answers; i++) {
+        if (memcmp(pair->answer[i], reply->lladdr, reply->lladdr_len) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void take_peer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    gpointer number;
+    IbhProbePair *pair;
+
+    if (!g_hash_table_lookup_extended(probe->numbers, &reply->from, NULL, &number))
+        return;
+    pair = ibh_probe_find_pair(probe, ifindex, GPOINTER_TO_UINT(number));
+    if (!pair || !ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to) ||
+        reply->lladdr_len != ibh_probe_link(probe, pair)->lladdr_len || has_answer(pair, reply) ||
+        pair->answers == G_N_ELEMENTS(pair->answer))
+        return;
+    pair->answer_len = reply->lladdr_len;
+    memcpy(pair->answer[pair->answers++], reply->lladdr, reply->lladdr_len);
+}
+
+/* ---- for ourselves ---- */
+
+static const IbhLink *find_own_link(const IbhProbe *probe, const IbhArpReply *reply)
+{
+    guint skip = reply->lladdr_len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
+    const IbhLink *found = NULL;
+
+    IBH_EACH (const IbhLink, link, probe->rails->snapshot->links) {
+        const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
+
+        if (link->lladdr_len != reply->lladdr_len ||
+            memcmp(link->lladdr + skip, reply->lladdr + skip, reply->lladdr_len - skip) != 0)
+            continue;
+        if (!found || (nic && nic->status == IBH_NIC_RAIL))
+            found = link; /* a VLAN or macvlan may share the address of a rail */
+    }
+    return found;
+}
+
+/* arp_filter does not drop a request without a sender's address: where it is on, the answer proves nothing. */
+static gboolean answers_beside_rails(const IbhProbe *probe, const IbhLink *link)
+{
+    const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
+    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
+
+    return nic && nic->status != IBH_NIC_RAIL &&
+           !ibh_sysctl_effective(key, link->sysctl[key], probe->rails->snapshot->all[key]);
+}
+
+static IbhProbeStranger *find_stranger(const IbhProbe *probe, guint source, const IbhArpReply *reply)
+{
+    IBH_EACH (IbhProbeStranger, stranger, probe->strangers) {
+        if (stranger->source == source && stranger->lladdr_len == reply->lladdr_len &&
+            memcmp(stranger->lladdr, reply->lladdr, reply->lladdr_len) == 0)
+            return stranger;
+    }
+    return NULL;
+}
+
+/* The NIC by which such an answer has to come in: the NIC that asked. */
+static gboolean is_awaited(const IbhProbe *probe, guint source, int ifindex, gboolean proxy)
+{
+    int asker = proxy ? ibh_probe_witness(probe, source) : (int)source;
+
+    return asker >= 0 && g_array_index(probe->sources, IbhProbeSource, (guint)asker).nic->link->ifindex == ifindex;
+}
+
+/* IPv4 tells it by the question: an answer to another rail's, that names its sender. */
+static gboolean is_of_proxy(const IbhArpReply *reply)
+{
+    const IbhIp none = {.family = AF_INET};
+
+    return reply->proxy || (reply->from.family == AF_INET && !ibh_ip_equal(&reply->to, &none) &&
+                            !ibh_ip_equal(&reply->to, &reply->from));
+}
+
+static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    const gboolean proxy = is_of_proxy(reply), six = reply->from.family == AF_INET6;
+    const IbhLink *own = find_own_link(probe, reply);
+
+    for (guint i = 0; i < probe->sources->len; i++) {
+        IbhProbeStranger *known, stranger = {.source = i, .lladdr_len = reply->lladdr_len, .proxy = proxy};
+
+        if (!ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
+            !is_awaited(probe, i, ifindex, proxy && !six) ||
+            (own && (six || proxy || !answers_beside_rails(probe, own))))
+            continue;
+        stranger.own = own ? own->ifindex : 0;
+        if ((known = find_stranger(probe, i, reply))) {
+            known->proxy &= proxy;
+        } else if (probe->strangers->len < STRANGERS_MAX) {
+            memcpy(stranger.lladdr, reply->lladdr, reply->lladdr_len);
+            g_array_append_val(probe->strangers, stranger);
+        }
+    }
+}
+
+void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    if (ibh_rails_holder(probe->rails, &reply->from))
+        take_own(probe, ifindex, reply);
+    else
+        take_peer(probe, ifindex, reply);
+}
+
+static gboolean shares_subnet(const IbhProbeSource *source, const IbhProbeSource *other)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &source->nic->served) {
+        if (ibh_ip_equal(&address->local, &source->ip) && ibh_prefix_contains(&address->subnet, &other->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+int ibh_probe_witness(const IbhProbe *probe, guint source)
+{
+    const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, source);
+
+    for (guint i = 0; i < probe->sources->len; i++) {
+        const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, i);
+
+        if (other->nic != of->nic && other->ip.family == AF_INET && of->ip.family == AF_INET &&
+            other->nic->link->carrier && shares_subnet(of, other) && shares_subnet(other, of))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* ---- the verdict ---- */
+
+static char *format_lladdr(const IbhProbeStranger *stranger)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < stranger->lladdr_len; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", stranger->lladdr[i]);
+    return g_string_free(text, FALSE);
+}
+
+static void report_own(IbhProbe *probe, const IbhProbeStranger *stranger, const char *ip)
+{
+    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, stranger->own);
+    const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
+
+    if (!ibh_findings_have(probe->findings, link->name, "foreign-nic-answers"))
+        ibh_finding_add(
+            probe->findings, link->name, IBH_WARNING, "foreign-nic-answers",
+            ibh_fix(ibh_sysctl_command(link->name, IBH_SYSCTL_ARP_IGNORE, 1)),
+            "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the wrong NIC",
+            source->nic->link->name, ip);
+}
+
+static void report_stranger(IbhProbe *probe, const IbhProbeStranger *stranger)
+{
+    const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
+    g_autofree char *lladdr = format_lladdr(stranger);
+    gboolean six = source->ip.family == AF_INET6;
+    const char *question = six ? "neighbour solicitations" : "ARP";
+    char ip[IBH_IP_STRLEN];
+
+    ibh_ip_format(&source->ip, ip);
+    if (stranger->own)
+        report_own(probe, stranger, ip);
+    else if (stranger->proxy)
+        ibh_finding_add(
+            probe->findings, source->nic->link->name, IBH_WARNING, "proxy-arp",
+            ibh_advice("find %s (the switches' tables of hardware addresses); %s off there", lladdr,
+                       six ? "proxy_ndp" : "proxy_arp"),
+            "%s answers %s for %s, which is this host's: a proxy on the wire, so what peers send here may go "
+            "there",
+            lladdr, question, ip);
+    else
+        ibh_finding_add(
+            probe->findings, source->nic->link->name, IBH_ERROR, "duplicate-address",
+            ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there "
+                       "or here",
+                       lladdr),
+            "another host has %s, too: %s answers %s for it, so peers send to the one or the other", ip, lladdr,
+            question);
+}
+
+void ibh_probe_report_strangers(IbhProbe *probe)
+{
+    for (guint source = 0; source < probe->sources->len; source++) {
+        IBH_EACH (const IbhProbeStranger, stranger, probe->strangers) {
+            if (stranger->source == source)
+                report_stranger(probe, stranger);
+        }
+    }
+}

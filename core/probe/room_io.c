@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/room_io.h"
+
+#include "probe/window.h"
+#include "kernel/sysctl.h"
+
+#include <sys/socket.h>
+
+static int family_at(int six)
+{
+    return six ? AF_INET6 : AF_INET;
+}
+
+gboolean ibh_prober_read_neighbours(IbhProber *prober, GArray *neighbours, GError **error)
+{
+    for (int six = 0; six <= 1; six++) {
+        if (ibh_probe_uses_family(prober->probe, family_at(six)) &&
+            !ibh_netlink_read_all_neighbours(prober->netlink, family_at(six), neighbours, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The limits do not count permanent entries and those of a control plane. */
+static gboolean count(IbhProber *prober, int six, guint *ret_limited, guint *ret_free, GError **error)
+{
+    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+
+    *ret_limited = *ret_free = 0;
+    if (!ibh_netlink_read_all_neighbours(prober->netlink, family_at(six), neighbours, error))
+        return FALSE;
+    IBH_EACH (const IbhNeighbour, neighbour, neighbours)
+        *(neighbour->fixed && !neighbour->no_arp ? ret_free : ret_limited) += 1;
+    return TRUE;
+}
+
+static void note_full(IbhProber *prober, int six, const IbhNeighbourTable *table)
+{
+    if (!prober->knows_full[six])
+        prober->full[six] = table->full;
+    prober->knows_full[six] = TRUE;
+    prober->probe->was_full[six] |= table->full > prober->full[six];
+}
+
+/* Where /proc shows another limit than the kernel's, as in some containers, it counts, for this network namespace
+ * alone. */
+static gboolean read_table(IbhProber *prober, int six, IbhNeighbourTable *table, GError **error)
+{
+    guint shown = (guint)MAX(ibh_sysctl_read_neighbour_limit(family_at(six)), 0), limited, fixed;
+
+    if (!ibh_netlink_read_neighbour_table(prober->netlink, family_at(six), table, error) ||
+        !count(prober, six, &limited, &fixed, error))
+        return FALSE;
+    note_full(prober, six, table);
+    if (table->limit && (!shown || shown == table->limit))
+        table->used -= MIN(table->used, fixed);
+    else
+        *table = (IbhNeighbourTable){.limit = shown, .used = limited};
+    prober->probe->table_size[six] = table->limit;
+    return TRUE;
+}
+
+gboolean ibh_prober_read_room(IbhProber *prober, guint ret_room[2], GError **error)
+{
+    for (int six = 0; six <= 1; six++) {
+        IbhNeighbourTable table;
+
+        ret_room[six] = 0;
+        if (!ibh_probe_uses_family(prober->probe, family_at(six)))
+            continue;
+        if (!read_table(prober, six, &table, error))
+            return FALSE;
+        ret_room[six] = ibh_probe_room(&table);
+    }
+    return TRUE;
+}
+
+gboolean ibh_prober_forget(IbhProber *prober, guint i)
+{
+    const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+    const IbhOp op = {.type = IBH_OP_NEIGH_DEL,
+                      .ifindex = ibh_probe_link(prober->probe, pair)->ifindex,
+                      .ip = *ibh_probe_peer(prober->probe, pair)};
+
+    return !ibh_probe_owns_entry(pair) || ibh_netlink_execute(prober->netlink, &op, NULL);
+}
+
+gboolean ibh_prober_forget_range(IbhProber *prober, guint first, guint pairs)
+{
+    gboolean all = TRUE;
+
+    for (guint i = first; i < first + pairs; i++)
+        all &= ibh_prober_forget(prober, i);
+    return all;
+}

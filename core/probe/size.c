@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/size.h"
+
+#include "model/bytes.h"
+#include "model/text.h"
+
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define NAMED 4
+#define LEAST 1280 /* the MTU that every IPv6 link has: a rail with it has nothing to lose */
+#define ROUNDS 6
+#define STEPS 8 /* sizes of one round, once it is known between which two it is */
+
+static guint header_length(int family)
+{
+    return family == AF_INET6 ? 40 : 20;
+}
+
+/* ---- which sizes are tried ---- */
+
+static guint full_size(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return MIN((guint)MAX(ibh_probe_link(probe, pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
+}
+
+/* The largest size that came through: the small echo's at least. */
+static guint passed(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return MAX(pair->mtu.passed, header_length(ibh_probe_peer(probe, pair)->family) + IBH_PROBE_PACKET);
+}
+
+static guint add_size(const IbhProbe *probe, const IbhProbePair *pair, guint size, guint *sizes, guint n)
+{
+    for (guint i = 0; i < n; i++) {
+        if (sizes[i] == size)
+            return n;
+    }
+    if (n == IBH_PROBE_SIZES_MAX || size <= passed(probe, pair) || size > pair->mtu.failed)
+        return n;
+    sizes[n] = size;
+    return n + 1;
+}
+
+/* Wires have few sizes: if one of these passes and the next byte does not, that is the answer. The full size is tried
+ * again, as the first packet may have been lost. */
+static guint guess(const IbhProbe *probe, const IbhProbePair *pair, guint *sizes)
+{
+    static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
+    guint n = add_size(probe, pair, full_size(probe, pair), sizes, 0);
+
+    if (pair->mtu.told) {
+        n = add_size(probe, pair, pair->mtu.told, sizes, n);
+        n = add_size(probe, pair, pair->mtu.told + 1, sizes, n);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(usual); i++) {
+        n = add_size(probe, pair, usual[i], sizes, n);
+        n = add_size(probe, pair, usual[i] + 1, sizes, n);
+    }
+    return n;
+}
+
+static guint narrow(const IbhProbe *probe, const IbhProbePair *pair, guint *sizes)
+{
+    guint low = passed(probe, pair), high = pair->mtu.failed, n = 0;
+
+    for (guint i = 1; i <= STEPS && high > low + 1; i++) {
+        guint size = low + MAX((high - low) * i / (STEPS + 1), 1);
+
+        n = size < high ? add_size(probe, pair, size, sizes, n) : n;
+    }
+    return n;
+}
+
+guint ibh_probe_sizes(const IbhProbe *probe, const IbhProbePair *pair, guint round, guint sizes[IBH_PROBE_SIZES_MAX])
+{
+    guint full = full_size(probe, pair);
+
+    if (!pair->received || full <= LEAST || pair->mtu.passed >= full || round >= ROUNDS)
+        return 0;
+    if (round == 0) {
+        sizes[0] = full;
+        return 1;
+    }
+    if (!pair->mtu.failed)
+        return 0;
+    return round == 1 ? guess(probe, pair, sizes) : narrow(probe, pair, sizes);
+}
+
+/* ---- what comes back ---- */
+
+void ibh_probe_size_is_lost(IbhProbePair *pair, guint size)
+{
+    if (size > pair->mtu.passed && (!pair->mtu.failed || size < pair->mtu.failed))
+        pair->mtu.failed = size;
+}
+
+/* The pair whose reply begins with this packet, and the size of the whole; NULL: none. */
+static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *reply, guint *ret_size)
+{
+    guint type = reply->from.family == AF_INET6 ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY;
+    guint8 request[IBH_PROBE_PACKET];
+    IbhProbePair *pair;
+    guint32 number;
+
+    if (reply->length < IBH_PROBE_PACKET || ibh_get32(reply->icmp + 24) >= probe->pairs->len)
+        return NULL;
+    number = ibh_get32(reply->icmp + 24);
+    *ret_size = ibh_get32(reply->icmp + 28);
+    pair = ibh_probe_pair(probe, number);
+    ibh_probe_packet(probe, number, *ret_size, reply->id, request);
+    if (*ret_size > full_size(probe, pair) || reply->icmp[0] != type || reply->icmp[1] != 0 ||
+        memcmp(reply->icmp + 4, request + 4, sizeof request - 4) != 0 ||
+        !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, pair)) ||
+        !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, pair)->ip))
+        return NULL;
+    return pair;
+}
+
+gboolean ibh_probe_size_received(IbhProbe *probe, const IbhProbeReply *reply)
+{
+    guint size;
+    IbhProbePair *pair = find_request(probe, reply, &size);
+
+    if (!pair || reply->length + header_length(reply->from.family) != size)
+        return FALSE;
+    for (gsize i = IBH_PROBE_PACKET; i < reply->length; i++) {
+        if (reply->icmp[i])
+            return FALSE;
+    }
+    pair->mtu.passed = MAX(pair->mtu.passed, size);
+    if (pair->mtu.failed && pair->mtu.failed <= pair->mtu.passed)
+        pair->mtu.failed = 0;
+    return TRUE;
+}
+
+void ibh_probe_size_seen(IbhProbe *probe, const IbhProbeReply *reply)
+{
+    guint size;
+    IbhProbePair *pair = find_request(probe, reply, &size);
+
+    if (pair)
+        pair->mtu.seen = MAX(pair->mtu.seen, size);
+}
+
+void ibh_probe_size_fragment(IbhProbe *probe, const IbhProbeReply *reply, guint bytes)
+{
+    guint size;
+    IbhProbePair *pair = find_request(probe, reply, &size);
+
+    if (pair)
+        pair->mtu.fragment = bytes;
+}
+
+void ibh_probe_size_refused(IbhProbe *probe, guint source, const IbhIp *to, const IbhIp *by, guint limit)
+{
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        if (pair->source == source && ibh_ip_equal(ibh_probe_peer(probe, pair), to)) {
+            pair->mtu.told_by = *by;
+            pair->mtu.told = limit <= full_size(probe, pair) ? limit : 0;
+        }
+    }
+}
+
+/* ---- the verdict ---- */
+
+static gboolean is_short(const IbhProbePair *pair)
+{
+    return pair->mtu.failed || pair->mtu.fragment;
+}
+
+/* Beyond a router that reports it, a smaller MTU is no fault. */
+static gboolean is_right(const IbhProbePair *pair)
+{
+    return !is_short(pair) || (!pair->on_link && pair->mtu.told_by.family && !pair->mtu.fragment);
+}
+
+void ibh_probe_judge_size(const IbhProbe *probe, IbhProbePair *pair)
+{
+    pair->mtu.passed = is_short(pair) ? passed(probe, pair) : pair->mtu.passed;
+    if (!is_right(pair))
+        pair->faults |= 1u << IBH_PROBE_MTU;
+}
+
+static gboolean is_dropped_here(const IbhProbePair *pair)
+{
+    return pair->mtu.failed && pair->mtu.seen >= pair->mtu.failed;
+}
+
+static gboolean has_same_cause(const IbhProbe *probe, const IbhProbePair *a, const IbhProbePair *b)
+{
+    return is_short(a) && is_short(b) && is_right(a) == is_right(b) && passed(probe, a) == passed(probe, b) &&
+           a->mtu.fragment == b->mtu.fragment && a->mtu.held == b->mtu.held &&
+           is_dropped_here(a) == is_dropped_here(b) && full_size(probe, a) == full_size(probe, b) &&
+           ibh_ip_equal(&a->mtu.told_by, &b->mtu.told_by);
+}
+
+static char *explain(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (pair->mtu.fragment && !pair->mtu.failed)
+        return g_strdup_printf(
+            "packets of %u bytes, as the rail's MTU allows, arrive, but replies of that size come in "
+            "pieces of %u: the peer's MTU is smaller",
+            full_size(probe, pair), pair->mtu.fragment);
+    if (pair->mtu.told_by.family)
+        return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows: %s says "
+                               "that they are too long",
+                               passed(probe, pair), full_size(probe, pair), ibh_ip_format(&pair->mtu.told_by, ip));
+    if (pair->mtu.held || is_dropped_here(pair))
+        return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows: this "
+                               "host's own firewall drops %s",
+                               passed(probe, pair), full_size(probe, pair),
+                               pair->mtu.held ? "them" : "the replies, which come in whole");
+    return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows, without an "
+                           "ICMP error: connections open, and hang once they send more",
+                           passed(probe, pair), full_size(probe, pair));
+}
+
+static IbhRemedy remedy_for(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (pair->mtu.fragment && !pair->mtu.failed)
+        return ibh_advice("one MTU on both sides: here %u; there: ip link, ip route show to %s", full_size(probe, pair),
+                          ibh_ip_format(&ibh_probe_source(probe, pair)->ip, ip));
+    if (pair->mtu.told_by.family)
+        return ibh_advice("look at the MTU of the next link of %s", ibh_ip_format(&pair->mtu.told_by, ip));
+    if (pair->mtu.held || is_dropped_here(pair))
+        return ibh_advice("on this host: nft list ruleset, iptables-save");
+    return ibh_advice(
+        "look at the MTU of the switch ports on the way, of the peer's NIC (ip link), at firewalls there");
+}
+
+/* All pairs with one cause, also of several rails, are one line. */
+static void report_cause(IbhProbe *probe, const IbhProbePair *of)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    g_autofree char *why = explain(probe, of);
+    const IbhNic *nic = ibh_probe_source(probe, of)->nic;
+    char ip[IBH_IP_STRLEN];
+    guint n = 0;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        if (!has_same_cause(probe, pair, of))
+            continue;
+        if (++n <= NAMED)
+            g_string_append_printf(names, "%s%s to %s", n > 1 ? ", " : "", ibh_probe_link(probe, pair)->name,
+                                   ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+        nic = ibh_probe_source(probe, pair)->nic == nic ? nic : NULL;
+    }
+    if (n > NAMED)
+        g_string_append_printf(names, " and %u more", n - NAMED);
+    ibh_finding_add(probe->findings, nic ? nic->link->name : "",
+                    is_right(of)     ? IBH_INFO
+                    : of->mtu.failed ? IBH_ERROR
+                                     : IBH_WARNING,
+                    "path-mtu", remedy_for(probe, of), "%u of %u pairs: %s; %s", n, probe->pairs->len, names->str, why);
+}
+
+void ibh_probe_report_sizes(IbhProbe *probe)
+{
+    g_autoptr(GPtrArray) told = g_ptr_array_new();
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        gboolean known = !is_short(pair);
+
+        for (guint i = 0; !known && i < told->len; i++)
+            known = has_same_cause(probe, told->pdata[i], pair);
+        if (known)
+            continue;
+        g_ptr_array_add(told, (gpointer)(guintptr)pair);
+        report_cause(probe, pair);
+    }
+}
