@@ -4,16 +4,14 @@
  */
 #pragma once
 
-#include "model/model.h"
-
-typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity;
-
-const char *ibh_severity_name(IbhSeverity severity);
+#include "check/codes.h"
 
 typedef struct {
-    char iface[IFNAMSIZ]; /* "": the host's */
+    char iface[IFNAMSIZ]; /* the first NIC that it hits; "": the host's */
+    GPtrArray *ifaces;    /* char *: all that it hits; empty: the host's */
     IbhSeverity severity;
     const char *code; /* stable: monitoring depends on it */
+    char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: its NIC itself */
     char *message;
     char *fix;         /* NULL; or a command that cures this problem, can be pasted as it is, and does no other harm */
     char *advice;      /* NULL; or a step for a person */
@@ -33,10 +31,16 @@ IbhRemedy ibh_advice(const char *format, ...);
 
 /* A list of IbhFinding *, which it owns. */
 GPtrArray *ibh_findings_new(void);
-/* Takes what `remedy` holds. */
+/* Takes what `remedy` holds. The finding belongs to the list. */
 G_GNUC_PRINTF(6, 7)
-void ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code, IbhRemedy remedy,
-                     const char *format, ...);
+IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
+                            IbhRemedy remedy, const char *format, ...);
+
+/* One cause, one finding: that of this code and owner, made if there is none, with the severity and advice of its code;
+ * it hits this NIC, too. The message is NULL until the caller sets it. */
+IbhFinding *ibh_finding_of(GPtrArray *findings, const char *code, const char *owner, const char *iface);
+void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
+gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
 gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code);
 /* FALSE where there is an error or a warning: about one interface, or (NULL) about any. */

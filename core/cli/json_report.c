@@ -54,9 +54,13 @@ static void put_findings(IbhJson *json, const IbhReport *report)
     ibh_json_open(json, "findings", '[');
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         ibh_json_open(json, NULL, '{');
-        ibh_json_string(json, "iface", finding->iface);
+        ibh_json_open(json, "ifaces", '[');
+        IBH_EACH_POINTER (const char, iface, finding->ifaces)
+            ibh_json_string(json, NULL, iface);
+        ibh_json_close(json, ']');
         ibh_json_string(json, "severity", ibh_severity_name(finding->severity));
         ibh_json_string(json, "code", finding->code);
+        ibh_json_string(json, "owner", finding->owner);
         ibh_json_string(json, "message", finding->message);
         ibh_json_string(json, "fix", finding->fix);
         ibh_json_string(json, "advice", finding->advice);

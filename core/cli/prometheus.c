@@ -78,33 +78,30 @@ static void put_rails(GString *out, const IbhReport *report)
     g_string_append_printf(out, "ib_hook_rails %u\n", n);
 }
 
-static gboolean is_same_series(const IbhFinding *a, const IbhFinding *b)
-{
-    return a->severity == b->severity && g_str_equal(a->code, b->code) && g_str_equal(a->iface, b->iface);
-}
-
-/* A series may exist only once: findings that differ in their message alone are counted. */
+/* A series may exist only once: findings that differ in their message alone are counted. Of the host: the device is "".
+ */
 static void put_findings(GString *out, const char *name, const GPtrArray *findings)
 {
+    g_autoptr(GPtrArray) order = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
+
     put_family(out, name, "What was found, by the code that ib-hook(8) explains.");
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        const IbhFinding *first = NULL;
-        guint n = 0;
+        for (guint i = 0; i < MAX(finding->ifaces->len, 1); i++) {
+            g_autoptr(GString) labels = g_string_new("{");
+            gpointer count = NULL;
 
-        IBH_EACH_POINTER (const IbhFinding, other, findings) {
-            if (is_same_series(finding, other)) {
-                first = first ? first : other;
-                n++;
-            }
+            put_label(labels, "code", finding->code);
+            put_label(labels, "device", finding->ifaces->len ? g_ptr_array_index(finding->ifaces, i) : "");
+            put_label(labels, "severity", ibh_severity_name(finding->severity));
+            if (!g_hash_table_lookup_extended(counts, labels->str, NULL, &count))
+                g_ptr_array_add(order, g_strdup(labels->str));
+            g_hash_table_insert(counts, count ? labels->str : g_ptr_array_index(order, order->len - 1),
+                                GUINT_TO_POINTER(GPOINTER_TO_UINT(count) + 1));
         }
-        if (finding != first)
-            continue;
-        g_string_append_printf(out, "%s{", name);
-        put_label(out, "code", finding->code);
-        put_label(out, "device", finding->iface);
-        put_label(out, "severity", ibh_severity_name(finding->severity));
-        g_string_append_printf(out, "} %u\n", n);
     }
+    IBH_EACH_POINTER (const char, labels, order)
+        g_string_append_printf(out, "%s%s} %u\n", name, labels, GPOINTER_TO_UINT(g_hash_table_lookup(counts, labels)));
 }
 
 static char *check(const IbhReport *report, const IbhStyle *style)

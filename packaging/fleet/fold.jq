@@ -48,7 +48,7 @@ def facts($host):
     (.rails[]? | select(.mtu) | ["differs", .iface, $host, "mtu-differs", "MTU \(.mtu)"]),
     ([.pairs[]?.problems[]] + ["peer-down", "separate-wires"] | unique) as $told # by the pairs themselves
     | (.findings[]? | select(.severity != "info" and (.code | IN($told[]) | not))
-       | ["finding", $host, .iface, .severity, .code, .message]),
+       | ["finding", $host, (.ifaces | join(",")), .severity, .code, .message]),
       (.pairs[]? | ["pair", $host, .iface, .peer, .received > 0, .problems]),
       (.pairs // [] | unique_by(.source)[] | ["own", .source, $host, .iface]);
 

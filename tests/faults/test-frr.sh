@@ -275,7 +275,7 @@ expect_hook 0 U --apply
 expect_equal "unnumbered, without a configuration: nothing changes" "$before" "$(without_numbers)"
 expect_hook 0 U --check --json
 expect_equal "and --check says why" "info:no-address:ib0 info:no-address:ib1" \
-    "$(json '[.findings[] | "\(.severity):\(.code):\(.iface)"] | sort | join(" ")')"
+    "$(json '[.findings[] | "\(.severity):\(.code):\(.ifaces | join("+"))"] | sort | join(" ")')"
 system_config "$MANAGED"
 expect_hook 0 U --apply
 expect_equal "unnumbered, manage=yes: nor does it then" "$before" "$(without_numbers)"
@@ -284,7 +284,7 @@ expect_equal "unnumbered, manage=yes: nor does it then" "$before" "$(without_num
 lacks_gateway() { # WHAT
     expect_hook 1 U --check --json
     expect_equal "$1: --check says so" "warning:gateway-missing:ib0 warning:gateway-missing:ib1" \
-        "$(json '[.findings[] | select(.severity != "info") | "\(.severity):\(.code):\(.iface)"] | sort | join(" ")')"
+        "$(json '[.findings[] | select(.severity != "info") | "\(.severity):\(.code):\(.ifaces | join("+"))"] | sort | join(" ")')"
 }
 for i in 0 1; do ip -n U address add 10.8.2.$i/32 dev ib$i; done
 expect_hook 0 U --apply

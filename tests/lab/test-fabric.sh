@@ -7,7 +7,7 @@ make_hosts 2 B
 vm B 'modprobe rdma_ucm; modprobe ib_uverbs; ulimit -l unlimited; ib-hook --apply' >/dev/null
 
 codes() {
-    json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'
+    json '[.findings[] | "\(.severity) \(.code) \(.ifaces | join("+"))"] | join(", ")'
 }
 
 # check STATUS [BEFORE]: in the guest, after these commands
@@ -42,7 +42,7 @@ expect_equal "its fix cures it" "" "$(codes)"
 
 check 1 'ip link set ib1 down'
 expect_equal "a link that is down is one error" "error carrier-down ib1" "$(json '[.findings[] | select(.code | startswith("r") | not) |
-    "\(.severity) \(.code) \(.iface)"] | join(", ")')"
+    "\(.severity) \(.code) \(.ifaces | join("+"))"] | join(", ")')"
 vm B 'ip link set ib1 up; ib-hook --apply' >/dev/null
 
 check 0 'rmmod rdma_ucm'

@@ -75,7 +75,7 @@ on B 'echo 0x000a >/sys/class/net/ib0/delete_child'
 hook 0 B --apply
 hook 1 B --check --json
 expect_equal "what --check names" "ib0.000a nic-gone" \
-    "$(jq -r '.findings[] | select(.severity != "info") | "\(.iface) \(.code)"' <<<"$out")"
+    "$(jq -r '.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"' <<<"$out")"
 expect_equal "without ib0.000a, and with ib1.000a alone in its subnet" "ib0 infiniband 941
 ib1 infiniband 942
 ib0.8002 infiniband 944

@@ -20,7 +20,7 @@ probe() {
 }
 
 answers() { json '[.pairs[] | .rdma] | join(" ")'; }
-codes() { json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'; }
+codes() { json '[.findings[] | "\(.severity) \(.code) \(.ifaces | join("+"))"] | join(", ")'; }
 messages() { json '.findings[] | .message, .advice, .fix'; }
 # processes of the name ib-hook, by their state
 # shellcheck disable=SC2016 # for the shell in the guest

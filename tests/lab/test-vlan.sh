@@ -33,4 +33,4 @@ vm B 'ip link del ib1.7'
 expect_hook 0 B --apply
 expect_hook 1 B --check --json
 expect_equal "what is left, and what is gone" "ib0.7 true
-ib1.7 nic-gone" "$(json '(.rails[] | "\(.iface) \(.ok)"), (.findings[] | select(.severity != "info") | "\(.iface) \(.code)")')"
+ib1.7 nic-gone" "$(json '(.rails[] | "\(.iface) \(.ok)"), (.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)")')"

@@ -38,7 +38,7 @@ expect_hook 1 B --check --json
 expect_equal "the rails are those outside of the VRF, and all is well with them" "ib0 true ib1 true" \
     "$(json '.rails[] | "\(.iface) \(.ok)"' | xargs)"
 expect_equal "the others are warned of" "foreign-nic-answers ib2 foreign-nic-answers ib3" \
-    "$(json '.findings[] | select(.severity == "warning") | "\(.code) \(.iface)"' | xargs)"
+    "$(json '.findings[] | select(.severity == "warning") | "\(.code) \(.ifaces | join("+"))"' | xargs)"
 vm B "$(json '.findings[] | select(.severity == "warning") | .fix')"
 expect_hook 0 B --check
 expect_equal "cured by the fixes" "ib0" "$(answers 172.16.34.1)"

@@ -24,7 +24,7 @@ event give_it_a_table
 settle "ib0:941:172.16.34.1"
 ok "only ib0 is a rail"
 host ib-hook --check --json >$work/check.json || true
-expect_equal "the finding" info "$(jq -r '.findings[] | select(.iface == "ib1" and .code == "deferred") | .severity' $work/check.json)"
+expect_equal "the finding" info "$(jq -r '.findings[] | select((.ifaces | index("ib1")) and .code == "deferred") | .severity' $work/check.json)"
 expect_contains "the rule of the profile" "from 172.16.34.2 lookup 200" "$(ip -n B rule show)"
 expect_control kept
 

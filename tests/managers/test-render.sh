@@ -91,7 +91,7 @@ expect_peer_uses ib1 172.16.34.102
 rdma B ib0 ib1
 on B "$IB_HOOK" --sysfs /run/sys/B --check --json >"$work/check.json" || fail "ib-hook --check" "$(<$work/check.json)"
 expect_equal "ib-hook defers" "ib0 deferred ib1 deferred" \
-    "$(jq -r '.findings[] | "\(.iface) \(.code)"' "$work/check.json" | sort | xargs)"
+    "$(jq -r '.findings[] | "\(.ifaces | join("+")) \(.code)"' "$work/check.json" | sort | xargs)"
 
 # Back.
 remove_rendered

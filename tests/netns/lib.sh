@@ -303,7 +303,7 @@ json() { # EXPRESSION: of the last output
 }
 
 codes() { # of all its findings: "SEVERITY CODE NIC, …"
-    json '[.findings[] | "\(.severity) \(.code) \(.iface)"] | join(", ")'
+    json '[.findings[] | "\(.severity) \(.code) \(.ifaces | join("+"))"] | join(", ")'
 }
 
 messages() {
@@ -311,7 +311,7 @@ messages() {
 }
 
 findings() { # of the last --check --json, without information: "NIC SEVERITY CODE, …"
-    json '[.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code)"] | sort | join(", ")'
+    json '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.severity) \(.code)"] | sort | join(", ")'
 }
 
 # ---- the hooks, --watch, and what they say ----------------------------------------------------------

@@ -95,7 +95,7 @@ manage=yes")" >"$work/sysctl"
     on "$2" sysctl -q --load="$work/sysctl"
     expect_hook 0 "$2" --check --json
     expect_equal "$1: ib-hook defers" "ib0 deferred
-ib1 deferred" "$(json '.findings[] | "\(.iface) \(.code)"' | sort)"
+ib1 deferred" "$(json '.findings[] | "\(.ifaces | join("+")) \(.code)"' | sort)"
     expect_hook 0 "$2" --plan --json
     expect_equal "$1: and has nothing to do" false "$(json .changed)"
     got=$(lookups "$2")

@@ -70,7 +70,7 @@ expect_contains "a fault" "ib1  error    port-not-active: port mlx5_1/1 is DOWN 
 expect_contains "what it is about" "captured: RDMA ports were judged" "$out"
 run 1 --check --sysfs node --json
 expect_equal "in JSON" '["captured","findings","ok","others","rails"]' "$(jq -c keys <<<"$out")"
-expect_equal "its findings" "ib1 error port-not-active" "$(json '.findings[] | "\(.iface) \(.severity) \(.code)"')"
+expect_equal "its findings" "ib1 error port-not-active" "$(json '.findings[] | "\(.ifaces | join("+")) \(.severity) \(.code)"')"
 run 0 --check --sysfs node --iface ib0
 run 1 --check --sysfs node --iface ib1
 run 2 --check --sysfs node --iface eth5

@@ -11,7 +11,7 @@ expect_hook 0 B --check
 
 said() { # WHAT STATUS FINDINGS: of --check, information included
     expect_hook "$2" B --check --json
-    expect_equal "$1" "$3" "$(json '[.findings[] | select(.code != "memlock-low") | "\(.iface) \(.severity) \(.code)"] | sort | join(", ")')"
+    expect_equal "$1" "$3" "$(json '[.findings[] | select(.code != "memlock-low") | "\(.ifaces | join("+")) \(.severity) \(.code)"] | sort | join(", ")')"
 }
 cure() { # what was said has a command
     on B sh -c "$(json '[.findings[].fix // empty] | unique | join("; ")')"
@@ -91,7 +91,7 @@ hook C --apply >/dev/null
 ip -n C rule add from 10.140.0.2 to 10.131.7.0/24 lookup 700 priority 100
 expect_hook 1 C --check --json
 expect_equal "a rule of the second address" "roce0 foreign-rule" \
-    "$(json '[.findings[] | select(.severity != "info") | "\(.iface) \(.code)"] | join(", ")')"
+    "$(json '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"] | join(", ")')"
 ip -n C rule del priority 100
 ip -n C addr del 10.140.0.2/24 dev roce0
 hook C --apply >/dev/null
@@ -105,4 +105,4 @@ ip -n C link set roce1 mtu 1400
 ip -n C link set roce2 mtu 1300
 expect_hook 1 C --check --json
 expect_equal "without a majority all are named" "roce0 mode-mtu, roce1 mode-mtu, roce2 mode-mtu" \
-    "$(json '[.findings[] | select(.severity != "info") | "\(.iface) \(.code)"] | sort | join(", ")')"
+    "$(json '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"] | sort | join(", ")')"

@@ -245,7 +245,7 @@ done
 for nic in ib0 ib1; do for key in arp_ignore arp_announce rp_filter; do sysctl_set B $nic $key 0; done; done
 names "half of a guide" "ib0 warning foreign-nic-answers, ib1 warning foreign-nic-answers" true
 expect_hook 0 B --check --json
-expect_equal "and what is left is said" "ib0 deferred, ib1 deferred" "$(json '[.findings[] | "\(.iface) \(.code)"] | join(", ")')"
+expect_equal "and what is left is said" "ib0 deferred, ib1 deferred" "$(json '[.findings[] | "\(.ifaces | join("+")) \(.code)"] | join(", ")')"
 
 mend() { ip -n B route del 172.16.1.0/24 dev ib0 table 101; }
 names "a route of the guide leads elsewhere" "ib1 error routed-other-nic" \

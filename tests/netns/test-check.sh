@@ -16,7 +16,7 @@ finds() {
     "${@:3}"
     expect_hook 1 B --check --json
     expect_equal "$what: found" "ib1 error" \
-        "$(json "[.findings[] | select(.code == \"$code\") | \"\(.iface) \(.severity)\"] | unique | .[]")"
+        "$(json "[.findings[] | select(.code == \"$code\") | \"\(.ifaces | join(\"+\")) \(.severity)\"] | unique | .[]")"
     expect_equal "$what: ib1 is not ok, ib0 is" "ib0 true ib1 false" "$(json '.rails[] | "\(.iface) \(.ok)"' | xargs)"
     fix=$(json "[.findings[] | select(.code == \"$code\") | .fix][0]")
     expect_hook 1 B --check --iface ib1
@@ -48,7 +48,7 @@ ip -n B route add 172.16.0.0/16 dev ib0 table 600
 hook B --apply >/dev/null
 expect_hook 1 B --check --json
 expect_at_least "a foreign rule that misleads ib1" 1 \
-    "$(json '[.findings[] | select(.iface == "ib1" and .severity == "error")] | length')"
+    "$(json '[.findings[] | select((.ifaces | index("ib1")) and .severity == "error")] | length')"
 ip -n B rule del priority 500
 hook B --apply >/dev/null
 
@@ -56,7 +56,7 @@ hook B --apply >/dev/null
 for nic in ib0 ib1; do ip -n B route del 172.16.0.0/16 dev $nic; done
 expect_hook 1 B --check --json
 expect_equal "unbound traffic has no way" "ib0 warning route-missing ib1 warning route-missing" \
-    "$(json '.findings[] | "\(.iface) \(.severity) \(.code)"' | xargs)"
+    "$(json '.findings[] | "\(.ifaces | join("+")) \(.severity) \(.code)"' | xargs)"
 on B sh -c "$(json '.findings[].fix')"
 expect_hook 0 B --check
 for nic in ib0 ib1; do

@@ -39,7 +39,7 @@ expect_hook 0 B --config "$clash" --apply # from nothing
 expect_rails B ib0:942:172.16.34.1 ib1:943:172.16.34.2
 expect_hook 0 B --config "$clash" --check --json
 expect_equal "--check says that the automatic one moved" "ib1 info" \
-    "$(json '.findings[] | select(.code == "table-moved") | "\(.iface) \(.severity)"')"
+    "$(json '.findings[] | select(.code == "table-moved") | "\(.ifaces | join("+")) \(.severity)"')"
 expect_hook 2 B --config "$(config '[interface ib0]
 table=700
 [interface ib1]

@@ -16,7 +16,7 @@ expect_deferred() { # WHAT [STATUS]: of --check, 0
     expect_equal "$1: the state" "$before" "$(state B)"
     expect_hook "${2:-0}" B --check --json
     expect_equal "$1: --check says deferred" "ib0 info
-ib1 info" "$(json '.findings[] | select(.code == "deferred") | "\(.iface) \(.severity)"' | sort)"
+ib1 info" "$(json '.findings[] | select(.code == "deferred") | "\(.ifaces | join("+")) \(.severity)"' | sort)"
 }
 
 # The documents' script with its own numbers.

@@ -68,7 +68,7 @@ finds "no subnet manager" "error sm-missing ib0" port 0 sm_lid 0x0
 ip -n B link set ib1 down
 expect_hook 1 B --check --json
 expect_equal "only the link is down" "error carrier-down ib1" "$(json '[.findings[] | select(.code == "carrier-down") |
-    "\(.severity) \(.code) \(.iface)"] | join(", ")')"
+    "\(.severity) \(.code) \(.ifaces | join("+"))"] | join(", ")')"
 expect_equal "and a command brings it up" "ip link set ib1 up" "$(json '.findings[] | select(.code == "carrier-down").fix')"
 polling
 expect_hook 1 B --check --json
@@ -142,7 +142,7 @@ port 2 phys_state "2: Polling"
 expect_hook 0 B --apply
 expect_hook 0 B --check --json
 expect_equal "an unused port" "port-not-active info" \
-    "$(json '.findings[] | select(.iface == "ib2" and .code != "no-address") | "\(.code) \(.severity)"')"
+    "$(json '.findings[] | select((.ifaces | index("ib2")) and .code != "no-address") | "\(.code) \(.severity)"')"
 expect_hook 1 B --check --json --iface ib2
 expect_equal "asked for by name" "port-not-active error" \
     "$(json '.findings[] | select(.code == "port-not-active") | "\(.code) \(.severity)"')"
@@ -189,7 +189,7 @@ expect_equal "the same MTU" "" "$(jq -r '.findings[].code | select(. == "mode-mt
 mtus_of eth8 9000
 hook B --check --json --config $work/eth.conf >$work/json || true
 expect_equal "another MTU of one of two" "eth8 eth9" \
-    "$(jq -r '[.findings[] | select(.code == "mode-mtu").iface] | join(" ")' <$work/json)"
+    "$(jq -r '[.findings[] | select(.code == "mode-mtu").ifaces[]] | join(" ")' <$work/json)"
 expect_hook 0 B --apply
 remove_nic B eth8
 remove_nic B eth9

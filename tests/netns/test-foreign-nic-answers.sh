@@ -12,11 +12,11 @@ expect_hook 0 B --check
 expect_warning() {
     expect_hook 1 B --check --json
     expect_equal "$1: found" "$2 warning" \
-        "$(json '.findings[] | select(.code == "foreign-nic-answers") | "\(.iface) \(.severity)"')"
+        "$(json '.findings[] | select(.code == "foreign-nic-answers") | "\(.ifaces | join("+")) \(.severity)"')"
 }
 expect_no_warning() {
     expect_hook 0 B --check --json
-    expect_equal "$1: nothing found" "" "$(json '.findings[] | select(.code == "foreign-nic-answers") | .iface')"
+    expect_equal "$1: nothing found" "" "$(json '.findings[] | select(.code == "foreign-nic-answers") | .ifaces[]')"
 }
 
 # With an address in the subnet.
@@ -91,5 +91,5 @@ if [ -x "$TUN32" ] && [ -r /dev/net/tun ] && [ -w /dev/net/tun ]; then
     expect_hook 0 C --apply
     expect_hook 0 C --check --json
     expect_equal "Ethernet beside InfiniBand: nothing found" "infiniband " \
-        "$(json '"\(.rails[0].type) \([.findings[] | select(.code == "foreign-nic-answers") | .iface] | join(" "))"')"
+        "$(json '"\(.rails[0].type) \([.findings[] | select(.code == "foreign-nic-answers") | .ifaces[]] | join(" "))"')"
 fi

@@ -31,7 +31,7 @@ add_nic B ib0 0 172.16.34.1/16
 rdma B ib0
 expect_hook 1 B --check --iface ib0 --json
 expect_equal "asked by name, --check says why" "ib0 warning" \
-    "$(json '.findings[] | select(.code == "not-engaged") | "\(.iface) \(.severity)"')"
+    "$(json '.findings[] | select(.code == "not-engaged") | "\(.ifaces | join("+")) \(.severity)"')"
 left_alone "one NIC"
 
 new_host B

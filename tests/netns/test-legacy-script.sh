@@ -14,7 +14,7 @@ before=$(state B)
 hook B --apply >/dev/null
 
 check() { hook B --sysfs $tree/sys --check --json >$work/out || true; }
-found() { jq -r '.findings[] | select(.code == "legacy-script") | "\(.iface) \(.severity) \(.message)"' $work/out; }
+found() { jq -r '.findings[] | select(.code == "legacy-script") | "\(.ifaces | join("+")) \(.severity) \(.message)"' $work/out; }
 fix_of() { jq -r --arg iface "$1" '[.findings[] | select(.code == "legacy-script" and .iface == $iface) | .fix // .advice][0]' $work/out; }
 
 write() { # MODE PATH: a file in the tree, from standard input

@@ -11,11 +11,11 @@ fd6() { for i in 0 1; do ip -n B address add "fd00:16::34:$((i + 1))/64" dev "ib
 expect_error() {
     expect_hook 1 B --check --json
     expect_equal "$1: found" "$(printf '%s error main-error-route\n' "${@:2}")" \
-        "$(json '.findings[] | select(.severity != "info") | select(.code == "main-error-route") | "\(.iface) \(.severity) \(.code)"')"
+        "$(json '.findings[] | select(.severity != "info") | select(.code == "main-error-route") | "\(.ifaces | join("+")) \(.severity) \(.code)"')"
 }
 expect_none() {
     expect_hook 0 B --check --json
-    expect_equal "$1: nothing found" "" "$(json '.findings[] | select(.code == "main-error-route") | .iface')"
+    expect_equal "$1: nothing found" "" "$(json '.findings[] | select(.code == "main-error-route") | .ifaces[]')"
 }
 types="unreachable blackhole prohibit"
 
@@ -37,7 +37,7 @@ for type in $types; do
     expect_error "$type" ib0 ib1
     expect_equal "$type: --check changes nothing" "$applied" "$(state B)"
     expect_hook 1 B --check --iface ib1 --json
-    expect_equal "$type: of ib1 alone" ib1 "$(json '[.findings[] | select(.code == "main-error-route") | .iface] | unique[]')"
+    expect_equal "$type: of ib1 alone" ib1 "$(json '[.findings[] | select(.code == "main-error-route") | .ifaces[]] | unique[]')"
     expect_differs "$type: the kernel refuses indeed" 0 \
         "$(ip -n B route get 8.8.8.8 from 172.16.34.1 >/dev/null 2>&1 && echo 0 || echo refused)"
     ip -n B route del "$type" default metric 4000000
@@ -72,7 +72,7 @@ for type in $types; do
     ip -n B route add "$type" 172.0.0.0/8
     expect_hook 1 B --check --json
     expect_equal "$type around the subnet: named" "ib0 main-error-route ib1 main-error-route" \
-        "$(json '[.findings[] | select(.severity == "error") | .iface, .code] | join(" ")')"
+        "$(json '[.findings[] | select(.severity == "error") | .ifaces[], .code] | join(" ")')"
     fix=$(json 'first(.findings[] | select(.code == "main-error-route") | .fix)')
     on B bash -c "$fix" || fail "$type: its fix" "$fix"
     expect_equal "$type: the fix cures" "ib1" \

@@ -86,7 +86,7 @@ for ((i = 0; i < ${#names[@]}; i++)); do
 done
 expect_hook 1 B --check --json
 expect_equal "--check: a rule of each is missing" "$(printf '%s\n' "${names[@]}" | sort)" \
-    "$(json '.findings[] | select(.code == "rule-missing") | .iface' | sort)"
+    "$(json '.findings[] | select(.code == "rule-missing") | .ifaces[]' | sort)"
 paste "where rules and routes are missing, the fixes of --check" sh < <(fixes)
 expect_equal "they lead to where --apply does" "$(tidy <<<"$applied")" "$(state B | tidy)"
 

@@ -23,7 +23,7 @@ expect_equal "from the /16 into the /24, as main says" ib1 "$(ip -n B -j route g
 expect_equal "inside the /24" ib1 "$(ip -n B -j route get 172.16.34.99 from 172.16.34.65 | jq -r '.[0].dev')"
 expect_hook 1 B --check --json
 expect_equal "the /24 inside the /16 may be a slip; a /31 is none" "ib1 prefix-differs" \
-    "$(json '.findings[] | select(.severity != "info") | "\(.iface) \(.code)"')"
+    "$(json '.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"')"
 expect_hook 0 B --undo
 expect_equal "the state after --undo" "$before" "$(state B)"
 

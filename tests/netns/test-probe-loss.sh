@@ -23,7 +23,7 @@ nsenter --net=/run/netns/B "$REPLIER" late 172.16.16.2 >$work/replier &
 wait_until 5 grep -q ready $work/replier
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --json
 expect_equal "a rail whose round trips are far from the other's" "ib1 info rtt-outlier" \
-    "$(json '.findings[] | "\(.iface) \(.severity) \(.code)"')"
+    "$(json '.findings[] | "\(.ifaces | join("+")) \(.severity) \(.code)"')"
 expect_contains "with all its peers" "2 of 2 peers: 172.16.34.1, 172.16.34.2; round trips take 4" "$(json '.findings[].message')"
 kill $!
 

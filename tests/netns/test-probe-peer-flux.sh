@@ -11,7 +11,7 @@ expect_equal "pings pass" "3 3 3 3" "$(json '[.pairs[].received] | join(" ")')"
 expect_equal "no pair is ok" "false" "$(json '[.pairs[].ok] | unique | join(" ")')"
 expect_equal "both addresses have one hardware address" 1 "$(json '[.pairs[].peer_lladdr] | unique | length')"
 expect_equal "found on both rails" "ib0 warning ib1 warning" \
-    "$(json '.findings[] | select(.code == "peer-flux") | "\(.iface) \(.severity)"' | xargs)"
+    "$(json '.findings[] | select(.code == "peer-flux") | "\(.ifaces | join("+")) \(.severity)"' | xargs)"
 expect_equal "this host's side is right" "ib0 ib1 ib0 ib1" "$(json '[.pairs[].reply_iface] | join(" ")')"
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2
 expect_contains "it is named" "ARP flux on the peer's side" "$out"

@@ -22,7 +22,7 @@ probe 1
 expect_contains "another host has our address" "error duplicate-address ib1" "$(codes)"
 expect_contains "its hardware address is named" "another host has 172.16.16.2, too: $(mac C 3) answers ARP for it" "$(json '.findings[].message')"
 expect_lacks "a host is no proxy" proxy-arp "$(codes)"
-expect_equal "ib0's address is ours alone" "" "$(json '.findings[] | select(.iface == "ib0") | .code | select(. == "duplicate-address")')"
+expect_equal "ib0's address is ours alone" "" "$(json '.findings[] | select((.ifaces | index("ib0"))) | .code | select(. == "duplicate-address")')"
 ip -n C address flush dev eth0
 forget A B
 probe 0

@@ -25,7 +25,7 @@ begin() { # N_RAILS: B, without what the last one had
 }
 gone() { ! ip -n wire link show "$1" >/dev/null 2>&1; }
 
-serious() { json '.findings[] | select(.severity != "info") | "\(.iface) \(.severity) \(.code): \(.message)"'; }
+serious() { json '.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.severity) \(.code): \(.message)"'; }
 
 # right NAME [CONFIGURATION [N_RAILS]] <COMMANDS, run on it
 right() {

@@ -41,7 +41,7 @@ ip -n B rule add table main suppress_prefixlength 0
 expect_equal "wg-quick's rules take the second rail's traffic" ib0 "$(by 172.16.34.2 172.16.0.9)"
 expect_hook 1 B --check --json
 expect_equal "named, and nothing else" "ib1 foreign-rule" \
-    "$(json '[.findings[] | select(.severity != "info") | "\(.iface) \(.code)"] | unique | join(" ")')"
+    "$(json '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"] | unique | join(" ")')"
 expect_contains "which one" "from all lookup 254 suppress_prefixlength 0" \
     "$(json '.findings[] | select(.severity == "error") | .message')"
 paste

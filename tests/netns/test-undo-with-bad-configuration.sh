@@ -26,7 +26,7 @@ undone() {
     expect_hook 0 B --config "$3" --undo
     expect_contains "$1: a second --undo says so, too" "$2" "$err"
     expect_hook 1 B --check --json
-    expect_equal "$1: the NICs are held" "ib0 ib1" "$(json '.findings[] | select(.code == "held") | .iface' | sort | xargs)"
+    expect_equal "$1: the NICs are held" "ib0 ib1" "$(json '.findings[] | select(.code == "held") | .ifaces[]' | sort | xargs)"
 
     expect_hook 0 B --config $work/good.conf --apply
     expect_hook 0 B --config "$3" --undo --iface ib1

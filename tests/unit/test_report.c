@@ -276,27 +276,11 @@ static void world_clear(World *world)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
 
-static void finding_free(gpointer data)
-{
-    IbhFinding *finding = data;
-
-    g_free(finding->message);
-    g_free(finding->fix);
-    g_free(finding->advice);
-    g_free(finding);
-}
-
 static void add_finding(const World *world, const char *iface, IbhSeverity severity, const char *code,
                         const char *message)
 {
-    IbhFinding *finding = g_new0(IbhFinding, 1);
-
-    g_strlcpy(finding->iface, iface, sizeof finding->iface);
-    finding->severity = severity;
-    finding->code = code;
-    finding->message = g_strdup(message);
-    finding->fix = g_strdup_printf("do something about %s", message);
-    g_ptr_array_add(world->findings, finding);
+    ibh_finding_add(world->findings, iface, severity, code, ibh_fix(g_strdup_printf("do something about %s", message)),
+                    "%s", message);
 }
 
 /* Names that the text format cannot hold are given afterwards. */
@@ -323,7 +307,7 @@ static World look_renamed(const char *text, const char *const *names)
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, &error);
     only = ibh_case_only(world.cas);
     world.plan = world.cas->undo ? ibh_plan_undo(world.rails, NULL, only) : ibh_plan_apply(world.rails, only);
-    world.findings = g_ptr_array_new_with_free_func(finding_free);
+    world.findings = ibh_findings_new();
     world.errors = g_ptr_array_new_with_free_func(g_free);
     world.report = (IbhReport){.rails = world.rails,
                                .only = only,
@@ -872,13 +856,13 @@ static void test_findings_json(void **state)
     findings = member(json, "findings", "[");
     assert_int_equal(findings->items->len, 3);
     finding = item_of(findings, 0);
-    check_string(finding, "iface", "ib1");
+    assert_string_equal(item_of(member(finding, "ifaces", "["), 0)->text, "ib1");
     check_string(finding, "severity", "error");
     check_string(finding, "code", "route-missing");
     check_string(finding, "message", "a \"message\"\nof two lines");
     check_string(finding, "fix", "do something about a \"message\"\nof two lines");
     check_string(item_of(findings, 1), "severity", "warning");
-    check_string(item_of(findings, 1), "iface", "");
+    assert_int_equal(member(item_of(findings, 1), "ifaces", "[")->items->len, 0);
     check_string(item_of(findings, 2), "severity", "info");
     check_bool(json, "ok", FALSE);
     check_bool(item_of(member(json, "rails", "["), 0), "ok", TRUE);
