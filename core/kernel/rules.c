@@ -111,8 +111,10 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
     case FRA_DST:
         rule->to = get_prefix(attribute, info->family, info->dst_len);
         break;
+    case FRA_GOTO:
+        rule->target = get_u32(attribute, 0);
+        break;
     case FRA_PAD:
-    case FRA_GOTO: /* the action says it */
         break;
     default:
         get_rule_selection(attribute, rule);

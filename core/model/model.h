@@ -165,6 +165,7 @@ typedef struct {
     IbhPrefix to;                 /* length 0: to all. With IBH_SELECT_TO among the selectors */
     guint8 action;                /* FR_ACT_* */
     guint32 table;                /* of a table action */
+    guint32 target;               /* of a goto: the priority that it leads to */
     guint8 protocol;              /* RTPROT_* */
     gint64 suppress_prefixlength; /* -1: absent */
     gint64 suppress_ifgroup;      /* -1: absent */

@@ -6,6 +6,7 @@
  * gets, and keeps it as a file; `IBH_WORLD=FILE` tries that one again.
  */
 #include "plan/apply.h"
+#include "plan/fib.h"
 #include "fib.h"
 #include "random_world.h"
 #include "model/state.h"
@@ -755,6 +756,53 @@ static void reach_ask(const Reach *reach, const IbhSnapshot *world, Ways *ways)
     }
 }
 
+static gboolean lost(Case *c, const FakeKernel *kernel, guint i, guint j, const char *what, const char *when)
+{
+    const Reach *reach = &c->reach;
+    FibAnswer answer =
+        fib_lookup(kernel->now, reach->sources[i].family ? &reach->sources[i] : NULL, &reach->targets[j].ip);
+    g_autofree char *text = fib_describe(kernel->now, &answer);
+    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+    return broken(c, "%s, what %s sends to %s %s: %s", when, ibh_ip_format(&reach->sources[i], from),
+                  ibh_ip_format(&reach->targets[j].ip, to), what, text);
+}
+
+/* The judge here knows selectors by name alone. */
+static gboolean is_known_to_both(const IbhRule *rule)
+{
+    return !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev;
+}
+
+static gboolean walk_is_right(Case *c)
+{
+    const IbhSnapshot *now = c->after->now;
+    g_autoptr(IbhFib) fib = ibh_fib_new(now);
+
+    IBH_EACH (const IbhRule, rule, now->rules) {
+        if (!is_known_to_both(rule))
+            return TRUE;
+    }
+    ibh_fib_add_snapshot(fib, TRUE);
+    for (guint i = 0; i < c->reach.n_sources; i++) {
+        for (guint j = 0; j < c->reach.n_targets; j++) {
+            const IbhIp *from = &c->reach.sources[i];
+            IbhLookup packet = {.from = *from, .to = c->reach.targets[j].ip};
+            FibAnswer answer;
+            IbhTrace trace;
+
+            if (from->family && from->family != packet.to.family)
+                continue;
+            packet.from.family = packet.to.family;
+            answer = fib_lookup(now, from->family ? from : NULL, &packet.to);
+            trace = ibh_fib_walk(fib, &packet);
+            if (answer.rule != trace.rule || answer.route != trace.route)
+                return lost(c, c->after, i, j, "goes by the walk elsewhere", "afterwards");
+        }
+    }
+    return TRUE;
+}
+
 /* Only these can change: the source of the rule; those whose rules lead to the table, for what the route covers. */
 static gboolean may_change(const IbhSnapshot *world, const IbhOp *op, const IbhIp *source)
 {
@@ -779,18 +827,6 @@ static gboolean is_rule_op(const IbhOp *op)
 static gboolean is_route_op(const IbhOp *op)
 {
     return op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_DEL || op->type == IBH_OP_ROUTE_REPLACE;
-}
-
-static gboolean lost(Case *c, const FakeKernel *kernel, guint i, guint j, const char *what, const char *when)
-{
-    const Reach *reach = &c->reach;
-    FibAnswer answer =
-        fib_lookup(kernel->now, reach->sources[i].family ? &reach->sources[i] : NULL, &reach->targets[j].ip);
-    g_autofree char *text = fib_describe(kernel->now, &answer);
-    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
-
-    return broken(c, "%s, what %s sends to %s %s: %s", when, ibh_ip_format(&reach->sources[i], from),
-                  ibh_ip_format(&reach->targets[j].ip, to), what, text);
 }
 
 typedef struct {
@@ -2359,6 +2395,7 @@ static const struct {
     guint every; /* it is tried in one world of so many: some cost more than others */
 } properties[] = {
     {"nothing is refused", nothing_is_refused, 1},
+    {"the walk goes as packets do", walk_is_right, 1},
     {"a second plan is empty", second_plan_is_empty, 1},
     {"an event does the same", events_do_the_same, 1},
     {"foreign things stay", foreign_things_stay, 1},

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plan/fib.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define LENGTHS 129 /* of a prefix */
+
+typedef struct {
+    const IbhRule *rule;
+    guint number; /* in the order of adding */
+} Entry;
+
+typedef struct {
+    GHashTable *routes;    /* IbhPrefix → GPtrArray of const IbhRoute *, the lowest metric first */
+    guint counts[LENGTHS]; /* how many prefixes of each length */
+} Table;
+
+/* Rules of one source are found by it, so that hundreds of rails stay quick to judge. */
+typedef struct {
+    GArray *rules;          /* Entry: all others, in the order in which they are asked */
+    GHashTable *by_source;  /* IbhIp → GArray of Entry: `from ADDRESS` */
+    GHashTable *priorities; /* that some rule has */
+    GHashTable *tables;     /* number → Table */
+} Family;
+
+struct IbhFib {
+    const IbhSnapshot *snapshot;
+    GHashTable *links;  /* ifindex → IbhLink */
+    Family families[2]; /* IPv4, IPv6 */
+    guint n_rules;
+    GPtrArray *made; /* IbhRoute: of the addresses */
+};
+
+static Family *family_of(const IbhFib *fib, int family)
+{
+    return (Family *)(guintptr)&fib->families[family == AF_INET6];
+}
+
+/* ---- what a rule matches ---- */
+
+static gboolean is_within(const guint16 range[2], guint16 port)
+{
+    return !range[1] || (range[0] <= port && port <= range[1]);
+}
+
+static gboolean matches_tos(const IbhSelection *by, guint8 tos)
+{
+    return by->dscp_mask ? ((tos >> 2) & by->dscp_mask) == by->tos >> 2 : tos == by->tos;
+}
+
+/* What is sent from here comes in by lo. */
+static gboolean matches_iif(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
+{
+    const IbhLink *link = packet->iif ? ibh_snapshot_link(snapshot, packet->iif) : NULL;
+
+    return g_str_equal(rule->by.iif, packet->iif ? (link ? link->name : "") : "lo");
+}
+
+static gboolean matches_selection(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
+{
+    const IbhSelection *by = &rule->by, *is = &packet->by;
+
+    return (!(rule->selectors & IBH_SELECT_FWMARK) || (is->mark & by->mask) == by->mark) &&
+           (!(rule->selectors & IBH_SELECT_TOS) || matches_tos(by, is->tos)) &&
+           (!(rule->selectors & IBH_SELECT_UID) || (by->uid[0] <= is->uid[0] && is->uid[0] <= by->uid[1])) &&
+           (!(rule->selectors & IBH_SELECT_IIF) || matches_iif(snapshot, rule, packet)) &&
+           (!(rule->selectors & IBH_SELECT_OIF) || g_str_equal(by->oif, is->oif)) &&
+           (!(rule->selectors & IBH_SELECT_PORT) ||
+            ((!by->ip_protocol || is->ip_protocol == by->ip_protocol) && is_within(by->sport, is->sport[0]) &&
+             is_within(by->dport, is->dport[0])));
+}
+
+gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
+{
+    if (rule->family != packet->to.family || rule->l3mdev || (rule->selectors & IBH_SELECT_OTHER))
+        return FALSE;
+    return ((!rule->from.length || ibh_prefix_contains(&rule->from, &packet->from)) &&
+            (!rule->to.length || ibh_prefix_contains(&rule->to, &packet->to)) &&
+            matches_selection(snapshot, rule, packet)) != ((rule->selectors & IBH_SELECT_NOT) != 0);
+}
+
+/* ---- rules in order ---- */
+
+static gboolean is_of_one_source(const IbhRule *rule)
+{
+    return rule->from.length && rule->from.length == ibh_ip_bits(&rule->from.ip) && !(rule->selectors & IBH_SELECT_NOT);
+}
+
+void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule)
+{
+    Family *family = family_of(fib, rule->family);
+    const Entry entry = {rule, fib->n_rules++};
+    GArray *rules = family->rules;
+    guint place;
+
+    if (is_of_one_source(rule) && !(rules = g_hash_table_lookup(family->by_source, &rule->from.ip))) {
+        rules = g_array_new(FALSE, FALSE, sizeof(Entry));
+        g_hash_table_insert(family->by_source, (gpointer)(guintptr)&rule->from.ip, rules);
+    }
+    place = rules->len;
+    while (place && g_array_index(rules, Entry, place - 1).rule->priority > rule->priority)
+        place--;
+    g_array_insert_val(rules, place, entry);
+    g_hash_table_add(family->priorities, GUINT_TO_POINTER(rule->priority));
+}
+
+/* Two lists in order, read as one. */
+typedef struct {
+    const GArray *lists[2]; /* NULL: empty */
+    guint at[2];
+} Cursor;
+
+static const Entry *peek(const Cursor *cursor, guint list)
+{
+    const GArray *rules = cursor->lists[list];
+
+    return rules && cursor->at[list] < rules->len ? &g_array_index(rules, Entry, cursor->at[list]) : NULL;
+}
+
+static const IbhRule *next_rule(Cursor *cursor)
+{
+    const Entry *one = peek(cursor, 0), *other = peek(cursor, 1);
+    guint list = !one || (other && (other->rule->priority < one->rule->priority ||
+                                    (other->rule->priority == one->rule->priority && other->number < one->number)));
+
+    if (!one && !other)
+        return NULL;
+    cursor->at[list]++;
+    return list ? other->rule : one->rule;
+}
+
+/* ---- routes ---- */
+
+static guint prefix_hash(gconstpointer data)
+{
+    const IbhPrefix *prefix = data;
+
+    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
+}
+
+static gboolean prefix_equals(gconstpointer a, gconstpointer b)
+{
+    return ibh_prefix_equal(a, b);
+}
+
+static void table_free(gpointer data)
+{
+    Table *table = data;
+
+    g_hash_table_unref(table->routes);
+    g_free(table);
+}
+
+static Table *make_table(Family *family, guint32 number)
+{
+    Table *table = g_hash_table_lookup(family->tables, GUINT_TO_POINTER(number));
+
+    if (!table) {
+        table = g_new0(Table, 1);
+        table->routes = g_hash_table_new_full(prefix_hash, prefix_equals, NULL, (GDestroyNotify)g_ptr_array_unref);
+        g_hash_table_insert(family->tables, GUINT_TO_POINTER(number), table);
+    }
+    return table;
+}
+
+/* IPv6 shows its answer "none" as a route. */
+static gboolean is_none(const IbhRoute *route)
+{
+    return route->family == AF_INET6 && ibh_route_is_error(route) && route->metric == G_MAXUINT32;
+}
+
+void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
+{
+    Table *table;
+    GPtrArray *routes;
+    guint place;
+
+    if (route->special || is_none(route) || route->dst.length >= LENGTHS)
+        return;
+    table = make_table(family_of(fib, route->family), route->table);
+    if (!(routes = g_hash_table_lookup(table->routes, &route->dst))) {
+        routes = g_ptr_array_new();
+        g_hash_table_insert(table->routes, (gpointer)(guintptr)&route->dst, routes);
+        table->counts[route->dst.length]++;
+    }
+    place = routes->len;
+    while (place && ((const IbhRoute *)g_ptr_array_index(routes, place - 1))->metric > route->metric)
+        place--;
+    g_ptr_array_insert(routes, (gint)place, (IbhRoute *)(guintptr)route);
+}
+
+static gboolean is_usable(const IbhFib *fib, int ifindex)
+{
+    const IbhLink *link = g_hash_table_lookup(fib->links, GINT_TO_POINTER(ifindex));
+
+    return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
+}
+
+/* A dead next hop is as good as none. Routes to ourselves outlive their link. */
+static gboolean is_alive(const IbhFib *fib, const IbhRoute *route)
+{
+    for (const char *hop = route->hops; hop; hop = strchr(hop, ' '), hop += hop != NULL) {
+        char *end;
+        int ifindex = (int)g_ascii_strtoll(hop, &end, 10);
+
+        if (*end != '!' && is_usable(fib, ifindex))
+            return TRUE;
+    }
+    return !route->hops && (route->type != RTN_UNICAST || !route->ifindex || is_usable(fib, route->ifindex));
+}
+
+const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to)
+{
+    const Table *table = g_hash_table_lookup(family_of(fib, to->family)->tables, GUINT_TO_POINTER(number));
+
+    for (guint length = ibh_ip_bits(to) + 1; table && length-- > 0;) {
+        const IbhPrefix prefix = ibh_prefix(to, length);
+        const GPtrArray *routes = table->counts[length] ? g_hash_table_lookup(table->routes, &prefix) : NULL;
+
+        for (guint i = 0; routes && i < routes->len; i++) {
+            const IbhRoute *route = g_ptr_array_index(routes, i);
+
+            if (is_alive(fib, route))
+                return route;
+        }
+    }
+    return NULL;
+}
+
+gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
+{
+    for (const char *hop = route->hops; hop; hop = strchr(hop, ' '), hop += hop != NULL) {
+        char *end;
+
+        if (g_ascii_strtoll(hop, &end, 10) != ifindex && *end != '!')
+            return FALSE;
+    }
+    return route->hops || route->ifindex == ifindex;
+}
+
+/* ---- the way of a packet ---- */
+
+/* An error is an answer, which no rule suppresses. No link has the group of our mark; all have 0, as a rule. */
+static gboolean is_suppressed(const IbhRule *rule, const IbhRoute *route)
+{
+    return !ibh_route_is_error(route) &&
+           ((gint64)route->dst.length <= rule->suppress_prefixlength || rule->suppress_ifgroup == 0);
+}
+
+IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
+{
+    const Family *family = family_of(fib, packet->to.family);
+    Cursor cursor = {.lists = {family->rules, g_hash_table_lookup(family->by_source, &packet->from)}};
+    IbhTrace trace = {.refused = TRUE};
+    guint32 next = 0;
+
+    for (const IbhRule *rule; (rule = next_rule(&cursor));) {
+        const IbhRoute *route;
+
+        if (rule->priority < next || !ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
+            continue;
+        if (rule->action == FR_ACT_GOTO) { /* to a priority that no rule has: it does nothing */
+            if (g_hash_table_contains(family->priorities, GUINT_TO_POINTER(rule->target))) {
+                next = rule->target;
+                trace.jump = trace.jump ? trace.jump : rule;
+            }
+            continue;
+        }
+        trace.rule = rule;
+        if (rule->action != FR_ACT_TO_TBL)
+            return trace;
+        route = ibh_fib_find(fib, rule->table, &packet->to);
+        if (route && route->type != RTN_THROW && !is_suppressed(rule, route)) {
+            trace.route = route;
+            trace.refused = ibh_route_is_error(route);
+            return trace;
+        }
+    }
+    trace.rule = NULL;
+    return trace;
+}
+
+/* ---- what it is made of ---- */
+
+IbhFib *ibh_fib_new(const IbhSnapshot *snapshot)
+{
+    IbhFib *fib = g_new0(IbhFib, 1);
+
+    fib->snapshot = snapshot;
+    fib->links = g_hash_table_new(NULL, NULL);
+    IBH_EACH (IbhLink, link, snapshot->links)
+        g_hash_table_insert(fib->links, GINT_TO_POINTER(link->ifindex), link);
+    fib->made = g_ptr_array_new_with_free_func(g_free);
+    for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
+        family->rules = g_array_new(FALSE, FALSE, sizeof(Entry));
+        family->by_source = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, NULL, (GDestroyNotify)g_array_unref);
+        family->priorities = g_hash_table_new(NULL, NULL);
+        family->tables = g_hash_table_new_full(NULL, NULL, NULL, table_free);
+    }
+    return fib;
+}
+
+void ibh_fib_free(IbhFib *fib)
+{
+    if (!fib)
+        return;
+    for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
+        g_array_unref(family->rules);
+        g_hash_table_unref(family->by_source);
+        g_hash_table_unref(family->priorities);
+        g_hash_table_unref(family->tables);
+    }
+    g_hash_table_unref(fib->links);
+    g_ptr_array_unref(fib->made);
+    g_free(fib);
+}
+
+void ibh_fib_add_own_addresses(IbhFib *fib)
+{
+    IBH_EACH (const IbhAddress, address, fib->snapshot->addresses) {
+        IbhRoute *route;
+
+        if (address->tentative || address->failed)
+            continue;
+        route = g_new0(IbhRoute, 1);
+        *route = (IbhRoute){.family = address->local.family,
+                            .table = IBH_TABLE_LOCAL,
+                            .type = RTN_LOCAL,
+                            .protocol = RTPROT_KERNEL,
+                            .scope = RT_SCOPE_HOST,
+                            .dst = ibh_prefix(&address->local, ibh_ip_bits(&address->local)),
+                            .nexthops = 1,
+                            .ifindex = address->ifindex};
+        g_ptr_array_add(fib->made, route);
+        ibh_fib_add_route(fib, route);
+    }
+}
+
+void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours)
+{
+    const GArray *lists[] = {fib->snapshot->routes, fib->snapshot->more};
+
+    IBH_EACH (const IbhRule, rule, fib->snapshot->rules) {
+        if (ours || !ibh_rule_is_ours(rule))
+            ibh_fib_add_rule(fib, rule);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (ours || !ibh_route_is_ours(route))
+                ibh_fib_add_route(fib, route);
+        }
+    }
+}

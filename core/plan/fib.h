@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A routing policy database as a value, and the way of one packet through it. Pure.
+ *
+ * It is made of any rules and routes: what the snapshot read, the same without ours, or what the host should be. Rules
+ * and routes are borrowed, so what decides is the very object that was given.
+ */
+#pragma once
+
+#include "model/model.h"
+
+typedef struct IbhFib IbhFib;
+
+/* What decides about a packet. */
+typedef struct {
+    const IbhRule *rule;   /* whose table answers, or which refuses; NULL: none does */
+    const IbhRule *jump;   /* the first goto that was followed; NULL: none */
+    const IbhRoute *route; /* NULL: the rule refuses, or none decides */
+    gboolean refused;      /* by the rule, by an error route, or because nothing decides */
+} IbhTrace;
+
+IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* empty; the snapshot has the links */
+void ibh_fib_free(IbhFib *fib);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
+
+/* Of one priority, the first that is added is asked first; of routes with one prefix and metric likewise. */
+void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
+void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
+/* Table local, as the kernel makes it of the addresses. */
+void ibh_fib_add_own_addresses(IbhFib *fib);
+/* All that the snapshot has; without `ours` as the host would be if we had never been there. */
+void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours);
+
+/* As RDMA asks: mark 0, user 0, no protocol and no port, unless the packet's selectors name them. With iif: it comes
+ * in. */
+IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
+/* The best route of a table; NULL: none. */
+const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to);
+
+/* TRUE if the rule matches; a selector of which we do not know what it means never does. */
+gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet);
+/* TRUE if all that it sends goes by this NIC. */
+gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex);
