@@ -2,7 +2,6 @@
 #include "cli/text_probe.h"
 
 #include "probe/rdma.h"
-#include "probe/rtt.h"
 #include "probe/syn.h"
 #include "cli/table.h"
 
@@ -304,19 +303,6 @@ static void put_syns(GString *out, const IbhProbe *probe, const IbhStyle *style)
     g_string_append_c(out, '\n');
 }
 
-/* "3 echoes: a pair that loses up to 63.2 % of what is sent may look whole; 100 echoes (--count 100): 3.0 %" */
-static void put_certainty(GString *out, const IbhProbe *probe, const IbhStyle *style)
-{
-    guint count = (guint)probe->count, more = count < 50 ? 100 : count * 10;
-
-    ibh_putf(out, style, NULL,
-             "%u echo%s of each pair: one that loses %.1f %% of what is sent looks whole in one of 20 cases; with "
-             "--count %u it is %.1f %%",
-             count, count == 1 ? "" : "es", ibh_probe_unseen_loss(count) / 10.0, more,
-             ibh_probe_unseen_loss(more) / 10.0);
-    g_string_append_c(out, '\n');
-}
-
 void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
 {
     if (!style->quiet && probe->pairs->len && probe->peers->len <= MATRIX_PEERS) {
@@ -328,8 +314,6 @@ void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
     }
     if (probe->pairs->len)
         put_rdma(out, probe, style);
-    if (!style->quiet && style->verbose && probe->pairs->len)
-        put_certainty(out, probe, style);
     if (!style->quiet)
         put_syns(out, probe, style);
     if (!style->quiet && probe->pairs->len)

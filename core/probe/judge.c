@@ -3,7 +3,6 @@
 #include "probe/answers.h"
 #include "probe/loss.h"
 #include "probe/rdma.h"
-#include "probe/rtt.h"
 #include "probe/size.h"
 #include "probe/syn.h"
 
@@ -416,7 +415,6 @@ void ibh_probe_judge(IbhProbe *probe)
     }
     ibh_probe_report_sizes(probe);
     ibh_probe_report_rdma(probe);
-    ibh_probe_report_outliers(probe);
     report_blocked(probe);
     report_unasked_peers(probe);
     report_interruption(probe);

@@ -11,8 +11,6 @@
 
 #define NAMED 4
 #define LEAST 1280 /* the MTU that every IPv6 link has: a rail with it has nothing to lose */
-#define ROUNDS 6
-#define STEPS 8 /* sizes of one round, once it is known between which two it is */
 
 static guint header_length(int family)
 {
@@ -44,33 +42,17 @@ static guint add_size(const IbhProbe *probe, const IbhProbePair *pair, guint siz
     return n + 1;
 }
 
-/* Wires have few sizes: if one of these passes and the next byte does not, that is the answer. The full size is tried
- * again, as the first packet may have been lost. */
+/* Wires have few sizes: the largest of these that passes is told. The full size is tried again, as the first packet may
+ * have been lost. */
 static guint guess(const IbhProbe *probe, const IbhProbePair *pair, guint *sizes)
 {
     static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
     guint n = add_size(probe, pair, full_size(probe, pair), sizes, 0);
 
-    if (pair->mtu.told) {
+    if (pair->mtu.told)
         n = add_size(probe, pair, pair->mtu.told, sizes, n);
-        n = add_size(probe, pair, pair->mtu.told + 1, sizes, n);
-    }
-    for (guint i = 0; i < G_N_ELEMENTS(usual); i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(usual); i++)
         n = add_size(probe, pair, usual[i], sizes, n);
-        n = add_size(probe, pair, usual[i] + 1, sizes, n);
-    }
-    return n;
-}
-
-static guint narrow(const IbhProbe *probe, const IbhProbePair *pair, guint *sizes)
-{
-    guint low = passed(probe, pair), high = pair->mtu.failed, n = 0;
-
-    for (guint i = 1; i <= STEPS && high > low + 1; i++) {
-        guint size = low + MAX((high - low) * i / (STEPS + 1), 1);
-
-        n = size < high ? add_size(probe, pair, size, sizes, n) : n;
-    }
     return n;
 }
 
@@ -78,15 +60,13 @@ guint ibh_probe_sizes(const IbhProbe *probe, const IbhProbePair *pair, guint rou
 {
     guint full = full_size(probe, pair);
 
-    if (!pair->received || full <= LEAST || pair->mtu.passed >= full || round >= ROUNDS)
+    if (!pair->received || full <= LEAST || pair->mtu.passed >= full || round > 1)
         return 0;
     if (round == 0) {
         sizes[0] = full;
         return 1;
     }
-    if (!pair->mtu.failed)
-        return 0;
-    return round == 1 ? guess(probe, pair, sizes) : narrow(probe, pair, sizes);
+    return pair->mtu.failed ? guess(probe, pair, sizes) : 0;
 }
 
 /* ---- what comes back ---- */
@@ -207,15 +187,15 @@ static char *explain(const IbhProbe *probe, const IbhProbePair *pair)
             "pieces of %u: the peer's MTU is smaller",
             full_size(probe, pair), pair->mtu.fragment);
     if (pair->mtu.told_by.family)
-        return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows: %s says "
+        return g_strdup_printf("packets of %u bytes come through, but not %u, as the rail's MTU allows: %s says "
                                "that they are too long",
                                passed(probe, pair), full_size(probe, pair), ibh_ip_format(&pair->mtu.told_by, ip));
     if (pair->mtu.held || is_dropped_here(pair))
-        return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows: this "
+        return g_strdup_printf("packets of %u bytes come through, but not %u, as the rail's MTU allows: this "
                                "host's own firewall drops %s",
                                passed(probe, pair), full_size(probe, pair),
                                pair->mtu.held ? "them" : "the replies, which come in whole");
-    return g_strdup_printf("packets of up to %u bytes come through, but not %u, as the rail's MTU allows, without an "
+    return g_strdup_printf("packets of %u bytes come through, but not %u, as the rail's MTU allows, without an "
                            "ICMP error: connections open, and hang once they send more",
                            passed(probe, pair), full_size(probe, pair));
 }

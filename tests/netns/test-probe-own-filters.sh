@@ -65,7 +65,7 @@ for family in 4 6; do
     [ $family = 4 ] && peers=("${both[@]}") || peers=("${both6[@]}")
     table A inet "filter hook output priority 0" oifname ib1 meta length '>' 1400 drop
     case_of "long packets, IPv$family" "error path-mtu ib1" \
-        "packets of up to 1400 bytes come through, but not 1500, as the rail's MTU allows: this host's own firewall drops them" "${peers[@]}"
+        "packets of 1400 bytes come through, but not 1500, as the rail's MTU allows: this host's own firewall drops them" "${peers[@]}"
     table A inet "filter hook input priority 0" iifname ib1 meta length '>' 1400 drop
     case_of "long replies, IPv$family" "error path-mtu ib1" "this host's own firewall drops the replies, which come in whole" "${peers[@]}"
     table B inet "filter hook input priority 0" iifname ib1 meta length '>' 1400 drop

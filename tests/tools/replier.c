@@ -6,20 +6,17 @@
  *   replier garbage   answers with what is no answer: cut, too long, changed in one byte, from another address, …
  *   replier among     the same, and then with the right answer, twice
  *   replier flood     answers with thousands of wrong ones
- *   replier late IP   answers, but what comes from there 40 ms later
  *
  * Says "ready" once it listens.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FLOOD 3000
@@ -105,26 +102,8 @@ static void send_flood(const Way *way, const uint8_t *reply, size_t length)
         send_reply(way, wrong, length);
 }
 
-/* Others are not kept waiting. */
-static void send_late(const Way *way, const uint8_t *reply, size_t length, const char *whom)
+static void answer(const char *how, const Way *way, const uint8_t *reply, size_t length)
 {
-    const struct timespec late = {.tv_nsec = 40 * 1000 * 1000};
-
-    if (way->to.sin_addr.s_addr != inet_addr(whom)) {
-        send_reply(way, reply, length);
-    } else if (fork() == 0) {
-        nanosleep(&late, NULL);
-        send_reply(way, reply, length);
-        _exit(0);
-    }
-}
-
-static void answer(const char *how, const char *whom, const Way *way, const uint8_t *reply, size_t length)
-{
-    if (strcmp(how, "late") == 0) {
-        send_late(way, reply, length, whom);
-        return;
-    }
     if (strcmp(how, "half") == 0) {
         if (reply[7] % 2 == 0) /* its number */
             send_reply(way, reply, length);
@@ -145,9 +124,8 @@ int main(int argc, char **argv)
 {
     Way way = {.fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP)};
 
-    signal(SIGCHLD, SIG_IGN);
-    if (argc < 2 || argc > 3 || way.fd < 0) {
-        fputs("usage: replier half|garbage|among|flood|late IP (as root)\n", stderr);
+    if (argc != 2 || way.fd < 0) {
+        fputs("usage: replier half|garbage|among|flood (as root)\n", stderr);
         return 2;
     }
     puts("ready");
@@ -165,6 +143,6 @@ int main(int argc, char **argv)
         memcpy(&way.to.sin_addr, packet + 12, 4);
         memcpy(&way.from, packet + 16, 4);
         packet[header] = ICMP_ECHOREPLY;
-        answer(argv[1], argc > 2 ? argv[2] : "", &way, packet + header, (size_t)length - header);
+        answer(argv[1], &way, packet + header, (size_t)length - header);
     }
 }
