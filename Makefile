@@ -61,7 +61,7 @@ $(BUILD)/core/hook/request.o: $(SOURCES)
 $(BUILD)/core/hook/request.o: ALL_CFLAGS += -DIBH_BUILD_ID='"$(shell cat $(SOURCES) | sha256sum | cut -c 1-24)"'
 $(BUILD)/core/hook/program.o: ALL_CFLAGS += -DIBH_COMMAND='"$(SBINDIR)/ib-hook"'
 
-$(BUILD)/nm.so: nm-dispatcher/connections.c nm-dispatcher/keyfile.c
+$(BUILD)/nm.so: nm-dispatcher/connections.c
 	@mkdir -p $(@D)
 	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) -MMD -MP \
 	    $(LDFLAGS) $(filter-out -fPIE -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libnm)

@@ -5,9 +5,9 @@
  */
 #define NM_VERSION_MIN_REQUIRED NM_VERSION_1_22
 #define NM_VERSION_MAX_ALLOWED NM_VERSION_1_22
-#include "connections.h"
 #include "host/manager.h"
 
+#include <NetworkManager.h>
 #include <net/if.h>
 #include <stdio.h>
 
@@ -53,7 +53,8 @@ static void have_bus(GObject *source, GAsyncResult *result, gpointer data)
 }
 
 /* Neither a bus nor a NetworkManager that hangs is waited for any longer; the end of the process ends them. */
-NMClient *ibh_nm_ask(guint milliseconds)
+/* NULL: there is no answer within this time. It lives until the process ends. */
+static NMClient *ask(guint milliseconds)
 {
     Question *question = g_new0(Question, 1);
     GSource *timeout = g_timeout_source_new(milliseconds);
@@ -72,7 +73,7 @@ NMClient *ibh_nm_ask(guint milliseconds)
     return question->client;
 }
 
-NMDevice *ibh_nm_find_device(NMClient *client, int ifindex)
+static NMDevice *find_device(NMClient *client, int ifindex)
 {
     const GPtrArray *devices = nm_client_get_devices(client);
     char name[IF_NAMESIZE];
@@ -109,7 +110,7 @@ static void find_route_tables(NMActiveConnection *active, IbhManager *manager)
 
 static void name_connection(NMClient *client, IbhManager *manager)
 {
-    NMDevice *device = ibh_nm_find_device(client, manager->ifindex);
+    NMDevice *device = find_device(client, manager->ifindex);
     NMActiveConnection *active = device ? nm_device_get_active_connection(device) : NULL;
     const char *id = active ? nm_active_connection_get_id(active) : NULL;
 
@@ -127,7 +128,7 @@ IbhNmFunction ibh_nm_name_connections;
 
 G_MODULE_EXPORT void ibh_nm_name_connections(GArray *managers, guint milliseconds)
 {
-    NMClient *client = ibh_nm_ask(milliseconds);
+    NMClient *client = ask(milliseconds);
 
     for (guint i = 0; client && i < managers->len; i++) {
         IbhManager *manager = &g_array_index(managers, IbhManager, i);

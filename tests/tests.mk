@@ -16,7 +16,6 @@ $(BUILD)/garble.so: tests/tools/garble.c
 	$(CC) $(filter-out -fPIE -Wpedantic,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
 $(filter-out %.so,$(TOOLS)): $(BUILD)/%: $(BUILD)/tests/tools/%.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(TOOL_LIBS)
-$(BUILD)/profile: TOOL_LIBS = $(shell $(PKG_CONFIG) --libs glib-2.0) -ldl
 
 unit-tests: $(UNIT_TESTS)
 tools: $(TOOLS)

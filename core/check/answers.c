@@ -56,8 +56,8 @@ static void report_lacking_route(IbhCheck *check, const IbhQuestion *question, c
     ibh_finding_add(
         check->findings, iface, IBH_WARNING, "route-missing", ibh_fix(fix_lacking_route(subnet, word, &near->local)),
         "main has no route to %s, so traffic without a source address (ping, mount, rping without -I) %s: give main "
-        "its connected route back%s",
-        subnet, where, near->local.family == AF_INET ? ", or set main=remove if that is meant" : "");
+        "its connected route back",
+        subnet, where);
 }
 
 static const char *name_error(const IbhRoute *error)

@@ -17,23 +17,6 @@
 
 /* ---- missing and superfluous items ---- */
 
-/* The connected routes of main, which main=remove takes out and gives back. */
-static gboolean judge_main(IbhCheck *check, const IbhOp *op)
-{
-    gboolean back = op->type == IBH_OP_ROUTE_ADD;
-    char text[IBH_PREFIX_STRLEN];
-
-    if (op->route.table != IBH_TABLE_MAIN || (!back && op->type != IBH_OP_ROUTE_DEL))
-        return FALSE;
-    ibh_finding_add(
-        check->findings, op->iface, IBH_WARNING, back ? "route-missing" : "route-wrong",
-        ibh_fix_by_apply(ibh_op_command(op)),
-        back ? "main lacks the connected route to %s that main=remove took, so unbound traffic does not get there"
-             : "main has the connected route to %s, though main=remove is set: unbound traffic uses it",
-        ibh_prefix_format(&op->route.dst, text));
-    return TRUE;
-}
-
 /* A rule that asks main comes and goes with the rule behind it: only the latter is reported. */
 static gboolean follows_from_another(const IbhPlan *plan, const IbhOp *op)
 {
@@ -111,7 +94,7 @@ static void judge_op(IbhCheck *check, const IbhOp *op)
 {
     char text[IBH_PREFIX_STRLEN];
 
-    if (judge_main(check, op) || is_left_for_a_reason(check, op))
+    if (is_left_for_a_reason(check, op))
         return;
 
     if ((op->type == IBH_OP_RULE_DEL || op->type == IBH_OP_ROUTE_DEL) &&

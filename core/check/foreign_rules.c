@@ -169,7 +169,7 @@ void ibh_report_foreign_rule(IbhCheck *check, const IbhRule *rule, const IbhQues
 
     ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "foreign-rule",
                     find_fix(check, rule, question), "the rule %u: %s is asked before %s: %s", rule->priority, text,
-                    rule->priority > check->rails->priority ? "main's" : "ours", wrong);
+                    rule->priority > IBH_PRIORITY_BASE ? "main's" : "ours", wrong);
 }
 
 /* IbhQuestion *: whose answers are wrong, of this rail. */
@@ -211,8 +211,8 @@ static void report_seen(IbhCheck *check, const IbhRule *rule, const IbhNic *nic)
     }
     ibh_finding_add(
         check->findings, nic->link->name, IBH_INFO, "foreign-rule",
-        ibh_advice("nothing has to be done; a priority after %u would leave the rails alone", check->rails->priority),
-        "%s", seen);
+        ibh_advice("nothing has to be done; a priority after %u would leave the rails alone", IBH_PRIORITY_BASE), "%s",
+        seen);
 }
 
 static gboolean can_match(const IbhNic *nic, const IbhRule *rule)
@@ -244,7 +244,7 @@ void ibh_judge_foreign_rules(IbhCheck *check, const IbhNic *nic)
             continue;
         if ((question = first_by(check, wrong, rule)))
             ibh_report_foreign_rule(check, rule, question);
-        else if (can_match(nic, rule) && rule->priority <= check->rails->priority &&
+        else if (can_match(nic, rule) && rule->priority <= IBH_PRIORITY_BASE &&
                  (!rule->to.length || has_subnet_overlapping(nic, &rule->to)))
             report_seen(check, rule, nic);
     }

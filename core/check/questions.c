@@ -100,15 +100,15 @@ static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
         ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &next->local);
 }
 
-/* Traffic without a source. Main may lack the connected route on purpose: with main=remove, if another program routes
- * the NIC, and in IPv6, which main=remove does not touch. */
+/* Traffic without a source. Main may lack the connected route on purpose: if another program routes the NIC, and in
+ * IPv6. */
 static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
 {
     const IbhIp none = {.family = neighbour->family};
     gboolean may_lack = nic->status == IBH_NIC_DEFERRED || (neighbour->family == AF_INET6 && !address->is_on_link);
     gboolean has = ibh_main_has(asking->rails, &address->subnet);
 
-    if (asking->rails->main != IBH_MAIN_REMOVE && (has ? !ibh_is_asked_unbound(asking, neighbour) : !may_lack))
+    if (has ? !ibh_is_asked_unbound(asking, neighbour) : !may_lack)
         ibh_ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, neighbour);
 }
 
@@ -162,8 +162,7 @@ static void ask_about_subnet(const IbhAsking *asking, const IbhNic *nic, const I
             ask_proxies(asking, nic, &address->subnet, &neighbour, holes);
         }
     }
-    if (asking->rails->main != IBH_MAIN_REMOVE)
-        ibh_ask_unbound_pieces(asking, &target);
+    ibh_ask_unbound_pieces(asking, &target);
     ask_about_refusals(asking, &target);
     ibh_ask_about_others(asking, &target);
     if (nic->status == IBH_NIC_RAIL)

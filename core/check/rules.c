@@ -9,7 +9,7 @@
 /* Before the rails' rules; or before main's, where it leads to a rail's table, refuses, or leaves main out. */
 static gboolean comes_first(const IbhRails *rails, const IbhRule *rule)
 {
-    return rule->priority <= rails->priority ||
+    return rule->priority <= IBH_PRIORITY_BASE ||
            (rule->priority < IBH_PRIORITY_MAIN &&
             (rule->action != FR_ACT_TO_TBL || ibh_rails_nic_by_table(rails, rule->table)));
 }

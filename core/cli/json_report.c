@@ -28,7 +28,6 @@ static void put_nic(IbhJson *json, const IbhReport *report, const IbhNic *nic)
     ibh_json_int(json, "mtu", nic->link->mtu);
     if (nic->status == IBH_NIC_RAIL) {
         ibh_json_int(json, "table", nic->table);
-        ibh_json_int(json, "priority", report->rails->priority);
         ibh_json_string(json, "main", ibh_report_main(report->rails, nic));
     }
     ibh_json_string(json, "manager", manager ? manager->name : NULL);

@@ -53,8 +53,6 @@ char *ibh_report_lladdr(const guint8 *lladdr, guint length)
 
 const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic)
 {
-    if (rails->main == IBH_MAIN_REMOVE)
-        return "remove";
     return ibh_spread_has(rails, nic) ? "spread" : "keep";
 }
 

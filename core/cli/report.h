@@ -54,4 +54,4 @@ guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_want
 /* Facts that were checked and are right, or are not known: char *, a line each. */
 GPtrArray *ibh_report_checked(const IbhReport *report);
 char *ibh_report_lladdr(const guint8 *lladdr, guint length);           /* "02:00:…" */
-const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic); /* "keep", "spread", "remove" */
+const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic); /* "keep", "spread" */

@@ -10,24 +10,8 @@
 #include <string.h>
 
 #define TABLE_SPREAD IBH_TABLE_BASE
-/* The priorities from N-15 to N and, for main=spread, to N+3000: after the local table's rule, before those of default
- * routes. */
-#define PRIORITY_MIN (IBH_PRIORITY_SPAN + 1)
-#define PRIORITY_MAX (IBH_PRIORITY_DEFAULTS - 2 - IBH_PRIORITY_SPREAD)
 
-typedef enum {
-    KEY_MAIN,
-    KEY_PRIORITY,
-    KEY_MANAGE,
-    KEY_TABLE,
-    KEY_GATEWAY,
-    KEY_REMOTE,
-    KEY_IPV6,
-    KEY_ARP,
-    KEY_ANNOUNCE,
-    KEY_SYSCTL, /* the first of them: KEY_SYSCTL + IbhSysctl */
-    N_KEYS = KEY_SYSCTL + IBH_N_SYSCTLS
-} Key;
+typedef enum { KEY_MAIN, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP, N_KEYS } Key;
 
 /* One key=value that is in force: of one section, in one file. */
 typedef struct {
@@ -75,8 +59,6 @@ static void reader_clear(Reader *reader)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
 
-/* ---- errors ------------------------------------------------------------------------------------ */
-
 /* ---- keys and values ----------------------------------------------------------------------------- */
 
 /* Reads a value that is none of the key's words; on failure says why. */
@@ -91,7 +73,6 @@ typedef struct {
     const char *name;
     gboolean defaults_only;
     Word words[6];
-    gint64 min, max; /* a number is allowed as well; max 0: no number is */
     ReadValue read;
     const char *allowed;
 } KeyForm;
@@ -100,15 +81,10 @@ static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_v
 static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
 static gboolean read_remote(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
 
-#define SYSCTL(key, high)                                                                                              \
-    [KEY_SYSCTL + (key)] = {.max = (high), .words = {{"keep", IBH_SYSCTL_KEEP}}, .allowed = "keep or 0-" #high}
-
 /* clang-format off */
 static const KeyForm KEYS[N_KEYS] = {
-    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep, spread or remove",
-                  .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}, {"remove", IBH_MAIN_REMOVE}}},
-    [KEY_PRIORITY] = {.name = "priority", .defaults_only = TRUE, .allowed = "auto or a number (16-29763)",
-                      .words = {{"auto", IBH_PRIORITY_BASE}}, .min = PRIORITY_MIN, .max = PRIORITY_MAX},
+    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
+                  .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}}},
     [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
                     .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
     [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
@@ -117,30 +93,15 @@ static const KeyForm KEYS[N_KEYS] = {
                      .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
                                {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}, .read = read_gateway},
     [KEY_REMOTE] = {.name = "remote", .allowed = "prefixes with commas between them, or nothing", .read = read_remote},
-    [KEY_IPV6] = {.name = "ipv6", .allowed = "yes or no",
-                  .words = {{"yes", TRUE}, {"no", FALSE}}},
     [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
                  .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
-    [KEY_ANNOUNCE] = {.name = "announce", .allowed = "yes or no",
-                      .words = {{"yes", TRUE}, {"no", FALSE}}},
-    SYSCTL(IBH_SYSCTL_RP_FILTER, 2),
-    SYSCTL(IBH_SYSCTL_ARP_FILTER, 1),
-    SYSCTL(IBH_SYSCTL_ARP_ANNOUNCE, 2),
-    SYSCTL(IBH_SYSCTL_ARP_IGNORE, 8),
-    SYSCTL(IBH_SYSCTL_ACCEPT_LOCAL, 1),
-    SYSCTL(IBH_SYSCTL_IGNORE_LINKDOWN, 1),
 };
 /* clang-format on */
-
-static const char *key_name(Key key)
-{
-    return key >= KEY_SYSCTL ? ibh_sysctl_name((IbhSysctl)(key - KEY_SYSCTL)) : KEYS[key].name;
-}
 
 static gboolean find_key(const char *name, Key *ret_key)
 {
     for (Key key = 0; key < N_KEYS; key++) {
-        if (strcmp(key_name(key), name) == 0) {
+        if (strcmp(KEYS[key].name, name) == 0) {
             *ret_key = key;
             return TRUE;
         }
@@ -154,7 +115,7 @@ static char *list_keys(gboolean in_defaults)
 
     for (Key key = 0; key < N_KEYS; key++) {
         if (in_defaults || !KEYS[key].defaults_only)
-            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", key_name(key));
+            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", KEYS[key].name);
     }
     return g_string_free(g_steal_pointer(&list), FALSE);
 }
@@ -259,8 +220,6 @@ static gboolean read_value(const Reader *reader, Key key, const char *text, gint
         *ret_value = word->value;
         return TRUE;
     }
-    if (form->max > 0 && parse_number(text, (guint64)form->max, ret_value))
-        return *ret_value >= form->min;
     return form->read != NULL && form->read(reader, text, ret_value, ret_reason);
 }
 
@@ -286,13 +245,13 @@ static Setting *setting_new(const Reader *reader, Key key, const char *text, gin
 /* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
 static gboolean add_setting(Reader *reader, Key key, const char *text, gint64 value)
 {
-    g_autofree char *id = g_strdup_printf("%s %s", key_name(key), reader->lines.pattern);
+    g_autofree char *id = g_strdup_printf("%s %s", KEYS[key].name, reader->lines.pattern);
     const Setting *earlier = g_hash_table_lookup(reader->seen, id);
     Setting *setting;
 
     if (earlier != NULL)
         return ibh_lines_fail(&reader->lines, "%s is already set for this section on line %u; use it once",
-                              key_name(key), earlier->line);
+                              KEYS[key].name, earlier->line);
     setting = setting_new(reader, key, text, value);
     g_ptr_array_add(reader->settings, setting);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
@@ -320,15 +279,11 @@ static gboolean read_setting(gpointer data)
     }
     if (KEYS[key].defaults_only && reader->lines.rank != IBH_RANK_DEFAULTS)
         return ibh_lines_fail(&reader->lines, "the same for all interfaces; %s is allowed in [defaults] only",
-                              key_name(key));
+                              KEYS[key].name);
     if (!read_value(reader, key, text, &value, &reason))
         return ibh_lines_fail(&reader->lines, "%s; use %s", reason != NULL ? reason : "not allowed", KEYS[key].allowed);
     return add_setting(reader, key, text, value);
 }
-
-/* ---- sections ------------------------------------------------------------------------------------ */
-
-/* ---- lines --------------------------------------------------------------------------------------- */
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
@@ -441,14 +396,6 @@ static gint64 value_or(const Setting *setting, gint64 otherwise)
     return setting != NULL ? setting->value : otherwise;
 }
 
-guint32 ibh_config_priority(const IbhConfig *config)
-{
-    const Setting *best[N_KEYS] = {NULL};
-
-    fold(config, "", best);
-    return (guint32)value_or(best[KEY_PRIORITY], IBH_PRIORITY_BASE);
-}
-
 IbhMain ibh_config_main(const IbhConfig *config)
 {
     const Setting *best[N_KEYS] = {NULL};
@@ -478,14 +425,10 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
     settings.manage = (IbhManage)value_or(best[KEY_MANAGE], IBH_MANAGE_AUTO);
     settings.table = (guint32)value_or(best[KEY_TABLE], IBH_TABLE_AUTO);
     settings.arp = (IbhArp)value_or(best[KEY_ARP], IBH_ARP_AUTO);
-    settings.announce = value_or(best[KEY_ANNOUNCE], TRUE) != 0;
     settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
     if (settings.gateway == IBH_GATEWAY_ADDRESS)
         (void)ibh_ip_parse(best[KEY_GATEWAY]->text, &settings.gateway_ip);
     settings.remote = best[KEY_REMOTE] && best[KEY_REMOTE]->list->len ? best[KEY_REMOTE]->list : NULL;
-    settings.ipv6 = value_or(best[KEY_IPV6], TRUE) != 0;
-    for (int i = 0; i < IBH_N_SYSCTLS; i++)
-        settings.sysctl[i] = (int)value_or(best[KEY_SYSCTL + i], IBH_SYSCTL_UNSET);
     if (settings.table != IBH_TABLE_AUTO)
         settings.table_origin = best[KEY_TABLE]->origin;
     return settings;

@@ -15,7 +15,7 @@
 typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 
-typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD, IBH_MAIN_REMOVE } IbhMain;
+typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD } IbhMain;
 typedef enum {
     IBH_GATEWAY_NONE,
     IBH_GATEWAY_AUTO, /* main's */
@@ -27,24 +27,19 @@ typedef enum {
 
 #define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u
-#define IBH_PRIORITY_SPAN 15u     /* a rail's rules have priorities of so many below the configured one, and that */
+#define IBH_PRIORITY_SPAN 15u     /* a rail's rules have priorities of so many below that one, and that */
 #define IBH_PRIORITY_SPREAD 3000u /* so far behind it come those of main=spread */
 #define IBH_TABLE_AUTO 0u
-#define IBH_SYSCTL_UNSET (-2) /* the value follows arp= */
-#define IBH_SYSCTL_KEEP (-1)  /* never touched */
 
 /* What holds for one interface after defaults, globs and files have been folded. */
 typedef struct {
     IbhManage manage;
     guint32 table; /* IBH_TABLE_AUTO or a number */
     IbhArp arp;
-    gboolean announce;
-    gboolean ipv6;
     IbhGateway gateway;
-    IbhIp gateway_ip;          /* of IBH_GATEWAY_ADDRESS */
-    const GArray *remote;      /* IbhPrefix: what goes by the rail's own gateway before main is asked; the config's */
-    int sysctl[IBH_N_SYSCTLS]; /* a value, IBH_SYSCTL_KEEP or IBH_SYSCTL_UNSET */
-    const char *table_origin;  /* "file:line" of table=, NULL where automatic; owned by the config */
+    IbhIp gateway_ip;         /* of IBH_GATEWAY_ADDRESS */
+    const GArray *remote;     /* IbhPrefix: what goes by the rail's own gateway before main is asked; the config's */
+    const char *table_origin; /* "file:line" of table=, NULL where automatic; owned by the config */
 } IbhSettings;
 
 typedef struct IbhConfig IbhConfig;
@@ -60,7 +55,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error);
 
-guint32 ibh_config_priority(const IbhConfig *config); /* of the last rule to T */
 IbhMain ibh_config_main(const IbhConfig *config);
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
 /* Adds the names (char *, the config's) that manage=yes is said of; FALSE: it is said of a glob, which any name may

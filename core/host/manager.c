@@ -207,14 +207,6 @@ static void name_connections(GArray *managers)
         function(managers, NM_MILLISECONDS);
 }
 
-IbhProfileWriter *ibh_manager_profile_writer(void)
-{
-    IbhProfileWriter *writer = NULL;
-
-    *(void **)(&writer) = load(IBH_NM_PROFILE_FUNCTION);
-    return writer;
-}
-
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot)
 {
     g_autofree char *root = ibh_host_root(sysfs);

@@ -5,14 +5,10 @@
  */
 #pragma once
 
-#include "render/render.h"
+#include "plan/rails.h"
 
 /* Fills in the snapshot's managers. `sysfs` stands for /sys. A manager whose files cannot be read is unknown. */
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot);
-
-/* The function of nm.so that writes profiles; NULL: it cannot be loaded. Call it after ibh_managers_read(). */
-IbhProfileWriter *ibh_manager_profile_writer(void);
-#define IBH_NM_PROFILE_FUNCTION "ibh_nm_write_profile"
 
 /* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL
  * if NetworkManager only watches, and notes where NetworkManager prunes. Returns after this time at the latest. */

@@ -210,9 +210,10 @@ void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix)
 /* ---- sysctls ---- */
 
 static const char *const sysctl_names[IBH_N_SYSCTLS] = {
-    [IBH_SYSCTL_RP_FILTER] = "rp_filter",       [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
-    [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce", [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
-    [IBH_SYSCTL_ACCEPT_LOCAL] = "accept_local", [IBH_SYSCTL_IGNORE_LINKDOWN] = "ignore_routes_with_linkdown",
+    [IBH_SYSCTL_RP_FILTER] = "rp_filter",
+    [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
+    [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce",
+    [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
 };
 
 const char *ibh_sysctl_name(IbhSysctl key)
@@ -233,7 +234,7 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key)
 
 int ibh_sysctl_effective(IbhSysctl key, int own, int all)
 {
-    if (key == IBH_SYSCTL_ARP_FILTER || key == IBH_SYSCTL_ACCEPT_LOCAL || key == IBH_SYSCTL_IGNORE_LINKDOWN)
+    if (key == IBH_SYSCTL_ARP_FILTER)
         return own || all;
     return MAX(own, all);
 }
@@ -390,7 +391,6 @@ IbhState *ibh_state_new(void)
     IbhState *state = g_new0(IbhState, 1);
 
     state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
-    state->routes = g_array_new(FALSE, TRUE, sizeof(IbhSavedRoute));
     state->holds = g_ptr_array_new_with_free_func(g_free);
     state->rails = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
     return state;
@@ -401,7 +401,6 @@ void ibh_state_free(IbhState *state)
     if (!state)
         return;
     g_array_unref(state->sysctls);
-    g_array_unref(state->routes);
     g_ptr_array_unref(state->holds);
     g_array_unref(state->rails);
     g_free(state);

@@ -70,8 +70,6 @@ typedef enum {
     IBH_SYSCTL_ARP_FILTER,
     IBH_SYSCTL_ARP_ANNOUNCE,
     IBH_SYSCTL_ARP_IGNORE,
-    IBH_SYSCTL_ACCEPT_LOCAL,
-    IBH_SYSCTL_IGNORE_LINKDOWN, /* routes of a link without carrier are not used */
     IBH_N_SYSCTLS
 } IbhSysctl;
 
@@ -225,15 +223,6 @@ typedef struct {
     int set; /* the value we gave it */
 } IbhSavedSysctl;
 
-/* A connected route that main=remove took out of main. */
-typedef struct {
-    char iface[IFNAMSIZ];
-    int ifindex;
-    IbhPrefix dst;
-    IbhIp src;
-    guint32 metric; /* 0: the kernel's own form */
-} IbhSavedRoute;
-
 /* A rail as the last run programmed it. */
 typedef struct {
     char iface[IFNAMSIZ];
@@ -245,7 +234,6 @@ typedef struct {
 
 typedef struct {
     GArray *sysctls;  /* IbhSavedSysctl */
-    GArray *routes;   /* IbhSavedRoute, in the order in which main had them */
     GPtrArray *holds; /* char *: interface names that --undo left alone */
     GArray *rails;    /* IbhSavedRail: of the last run, and those whose NIC has disappeared since */
     gboolean whole; /* the last run ended well and had read everything: nothing of ours lies in tables other than those

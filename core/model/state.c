@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 
 #define HEADER                                                                                                         \
-    "# ib-hook: old sysctl values (iface ifindex key old set), routes taken out of main (iface ifindex prefix src "    \
-    "metric), interfaces that --undo left alone, rails (iface ifindex table by device), whether nothing else is left"
+    "# ib-hook: old sysctl values (iface ifindex key old set), interfaces that --undo left alone, rails (iface "       \
+    "ifindex table by device), whether nothing else is left"
 
 static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
 {
@@ -16,21 +16,6 @@ static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_val
         return FALSE;
     *ret_value = (int)value;
     return TRUE;
-}
-
-static void parse_route(IbhState *state, char **words)
-{
-    IbhSavedRoute saved = {.ifindex = 0};
-    guint64 metric;
-
-    if (!ibh_is_iface_name(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
-        !ibh_prefix_parse(words[3], &saved.dst) || !ibh_ip_parse(words[4], &saved.src) ||
-        saved.dst.ip.family != AF_INET || saved.src.family != AF_INET ||
-        !g_ascii_string_to_unsigned(words[5], 10, 0, G_MAXUINT32, &metric, NULL))
-        return;
-    g_strlcpy(saved.iface, words[1], sizeof saved.iface);
-    saved.metric = (guint32)metric;
-    g_array_append_val(state->routes, saved);
 }
 
 static void parse_rail(IbhState *state, char **words)
@@ -55,8 +40,6 @@ static void parse_line(IbhState *state, char *line)
 
     if ((n == 5 || n == 6) && g_str_equal(words[0], "rail")) {
         parse_rail(state, words);
-    } else if (n == 6 && g_str_equal(words[0], "route")) {
-        parse_route(state, words);
     } else if (n == 1 && g_str_equal(words[0], "whole")) {
         state->whole = TRUE;
     } else if (n == 2 && g_str_equal(words[0], "hold") && ibh_is_iface_name(words[1])) {
@@ -89,12 +72,6 @@ char *ibh_state_format(const IbhState *state)
         g_string_append_printf(text, "sysctl %s %d %s %d %d\n", saved->iface, saved->ifindex,
                                ibh_sysctl_name(saved->key), saved->old, saved->set);
     }
-    IBH_EACH (const IbhSavedRoute, saved, state->routes) {
-        char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
-
-        g_string_append_printf(text, "route %s %d %s %s %u\n", saved->iface, saved->ifindex,
-                               ibh_prefix_format(&saved->dst, dst), ibh_ip_format(&saved->src, src), saved->metric);
-    }
     IBH_EACH_POINTER (const char, iface, state->holds)
         g_string_append_printf(text, "hold %s\n", iface);
     IBH_EACH (const IbhSavedRail, saved, state->rails)
@@ -110,7 +87,6 @@ IbhState *ibh_state_copy(const IbhState *state)
     IbhState *copy = ibh_state_new();
 
     g_array_append_vals(copy->sysctls, state->sysctls->data, state->sysctls->len);
-    g_array_append_vals(copy->routes, state->routes->data, state->routes->len);
     IBH_EACH_POINTER (const char, iface, state->holds)
         ibh_state_hold(copy, iface);
     ibh_state_set_rails(copy, state->rails);
@@ -131,20 +107,6 @@ static gboolean equal_sysctls(const GArray *a, const GArray *b)
     return equal;
 }
 
-static gboolean equal_routes(const GArray *a, const GArray *b)
-{
-    gboolean equal = a->len == b->len;
-
-    for (guint i = 0; equal && i < a->len; i++) {
-        const IbhSavedRoute *one = &g_array_index(a, IbhSavedRoute, i), *other = &g_array_index(b, IbhSavedRoute, i);
-
-        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex &&
-                ibh_prefix_equal(&one->dst, &other->dst) && ibh_ip_equal(&one->src, &other->src) &&
-                one->metric == other->metric;
-    }
-    return equal;
-}
-
 static gboolean equal_rails(const GArray *a, const GArray *b)
 {
     gboolean equal = a->len == b->len;
@@ -160,8 +122,8 @@ static gboolean equal_rails(const GArray *a, const GArray *b)
 
 gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 {
-    gboolean equal = equal_sysctls(a->sysctls, b->sysctls) && equal_routes(a->routes, b->routes) &&
-                     equal_rails(a->rails, b->rails) && a->holds->len == b->holds->len && a->whole == b->whole;
+    gboolean equal = equal_sysctls(a->sysctls, b->sysctls) && equal_rails(a->rails, b->rails) &&
+                     a->holds->len == b->holds->len && a->whole == b->whole;
 
     for (guint i = 0; equal && i < a->holds->len; i++)
         equal = g_str_equal(g_ptr_array_index(a->holds, i), g_ptr_array_index(b->holds, i));
@@ -189,38 +151,6 @@ static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
     }
 }
 
-/* The kernel's own form (metric 0) has a new source after renumbering; managers give each source a route of its own. */
-static gboolean is_same_route(const IbhSavedRoute *a, const IbhSavedRoute *b)
-{
-    return a->ifindex == b->ifindex && a->metric == b->metric && ibh_prefix_equal(&a->dst, &b->dst) &&
-           ibh_ip_equal(&a->src, &b->src);
-}
-
-/* A route that leaves main is remembered, one that is back is forgotten. Before the operation is done, both are
- * remembered. */
-static void remember_route(IbhState *state, const IbhOp *op, gboolean done)
-{
-    IbhSavedRoute saved = {
-        .ifindex = op->ifindex, .dst = op->route.dst, .src = op->route.src, .metric = op->route.metric};
-    gboolean gone = op->type == IBH_OP_ROUTE_DEL;
-    gboolean known = FALSE;
-
-    if (op->route.table != IBH_TABLE_MAIN || (!gone && op->type != IBH_OP_ROUTE_ADD))
-        return;
-    g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
-    for (guint i = state->routes->len; i-- > 0;) {
-        if (!is_same_route(&g_array_index(state->routes, IbhSavedRoute, i), &saved))
-            continue;
-        if (gone)
-            g_array_index(state->routes, IbhSavedRoute, i) = saved;
-        known = gone;
-        if (!gone && done)
-            g_array_remove_index(state->routes, i);
-    }
-    if (gone && !known)
-        g_array_append_val(state->routes, saved);
-}
-
 static gpointer key_of(int ifindex, IbhSysctl key)
 {
     return GSIZE_TO_POINTER((gsize)ifindex * IBH_N_SYSCTLS + (gsize)key);
@@ -243,7 +173,6 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
     IBH_EACH_POINTER (const IbhOp, op, ops) {
         IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
 
-        remember_route(state, op, done);
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
         g_strlcpy(saved.iface, op->iface, sizeof saved.iface);

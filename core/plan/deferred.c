@@ -9,16 +9,6 @@ static gboolean is_builtin_table(guint32 table)
     return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
 }
 
-/* TRUE if main=remove took its connected route to this subnet out of main. */
-static gboolean was_in_main(const IbhSnapshot *snapshot, const IbhNic *nic, const IbhPrefix *subnet)
-{
-    IBH_EACH (const IbhSavedRoute, saved, snapshot->state->routes) {
-        if (saved->ifindex == nic->link->ifindex && ibh_prefix_equal(&saved->dst, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static gboolean table_routes_subnet(const IbhSnapshot *snapshot, guint32 table, int ifindex, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhRoute, route, snapshot->routes) {
@@ -98,8 +88,7 @@ static char *why_routed_elsewhere(const IbhRails *rails, const IbhNic *nic, cons
             return NULL;
         elsewhere = route->table;
     }
-    if (!elsewhere || is_builtin_table(elsewhere) || is_by_documents(rails, nic, elsewhere) ||
-        was_in_main(snapshot, nic, &address->subnet))
+    if (!elsewhere || is_builtin_table(elsewhere) || is_by_documents(rails, nic, elsewhere))
         return NULL;
     return g_strdup_printf("its connected route to %s is in table %u", ibh_prefix_format(&address->subnet, subnet),
                            elsewhere);

@@ -210,7 +210,5 @@ void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, i
 
 gboolean ibh_may_loosen(const IbhNic *nic)
 {
-    int own = nic->settings.sysctl[IBH_SYSCTL_RP_FILTER];
-
-    return own != IBH_SYSCTL_KEEP && !(own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
+    return nic->settings.arp != IBH_ARP_KEEP;
 }

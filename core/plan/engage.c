@@ -162,7 +162,6 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     IBH_EACH (const IbhRule, rule, rules) {
         if (ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && /* a second tier does not name its owner */
             ibh_rails_has_address(rails, nic, &rule->from.ip) && ibh_rule_owner(rails, rule) == nic &&
-            (rule->family == AF_INET || nic->settings.ipv6) &&
             (rule->table == nic->table || serves_address(nic, &rule->from.ip)) &&
             !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
             return TRUE;
@@ -197,7 +196,7 @@ gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_
             continue;
         *ret_priority = MIN(*ret_priority, rule->priority);
     }
-    return *ret_priority >= rails->priority - IBH_PRIORITY_SPAN;
+    return *ret_priority >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN;
 }
 
 gboolean ibh_serves_family(const IbhNic *nic, int family)
@@ -219,7 +218,7 @@ static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **
         return local == G_MAXUINT32
                    ? g_strdup("there is no rule that leads everything to the local table first")
                    : g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
-                                     rails->priority - IBH_PRIORITY_SPAN);
+                                     IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN);
     }
     return NULL;
 }
@@ -261,7 +260,7 @@ static void judge(const IbhRails *rails, IbhNic *nic)
         nic->why = g_strdup("manage=no");
     } else if (!has_any_address(nic)) {
         nic->status = IBH_NIC_NO_ADDRESS;
-        nic->why = g_strdup(nic->settings.ipv6 ? "it has no address" : "it has no IPv4 address");
+        nic->why = g_strdup("it has no address");
     } else if (!engaged) {
         nic->status = IBH_NIC_ALONE;
         nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
@@ -437,7 +436,6 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     rails->snapshot = snapshot;
     rails->no_rails = g_ptr_array_new();
     rails->routing = ibh_find_routing_rules(snapshot);
-    rails->priority = ibh_config_priority(config);
     rails->main = ibh_config_main(config);
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
     IBH_EACH (const IbhLink, link, snapshot->links) {

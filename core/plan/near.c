@@ -386,9 +386,8 @@ gboolean ibh_near_read(const IbhSource *source, IbhSnapshot *snapshot, const Ibh
     g_autoptr(GArray) gateways = g_array_new(FALSE, FALSE, sizeof(IbhIp));
     const Look look = {source, snapshot, config, managed, near, candidates, prefixes, held, gateways};
 
-    /* main=spread and main=remove can be refused because of any NIC; and a glob may manage any NIC. */
-    near->enough = ibh_config_main(config) == IBH_MAIN_KEEP && !snapshot->state->routes->len &&
-                   ibh_config_managed_names(config, managed);
+    /* main=spread can be refused because of any NIC; and a glob may manage any NIC. */
+    near->enough = ibh_config_main(config) == IBH_MAIN_KEEP && ibh_config_managed_names(config, managed);
     for (guint i = 0; i < G_N_ELEMENTS(steps) && near->enough; i++) {
         if (!steps[i](&look, error))
             return FALSE;

@@ -3,20 +3,17 @@
  * The plan to apply: desired − actual, in an order in which what worked keeps working.
  *
  *   1. rp_filter loosened, of former rails, too: a strict one would drop what still arrives on the wrong NIC
- *   2. rail by rail: routes, rules that lead to them, then the rules that these replace; with main=remove no more,
- *      connected routes of main come back, before or after that
+ *   2. rail by rail: routes, rules that lead to them, then the rules that these replace
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
  *   5. rp_filter tightened
- *   6. with main=remove, connected routes of main go: before a former rail's rp_filter is strict towards main again
- *   7. NICs that are no rail any more are undone (undo.c)
- *   8. deletions: rules before their routes
+ *   6. NICs that are no rail any more are undone (undo.c)
+ *   7. deletions: rules before their routes
  */
 #include "plan/plan.h"
 
 #include "plan/emit.h"
 #include "plan/program.h"
-#include "plan/remove.h"
 #include "plan/spread.h"
 #include "plan/want.h"
 
@@ -90,7 +87,7 @@ static void announce(IbhWork *work, const IbhNic *nic)
 static void announce_changed(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->changed && todo->nic->settings.announce)
+        if (todo->changed)
             announce(work, todo->nic);
     }
 }
@@ -107,37 +104,6 @@ static void collect_garbage(IbhWork *work)
     }
 }
 
-/* ---- main=remove ---- */
-
-static gboolean main_has(const IbhSnapshot *snapshot, const IbhPrefix *dst)
-{
-    IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && ibh_prefix_equal(&route->dst, dst))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Of rails, and of former ones. The rails' first rules may ask main for a prefix that it lacks. Where it has that
- * prefix by another NIC, the route comes back after these rules: it may be better, and a new address would leave by it.
- */
-static void return_to_main(const IbhWork *work, gboolean there)
-{
-    const GArray *saved = work->rails->snapshot->state->routes;
-
-    IBH_EACH (const IbhSavedRoute, one, saved) {
-        if (main_has(work->rails->snapshot, &one->dst) == there &&
-            ibh_may_touch(work, ibh_rails_nic(work->rails, one->ifindex)))
-            ibh_emit_return(work->plan, work->rails, one, FALSE);
-    }
-}
-
-static void remove_from_main(const IbhWork *work)
-{
-    for (guint i = 0; i < work->todos->len; i++)
-        ibh_emit_removal(work->plan, work->rails, g_array_index(work->todos, IbhTodo, i).nic);
-}
-
 /* ---- the whole ---- */
 
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
@@ -147,16 +113,13 @@ IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     ibh_work_init(&work);
     ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
     set_rp_filters(&work, TRUE);
-    return_to_main(&work, FALSE);
     ibh_program_rails(&work);
-    return_to_main(&work, TRUE);
     set_arp_sysctls(&work);
     silence_others(&work);
     announce_changed(&work);
     if (!only)
         ibh_emit_spread(work.plan, rails->snapshot, rails);
     set_rp_filters(&work, FALSE);
-    remove_from_main(&work);
     ibh_emit_undo_of_former_rails(work.plan, rails, only);
     collect_garbage(&work);
     ibh_join_units(&work);

@@ -125,7 +125,7 @@ static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
         if (!stale->done && stale->rule && stale->rule->table == todo->nic->table &&
-            stale->rule->priority < work->rails->priority &&
+            stale->rule->priority < IBH_PRIORITY_BASE &&
             ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
             return TRUE;
     }
@@ -222,7 +222,7 @@ static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_le
             (!only_led || g_hash_table_contains(work->led, &stale->rule->from.ip)))
             ibh_drop(work, stale,
                      g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
-                                     todo->nic->table, work->rails->priority));
+                                     todo->nic->table, IBH_PRIORITY_BASE));
     }
 }
 

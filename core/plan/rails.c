@@ -94,8 +94,7 @@ gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
 
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
 {
-    return address->ifindex == nic->link->ifindex && ibh_address_counts(address) &&
-           (address->local.family == AF_INET || nic->settings.ipv6);
+    return address->ifindex == nic->link->ifindex && ibh_address_counts(address);
 }
 
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address)

@@ -43,7 +43,6 @@ typedef struct {
     const IbhSnapshot *snapshot;
     GPtrArray *routing;  /* IbhRule *: foreign rules that may route a NIC already */
     gpointer *addresses; /* IbhAddress *, NIC by NIC */
-    guint32 priority;
     IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
     int family;              /* the family that is judged, 0: both */
@@ -71,9 +70,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 /* A NIC that could become a rail: an RDMA port, or one with manage=yes. */
 gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
-guint32 ibh_nic_defaults(const IbhNic *nic);                     /* D, the table of its default routes */
-gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);    /* T or D */
-const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex); /* NULL: nothing to do with rails (narrow.h) */
+guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default routes */
+gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */
+const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);            /* NULL: nothing to do with rails */
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T or D of a candidate */
 /* The rail that has this address; of two, the one of lower rank. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);

@@ -2,7 +2,6 @@
 #include "plan/spread.h"
 
 #include "plan/emit.h"
-#include "plan/remove.h"
 #include "plan/want.h"
 
 #include <linux/fib_rules.h>
@@ -122,7 +121,7 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
 
 /* For traffic without a source yet: first main's longer prefixes inside a subnet (bridges, hosts, other networks),
  * then the rails. In ascending order. */
-static GArray *want_rules(const IbhRails *rails, const GArray *routes)
+static GArray *want_rules(const GArray *routes)
 {
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     IbhIp none = {.family = AF_INET};
@@ -131,7 +130,7 @@ static GArray *want_rules(const IbhRails *rails, const GArray *routes)
         IBH_EACH (const IbhRoute, route, routes) {
             const IbhPrefix *subnet = &route->dst;
             IbhRule rule = {.family = AF_INET,
-                            .priority = rails->priority + IBH_PRIORITY_SPREAD - (to_rails ? 0 : 1),
+                            .priority = IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - (to_rails ? 0 : 1),
                             .from = ibh_prefix(&none, 32),
                             .to = *subnet,
                             .selectors = IBH_SELECT_TO,
@@ -318,7 +317,7 @@ static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray 
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) routes = ibh_want_spread(rails);
-    g_autoptr(GArray) rules = want_rules(rails, routes);
+    g_autoptr(GArray) rules = want_rules(routes);
     g_autoptr(GPtrArray) stale = find_stale_rules(snapshot, rules);
     gboolean half = has_half(snapshot);
 

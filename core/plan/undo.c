@@ -10,7 +10,6 @@
  */
 #include "plan/undo.h"
 
-#include "plan/remove.h"
 #include "plan/spread.h"
 #include "plan/want.h"
 
@@ -47,7 +46,7 @@ static gboolean has_our_sysctls(const IbhRails *rails, const IbhNic *nic, gboole
     return FALSE;
 }
 
-/* NICs with a rule, a route or a sysctl of ours, or whose route main=remove took. */
+/* NICs with a rule, a route or a sysctl of ours. */
 static GHashTable *find_owners(const IbhRails *rails, gboolean rails_too)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -65,18 +64,13 @@ static GHashTable *find_owners(const IbhRails *rails, gboolean rails_too)
         if (has_our_sysctls(rails, nic, rails_too))
             g_hash_table_add(owners, nic);
     }
-    IBH_EACH (const IbhSavedRoute, saved, snapshot->state->routes) {
-        if (ibh_can_return(rails, saved))
-            g_hash_table_add(owners, (gpointer)(guintptr)ibh_rails_nic(rails, saved->ifindex));
-    }
     return owners;
 }
 
-/* The NIC by which main reaches this address' subnet, or will: longest prefix, lowest metric, first. */
+/* The NIC by which main reaches this address' subnet: longest prefix, lowest metric, first. */
 static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
 {
     const GArray *routes = undo->rails->snapshot->routes;
-    const IbhSavedRoute *back = ibh_find_returning(undo->rails, undo->undone, &address->local);
     const IbhRoute *best = NULL;
 
     IBH_EACH (const IbhRoute, route, routes) {
@@ -86,9 +80,6 @@ static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
              (route->dst.length == best->dst.length && route->metric < best->metric)))
             best = route;
     }
-    if (back && (!best || back->dst.length > best->dst.length ||
-                 (back->dst.length == best->dst.length && back->metric < best->metric)))
-        return ibh_rails_nic(undo->rails, back->ifindex);
     return best ? ibh_rails_nic(undo->rails, best->ifindex) : NULL;
 }
 
@@ -146,8 +137,6 @@ static void restore_answers(const Undo *undo, gboolean mains_nic)
             continue;
         restore(undo, nic, IBH_SYSCTL_ARP_IGNORE);
         restore(undo, nic, IBH_SYSCTL_ARP_FILTER);
-        restore(undo, nic, IBH_SYSCTL_ACCEPT_LOCAL);
-        restore(undo, nic, IBH_SYSCTL_IGNORE_LINKDOWN);
     }
 }
 
@@ -257,7 +246,7 @@ static void announce(const Undo *undo, const IbhNic *nic)
 static void announce_all(const Undo *undo)
 {
     IBH_EACH_POINTER (const IbhNic, nic, undo->rails->nics) {
-        if (is_undone(undo, nic) && nic->settings.announce)
+        if (is_undone(undo, nic))
             announce(undo, nic);
     }
 }
@@ -273,19 +262,6 @@ static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
                 ibh_emit_sysctl(plan, nic, (IbhSysctl)key, now, want,
                                 g_strdup("answer for the NIC that is no rail any more, too"));
         }
-    }
-}
-
-/* In the order that main had. */
-static void return_to_main(const Undo *undo)
-{
-    const GArray *saved = undo->rails->snapshot->state->routes;
-
-    IBH_EACH (const IbhSavedRoute, one, saved) {
-        const IbhNic *nic = ibh_rails_nic(undo->rails, one->ifindex);
-
-        if (nic && is_undone(undo, nic))
-            ibh_emit_return(undo->plan, undo->rails, one, TRUE);
     }
 }
 
@@ -338,7 +314,6 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
     if (after || !only) /* unbound traffic leaves these rails first */
         ibh_emit_spread(plan, rails->snapshot, after);
     restore_rp_filters(&undo, TRUE);
-    return_to_main(&undo);
     emit_undo(&undo);
     undo_clear(&undo);
     return plan;

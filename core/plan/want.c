@@ -149,14 +149,14 @@ static void add_rules_for_main(const GArray *routes, int family, guint32 table, 
 
 /* The longest prefix of main and T wins, T on a tie: a pair of rules for each prefix length in T, the longest first.
  * The last pair leads to the rest of T. */
-static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family, GArray *rules)
+static void add_pairs(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
     g_autoptr(GArray) lengths = find_lengths(routes, family, nic->table);
     guint pairs = MIN(lengths->len, PAIRS_MAX);
-    IbhRule last = rule_to(nic->table, -1, rails->priority, NULL);
+    IbhRule last = rule_to(nic->table, -1, IBH_PRIORITY_BASE, NULL);
 
     for (guint i = 0; i < pairs; i++) {
-        guint32 priority = rails->priority - 2 * (pairs - 1 - i);
+        guint32 priority = IBH_PRIORITY_BASE - 2 * (pairs - 1 - i);
         IbhRule rule;
 
         add_rules_for_main(routes, family, nic->table, g_array_index(lengths, guint, i), priority - 1, rules);
@@ -183,11 +183,11 @@ static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int f
 }
 
 /* The rules of each address of this family, in ascending order; without the address. */
-static GArray *rules_of_family(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family)
+static GArray *rules_of_family(const IbhNic *nic, const GArray *routes, int family)
 {
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
-    add_pairs(rails, nic, routes, family, rules);
+    add_pairs(nic, routes, family, rules);
     add_rules_for_default(nic, routes, family, rules);
     return rules;
 }
@@ -207,8 +207,8 @@ static GArray *routes_when_up(const IbhRails *rails, const IbhNic *nic, const GA
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *wanted)
 {
     g_autoptr(GArray) routes = routes_when_up(rails, nic, wanted);
-    g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET);
-    g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
+    g_autoptr(GArray) rules4 = rules_of_family(nic, routes, AF_INET);
+    g_autoptr(GArray) rules6 = rules_of_family(nic, routes, AF_INET6);
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
@@ -334,23 +334,19 @@ static gboolean stands_beside_rail(const IbhRails *rails, const IbhNic *nic)
 gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 {
     return nic->rank && nic->status != IBH_NIC_RAIL && nic->status != IBH_NIC_UNMANAGED && !nic->held &&
-           nic->settings.arp != IBH_ARP_KEEP && nic->settings.sysctl[IBH_SYSCTL_ARP_IGNORE] == IBH_SYSCTL_UNSET &&
-           nic->base[IBH_SYSCTL_ARP_IGNORE] == 0 && (nic->link->flags & IFF_UP) && !ibh_serves_family(nic, AF_INET) &&
-           stands_beside_rail(rails, nic) && !have_global_address_on_lo(rails);
+           nic->settings.arp != IBH_ARP_KEEP && nic->base[IBH_SYSCTL_ARP_IGNORE] == 0 && (nic->link->flags & IFF_UP) &&
+           !ibh_serves_family(nic, AF_INET) && stands_beside_rail(rails, nic) && !have_global_address_on_lo(rails);
 }
 
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
     /* It follows the administrator's value, not that of an earlier run: the end state does not depend on history. */
     int base = nic->base[key];
-    int own = nic->settings.sysctl[key];
 
     if (key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(rails, nic))
         return 1;
-    if (nic->status != IBH_NIC_RAIL || own == IBH_SYSCTL_KEEP)
+    if (nic->status != IBH_NIC_RAIL)
         return base;
-    if (own != IBH_SYSCTL_UNSET)
-        return own;
     switch (nic->settings.arp) {
     case IBH_ARP_AUTO:
         return want_auto(rails, nic, key, base);

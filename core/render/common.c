@@ -51,20 +51,15 @@ void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native)
             g_string_append_printf(out, "#\n# %s is down: its routes are not known now, and are missing here\n", name);
     }
     if (native && render->rails->main != IBH_MAIN_KEEP)
-        ibh_render_comment(out,
-                           "\nWithout what main=spread or main=remove does: only ib-hook itself keeps that right.");
+        ibh_render_comment(out, "\nWithout what main=spread does: only ib-hook itself keeps that right.");
     if (!any)
         g_string_append(out, "#\n# There is no rail.\n");
 }
 
 gboolean ibh_render_wants(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value)
 {
-    int own = nic->settings.sysctl[key];
-
     *ret_value = ibh_want_sysctl(render->rails, nic, key);
-    if (own != IBH_SYSCTL_UNSET)
-        return own != IBH_SYSCTL_KEEP;
-    return nic->settings.arp != IBH_ARP_KEEP && key < IBH_SYSCTL_ACCEPT_LOCAL && (*ret_value || nic->base[key]);
+    return nic->settings.arp != IBH_ARP_KEEP && (*ret_value || nic->base[key]);
 }
 
 gboolean ibh_render_silences(const IbhRender *render, const IbhNic *nic)

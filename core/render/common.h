@@ -7,8 +7,6 @@
 #include "model/text.h"
 #include "plan/rails.h"
 
-#define IBH_RENDER_ERROR (g_quark_from_static_string("ibh-render-error"))
-
 /* A NIC as its own manager would configure it (render/native.c). */
 typedef struct {
     const IbhNic *nic;
@@ -19,13 +17,9 @@ typedef struct {
     GArray *rules;          /* IbhRule */
 } IbhNative;
 
-/* Writes a profile of NetworkManager's, after a line that names its file. */
-typedef char *IbhProfileWriter(const IbhNative *native, GError **error);
-
 typedef struct {
     const IbhRails *rails; /* with the family that was asked for */
     const char *const *only;
-    IbhProfileWriter *write_profile; /* only for nm-keyfile; NULL: not available */
 } IbhRender;
 
 /* A rail that was asked for, and whose name a text can hold. */
@@ -36,7 +30,7 @@ gboolean ibh_render_is_printable(const char *name);
 
 /* Explanations: each line becomes a comment. */
 void ibh_render_comment(GString *out, const char *text);
-/* What the formats cannot express of this host: NICs left out, and with `native`, main=spread and main=remove. */
+/* What the formats cannot express of this host: NICs left out, and with `native`, main=spread. */
 void ibh_render_left_out(GString *out, const IbhRender *render, gboolean native);
 
 /* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. */

@@ -4,6 +4,7 @@
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* ---- the table ---- */
@@ -127,12 +128,46 @@ static const char native_why[] =
     "Rules and routes are the manager's own, without ib-hook's mark. They have its priorities, but tables of other\n"
     "numbers: so ib-hook finds that the manager routes a NIC (deferred) and leaves it alone; what it had programmed\n"
     "itself it takes away. With manage=yes it would go on beside. Addresses and gateways are those of now: what they\n"
-    "become later is not followed. Needed as well: --render sysctl, for who answers ARP.";
+    "become later is not followed.\n"
+    "\n"
+    "Who answers ARP, and from which address, no manager can say: these lines belong into\n"
+    "/etc/sysctl.d/90-ib-hook.conf, with slashes, because dots in a name (ib0.8002) would end it. ib-hook itself "
+    "gives\n"
+    "the rails these values as well. rp_filter=1 drops what comes in by another NIC than the answer would leave by: "
+    "set\n"
+    "it once the rules are there, and peers have learned the right NICs.";
+
+/* In a file of sysctl.d a key ends at `=`, may be a pattern, and may begin with a sign that ignores errors. */
+static gboolean is_sysctl_name(const char *name)
+{
+    return !strpbrk(name, "=*?[]\\");
+}
+
+static void say_sysctls(GString *out, const IbhRender *render, const IbhNic *nic)
+{
+    gboolean silenced = ibh_render_silences(render, nic);
+
+    if (!silenced && !ibh_render_has(render, nic))
+        return;
+    if (!is_sysctl_name(nic->link->name)) {
+        g_string_append_printf(out, "#   %s: its name cannot be said in such a file\n", nic->link->name);
+        return;
+    }
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+        int value = 1;
+
+        if (silenced ? key == IBH_SYSCTL_ARP_IGNORE : ibh_render_wants(render, nic, (IbhSysctl)key, &value))
+            g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
+                                   ibh_sysctl_name((IbhSysctl)key), value);
+    }
+}
 
 void ibh_native_header(GString *out, const IbhRender *render, const char *why)
 {
     ibh_render_comment(out, why);
     ibh_render_comment(out, native_why);
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics)
+        say_sysctls(out, render, nic);
     ibh_render_left_out(out, render, TRUE);
 }
 

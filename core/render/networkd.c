@@ -106,7 +106,7 @@ static void say_networkd(GString *out, const IbhRender *render, const IbhNative 
     say_drop_in(out, native, file, FALSE);
 }
 
-char *ibh_render_networkd(const IbhRender *render, GError **error G_GNUC_UNUSED)
+char *ibh_render_networkd(const IbhRender *render)
 {
     g_autoptr(GPtrArray) natives = ibh_natives(render);
     GString *out = g_string_new(NULL);
@@ -120,9 +120,9 @@ char *ibh_render_networkd(const IbhRender *render, GError **error G_GNUC_UNUSED)
 /* ---- netplan ---- */
 
 static const char netplan_why[] =
-    "For netplan with systemd-networkd; with NetworkManager as its renderer, netplan drops rules silently: take nmcli "
-    "or\n"
-    "nm-keyfile. netplan merges this with the files that give these NICs their addresses, if its names for them (here "
+    "For netplan with systemd-networkd; with NetworkManager as its renderer, netplan drops rules silently: take "
+    "nmcli.\n"
+    "netplan merges this with the files that give these NICs their addresses, if its names for them (here "
     "as\n"
     "far as known, else those of the interfaces) and the kinds are the same. Files of mode 0600; then netplan apply.\n"
     "\n"
@@ -201,7 +201,7 @@ static void say_yaml_file(GString *out, const IbhRender *render, const GPtrArray
     }
 }
 
-char *ibh_render_netplan(const IbhRender *render, GError **error G_GNUC_UNUSED)
+char *ibh_render_netplan(const IbhRender *render)
 {
     g_autoptr(GPtrArray) natives = ibh_natives(render);
     GString *out = g_string_new(NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NetworkManager: nmcli, and key files, which nm.so writes as NetworkManager itself does (nm-dispatcher/keyfile.c).
+ * NetworkManager: nmcli.
  */
 #include "render/formats.h"
 #include "render/native.h"
@@ -8,8 +8,6 @@
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
-
-/* ---- nmcli ---- */
 
 static const char nmcli_why[] =
     "For NetworkManager: what is added to the connection of each NIC (as far as known; else the name of its interface\n"
@@ -50,7 +48,7 @@ static void say_nmcli(GString *out, const IbhNative *native)
     }
 }
 
-char *ibh_render_nmcli(const IbhRender *render, GError **error G_GNUC_UNUSED)
+char *ibh_render_nmcli(const IbhRender *render)
 {
     g_autoptr(GPtrArray) natives = ibh_natives(render);
     GString *out = g_string_new(NULL);
@@ -58,43 +56,5 @@ char *ibh_render_nmcli(const IbhRender *render, GError **error G_GNUC_UNUSED)
     ibh_native_header(out, render, nmcli_why);
     IBH_EACH_POINTER (const IbhNative, native, natives)
         say_nmcli(out, native);
-    return g_string_free(out, FALSE);
-}
-
-/* ---- key files ---- */
-
-static const char keyfile_why[] =
-    "For NetworkManager: the connection of each NIC, whole, with what makes it a rail. Where NetworkManager manages "
-    "the\n"
-    "NIC already, it is that connection, without its secrets; else a new one with the addresses of now: whether they "
-    "come\n"
-    "by DHCP is not known. Files of mode 0600; then nmcli connection reload, and nmcli connection up NAME. One that "
-    "is\n"
-    "in /run is written for /etc: it is in force after the next boot, if nothing puts it into /run again.\n"
-    "NetworkManager finds foreign rules none of its business, and deletes these when the connection goes down.";
-
-char *ibh_render_nm_keyfile(const IbhRender *render, GError **error)
-{
-    g_autoptr(GPtrArray) natives = ibh_natives(render);
-    GString *out = NULL;
-
-    if (!render->write_profile) {
-        g_set_error_literal(
-            error, IBH_RENDER_ERROR, 0,
-            "--render nm-keyfile: nm.so, which asks libnm to write them, cannot be loaded: install libnm "
-            "(libnm0, NetworkManager-libnm), or take --render nmcli");
-        return NULL;
-    }
-    out = g_string_new(NULL);
-    ibh_native_header(out, render, keyfile_why);
-    IBH_EACH_POINTER (const IbhNative, native, natives) {
-        g_autoptr(GError) local = NULL;
-        g_autofree char *text = render->write_profile(native, &local);
-
-        if (text)
-            g_string_append_printf(out, "\n%s", text);
-        else
-            g_string_append_printf(out, "\n# Without %s: %s\n", native->nic->link->name, local->message);
-    }
     return g_string_free(out, FALSE);
 }

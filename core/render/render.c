@@ -7,11 +7,8 @@ static const struct {
     const char *name;
     IbhFormatFunction *write;
 } formats[] = {
-    {"iproute2", ibh_render_iproute2},   {"netplan", ibh_render_netplan},
-    {"networkd", ibh_render_networkd},   {"nm-keyfile", ibh_render_nm_keyfile},
-    {"nmcli", ibh_render_nmcli},         {"ifupdown", ibh_render_ifupdown},
-    {"ifcfg", ibh_render_ifcfg},         {"sysctl", ibh_render_sysctl},
-    {"rt_tables", ibh_render_rt_tables}, {"udev", ibh_render_udev},
+    {"netplan", ibh_render_netplan},   {"networkd", ibh_render_networkd}, {"nmcli", ibh_render_nmcli},
+    {"ifupdown", ibh_render_ifupdown}, {"ifcfg", ibh_render_ifcfg},       {"rt_tables", ibh_render_rt_tables},
 };
 
 static int find(const char *name)
@@ -37,12 +34,7 @@ char *ibh_render_formats(void)
     return g_string_free(names, FALSE);
 }
 
-char *ibh_render(const char *format, const IbhRender *render, GError **error)
+char *ibh_render(const char *format, const IbhRender *render)
 {
-    return formats[find(format)].write(render, error);
-}
-
-char *ibh_render_warning(const char *format, const IbhRender *render)
-{
-    return formats[find(format)].write == ibh_render_udev ? ibh_render_udev_warning(render) : NULL;
+    return formats[find(format)].write(render);
 }

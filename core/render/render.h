@@ -9,7 +9,5 @@
 #include "render/common.h"
 
 gboolean ibh_render_knows(const char *format);
-char *ibh_render_formats(void); /* "iproute2, netplan, …" */
-char *ibh_render(const char *format, const IbhRender *render, GError **error);
-/* A warning that must not be overlooked; NULL: none. */
-char *ibh_render_warning(const char *format, const IbhRender *render);
+char *ibh_render_formats(void); /* "netplan, networkd, …" */
+char *ibh_render(const char *format, const IbhRender *render);

@@ -42,7 +42,7 @@ static void say_stanza(GString *out, const IbhNative *native, int family)
     }
 }
 
-char *ibh_render_ifupdown(const IbhRender *render, GError **error G_GNUC_UNUSED)
+char *ibh_render_ifupdown(const IbhRender *render)
 {
     g_autoptr(GPtrArray) natives = ibh_natives(render);
     GString *out = g_string_new(NULL);
@@ -61,9 +61,9 @@ static const char ifcfg_why[] =
     "For RHEL's network-scripts (RHEL 8 and before): each line is what follows ip route add and ip rule add. They are "
     "used\n"
     "with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that passes over all of them as soon as\n"
-    "there is a rule-NIC, unless the package NetworkManager-dispatcher-routing-rules is there: take nmcli or "
-    "nm-keyfile\n"
-    "for it. ifdown deletes the rules.";
+    "there is a rule-NIC, unless the package NetworkManager-dispatcher-routing-rules is there: take nmcli "
+    "for it.\n"
+    " ifdown deletes the rules.";
 
 /* A shell splits the line into words and knows no quotes there: only a backslash helps. */
 static char *script_word(const char *name)
@@ -114,7 +114,7 @@ static void say_ifcfg(GString *out, const IbhNative *native)
     }
 }
 
-char *ibh_render_ifcfg(const IbhRender *render, GError **error G_GNUC_UNUSED)
+char *ibh_render_ifcfg(const IbhRender *render)
 {
     g_autoptr(GPtrArray) natives = ibh_natives(render);
     GString *out = g_string_new(NULL);

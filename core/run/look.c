@@ -162,18 +162,10 @@ int ibh_run_check(IbhRun *run)
 int ibh_run_render(IbhRun *run)
 {
     IbhRender render = {.rails = run->rails, .only = run->only};
-    g_autoptr(GError) error = NULL;
-    g_autofree char *text = NULL, *warning = NULL;
+    g_autofree char *text = NULL;
 
     ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
-    if (g_str_equal(run->options->render, "nm-keyfile"))
-        render.write_profile = ibh_manager_profile_writer();
-    text = ibh_render(run->options->render, &render, &error);
-    if (!text)
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    warning = ibh_render_warning(run->options->render, &render);
-    if (warning)
-        ibh_run_warn(run, warning);
+    text = ibh_render(run->options->render, &render);
     g_string_append(run->out, text);
     return IBH_EXIT_OK;
 }

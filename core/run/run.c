@@ -8,7 +8,6 @@
 #include "kernel/caps.h"
 #include "host/files.h"
 #include "host/near_source.h"
-#include "plan/narrow.h"
 #include "model/state.h"
 #include "kernel/sysctl.h"
 
@@ -74,7 +73,7 @@ static gboolean open_store(IbhRun *run, GError **error)
 /* Old values of an interface that disappeared, or came back as another one, are worthless. */
 static void forget_gone_links(IbhSnapshot *snapshot)
 {
-    GArray *sysctls = snapshot->state->sysctls, *routes = snapshot->state->routes;
+    GArray *sysctls = snapshot->state->sysctls;
 
     IBH_EACH_BACK (IbhSavedSysctl, saved, sysctls) {
         const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
@@ -83,10 +82,6 @@ static void forget_gone_links(IbhSnapshot *snapshot)
             IBH_REMOVE(IbhSavedSysctl, saved, sysctls);
         else
             g_strlcpy(saved->iface, link->name, sizeof saved->iface);
-    }
-    IBH_EACH_BACK (IbhSavedRoute, saved, routes) {
-        if (!ibh_snapshot_link(snapshot, saved->ifindex))
-            IBH_REMOVE(IbhSavedRoute, saved, routes);
     }
 }
 
@@ -98,17 +93,13 @@ static gboolean load(IbhRun *run, GError **error)
 
 static gboolean look(IbhRun *run, GError **error)
 {
-    gboolean concerned = TRUE;
-
     run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, ibh_state_copy(run->on_file), error);
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
-    if (run->mode->narrows)
-        concerned = ibh_narrow(run->snapshot, run->config);
-    else
+    if (!run->event)
         run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only reported */
-    if ((concerned && !ibh_sysctl_read_all(run->snapshot->all, error)) ||
+    if (!ibh_sysctl_read_all(run->snapshot->all, error) ||
         !ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
         return FALSE;
     return run->options->action != IBH_ACTION_UNDO || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
@@ -146,10 +137,6 @@ static gboolean find_rails(IbhRun *run, GError **error)
     if (run->rails) {
         run->rails->only = run->only;
         run->rails->family = run->options->family;
-    }
-    if (run->rails && run->rails->main == IBH_MAIN_REMOVE && writes(run) && !run->store) {
-        ibh_run_warn(run, "main=remove is not done: what it takes out of main could not be remembered");
-        run->rails->main = IBH_MAIN_KEEP;
     }
     return run->rails != NULL;
 }
@@ -199,8 +186,7 @@ static gboolean look_into_main(IbhRun *run, GError **error)
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_val(ifindexes, nic->link->ifindex);
     }
-    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error) &&
-           (run->rails->main != IBH_MAIN_REMOVE || ibh_snapshot_add_errors(run->snapshot, run->netlink, error));
+    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
 }
 
 /* An event reads what is near, if that is enough: then the rails are known afterwards. */
@@ -209,7 +195,7 @@ static gboolean look_near(IbhRun *run, GError **error)
     g_auto(IbhNear) near = {0};
     int all[IBH_N_SYSCTLS];
 
-    if (!run->mode->narrows || !run->on_file->whole || !ibh_netlink_is_strict(run->netlink))
+    if (!run->event || !run->on_file->whole || !ibh_netlink_is_strict(run->netlink))
         return TRUE;
     if (!ibh_sysctl_read_all(all, error) ||
         !(run->snapshot = ibh_snapshot_take_near(run->netlink, run->options->sysfs, ibh_state_copy(run->on_file), all,

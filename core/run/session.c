@@ -9,7 +9,6 @@ const IbhRunMode ibh_run_on_command = {.problems = &ibh_text_writer, .lock_secon
 const IbhRunMode ibh_run_on_event = {.problems = &ibh_log_writer,
                                      .lock_seconds = 8, /* its caller waits for it */
                                      .configures_late = TRUE,
-                                     .narrows = TRUE,
                                      .keeps_holds = TRUE,
                                      .keeps_alarm = TRUE};
 

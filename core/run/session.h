@@ -18,7 +18,6 @@ typedef struct {
     int lock_seconds;
     gboolean configures_late; /* read the configuration only with the lock held: then other runs may leave their work to
                                  this one */
-    gboolean narrows;         /* leaves out what concerns no rail */
     gboolean keeps_holds;     /* as they are: only a command sets and lifts them */
     gboolean keeps_alarm;     /* its own time limit holds during a change */
 } IbhRunMode;

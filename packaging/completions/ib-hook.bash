@@ -12,7 +12,7 @@ _ib_hook() {
             ;;
         --format) words="text json prometheus" ;;
         --family) words="4 6" ;;
-        --render) words="iproute2 netplan networkd nm-keyfile nmcli ifupdown ifcfg sysctl rt_tables udev" ;;
+        --render) words="netplan networkd nmcli ifupdown ifcfg rt_tables" ;;
         --color) words="auto always never" ;;
         --config | --capture)
             compopt -o filenames

@@ -9,7 +9,6 @@
  */
 #include "broken.h"
 #include "check/check.h"
-#include "plan/narrow.h"
 #include "plan/undo.h"
 #include "kernel/private.h"
 #include "cli/report.h"
@@ -70,8 +69,8 @@ gboolean ibh_sysfs_find_rdma(const char *root, GArray *links, GError **error)
 
 static IbhConfig *configure(guint8 bits)
 {
-    static const char *const texts[] = {"[defaults]\nmain=spread\n", "[defaults]\nmain=remove\n",
-                                        "[defaults]\nmanage=yes\n", "[ib*]\nmanage=yes\n[ib1]\ngateway=none\n"};
+    static const char *const texts[] = {"[defaults]\nmain=spread\n", "[defaults]\nmanage=yes\n",
+                                        "[ib*]\nmanage=yes\n[ib1]\ngateway=none\n"};
     IbhConfig *config = ibh_config_new();
 
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
@@ -82,17 +81,15 @@ static IbhConfig *configure(guint8 bits)
 }
 
 /* As core/run/run.c goes about it. NULL: a message is none. */
-static IbhSnapshot *look(const IbhConfig *config, gboolean event)
+static IbhSnapshot *look(void)
 {
     static const char remembered[] = "sysctl ib0 2 rp_filter 1 2\nsysctl eth1 3 arp_ignore 0 1\nhold ib1\n";
     gboolean remembers = input[input_size - 1] & 0x10;
     g_autoptr(IbhSnapshot) snapshot =
         ibh_snapshot_take(NULL, "/", ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
 
-    if (snapshot && event)
-        (void)ibh_narrow(snapshot, config);
     if (!snapshot || !ibh_snapshot_add_tables_of_foreign_rules(snapshot, NULL, NULL) ||
-        (!event && !ibh_snapshot_add_neighbours(snapshot, NULL, NULL)))
+        !ibh_snapshot_add_neighbours(snapshot, NULL, NULL))
         return NULL;
     return g_steal_pointer(&snapshot);
 }
@@ -186,19 +183,6 @@ static gboolean is_possible(const IbhSnapshot *snapshot)
     return TRUE;
 }
 
-static void check_event(const IbhConfig *config, const IbhSnapshot *whole, const IbhPlan *plan)
-{
-    g_autoptr(IbhSnapshot) snapshot = look(config, TRUE);
-    g_autoptr(IbhRails) rails = snapshot ? find_rails(config, snapshot) : NULL;
-    g_autoptr(IbhPlan) narrowed = rails ? ibh_plan_apply(rails, NULL) : NULL;
-    g_autofree char *all = print_plan(plan), *by_event = narrowed ? print_plan(narrowed) : g_strdup("no plan\n");
-
-    if (g_str_equal(all, by_event))
-        return;
-    print_state(whole);
-    broken("an event plans something else:\n%s---- with all that there is:\n%s", by_event, all);
-}
-
 static void check_plan(const IbhPlan *plan)
 {
     for (guint i = 0; i < plan->ops->len; i++) {
@@ -238,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     input = data;
     input_size = size;
     config = configure(data[size - 1]);
-    snapshot = look(config, FALSE);
+    snapshot = look();
     rails = snapshot ? find_rails(config, snapshot) : NULL;
     if (!rails)
         return 0;

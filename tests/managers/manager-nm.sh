@@ -61,9 +61,6 @@ dhcp() { # ib0 and ib1
     done
 }
 
-# One NIC by its key file, the other by nmcli; which by which differs between the versions.
-if [ "$SYSTEM" = nm-1.42 ]; then by_keyfile=ib0 by_nmcli=ib1; else by_keyfile=ib1 by_nmcli=ib0; fi
-
 # ib0 static with a gateway, ib1 by DHCP, both with IPv6. The one in 1.52 is in /run only: that is gone after a reboot.
 mixed() {
     local temporary=()
@@ -75,20 +72,12 @@ mixed() {
 }
 
 install_rendered() {
-    local file
-    file=$(host nmcli -g FILENAME,NAME connection show | sed -n "s/:$by_keyfile\$//p")
-    host cat "$file" >"$work/was.nmconnection"
-    render_tree B nm-keyfile --iface "$by_keyfile"
-    cp -r "$work/tree/etc" "$ROOT/"
-    chmod 0600 "$ROOT"/etc/NetworkManager/system-connections/*
-    expect_hook 0 B --render nmcli --iface "$by_nmcli"
+    expect_hook 0 B --render nmcli
     printf '%s\n' "$out" >"$work/nmcli"
     host sh -e <"$work/nmcli"
 }
 
 remove_rendered() {
-    cat "$work/was.nmconnection" >"$ROOT/etc/NetworkManager/system-connections/$by_keyfile.nmconnection"
-    host nmcli connection reload
     sed 's/ +ipv/ -ipv/' "$work/nmcli" | host sh -e
     host nmcli connection up ib0
     host nmcli connection up ib1

@@ -57,6 +57,11 @@ add_gateways() { # HOST
     ip -n "$1" route replace 198.51.100.0/24 via 172.16.0.254 dev ib1
 }
 
+# what --render prints → the lines for sysctl.d in its comments
+arp_values() {
+    sed -n 's,^#   net/,net/,p'
+}
+
 # render_tree HOST FORMAT ARGUMENT…: each file below $work/tree
 render_tree() {
     rm -rf "$work/tree" && mkdir "$work/tree"
@@ -90,8 +95,8 @@ rules_and_tables() { # HOST TABLE…
 # afterwards, so that ib-hook can do the same.
 expect_native() { # WHAT HOST [WORDS that the manager cannot say]
     local got standing table family
-    hook "$2" --render sysctl --config "$(config "[interface ib*]
-manage=yes")" >"$work/sysctl"
+    hook "$2" --render ifupdown --config "$(config "[interface ib*]
+manage=yes")" | arp_values >"$work/sysctl"
     on "$2" sysctl -q --load="$work/sysctl"
     expect_hook 0 "$2" --check --json
     expect_equal "$1: ib-hook defers" "ib0 deferred

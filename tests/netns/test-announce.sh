@@ -32,8 +32,3 @@ expect_hook 0 B --apply
 expect_equal "a second --apply changes nothing and announces nothing" "$(mac B 0)" \
     "$(learned_mac A 172.16.34.2 | sort -u)"
 
-expect_hook 0 B --undo
-wrong_entries
-expect_hook 0 B --config "$(config '[interface ib*]
-announce=no')" --apply
-expect_equal "announce=no" "$(mac B 0)" "$(learned_mac A 172.16.34.2 | sort -u)"

@@ -16,14 +16,12 @@ expect_hook 0 B --config "$(config '[interface *]
 manage=no # everything off')" --apply
 expect_equal "manage=no for all gives everything back" "$before" "$(state B)"
 
-expect_hook 0 B --config "$(config '[defaults]
-priority=5000
-[interface ib0]
+expect_hook 0 B --config "$(config '[interface ib0]
 table=700
 [interface ib*]
 table=auto')" --apply
-expect_rules B "$(PRIORITY=5000 rule_line 172.16.34.1 700)
-$(PRIORITY=5000 rule_line 172.16.34.2 942)"
+expect_rules B "$(rule_line 172.16.34.1 700)
+$(rule_line 172.16.34.2 942)"
 expect_routes B "$(route_line 172.16.0.0/16 ib0 700 172.16.34.1)
 $(route_line 172.16.0.0/16 ib1 942 172.16.34.2)"
 expect_hook 0 B --apply

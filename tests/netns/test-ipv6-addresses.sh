@@ -83,14 +83,6 @@ expect_equal "but no route" "fd00:16::/64 dev ib0 table 941
 fd00:16::/64 dev ib1 table 942" "$(routes6)"
 expect_hook 0 B --check
 
-file=$(config '[defaults]
-ipv6=no')
-expect_hook 0 B --config "$file" --apply
-expect_equal "ipv6=no: no rule" "" "$(rules6)"
-expect_equal "ipv6=no: no route" "" "$(routes6)"
-expect_equal "ipv6=no: IPv4 is as it was" "$(own_rule 172.16.34.1 941)
-$(own_rule 172.16.34.2 942)" "$(own_rules B)"
-expect_hook 0 B --config "$file" --check
 expect_hook 0 B --undo
 expect_lacks "--undo leaves nothing" "$MARK" "$(state B)"
 expect_lacks "nor was there anything before" "$MARK" "$before"

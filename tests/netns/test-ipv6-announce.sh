@@ -44,8 +44,3 @@ expect_hook 0 B --apply
 wait_until 1 all_right
 expect_contains "a router says that it is one" router "$(ip -n A neigh show to fd00:16::34:2)"
 
-expect_hook 0 B --undo
-wrong_entries
-expect_hook 0 B --config "$(config '[interface ib*]
-announce=no')" --apply
-expect_equal "announce=no" "$(mac B 0)" "$(learned_mac A fd00:16::34:2 | sort -u)"

@@ -25,8 +25,7 @@ wait_until 5 settled B
 before=$(state B)
 
 for config in '[defaults]' '[defaults]
-arp=strict
-priority=2500' '[interface ib1]
+arp=strict' '[interface ib1]
 table=777
 gateway=fd00:16::9'; do
     file=$(config "$config")

@@ -55,7 +55,7 @@ $IB_HOOK --sysfs /run/sys/B --undo
 $IB_HOOK --sysfs /run/sys/B --show
 $IB_HOOK --sysfs /run/sys/B --check --json
 $IB_HOOK --sysfs /run/sys/B --plan
-$IB_HOOK --sysfs /run/sys/B --render iproute2
+$IB_HOOK --sysfs /run/sys/B --render rt_tables
 $IB_HOOK --sysfs /run/sys/B --probe 172.16.34.1
 $IB_HOOK --sysfs /run/sys/B --watch
 $HOOKS/nm-dispatcher ib0 up

@@ -28,8 +28,3 @@ expect_hook 0 B --config "$(config '[defaults]
 arp=keep')" --apply
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 expect_sysctls B ib0 rp_filter=0 arp_filter=0 arp_announce=0 arp_ignore=0
-expect_hook 0 B --config "$(config '[interface ib1]
-arp_filter=1
-arp_ignore=keep')" --apply
-expect_sysctls B ib0 arp_filter=0 arp_announce=2 arp_ignore=1
-expect_sysctls B ib1 arp_filter=1 arp_announce=2 arp_ignore=0

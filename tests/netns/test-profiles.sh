@@ -15,6 +15,10 @@ values() { # HOST NIC: the lines of standard input that are not in effect there;
     done
 }
 
+values_of() { # HOST
+    on "$1" grep . $CONF/{all,ib0,ib1}/{rp_filter,arp_filter,arp_announce,arp_ignore,accept_local,ignore_routes_with_linkdown}
+}
+
 sysctls() { # HOST: sets the lines of a file of sysctl.d
     local key value
     while IFS=' =' read -r key value; do
@@ -30,7 +34,7 @@ ip -n B link set eno1 up
 ip -n B route add default via 10.1.0.1 dev eno1
 wait_until 5 settled B
 for host in A B; do on $host tee $CONF/all/rp_filter <<<1 >/dev/null; done # as on many distributions
-old=$(on B grep . $CONF/{all,ib0,ib1}/{rp_filter,arp_filter,arp_announce,arp_ignore,accept_local,ignore_routes_with_linkdown})
+start=$(values_of B)
 expect_hook 0 A --apply
 
 profiles=0
@@ -39,6 +43,7 @@ for profile in WEKA DAOS Lustre NFS NCCL; do
     wanted=$(page_file "$page" "ested, the values for $profile" | grep .)
     expect_at_least "$profile: the page has values" 2 "$(wc -l <<<"$wanted")"
     sysctls B < <(page_file "$page" "ested, the sysctls for $profile" | grep . || true)
+    old=$(values_of B)
     expect_hook 0 B --apply --config $work/ib-hook.conf
     for nic in ib0 ib1; do
         expect_equal "$profile: the values of $nic are those of the page" "" "$(values B $nic <<<"$wanted")"
@@ -65,9 +70,8 @@ for profile in WEKA DAOS Lustre NFS NCCL; do
             ;;
     esac
     expect_hook 0 B --undo
-    on B tee $CONF/all/rp_filter <<<1 >/dev/null
-    expect_equal "$profile: --undo restores every value" "$old" \
-        "$(on B grep . $CONF/{all,ib0,ib1}/{rp_filter,arp_filter,arp_announce,arp_ignore,accept_local,ignore_routes_with_linkdown})"
+    expect_equal "$profile: --undo restores every value" "$old" "$(values_of B)"
+    while IFS=: read -r key value; do on B tee "$key" <<<"$value" >/dev/null; done <<<"$start"
     profiles=$((profiles + 1))
 done
 expect_equal "every configuration of the page was applied" "$profiles" "$(page_blocks "$page" | grep -c '^@ [Tt]ested, the configuration')"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --render nm-keyfile and nmcli: a real NetworkManager takes them, and what comes of them routes as --apply does.
+# --render nmcli: a real NetworkManager takes it, and what comes of it routes as --apply does.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"
 . "$(dirname "$0")/networkmanager.sh"
@@ -80,17 +80,6 @@ start_bus
 manager_is_up
 wait_until 10 settled self
 
-render_tree self nm-keyfile
-expect_equal "the files are NetworkManager's own" "rail0.nmconnection rail1.nmconnection" \
-    "$(cd $work/tree$work/connections && echo *)"
-expect_contains "and keep what is theirs" "dns=192.0.2.53;" "$(<$work/tree$work/connections/rail0.nmconnection)"
-cp $work/tree$work/connections/* $work/connections/
-chmod 0600 $work/connections/*
-activate
-expect_native "nm-keyfile" self
-
-write_connections
-activate
 expect_lacks "without them, there are no rules" "1941" "$(ip rule)"
 expect_hook 0 self --render nmcli
 expect_contains "nmcli: by name" "modify 'rail 0'\\''s' +ipv4.routes" "$out"
@@ -101,40 +90,3 @@ sh -e $work/script >$work/said 2>&1 || fail "nmcli takes it again" "$(<$work/sai
 expect_equal "nmcli: said again, it adds nothing" "$profile" "$(cat $work/connections/*)"
 activate
 expect_native "nmcli" self
-
-# Of a NIC that NetworkManager does not manage.
-stop_manager
-rm -rf /run/NetworkManager/devices $work/connections/*
-ip route replace default via 172.16.0.254 dev ib0
-ip route replace 198.51.100.0/24 via 172.16.0.254 dev ib1
-render_tree self nm-keyfile
-first=$(cat $work/tree/etc/NetworkManager/system-connections/*)
-render_tree self nm-keyfile
-expect_equal "rendered again, it is the same" "$first" "$(cat $work/tree/etc/NetworkManager/system-connections/*)"
-cp $work/tree/etc/NetworkManager/system-connections/* $work/connections/
-chmod 0600 $work/connections/*
-for n in 0 1; do ip address flush dev ib$n; done
-manager_is_up
-wait_until 10 settled self
-ip route replace default via 172.16.0.254 dev ib0 # the addresses' gateways are main's, not the rails'
-ip route replace 198.51.100.0/24 via 172.16.0.254 dev ib1
-expect_native "a new connection" self
-stop_manager
-
-# IPoIB, and a child of it, whose name and P_Key belong together.
-profile() { # ARGUMENT…
-    "$(dirname "$FLOW")/profile" $library/nm.so "$@" >$work/said || fail "the profile of $1" "$(<$work/said)"
-}
-ip link add name ib7 type veth peer name peer
-profile ib7
-expect_contains "IPoIB is infiniband" "type=infiniband" "$(<$work/said)"
-expect_contains "with the mode that all have" "transport-mode=datagram" "$(<$work/said)"
-profile ib7.8002 ib7 8002
-expect_contains "a child's P_Key" "p-key=$((0x8002))" "$(<$work/said)"
-expect_contains "and its parent" "parent=ib7" "$(<$work/said)"
-
-# Without the plugin.
-rm $library/nm.so
-expect_hook 3 self --render nm-keyfile
-expect_contains "no nm.so: it says what to do" "--render nmcli" "$err"
-expect_equal "and writes nothing" "" "$out"

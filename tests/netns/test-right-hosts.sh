@@ -347,11 +347,7 @@ right "arp=strict" "[defaults]
 arp=strict" </dev/null
 right "main=spread" "[defaults]
 main=spread" </dev/null
-right "main=remove" "[defaults]
-main=remove" </dev/null
-right "tables, a priority and a gateway by configuration" "[defaults]
-priority=3000
-[interface ib0]
+right "tables and a gateway by configuration" "[interface ib0]
 table=500
 gateway=172.16.0.1
 [interface ib1]
@@ -359,13 +355,10 @@ table=501
 gateway=none" </dev/null
 right "manage=no for everything" "[interface *]
 manage=no" </dev/null
-right "ipv6=no" "[defaults]
-ipv6=no" <<END
-for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
-END
 right "DAOS: accept_local" "[defaults]
-accept_local=1
-rp_filter=2" </dev/null
+arp=keep" <<END
+for n in 0 1; do set_to net/ipv4/conf/ib\$n/accept_local 1; done
+END
 right "a NIC without RDMA by manage=yes" "[interface eth1]
 manage=yes" <<END
 ip link add eth1 type veth peer name other

@@ -16,15 +16,3 @@ remove_nic B ib0
 remove_nic B ib1
 expect_hook 0 B --apply
 expect_equal "nothing is remembered of NICs that are gone" "" "$(remembered)"
-
-# Nor routes that main=remove took out of main.
-file=$(config "[defaults]
-main=remove")
-for i in 0 1; do add_nic B ib$i $i 172.16.34.$((i + 1))/16; done
-wait_until 5 settled B
-expect_hook 0 B --config "$file" --apply
-expect_equal "the routes of both are remembered" 2 "$(grep -c ^route /run/ib-hook/*.state)"
-remove_nic B ib0
-remove_nic B ib1
-expect_hook 0 B --config "$file" --apply
-expect_equal "no route is remembered of NICs that are gone" "" "$(grep ^route /run/ib-hook/*.state || true)"

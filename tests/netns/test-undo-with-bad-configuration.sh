@@ -9,7 +9,6 @@ sysctl_set B ib1 arp_announce 1
 before=$(state B)
 good=$(config '[defaults]
 arp=strict
-priority=5000
 [interface ib0]
 table=700')
 mv "$good" $work/good.conf
@@ -17,7 +16,7 @@ mv "$good" $work/good.conf
 # undone WHAT NEEDLE FILE: from standing rails, with this configuration
 undone() {
     expect_hook 0 B --config $work/good.conf --apply
-    expect_contains "$1: the rails stand" "5000: from 172.16.34.1 lookup 700" "$(our_rules B)"
+    expect_contains "$1: the rails stand" "1941: from 172.16.34.1 lookup 700" "$(our_rules B)"
     expect_hook 0 B --config "$3" --undo --json
     expect_contains "$1: the warning names the culprit" "$2" "$err"
     expect_equal "$1: --json is one object, and says what was done" "1 true true" \

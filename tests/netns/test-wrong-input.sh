@@ -67,12 +67,10 @@ bad_config 4 700 '[interface ib0]
 table=700
 [interface ib1]
 table=700'
-bad_config 2 32000 '[defaults]
-priority=32000'
-bad_config 2 -1 '[defaults]
-priority=-1'
-bad_config 2 9 '[interface ib0]
-rp_filter=9'
+bad_config 2 priority '[defaults]
+priority=1941'
+bad_config 2 rp_filter '[interface ib0]
+rp_filter=1'
 bad_config 2 'ib0' '[interface ib1]
 [interface ib0'
 

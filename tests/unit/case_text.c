@@ -59,29 +59,26 @@ typedef struct {
 #define AT(record, member) offsetof(record, member), sizeof(((record *)0)->member), 0
 #define TO(record, member, value) offsetof(record, member), sizeof(((record *)0)->member), value
 
-static const Attribute link_words[] = {
-    {"", NAME, AT(IbhLink, name), NULL},
-    {"link", DEVICE, AT(IbhLink, parent), NULL},
-    {"index", NUMBER, AT(IbhLink, ifindex), NULL},
-    {"infiniband", SET, TO(IbhLink, type, ARPHRD_INFINIBAND), NULL},
-    {"ether", SET, TO(IbhLink, type, ARPHRD_ETHER), NULL},
-    {"loopback", SET, TO(IbhLink, type, ARPHRD_LOOPBACK), NULL},
-    {"rdma", NAME, AT(IbhLink, rdma), NULL},
-    {"up", SET, TO(IbhLink, flags, IFF_UP), NULL},
-    {"down", SET, TO(IbhLink, flags, 0), NULL},
-    {"no-carrier", SET, TO(IbhLink, carrier, FALSE), NULL},
-    {"vf", SET, TO(IbhLink, vf, TRUE), NULL},
-    {"representor", SET, TO(IbhLink, representor, TRUE), NULL},
-    {"address", HARDWARE, AT(IbhLink, lladdr), NULL},
-    {"master", DEVICE, AT(IbhLink, master), NULL},
-    {"rp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_RP_FILTER]), NULL},
-    {"arp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_FILTER]), NULL},
-    {"arp_announce", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_ANNOUNCE]), NULL},
-    {"arp_ignore", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_IGNORE]), NULL},
-    {"accept_local", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ACCEPT_LOCAL]), NULL},
-    {"ignore_routes_with_linkdown", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]), NULL},
-    {"type", NAME, AT(IbhLink, kind), NULL},
-    {0}};
+static const Attribute link_words[] = {{"", NAME, AT(IbhLink, name), NULL},
+                                       {"link", DEVICE, AT(IbhLink, parent), NULL},
+                                       {"index", NUMBER, AT(IbhLink, ifindex), NULL},
+                                       {"infiniband", SET, TO(IbhLink, type, ARPHRD_INFINIBAND), NULL},
+                                       {"ether", SET, TO(IbhLink, type, ARPHRD_ETHER), NULL},
+                                       {"loopback", SET, TO(IbhLink, type, ARPHRD_LOOPBACK), NULL},
+                                       {"rdma", NAME, AT(IbhLink, rdma), NULL},
+                                       {"up", SET, TO(IbhLink, flags, IFF_UP), NULL},
+                                       {"down", SET, TO(IbhLink, flags, 0), NULL},
+                                       {"no-carrier", SET, TO(IbhLink, carrier, FALSE), NULL},
+                                       {"vf", SET, TO(IbhLink, vf, TRUE), NULL},
+                                       {"representor", SET, TO(IbhLink, representor, TRUE), NULL},
+                                       {"address", HARDWARE, AT(IbhLink, lladdr), NULL},
+                                       {"master", DEVICE, AT(IbhLink, master), NULL},
+                                       {"rp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_RP_FILTER]), NULL},
+                                       {"arp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_FILTER]), NULL},
+                                       {"arp_announce", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_ANNOUNCE]), NULL},
+                                       {"arp_ignore", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_IGNORE]), NULL},
+                                       {"type", NAME, AT(IbhLink, kind), NULL},
+                                       {0}};
 
 static const Attribute address_words[] = {{"", LOCAL, AT(IbhAddress, local), NULL},
                                           {"peer", PREFIX, AT(IbhAddress, subnet), NULL},
@@ -151,12 +148,6 @@ static const Attribute saved_words[] = {{"", NAME, AT(IbhSavedSysctl, iface), NU
                                         {"set", EQUALS, AT(IbhSavedSysctl, set), NULL},
                                         {"ifindex", EQUALS, AT(IbhSavedSysctl, ifindex), NULL},
                                         {0}};
-
-static const Attribute away_words[] = {{"", PREFIX, AT(IbhSavedRoute, dst), NULL},
-                                       {"dev", DEVICE, AT(IbhSavedRoute, ifindex), NULL},
-                                       {"src", ADDRESS, AT(IbhSavedRoute, src), NULL},
-                                       {"metric", NUMBER, AT(IbhSavedRoute, metric), NULL},
-                                       {0}};
 
 static const Attribute rail_words[] = {{"", NAME, AT(IbhSavedRail, iface), NULL},
                                        {"table", EQUALS, AT(IbhSavedRail, table), NULL},
@@ -640,19 +631,6 @@ static void read_saved(Line *line, Verb verb G_GNUC_UNUSED)
         g_array_append_val(line->kernel->now->state->sysctls, saved);
 }
 
-static void read_away(Line *line, Verb verb G_GNUC_UNUSED)
-{
-    IbhSavedRoute away = {.ifindex = 0};
-
-    if (!read_words(line, away_words, &away))
-        return;
-    if (!away.ifindex)
-        fail(line, "dev is missing");
-    else
-        g_strlcpy(away.iface, fake_link(line->kernel, away.ifindex)->name, sizeof away.iface);
-    g_array_append_val(line->kernel->now->state->routes, away);
-}
-
 static void read_rail(Line *line, Verb verb G_GNUC_UNUSED)
 {
     IbhSavedRail rail = {.ifindex = 0};
@@ -793,7 +771,6 @@ static const struct {
     {"ndptool -t na -U -i", read_neighbour, ANNOUNCE},
     {"sysctl", read_sysctl, ADD},
     {"saved", read_saved, ADD},
-    {"away", read_away, ADD},
     {"rail", read_rail, ADD},
     {"hold", read_hold, ADD},
     {"seed", read_seed, CASE},
@@ -1069,7 +1046,7 @@ char *fake_print(const FakeKernel *kernel)
 {
     static const IbhLink up = {.flags = IFF_UP, .carrier = TRUE};
     static const IbhSavedSysctl unknown = {.old = -1, .set = -1};
-    static const guint8 nothing[sizeof(IbhSavedRoute) + sizeof(IbhAddress)];
+    static const guint8 nothing[sizeof(IbhAddress)];
     const IbhSnapshot *world = kernel->now;
     GString *text = g_string_new("ip link del lo\n");
 
@@ -1077,7 +1054,6 @@ char *fake_print(const FakeKernel *kernel)
     write_each(text, world, "once ip address add", world->addresses, address_words, nothing);
     write_each(text, world, "ip neigh add", world->neighbours, neighbour_words, nothing);
     write_each(text, world, "saved", world->state->sysctls, saved_words, &unknown);
-    write_each(text, world, "away", world->state->routes, away_words, nothing);
     write_each(text, world, "rail", world->state->rails, rail_words, nothing);
     for (guint i = 0; i < world->state->holds->len; i++)
         g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(world->state->holds, i));

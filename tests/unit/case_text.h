@@ -25,7 +25,6 @@
  *   arping -U -c 1 -I ib0 172.16.34.1                     peers learn this address at this NIC (IPv6: ndptool)
  *
  *   saved ib0 rp_filter old=0 set=2 [ifindex=N]           a sysctl's value before ib-hook changed it
- *   away P dev ib0 src IP [metric N]                      a route that main=remove took out of main
  *   rail ib0 table=945 [explicit] [device] [ifindex=N]    a rail of the last run, and its table
  *   hold ib0                                              --undo has left it alone
  *   config [interface ib0] table=941                      one setting

@@ -960,7 +960,6 @@ static void copy_without_routes(IbhSnapshot *to, const IbhSnapshot *from)
     copy_array(to->neighbours, from->neighbours);
     memcpy(to->all, from->all, sizeof to->all);
     copy_array(to->state->sysctls, from->state->sysctls);
-    copy_array(to->state->routes, from->state->routes);
     for (guint i = 0; i < from->state->holds->len; i++)
         g_ptr_array_add(to->state->holds, g_strdup(g_ptr_array_index(from->state->holds, i)));
     copy_array(to->state->rails, from->state->rails);
@@ -1087,11 +1086,6 @@ static GPtrArray *sorted_rules(const FakeKernel *kernel, FakeScope scope)
     return sorted;
 }
 
-static gint compare_whole_routes(gconstpointer left, gconstpointer right)
-{
-    return ibh_route_compare(*(const IbhRoute *const *)left, *(const IbhRoute *const *)right);
-}
-
 static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
 {
     GPtrArray *sorted = g_ptr_array_new();
@@ -1102,8 +1096,6 @@ static GPtrArray *sorted_routes(const FakeKernel *kernel, FakeScope scope)
         if (scope != FAKE_FOREIGN || !fake_is_our_route(route))
             g_ptr_array_add(sorted, route);
     }
-    if (scope == FAKE_UNORDERED)
-        g_ptr_array_sort(sorted, compare_whole_routes);
     return sorted;
 }
 

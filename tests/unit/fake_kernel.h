@@ -67,8 +67,7 @@ gboolean fake_sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int val
 
 typedef enum {
     FAKE_ALL,
-    FAKE_UNORDERED, /* routes of main to one prefix in any order */
-    FAKE_FOREIGN    /* only what is not ours; no sysctls */
+    FAKE_FOREIGN /* only what is not ours; no sysctls */
 } FakeScope;
 
 /* NULL where rules, routes and sysctls are the same, else what differs. Rules of one priority have an order only where

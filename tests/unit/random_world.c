@@ -4,7 +4,6 @@
 #include "plan/apply.h"
 #include "plan/undo.h"
 #include "fake_near.h"
-#include "plan/narrow.h"
 #include "plan/tables.h"
 #include "model/state.h"
 
@@ -186,11 +185,11 @@ static void add_addresses(Gen *gen, const char *dev)
         add_address(gen, dev);
 }
 
-#define DRAWN IBH_SYSCTL_IGNORE_LINKDOWN /* sysctls before it: it has to do with nothing else of a plan */
+#define DRAWN IBH_N_SYSCTLS /* sysctls before it: it has to do with nothing else of a plan */
 
 static char *random_flags(Gen *gen)
 {
-    static const guint highest[DRAWN] = {2, 1, 2, 2, 1};
+    static const guint highest[DRAWN] = {2, 1, 2, 2};
     GString *flags = g_string_new(NULL);
 
     if (chance(gen, 6))
@@ -600,27 +599,31 @@ static void add_state(Gen *gen)
 
 static void add_setting(Gen *gen)
 {
-    static const char *const settings[] = {
-        "manage=yes",   "manage=no",    "table=941",        "table=942",
-        "table=100",    "table=77",     "arp=strict",       "arp=strict",
-        "arp=keep",     "rp_filter=1",  "rp_filter=keep",   "rp_filter=0",
-        "arp_filter=1", "arp_ignore=2", "announce=no",      "arp_announce=keep",
-        "gateway=none", "gateway=last", "gateway=auto",     "gateway=172.16.34.254",
-        "ipv6=no",      "ipv6=no",      "gateway=fe80::99", "gateway=2001:db8:1::99"};
-    static const char *const priorities[] = {"100", "1941", "5000", "29763"};
+    static const char *const settings[] = {"manage=yes",
+                                           "manage=no",
+                                           "table=941",
+                                           "table=942",
+                                           "table=100",
+                                           "table=77",
+                                           "arp=strict",
+                                           "arp=strict",
+                                           "arp=keep",
+                                           "gateway=none",
+                                           "gateway=last",
+                                           "gateway=auto",
+                                           "gateway=172.16.34.254",
+                                           "gateway=fe80::99",
+                                           "gateway=2001:db8:1::99"};
     g_autofree char *section = chance(gen, 60)   ? g_strdup_printf("interface %s", pick_nic(gen))
                                : chance(gen, 50) ? g_strdup("interface ib*")
                                                  : g_strdup("defaults");
 
-    if (chance(gen, 15))
-        line(gen, "config [defaults] priority=%s", priorities[roll(gen, G_N_ELEMENTS(priorities))]);
-    else
-        line(gen, "config [%s] %s", section, settings[roll(gen, G_N_ELEMENTS(settings))]);
+    line(gen, "config [%s] %s", section, settings[roll(gen, G_N_ELEMENTS(settings))]);
 }
 
 static void add_main(Gen *gen)
 {
-    static const char *const mains[] = {"keep", "spread", "spread", "remove", "remove"};
+    static const char *const mains[] = {"keep", "spread"};
 
     if (chance(gen, 60))
         line(gen, "config [defaults] main=%s", mains[roll(gen, G_N_ELEMENTS(mains))]);
@@ -774,8 +777,6 @@ static Planned *look_at_all(const IbhConfig *config, const FakeKernel *kernel, W
     Planned *planned = g_new0(Planned, 1);
 
     planned->seen = fake_snapshot(kernel);
-    if (action == WORLD_EVENT)
-        ibh_narrow(planned->seen, config);
     planned->rails = ibh_rails_find(config, planned->seen, action != WORLD_UNDO, NULL);
     for (guint i = 0; planned->rails && i < planned->rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(planned->rails->nics, i);
@@ -795,8 +796,6 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
         planned = look_at_all(config, kernel, action);
     if (!planned->rails)
         return NULL;
-    if (planned->rails->main == IBH_MAIN_REMOVE)
-        fake_snapshot_add_errors(kernel, planned->seen);
     planned->rails->only = only;
     planned->undo = action == WORLD_UNDO;
     if (action == WORLD_UNDO && only)

@@ -261,7 +261,6 @@ static const Case CASES[] = {
     {"main has the default route's only", RAILS_ALONE ETH0, unbound_by_eth0,
      "warning route-missing ib0\nwarning route-missing ib1"},
     {"main has another way", RAILS_ALONE, unbound_by_ib1, ""},
-    {"main has no way, as it should be", RAILS_ALONE "config [defaults] main=remove\n", no_way_unbound, ""},
     {"main has one of the routes", RAILS_ALONE "ip route add 172.16.0.0/16 dev ib1 protocol kernel\n",
      no_way_unbound, "error routed-other-nic ib0"},
     {"a bridge inside the subnet",
@@ -433,8 +432,6 @@ static const Case CASES[] = {
      "ip address add fd00:16::34:2/48 dev ib1\n" "ip route add fd00:16::/48 dev ib0 table 941 metric mark protocol kernel\n"
      "ip route add fd00:16::/48 dev ib1 table 942 metric mark protocol kernel\n" RULE48("fd00:16::34:1", "941")
      RULE48("fd00:16::34:2", "942"), NULL, ""},
-    {"IPv6: ipv6=no", HOST6 "config [defaults] ipv6=no\nconfig [defaults] manage=yes\n", NULL,
-     "info no-address ib0\ninfo no-address ib1"},
     {"IPv6: it leaves by the other NIC", BOTH, in_ipv6_leaves_by_ib0, "error routed-other-nic ib1"},
     {"IPv6: what is for ourselves leaves", BOTH, in_ipv6_local_leaves, "error address-unusable ib1"},
     {"IPv6: rp_filter is not asked about", RAILS6, filtered_einval, ""},
@@ -555,7 +552,6 @@ static void test_fixes(void **state)
     g_auto(World) missing = look(HOST RAIL0, NULL);
     g_auto(World) stale = look(RAILS RULE("172.16.34.7", "942"), NULL);
     g_auto(World) strict = look(RAILS "sysctl -w net/ipv4/conf/all/rp_filter=1\n", NULL);
-    g_auto(World) local = look(RAILS "config [interface ib1] accept_local=1\n", NULL);
     g_auto(World) missing6 = look(HOST6 RAIL60, NULL);
 
     (void)state;
@@ -565,8 +561,6 @@ static void test_fixes(void **state)
     SAID(find_code(&missing, "route-missing")->fix, "ip -4 route add", "172.16.0.0/16", "dev ib1", "table 942");
     SAID(find_code(&stale, "rule-stale")->fix, "ip -4 rule del", "from 172.16.34.7 ");
     SAID(find_code(&strict, "effective-sysctl")->fix, "sysctl", "ib0", "rp_filter=2");
-    SAID(find_code(&local, "effective-sysctl")->fix, "sysctl", "ib1", "accept_local=1");
-    SAID(find_code(&local, "effective-sysctl")->message, "it is configured otherwise");
 }
 
 static void test_messages(void **state)
@@ -772,10 +766,6 @@ static void test_ipv6_addresses(void **state)
     check_questions(IB0 "ip address add fd00::/127 dev ib0\n" ENGAGED,
                     "ib0 leaves fd00:: fd00::1\nib0 unbound :: fd00::1\nib0 local fd00:: fd00::");
     check_questions(IB0 "ip address add fd00::1/128 dev ib0\n" ENGAGED, "ib0 local fd00::1 fd00::1");
-    check_questions(IB0 "ip address add fd00::9/64 dev ib0\nip address add 10.0.0.9/24 dev ib0\n" ENGAGED
-                        "config [interface ib*] ipv6=no\n",
-                    "ib0 leaves 10.0.0.9 10.0.0.1\nib0 unbound 0.0.0.0 10.0.0.1\nib0 arrives 10.0.0.1 10.0.0.9\nib0 "
-                    "local 10.0.0.9 10.0.0.9");
 }
 
 /* Past a bridge inside the subnet somebody is found, in a full one nobody. */

@@ -48,15 +48,10 @@ static void assert_defaults(const IbhConfig *config)
     const IbhSettings is = ibh_config_settings(config, "ib0"), should = ibh_config_settings(defaults, "ib0");
 
     assert_int_equal(ibh_config_main(config), ibh_config_main(defaults));
-    assert_int_equal(ibh_config_priority(config), ibh_config_priority(defaults));
     assert_int_equal(is.manage, should.manage);
     assert_int_equal(is.table, should.table);
     assert_int_equal(is.gateway, should.gateway);
-    assert_int_equal(is.ipv6, should.ipv6);
     assert_int_equal(is.arp, should.arp);
-    assert_int_equal(is.announce, should.announce);
-    for (int i = 0; i < IBH_N_SYSCTLS; i++)
-        assert_int_equal(is.sysctl[i], should.sysctl[i]);
 }
 
 static void as_it_is(void **state G_GNUC_UNUSED)
@@ -97,7 +92,7 @@ static void shows_every_key(void **state G_GNUC_UNUSED)
     assert_null(parse("[defaults]\nx=y\n", &error));
     assert_non_null(strstr(error->message, "use one of "));
     keys = g_strsplit(strstr(error->message, "use one of ") + strlen("use one of "), ", ", -1);
-    assert_true(g_strv_length(keys) >= 13);
+    assert_true(g_strv_length(keys) >= 6);
     for (char **key = keys; *key; key++) {
         g_autofree char *line = g_strdup_printf("\n%s=", *key);
 

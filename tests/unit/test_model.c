@@ -298,7 +298,7 @@ static void test_sysctl_names(void **state G_GNUC_UNUSED)
         assert_int_equal(key, i);
     }
     assert_string_equal(ibh_sysctl_name(IBH_SYSCTL_RP_FILTER), "rp_filter");
-    assert_string_equal(ibh_sysctl_name(IBH_SYSCTL_ACCEPT_LOCAL), "accept_local");
+    assert_string_equal(ibh_sysctl_name(IBH_SYSCTL_ARP_IGNORE), "arp_ignore");
     key = IBH_SYSCTL_ARP_IGNORE;
     assert_false(ibh_sysctl_parse("forwarding", &key));
     assert_false(ibh_sysctl_parse("", &key));
@@ -308,7 +308,7 @@ static void test_sysctl_names(void **state G_GNUC_UNUSED)
 static void test_sysctl_effective(void **state G_GNUC_UNUSED)
 {
     static const IbhSysctl by_max[] = {IBH_SYSCTL_RP_FILTER, IBH_SYSCTL_ARP_ANNOUNCE, IBH_SYSCTL_ARP_IGNORE};
-    static const IbhSysctl by_or[] = {IBH_SYSCTL_ARP_FILTER, IBH_SYSCTL_ACCEPT_LOCAL, IBH_SYSCTL_IGNORE_LINKDOWN};
+    static const IbhSysctl by_or[] = {IBH_SYSCTL_ARP_FILTER};
 
     for (int own = 0; own < 3; own++) {
         for (int all = 0; all < 3; all++) {

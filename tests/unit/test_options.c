@@ -295,17 +295,17 @@ static void test_contradictions(void **state)
 
 static void test_render(void **state)
 {
-    g_auto(Line) line = parse("--render iproute2 --iface ib0 --family 6");
+    g_auto(Line) line = parse("--render networkd --iface ib0");
 
     (void)state;
-    check_parsed(&line, "--render iproute2");
+    check_parsed(&line, "--render networkd");
     assert_int_equal(line.options.action, IBH_ACTION_RENDER);
-    assert_string_equal(line.options.render, "iproute2");
+    assert_string_equal(line.options.render, "networkd");
     REFUSED("--render", "--render", "argument");
-    REFUSED("--render yaml", "--render yaml", "one of iproute2");
-    REFUSED("--render iproute2 --apply", "two actions");
-    REFUSED("--render iproute2 --render netplan", "two formats");
-    REFUSED("--render iproute2 --json", "--render");
+    REFUSED("--render yaml", "--render yaml", "one of netplan");
+    REFUSED("--render networkd --apply", "two actions");
+    REFUSED("--render networkd --render netplan", "two formats");
+    REFUSED("--render networkd --json", "--render");
 }
 
 static void test_probe(void **state)

@@ -99,26 +99,11 @@ static guint n_ops(const Planned *planned)
     return planned->plan->ops->len;
 }
 
-/* What goes out of main and comes back stands behind what stayed: the same set. */
-static FakeScope all_of(const Case *c)
-{
-    return c->planned->rails->main == IBH_MAIN_REMOVE || c->world->kernel->now->state->routes->len ? FAKE_UNORDERED
-                                                                                                   : FAKE_ALL;
-}
-
 static gboolean same_world(Case *c, const FakeKernel *expected, const FakeKernel *found, const char *what)
 {
-    g_autofree char *difference = fake_difference(expected, found, all_of(c));
+    g_autofree char *difference = fake_difference(expected, found, FAKE_ALL);
 
     return !difference || broken(c, "%s:\n%s", what, difference);
-}
-
-/* As the kernel makes it for an address. */
-static gboolean is_connected(const IbhRoute *route)
-{
-    return route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
-           route->protocol == RTPROT_KERNEL && route->gateway.family == AF_UNSPEC && !route->hops &&
-           !fake_is_our_route(route);
 }
 
 static gboolean is_local_address(const IbhSnapshot *world, const IbhIp *ip)
@@ -273,11 +258,9 @@ static gboolean is_our_value(const IbhSnapshot *world, const IbhLink *link, IbhS
     return FALSE;
 }
 
-static gboolean is_kept(const IbhNic *nic, IbhSysctl key)
+static gboolean is_kept(const IbhNic *nic)
 {
-    int own = nic->settings.sysctl[key];
-
-    return own == IBH_SYSCTL_KEEP || (own == IBH_SYSCTL_UNSET && nic->settings.arp == IBH_ARP_KEEP);
+    return nic->settings.arp == IBH_ARP_KEEP;
 }
 
 static gboolean has_ipv4(const IbhSnapshot *world, int ifindex)
@@ -301,7 +284,7 @@ static gboolean may_fall_silent(const Case *c, const IbhNic *nic)
 
         if (other->status == IBH_NIC_RAIL && other->link->type == nic->link->type &&
             has_ipv4(c->after->now, other->link->ifindex))
-            return nic->rank && !is_kept(nic, IBH_SYSCTL_ARP_IGNORE) && !has_ipv4(c->after->now, nic->link->ifindex);
+            return nic->rank && !is_kept(nic) && !has_ipv4(c->after->now, nic->link->ifindex);
     }
     return FALSE;
 }
@@ -313,7 +296,7 @@ static gboolean sysctls_stay(Case *c, const IbhNic *nic)
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         int before = nic->link->sysctl[key];
 
-        if ((nic->status != IBH_NIC_RAIL || is_kept(nic, (IbhSysctl)key)) && after->sysctl[key] != before &&
+        if ((nic->status != IBH_NIC_RAIL || is_kept(nic)) && after->sysctl[key] != before &&
             !is_our_value(c->world->kernel->now, nic->link, (IbhSysctl)key) &&
             !(key == IBH_SYSCTL_ARP_IGNORE && after->sysctl[key] == 1 && may_fall_silent(c, nic)))
             return broken(c, "%s of %s was %d and is %d, which is not for us to change",
@@ -322,40 +305,10 @@ static gboolean sysctls_stay(Case *c, const IbhNic *nic)
     return TRUE;
 }
 
-static gboolean is_remembered(const IbhState *state, const IbhRoute *route)
-{
-    for (guint i = 0; i < state->routes->len; i++) {
-        const IbhSavedRoute *saved = &g_array_index(state->routes, IbhSavedRoute, i);
-
-        if (saved->ifindex == route->ifindex && ibh_prefix_equal(&saved->dst, &route->dst))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Without the connected routes of candidates, which come and go with main=remove; main_is_right() looks at those. */
-static FakeKernel *without_connected(const FakeKernel *kernel, const IbhRails *rails)
-{
-    FakeKernel *rest = fake_kernel_clone(kernel);
-
-    for (guint i = rest->now->routes->len; i > 0; i--) {
-        const IbhRoute *route = &g_array_index(rest->now->routes, IbhRoute, i - 1);
-
-        if (is_connected(route) &&
-            (ibh_rails_nic(rails, route->ifindex)->rank || is_remembered(rails->snapshot->state, route)))
-            g_array_remove_index(rest->now->routes, i - 1);
-    }
-    return rest;
-}
-
 static gboolean foreign_things_stay(Case *c)
 {
     const IbhRails *rails = c->planned->rails;
-    gboolean moves = all_of(c) == FAKE_UNORDERED;
-    g_autoptr(FakeKernel) before = moves ? without_connected(c->world->kernel, rails) : NULL,
-                          after = moves ? without_connected(c->after, rails) : NULL;
-    g_autofree char *difference = moves ? fake_difference(before, after, FAKE_FOREIGN)
-                                        : fake_difference(c->world->kernel, c->after, FAKE_FOREIGN);
+    g_autofree char *difference = fake_difference(c->world->kernel, c->after, FAKE_FOREIGN);
     const GPtrArray *nics = rails->nics;
 
     if (difference)
@@ -936,15 +889,6 @@ typedef struct {
         may_stray; /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
 } Journey;
 
-/* main=remove takes route by route, last of all: until then, another rail of the same wire may serve. It counts only
- * what goes nowhere. */
-static gboolean is_of_changing_main(const Journey *journey, const IbhOp *op, const Way *now)
-{
-    return now->fate != LOST &&
-           ((is_route_op(op) && op->route.table == IBH_TABLE_MAIN) ||
-            (journey->planned->rails->main == IBH_MAIN_REMOVE && now->route && now->route->table == IBH_TABLE_MAIN));
-}
-
 /* A copy of a route that main has no more. */
 static gboolean is_left_over(const IbhSnapshot *world, const IbhRoute *route)
 {
@@ -985,8 +929,8 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     const char *wrong = whats_wrong(before, &journey->after->of[i][j], &now);
     g_autofree char *command = NULL, *when = NULL;
 
-    if (!wrong || (journey->may_stray && now.by) || is_of_changing_main(journey, op, &now) ||
-        is_excused(c, before, &now, i) || is_copied_over(kernel->now, now.route, &target->ip))
+    if (!wrong || (journey->may_stray && now.by) || is_excused(c, before, &now, i) ||
+        is_copied_over(kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);
     when = g_strdup_printf("after %s", command);
@@ -1042,35 +986,6 @@ static gboolean nothing_is_lost_undoing(Case *c)
 
 /* ---- (f) what it is for ---- */
 
-static gboolean has_source(const IbhSnapshot *world, int ifindex, const IbhIp *source)
-{
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
-        if (address->ifindex == ifindex && ibh_ip_equal(&address->local, source))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* What an earlier run took out of main, and could be there. */
-static void put_back(FakeKernel *kernel)
-{
-    const GArray *saved = kernel->now->state->routes;
-
-    for (guint i = 0; i < saved->len; i++) {
-        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
-        char dst[IBH_PREFIX_STRLEN], src[IBH_IP_STRLEN];
-        g_autofree char *line =
-            g_strdup_printf("ip route add %s dev %s src %s table main metric %u protocol kernel",
-                            ibh_prefix_format(&one->dst, dst), one->iface, ibh_ip_format(&one->src, src), one->metric);
-        g_autoptr(GError) error = NULL;
-
-        if (has_source(kernel->now, one->ifindex, &one->src))
-            fake_try(kernel, line, &error);
-    }
-}
-
 static FakeKernel *without_ours(const FakeKernel *kernel)
 {
     FakeKernel *plain = fake_kernel_clone(kernel);
@@ -1083,7 +998,6 @@ static FakeKernel *without_ours(const FakeKernel *kernel)
         if (fake_is_our_route(&g_array_index(plain->now->routes, IbhRoute, i - 1)))
             g_array_remove_index(plain->now->routes, i - 1);
     }
-    put_back(plain);
     return plain;
 }
 
@@ -1093,14 +1007,6 @@ static gboolean is_meant_so(const Way *before, const Way *after)
 {
     return before->led ||
            (after->route && fake_is_our_route(after->route) && before->route->dst.length <= after->route->dst.length);
-}
-
-/* A rail's connected route of main: main=remove takes it away, and who is not bound to a rail loses it by intent. */
-static gboolean is_removable(const IbhRails *rails, const IbhRoute *route)
-{
-    const IbhNic *nic = route ? ibh_rails_nic(rails, route->ifindex) : NULL;
-
-    return nic && nic->status == IBH_NIC_RAIL && is_connected(route);
 }
 
 /* What arrives without us arrives with us. */
@@ -1115,7 +1021,6 @@ static gboolean nothing_is_worse_than_without_us(Case *c)
             const Way *without = &c->without.of[i][j], *then = &c->then.of[i][j];
 
             if (without->fate == ARRIVES && then->fate == LOST && !then->led && !is_meant_so(without, then) &&
-                !(rails->main == IBH_MAIN_REMOVE && is_removable(rails, without->route)) &&
                 !is_copied_over(c->after->now, then->route, &c->reach.targets[j].ip))
                 return lost(c, c->after, i, j, "is lost", "after all, though not without us");
         }
@@ -1166,7 +1071,7 @@ static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *so
     answer = fib_lookup(now, &source->local, &neighbour);
     if (answer.kind == FIB_DEVICE && answer.ifindex == nic->link->ifindex)
         return TRUE;
-    if (answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= c->planned->rails->priority)
+    if (answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= IBH_PRIORITY_BASE)
         return TRUE;
     if (answer.route && answer.route->table == IBH_TABLE_MAIN && answer.kind == FIB_UNREACHABLE)
         return TRUE; /* main's own errors are obeyed where it lacks the subnet */
@@ -1379,18 +1284,6 @@ static gboolean depends_on_order(const GPtrArray *pieces)
     return FALSE;
 }
 
-/* Once main=remove has taken a subnet out of main, main takes no gateway on it. */
-static gboolean is_gateway_refused_later(const GPtrArray *lines)
-{
-    gboolean removes = FALSE, has_gateways = FALSE;
-
-    for (guint i = 0; i < lines->len; i++) {
-        removes |= strstr(g_ptr_array_index(lines, i), "main=remove") != NULL;
-        has_gateways |= strstr(g_ptr_array_index(lines, i), " via ") != NULL;
-    }
-    return removes && has_gateways;
-}
-
 static gboolean order_does_not_matter(Case *c)
 {
     g_autoptr(GPtrArray) pieces = cut_in_pieces(c->lines), straight = NULL, shuffled = NULL;
@@ -1400,7 +1293,7 @@ static gboolean order_does_not_matter(Case *c)
     g_autoptr(Planned) planned = NULL, planned_too = NULL;
     Dice dice = dice_new(c->seed);
 
-    if (depends_on_order(pieces) || is_gateway_refused_later(c->lines))
+    if (depends_on_order(pieces))
         return TRUE;
     straight = arrange(pieces, NULL);
     shuffled = arrange(pieces, &dice);
@@ -1665,7 +1558,7 @@ static gboolean is_ours_to_let_in(const Case *c, const Planned *planned, const F
     const FakeLearned *learned = fake_learned(kernel, &address->local);
     const IbhNic *nic = learned ? ibh_rails_nic(rails, learned->ifindex) : NULL;
 
-    if (!nic || is_kept(nic, IBH_SYSCTL_RP_FILTER) || nic->status == IBH_NIC_BLOCKED)
+    if (!nic || is_kept(nic) || nic->status == IBH_NIC_BLOCKED)
         return FALSE;
     if (count_holders(kernel->now, &address->local) > 1) /* nobody can say where it should come in */
         return FALSE;
@@ -1760,7 +1653,7 @@ static gboolean peers_know_rails(Case *c, const FakeKernel *kernel)
         const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
         const IbhNic *owner = ibh_rails_owner(c->planned->rails, &address->local);
 
-        if (owner && owner->settings.announce && changes_rule(c->planned, IBH_OP_RULE_ADD, &address->local) &&
+        if (owner && changes_rule(c->planned, IBH_OP_RULE_ADD, &address->local) &&
             !learned_at(c, kernel, &address->local, owner->link, "after --apply"))
             return FALSE;
     }
@@ -1793,8 +1686,8 @@ static gboolean peers_know_what_is_left(Case *c, const FakeKernel *kernel)
         FibAnswer answer;
         IbhIp peer;
 
-        if (!owner || address->local.family != AF_INET || !owner->settings.announce ||
-            owner->link->ifindex != address->ifindex || !changes_rule(c->undo, IBH_OP_RULE_DEL, &address->local) ||
+        if (!owner || address->local.family != AF_INET || owner->link->ifindex != address->ifindex ||
+            !changes_rule(c->undo, IBH_OP_RULE_DEL, &address->local) ||
             !find_neighbour(kernel->now, &address->subnet, &peer))
             continue;
         answer = fib_lookup(kernel->now, &address->local, &peer);
@@ -1972,8 +1865,7 @@ static GArray *find_elsewhere(const Case *c)
     for (; first < end; first++) {
         const IbhRoute *route = &g_array_index(plain->now->routes, IbhRoute, first);
 
-        if (route->type == RTN_UNICAST && route->dst.length && route->nexthops == 1 && !has_equal(plain->now, route) &&
-            !(c->planned->rails->main == IBH_MAIN_REMOVE && is_removable(c->planned->rails, route)))
+        if (route->type == RTN_UNICAST && route->dst.length && route->nexthops == 1 && !has_equal(plain->now, route))
             add_elsewhere(c, route, all);
     }
     return all;
@@ -2227,8 +2119,6 @@ static gboolean unbound_goes_right(Case *c, guint j)
         return TRUE;
     if (spread && (!without->route || without->route->dst.length <= spread->length))
         expected = find_members(rails, c->after->now, spread);
-    else if (rails->main == IBH_MAIN_REMOVE && is_removable(rails, without->route))
-        return TRUE;
     return c->reach.targets[j].local || then->devices == expected ||
            lost(c, c->after, 0, j, "goes elsewhere", "unbound");
 }
@@ -2260,107 +2150,6 @@ static gboolean unbound_is_right(Case *c)
             return FALSE;
     }
     return TRUE;
-}
-
-/* ---- (p) main=remove: which connected routes main has ---- */
-
-static gboolean has_route(const IbhSnapshot *world, const IbhRoute *like)
-{
-    for (guint i = 0; i < world->routes->len; i++) {
-        if (ibh_route_compare(&g_array_index(world->routes, IbhRoute, i), like) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Main has a gateway on this subnet that the program sees (by a rail, or with protocol kernel), or refuses all of it.
- */
-static gboolean is_needed(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
-{
-    guint first, end;
-
-    fib_table(world, IBH_TABLE_MAIN, &first, &end);
-    for (; first < end; first++) {
-        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
-
-        if (route->type != RTN_UNICAST && route->type != RTN_THROW && route->dst.length <= subnet->length &&
-            ibh_prefix_contains(&route->dst, &subnet->ip)) /* it would answer instead */
-            return TRUE;
-        if (route->gateway.family == AF_INET && ibh_prefix_contains(subnet, &route->gateway) &&
-            (route->protocol == RTPROT_KERNEL || !is_of_no_rail(rails, route->ifindex)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* main=remove takes this route out of main. */
-static gboolean must_leave(const IbhRails *rails, const IbhSnapshot *world, const IbhRoute *route)
-{
-    if (rails->main != IBH_MAIN_REMOVE || !is_removable(rails, route) || is_needed(rails, world, &route->dst))
-        return FALSE;
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
-        if (address->ifindex == route->ifindex && ibh_prefix_equal(&address->subnet, &route->dst) &&
-            ibh_address_counts(address))
-            return has_source(world, route->ifindex, &route->src); /* else it could not come back */
-    }
-    return FALSE;
-}
-
-static gboolean main_changes_right(Case *c, const IbhSnapshot *from, const IbhSnapshot *to, gboolean apply)
-{
-    const IbhRails *rails = c->planned->rails;
-
-    for (guint i = 0; i < from->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(from->routes, IbhRoute, i);
-        gboolean leaves = apply && is_connected(route) && must_leave(rails, from, route);
-        g_autofree char *text = NULL;
-
-        if (!is_connected(route) || has_route(to, route) != leaves)
-            continue;
-        text = fake_print_route(from, route);
-        return broken(c, leaves ? "main=remove leaves there: %s" : "main has no more, for no reason: %s", text);
-    }
-    return TRUE;
-}
-
-/* What can be there again, and what is remembered is one of main's no more. */
-static gboolean nothing_stays_away(Case *c, const FakeKernel *kernel, gboolean apply)
-{
-    const GArray *saved = kernel->now->state->routes;
-
-    for (guint i = 0; i < saved->len; i++) {
-        const IbhSavedRoute *one = &g_array_index(saved, IbhSavedRoute, i);
-        const IbhLink *link = ibh_snapshot_link(kernel->now, one->ifindex);
-        const IbhNic *nic = ibh_rails_nic(c->planned->rails, one->ifindex);
-        const IbhRoute route = {.family = AF_INET,
-                                .table = IBH_TABLE_MAIN,
-                                .dst = one->dst,
-                                .type = RTN_UNICAST,
-                                .protocol = RTPROT_KERNEL,
-                                .scope = RT_SCOPE_LINK,
-                                .metric = one->metric,
-                                .ifindex = one->ifindex,
-                                .src = one->src,
-                                .nexthops = 1};
-        g_autofree char *text = NULL;
-
-        if (!link || !(link->flags & IFF_UP) || !has_source(kernel->now, one->ifindex, &one->src) ||
-            nic->status == IBH_NIC_BLOCKED || has_route(kernel->now, &route) ||
-            (apply && must_leave(c->planned->rails, kernel->now, &route)))
-            continue;
-        text = fake_print_route(kernel->now, &route);
-        return broken(c, "it could be in main again, and is not: %s", text);
-    }
-    return TRUE;
-}
-
-static gboolean main_is_right(Case *c)
-{
-    return main_changes_right(c, c->world->kernel->now, c->after->now, TRUE) &&
-           main_changes_right(c, c->after->now, c->undone->now, FALSE) && nothing_stays_away(c, c->after, TRUE) &&
-           nothing_stays_away(c, c->undone, FALSE);
 }
 
 /* ---- what an event does not look at ---- */
@@ -2407,7 +2196,6 @@ static const struct {
     {"what is another's stays another's", others_are_left_alone, 1},
     {"gateways are right", gateways_are_right, 1},
     {"unbound traffic goes right", unbound_is_right, 1},
-    {"main has what it should", main_is_right, 1},
     {"families fail alone", families_fail_alone, 1},
     {"undo gives all back", undo_gives_all_back, 1},
     {"the order of a plan is right", order_is_right, 1},

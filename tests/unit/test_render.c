@@ -28,21 +28,12 @@ static char *read_file(const char *name, const char *suffix)
     return text;
 }
 
-/* The real one writes with libnm (tests/netns/test-render-networkmanager.sh). */
-static char *write_profile(const IbhNative *native, GError **error G_GNUC_UNUSED)
-{
-    return g_strdup_printf("# the profile of %s\nroutes=%u\nrules=%u\n", native->nic->link->name, native->routes->len,
-                           native->rules->len);
-}
-
 typedef struct {
     const char *format, *text; /* of the case */
-    IbhProfileWriter *writer;
-    IbhManager managers[2]; /* those that have a name */
+    IbhManager managers[2];    /* those that have a name */
 } Request;
 
-/* What is said of it beside the text goes to `ret_warning`. */
-static char *render_and_warn(const Request *request, char **ret_warning, GError **error)
+static char *render(const Request *request)
 {
     g_autoptr(GError) local = NULL;
     g_autoptr(IbhCase) cas = ibh_case_parse("case", request->text, &local);
@@ -61,25 +52,8 @@ static char *render_and_warn(const Request *request, char **ret_warning, GError 
             g_array_append_val(cas->snapshot->managers, manager);
     }
     rails->only = ibh_case_only(cas);
-    parts = (IbhRender){.rails = rails, .only = rails->only, .write_profile = request->writer};
-    *ret_warning = ibh_render_warning(request->format, &parts);
-    return ibh_render(request->format, &parts, error);
-}
-
-static char *render(const Request *request, GError **error)
-{
-    g_autofree char *warning = NULL;
-
-    return render_and_warn(request, &warning, error);
-}
-
-static char *warn(const Request *request)
-{
-    char *warning = NULL;
-    g_autofree char *text = render_and_warn(request, &warning, NULL);
-
-    assert_non_null(text);
-    return warning;
+    parts = (IbhRender){.rails = rails, .only = rails->only};
+    return ibh_render(request->format, &parts);
 }
 
 static const char *body(const char *text)
@@ -98,8 +72,8 @@ static void test_file(void **state)
     g_autofree char *name = g_strndup(file, (gsize)(dot - file));
     g_autofree char *expected = read_file(name, dot + 1);
     g_autofree char *text = read_file(name, "case");
-    const Request request = {.format = dot + 1, .text = text, .writer = write_profile};
-    g_autofree char *got = render(&request, NULL);
+    const Request request = {.format = dot + 1, .text = text};
+    g_autofree char *got = render(&request);
 
     assert_true(ibh_render_knows(dot + 1));
     if (!g_str_equal(expected, body(got))) {
@@ -116,7 +90,7 @@ static const char two_rails[] = "# Two rails\n"
 
 static void expect(const Request *request, const char *part)
 {
-    g_autofree char *got = render(request, NULL);
+    g_autofree char *got = render(request);
 
     if (!strstr(got, part))
         fail_msg("%s: there is no “%s” in\n%s", request->format, part, got);
@@ -124,7 +98,7 @@ static void expect(const Request *request, const char *part)
 
 static void expect_not(const Request *request, const char *part)
 {
-    g_autofree char *got = render(request, NULL);
+    g_autofree char *got = render(request);
 
     if (strstr(got, part))
         fail_msg("%s: there is “%s” in\n%s", request->format, part, got);
@@ -157,28 +131,10 @@ static void test_managers(void **state)
     expect(&request, "modify 'it'\\''s' +ipv4.routes");
 }
 
-static char *refuse_profile(const IbhNative *native G_GNUC_UNUSED, GError **error)
-{
-    g_set_error_literal(error, IBH_RENDER_ERROR, 0, "this cannot be said");
-    return NULL;
-}
-
-static void test_profiles_that_fail(void **state)
-{
-    Request request = {.text = two_rails, .format = "nm-keyfile", .writer = refuse_profile};
-    g_autoptr(GError) error = NULL;
-
-    (void)state;
-    expect(&request, "\n# Without ib1: this cannot be said\n");
-    request.writer = NULL;
-    assert_null(render(&request, &error));
-    assert_non_null(strstr(error->message, "nm.so"));
-}
-
 /* What is missing, and why, is said; nothing of a name that would play with a terminal is. */
 static void test_left_out(void **state)
 {
-    static const char *const formats[] = {"iproute2", "netplan", "networkd", "nmcli", "ifupdown", "ifcfg", "sysctl"};
+    static const char *const formats[] = {"netplan", "networkd", "nmcli", "ifupdown", "ifcfg"};
     g_autofree char *down =
         g_strconcat(two_rails, "nic ib2 infiniband down\nip address add 172.16.34.3/16 dev ib2\n", NULL);
     g_autofree char *escape = g_strconcat(two_rails,
@@ -196,8 +152,7 @@ static void test_left_out(void **state)
         expect(&request, "# Without x?[1m: its name is not printable\n");
         expect_not(&request, "\033");
         expect_not(&request, "There is no rail");
-        if (!g_str_equal(formats[i], "iproute2") && !g_str_equal(formats[i], "sysctl"))
-            expect(&request, "Without what main=spread");
+        expect(&request, "Without what main=spread");
         request.text = only;
         expect_not(&request, "ib0 ");
         request.text = "# Nobody\n";
@@ -238,47 +193,12 @@ static void test_unusual_names(void **state)
                            "ip address add 172.16.34.2/16 dev i%b\n"};
 
     (void)state;
-    request.format = "sysctl";
-    expect(&request, "\n# i*b: its name cannot be said in this file\n");
-    expect_not(&request, "conf/i*b/");
-    expect(&request, "net/ipv4/conf/i%b/arp_ignore = 1\n");
-    request.format = "udev";
-    expect(&request, "\n# i%b: its name cannot be said in a rule\n");
-    expect_not(&request, "NAME=\"i%b\"");
-    expect(&request, "NAME=\"i*b\"");
     request.format = "ifcfg";
+    expect(&request, "\n#   i*b: its name cannot be said in such a file\n");
+    expect_not(&request, "conf/i*b/");
+    expect(&request, "\n#   net/ipv4/conf/i%b/arp_ignore = 1\n");
     expect(&request, "\n# The shell may take the name i*b for a pattern of files.\n");
     expect_not(&request, "the name i%b");
-}
-
-/* Names that two ports can swap are no promise: the file says so, and so does standard error. */
-static void test_names_of_the_kernel(void **state)
-{
-    static const struct {
-        const char *name;
-        gboolean is_kernels;
-    } NAMES[] = {{"ib0", TRUE},  {"ib12", TRUE},    {"eth3", TRUE},  {"ib", FALSE},
-                 {"eth", FALSE}, {"ibs5", FALSE},   {"ib0x", FALSE}, {"mlx5_ib0", FALSE},
-                 {"et0", FALSE}, {"ethib0", FALSE}, {"rib0", FALSE}};
-
-    (void)state;
-    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
-        g_autofree char *text = g_strdup_printf("# One\nnic %s infiniband "
-                                                "address 80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f1\n",
-                                                NAMES[i].name);
-        g_autofree char *line = g_strdup_printf("\n# %s: the kernel's name", NAMES[i].name);
-        g_autofree char *rule = g_strdup_printf("NAME=\"%s\"\n", NAMES[i].name);
-        const Request request = {.format = "udev", .text = text};
-        g_autofree char *warning = warn(&request);
-
-        expect(&request, rule);
-        (NAMES[i].is_kernels ? expect : expect_not)(&request, line);
-        (NAMES[i].is_kernels ? expect : expect_not)(&request, "renaming fails ('File exists')");
-        if (NAMES[i].is_kernels)
-            assert_non_null(warning);
-        assert_int_equal(NAMES[i].is_kernels, warning && strstr(warning, NAMES[i].name));
-    }
-    assert_null(warn(&(Request){.format = "sysctl", .text = two_rails}));
 }
 
 static void test_formats(void **state)
@@ -293,7 +213,7 @@ static void test_formats(void **state)
         if (!g_file_test(file, G_FILE_TEST_EXISTS))
             fail_msg("there is no %s", file);
     }
-    assert_false(ibh_render_knows("iproute"));
+    assert_false(ibh_render_knows("netpla"));
     assert_false(ibh_render_knows(""));
 }
 
@@ -320,10 +240,8 @@ static GPtrArray *find_files(void)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_names_of_the_kernel),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_managers),
-        cmocka_unit_test(test_profiles_that_fail),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_unusual_names),
         cmocka_unit_test(test_prefix_by_a_gateway),

@@ -429,22 +429,6 @@ static void test_cells(void **state)
     HAS_NOT(ib2, "943", "keep", "ok");
 }
 
-/* As JSON says it. */
-static void test_main_cell(void **state)
-{
-    g_auto(World) world = look(HOST);
-    g_autofree char *text = NULL, *ib0 = NULL, *ib2 = NULL;
-
-    (void)state;
-    world.rails->main = IBH_MAIN_REMOVE;
-    text = ibh_text_writer.show(&world.report, &PLAIN);
-    ib0 = find_line(text, "ib0 ");
-    ib2 = find_line(text, "ib2 ");
-    HAS(ib0, " remove ");
-    HAS_NOT(ib0, "keep");
-    HAS_NOT(ib2, "remove");
-}
-
 static void test_many_addresses(void **state)
 {
     g_auto(World) world = look(
@@ -814,7 +798,6 @@ static void check_rail(const Value *rail, const char *iface, int ifindex, const 
     check_string(rail, "type", "infiniband");
     check_string(rail, "rdma", rdma);
     assert_string_equal(member(rail, "table", "0")->text, table);
-    assert_string_equal(member(rail, "priority", "0")->text, "1941");
     check_string(rail, "main", "keep");
     member(rail, "manager", "\"n");
     member(rail, "ok", "tf");
@@ -1267,7 +1250,6 @@ int main(void)
         cmocka_unit_test(test_reader),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_main_cell),
         cmocka_unit_test(test_many_addresses),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_blocked),

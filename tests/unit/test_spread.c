@@ -199,7 +199,7 @@ static IbhRule old_rule(guint32 priority, guint32 table)
 
 static IbhRails *find_rails(const IbhSnapshot *world, const char *settings)
 {
-    g_autofree char *text = g_strdup_printf("[defaults]\narp=keep\nannounce=no\n%s", settings);
+    g_autofree char *text = g_strdup_printf("[defaults]\narp=keep\n%s", settings);
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(GError) error = NULL;
     IbhRails *rails = NULL;
@@ -261,7 +261,7 @@ static void expect_undo(const IbhSnapshot *world, const char *only_one, const ch
 {
     const char *only[] = {only_one, NULL};
     g_autoptr(IbhConfig) config = ibh_config_new();
-    const char *settings = "[defaults]\nmain=spread\narp=keep\nannounce=no\n";
+    const char *settings = "[defaults]\nmain=spread\narp=keep\n";
     g_autoptr(IbhRails) rails = find_rails(world, SPREAD), after = NULL;
     g_autoptr(IbhPlan) plan = NULL;
     g_autofree char *got = NULL;
@@ -428,16 +428,6 @@ static void test_two_subnets(void **state G_GNUC_UNUSED)
                     ROUTE("del", "10.1.0.0/24", "nexthop dev ib2 nexthop dev ib3"));
 }
 
-static void test_priority(void **state G_GNUC_UNUSED)
-{
-    g_autoptr(IbhSnapshot) world = make_world(2);
-
-    expect_plan(world, SPREAD "priority=700\n", NULL, ADDED("3699", "3700", BOTH));
-    apply(world, SPREAD);
-    expect_plan(world, SPREAD "priority=700\n", NULL, /* the new ones before the old ones go */
-                MAIN_RULE("add", "3699", S, "16") RAILS_RULE("add", "3700", S "/16") DEL_RULE);
-}
-
 static void test_second_run(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhSnapshot) world = make_world(3);
@@ -459,7 +449,7 @@ static void test_order(void **state G_GNUC_UNUSED)
     Kernel kernel = {.world = world};
     g_autoptr(IbhOutcome) outcome = ibh_apply(plan, execute, &kernel);
 
-    assert_int_equal(outcome->done->len, 3 * 3 + 3);
+    assert_int_equal(outcome->done->len, 3 * 4 + 3);
     assert_int_equal(kernel.seen, 3);
     assert_false(kernel.behind);
 }
@@ -848,7 +838,6 @@ int main(void)
         cmocka_unit_test(test_two_and_three),
         cmocka_unit_test(test_by_rank),
         cmocka_unit_test(test_two_subnets),
-        cmocka_unit_test(test_priority),
         cmocka_unit_test(test_second_run),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_ipv6_never),

@@ -124,12 +124,6 @@ static void test_equal(void **state)
         "rail ib0 2 941 explicit rdma\n",
         "rail ib0 2 941 auto rdma\n",
         "rail ib0 2 941 auto\nrail ib1 3 942 auto\n",
-        "route ib0 2 10.0.0.0/8 10.0.0.1 0\n",
-        "route ib1 2 10.0.0.0/8 10.0.0.1 0\n",
-        "route ib0 3 10.0.0.0/8 10.0.0.1 0\n",
-        "route ib0 2 10.0.0.0/9 10.0.0.1 0\n",
-        "route ib0 2 10.0.0.0/8 10.0.0.2 0\n",
-        "route ib0 2 10.0.0.0/8 10.0.0.1 9\n",
     };
 
     (void)state;
@@ -174,14 +168,6 @@ static void test_nonsense_is_left_out(void **state)
         "sysctl ../all 2 rp_filter 1 2",
         "sysctl  2 rp_filter 1 2",
         "sysctl ib0 2 rp_filter 1 2 hold ib0 and much more than that",
-        "route ib0 2 10.0.0.0/8 10.0.0.1",
-        "route ../x 2 10.0.0.0/8 10.0.0.1 0",
-        "route ib0 0 10.0.0.0/8 10.0.0.1 0",
-        "route ib0 2 10.0.0.0/33 10.0.0.1 0",
-        "route ib0 2 10.0.0.0/8 gateway 0",
-        "route ib0 2 fd00::/64 10.0.0.1 0",
-        "route ib0 2 10.0.0.0/8 fd00::1 0",
-        "route ib0 2 10.0.0.0/8 10.0.0.1 4294967296",
         "rail ib0 2 941",
         "rail ib0 2 941 auto more",
         "rail ../x 2 941 auto",
@@ -198,7 +184,7 @@ static void test_nonsense_is_left_out(void **state)
         g_autofree char *text = g_strdup_printf("hold ib8\n%s\nsysctl ib9 9 arp_ignore 0 1\n", LINES[i]);
         g_autoptr(IbhState) parsed = parse(text);
 
-        if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->routes->len || parsed->rails->len)
+        if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->rails->len)
             fail_msg("“%s” was taken for something", LINES[i]);
         check_saved(parsed, 0, "ib9", IBH_SYSCTL_ARP_IGNORE, 0, 1);
         assert_true(ibh_state_is_held(parsed, "ib8"));
@@ -459,36 +445,6 @@ static void test_other_operations(void **state)
     check_empty(memory);
 }
 
-/* ---- routes that main=remove took ---- */
-
-static void take(IbhState *memory, const char *src, guint32 metric)
-{
-    g_autoptr(GPtrArray) ops = changes(IBH_SYSCTL_RP_FILTER, (const int[]){0, 1}, 2);
-    IbhOp *op = g_ptr_array_index(ops, 0);
-
-    op->type = IBH_OP_ROUTE_DEL;
-    op->route = (IbhRoute){.family = AF_INET, .table = IBH_TABLE_MAIN, .metric = metric};
-    assert_true(ibh_prefix_parse("172.16.0.0/16", &op->route.dst));
-    assert_true(ibh_ip_parse(src, &op->route.src));
-    ibh_state_remember(memory, ops, TRUE);
-}
-
-/* Main can have several to one subnet by one NIC: each is remembered, once. */
-static void test_routes_of_two_sources(void **state)
-{
-    g_autoptr(IbhState) memory = ibh_state_new();
-
-    (void)state;
-    take(memory, "172.16.34.1", 0);
-    take(memory, "172.16.34.2", 0);
-    take(memory, "172.16.34.1", 0);
-    assert_int_equal(memory->routes->len, 2);
-    take(memory, "172.16.34.1", 150);
-    take(memory, "172.16.34.2", 150);
-    take(memory, "172.16.34.2", 150);
-    assert_int_equal(memory->routes->len, 4);
-}
-
 /* ---- holds --------------------------------------------------------------------------------------------- */
 
 static void test_holds(void **state)
@@ -566,7 +522,6 @@ int main(void)
         cmocka_unit_test(test_ahead_of_a_moment_of_ours),
         cmocka_unit_test(test_other_keys_and_links),
         cmocka_unit_test(test_other_operations),
-        cmocka_unit_test(test_routes_of_two_sources),
         cmocka_unit_test(test_holds),
         cmocka_unit_test(test_doubled_hold),
     };
