@@ -58,6 +58,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
         [IBH_SYSCTL_ARP_FILTER] = IPV4_DEVCONF_ARPFILTER,
         [IBH_SYSCTL_ARP_ANNOUNCE] = IPV4_DEVCONF_ARP_ANNOUNCE,
         [IBH_SYSCTL_ARP_IGNORE] = IPV4_DEVCONF_ARP_IGNORE,
+        [IBH_SYSCTL_IGNORE_LINKDOWN] = IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN,
     };
     struct nlattr *inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET) : NULL;
     struct nlattr *conf = inet ? nla_find(nla_data(inet), nla_len(inet), IFLA_INET_CONF) : NULL;

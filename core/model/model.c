@@ -214,6 +214,7 @@ static const char *const sysctl_names[IBH_N_SYSCTLS] = {
     [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
     [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce",
     [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
+    [IBH_SYSCTL_IGNORE_LINKDOWN] = "ignore_routes_with_linkdown",
 };
 
 const char *ibh_sysctl_name(IbhSysctl key)
@@ -234,7 +235,7 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key)
 
 int ibh_sysctl_effective(IbhSysctl key, int own, int all)
 {
-    if (key == IBH_SYSCTL_ARP_FILTER)
+    if (key == IBH_SYSCTL_ARP_FILTER || key == IBH_SYSCTL_IGNORE_LINKDOWN)
         return own || all;
     return MAX(own, all);
 }

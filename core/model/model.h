@@ -70,6 +70,7 @@ typedef enum {
     IBH_SYSCTL_ARP_FILTER,
     IBH_SYSCTL_ARP_ANNOUNCE,
     IBH_SYSCTL_ARP_IGNORE,
+    IBH_SYSCTL_IGNORE_LINKDOWN, /* routes of a link without carrier are not used; ib-hook never sets it */
     IBH_N_SYSCTLS
 } IbhSysctl;
 

@@ -153,7 +153,7 @@ static void say_sysctls(GString *out, const IbhRender *render, const IbhNic *nic
         g_string_append_printf(out, "#   %s: its name cannot be said in such a file\n", nic->link->name);
         return;
     }
-    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
+    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
         int value = 1;
 
         if (silenced ? key == IBH_SYSCTL_ARP_IGNORE : ibh_render_wants(render, nic, (IbhSysctl)key, &value))

@@ -185,7 +185,9 @@ static void add_addresses(Gen *gen, const char *dev)
         add_address(gen, dev);
 }
 
-#define DRAWN IBH_N_SYSCTLS /* sysctls before it: it has to do with nothing else of a plan */
+#define DRAWN                                                                                                          \
+    IBH_SYSCTL_IGNORE_LINKDOWN /* those that ib-hook sets */ /* sysctls before it: it has to do with nothing else of a \
+                                                                plan */
 
 static char *random_flags(Gen *gen)
 {

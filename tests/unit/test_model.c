@@ -308,7 +308,7 @@ static void test_sysctl_names(void **state G_GNUC_UNUSED)
 static void test_sysctl_effective(void **state G_GNUC_UNUSED)
 {
     static const IbhSysctl by_max[] = {IBH_SYSCTL_RP_FILTER, IBH_SYSCTL_ARP_ANNOUNCE, IBH_SYSCTL_ARP_IGNORE};
-    static const IbhSysctl by_or[] = {IBH_SYSCTL_ARP_FILTER};
+    static const IbhSysctl by_or[] = {IBH_SYSCTL_ARP_FILTER, IBH_SYSCTL_IGNORE_LINKDOWN};
 
     for (int own = 0; own < 3; own++) {
         for (int all = 0; all < 3; all++) {
