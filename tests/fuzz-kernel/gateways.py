@@ -53,7 +53,7 @@ class Gateways:
 
     def __init__(self, facts, keys):
         self.facts, self.keys, self.known = facts, keys, {}
-        self.main = [one for one in facts.twin.main_routes() if one.kind == "unicast"]
+        self.main = [one for one in facts.main_routes if one.kind == "unicast"]
         self.own = facts.of_host
 
     def of(self, device, family):
@@ -94,7 +94,8 @@ class Gateways:
         if not mine:
             return None, True
         best = min(mine, key=lambda one: one.metric)
-        others = any(one.dev not in self.facts.sure and one.metric < best.metric for one in every)
+        others = any(one.dev not in self.facts.sure and one.metric < best.metric or one.metric == best.metric and
+                     one.via != best.via for one in every)
         return best.via, not others or self.keys.managed(device) and best.dev == device
 
     def is_mine(self, device, route):
@@ -117,8 +118,8 @@ class Gateways:
 class Remote:
     """What remote= promises of one look-up: `to`, beyond the subnets of a rail."""
 
-    def __init__(self, facts, keys, device, to, main):
-        self.device, self.main = device, main
+    def __init__(self, facts, keys, device, question, main):
+        self.device, self.main, to = device, main, question.to
         family = family_of(to)
         one = ipaddress.ip_address(to)
         self.gateway, self.certain = facts.gateways_of.of(device, family)
@@ -128,7 +129,7 @@ class Remote:
         of_siblings = {net for sibling in up for net in facts.subnets.get(sibling, ()) if net.version == family}
         remote += [net for net in of_siblings if any(net.subnet_of(whole) for whole in remote)]
         self.length = max((net.prefixlen for net in remote if one in net), default=-1)
-        self.in_main = facts.in_main(to)
+        self.in_main = facts.in_main(to, question.source)
         self.routes = [route for route in facts.gateways_of.main if route.net.version == family and one in route.net]
         table = facts.table_of.get(device)
         lengths = {net.prefixlen for net in facts.our_prefixes.get(table, ()) if net.version == family}

@@ -193,6 +193,13 @@ class Host:
             raise Trouble("g-others", f"what works without ib-hook fails with it, or the other way round: {lines}\n"
                           f"with ib-hook: {host}\nwithout: {twin}", "refused")
 
+    def back(self, nic):
+        """From the network namespace that it was moved to."""
+        for away, home in (("away", "host"), ("far-away", "twin")):
+            said = batch(next(one for one in self.spaces if one.name == away), "", [f"link set {nic} netns {home}"])
+            if said:
+                raise RuntimeError(f"{nic} does not come back: {said}")
+
     def places_itself(self, line):
         return self.touched and line.startswith("rule add") and not re.search(r"\b(priority|pref|prio)\b", line)
 

@@ -17,6 +17,7 @@ ERRORS = ("unreachable", "prohibit", "blackhole")
 FIRST_PAIR, FROM = 1926, 1941  # the priorities of a rail's rules: at most eight pairs, the last rule is `from ADDRESS lookup T`
 LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
 MOST = 28  # destinations
+SCOPES = (0,)  # global
 
 
 def same(one, other):
@@ -129,7 +130,7 @@ class Facts:
         self.links = host.host.links()
         everywhere = host.host.addresses()
         self.of_host = {one[1] for one in everywhere}  # of lo, too
-        self.addresses = [one for one in everywhere if one[0] != "lo" and one[5] == 0]
+        self.addresses = [one for one in everywhere if one[0] != "lo" and (one[5] == 0 or family_of(one[1]) == 4)]
         self.usable = [one for one in self.addresses if not one[4] & 0x48]  # neither tentative nor failed
         self.ours = self.state.our_addresses()
         count = {}
@@ -142,6 +143,7 @@ class Facts:
         # Rails, too, whose address the kernel has not agreed to yet: no carrier, so nobody answers.
         self.waiting = {one[0] for one in self.addresses if one[4] & 0x40 and one[0] in config.candidates} - self.sure
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
+        self.sharing = {device: self.subnets_of(device, SCOPES) for device in self.subnets}  # by these a NIC becomes a rail
         # No source of anybody. The kernel drops these as soon as any rule has ever been added, and accepts them before.
         self.broadcasts = {str(net[end]) for nets in self.subnets.values() for net in nets if net.version == 4 for end in (0, -1)}
         # The first address of a subnet is no host's: --check asks of others, if any is left.
@@ -150,17 +152,18 @@ class Facts:
         self.others_prefixes = State.prefixes(self.twin.routes)
         self.our_prefixes = State.prefixes(self.state.our_routes)
         self.main = self.others_prefixes.get(MAIN, {})
-        self.gateways = self.twin.main_gateways()
+        self.main_routes = self.twin.main_routes()
+        self.gateways = [(one.net, one.via, one.dev) for one in self.main_routes if one.via and one.dev]
         self.table_of = {device: self.ours[address] for address, device in self.rail_of.items()}
         self.gateways_of = Gateways(self, config.keys)
         self.last_of_others = any(number(dict(known).get(FRA_PRIORITY, bytes(4))) in (LAST_PAIR, LAST_PAIR + 1)
                                   for _, known in self.state.rules)
 
-    def subnets_of(self, device):
+    def subnets_of(self, device, scopes=None):
         found = set()
         for one in self.usable:
             network = ipaddress.ip_network(f"{one[3]}/{one[2]}", strict=False)
-            if one[0] == device and network.num_addresses > 1:
+            if one[0] == device and network.num_addresses > 1 and (scopes is None or one[5] in scopes):
                 found.add(network)
         return found
 
@@ -170,14 +173,12 @@ class Facts:
         others = {net for device, nets in self.subnets.items() if device not in self.devices for net in nets}
         return {net for net in up if up.count(net) > 1} - others
 
-    def in_main(self, address):
-        """The length of main's longest prefix for it; -1: none, or one that says to ask elsewhere."""
-        length = within(address, self.main)
-        one = ipaddress.ip_address(address)
-        if any(net.prefixlen == length and net.version == one.version and one in net and kind == "throw"
-               for net, kind in self.main.items()):
-            return -1
-        return length
+    def in_main(self, address, source=None):
+        """The length of main's longest prefix for what this source sends; -1: none, or one that says to ask elsewhere."""
+        found = [one for one in self.main_routes if not one.source or source and within(source, [one.source]) >= 0]
+        length = within(address, [one.net for one in found])
+        kinds = [one.kind for one in found if one.net.prefixlen == length and within(address, [one.net]) >= 0]
+        return -1 if kinds[:1] == ["throw"] else length
 
     def up(self, device):
         flags = self.links[device][1] if device in self.links else 0
@@ -473,13 +474,13 @@ class Judge:
             if other.dev and mine.dev not in (other.dev, device):  # what had no way has lost none
                 self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
             return
-        remote = Remote(facts, self.config.keys, device, question.to, main)
+        remote = Remote(facts, self.config.keys, device, question, main)
         right, why, key = self.expected(facts, question, device, mine, other, decided, main, remote)
         inside = within(question.to, facts.subnets[device])
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
-        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to) and \
+        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to, question.source) and \
                 question.to not in facts.none:
             self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
         elif inside < 0 and remote.promised() and remote.certain and other.kind not in SETTLED and mine.dev != device:
@@ -498,7 +499,7 @@ class Judge:
         """(is it right, what would be, which promise)"""
         early, around, before_last = decided
         subnets = facts.subnets[device]
-        inside, length = within(question.to, subnets), facts.in_main(question.to)
+        inside, length = within(question.to, subnets), facts.in_main(question.to, question.source)
         if other.kind in SETTLED:
             return same(mine, other), "as without", "local"
         if early:
@@ -605,9 +606,9 @@ class Judge:
             return
         rails = [nic for nic in self.host.rdma if nic in facts.links and facts.up(nic) and not facts.links[nic][2]]
         for nic in rails:
-            mine = {net for net in facts.subnets.get(nic, ()) if net.version == family and net in facts.main}
+            mine = {net for net in facts.sharing.get(nic, ()) if net.version == family and net in facts.main}
             shared = any(one.overlaps(two) for one in mine for other in rails if other != nic
-                         for two in facts.subnets.get(other, ()) if two.version == family and two in facts.main)
+                         for two in facts.sharing.get(other, ()) if two.version == family and two in facts.main)
             for device, address, *_ in facts.usable:
                 if shared and device == nic and family_of(address) == family and address not in facts.ours:
                     raise Trouble("b-rail", f"{nic} shares a subnet, but nothing routes {address}", "engaged")
@@ -619,7 +620,7 @@ class Judge:
                 continue
             peers = [to for to in destinations(self.lines, family) if within(to, facts.subnets[device]) >= 0
                      and to not in {one[1] for one in facts.addresses}
-                     and facts.in_main(to) <= within(to, facts.subnets[device])]
+                     and facts.in_main(to, address) <= within(to, facts.subnets[device])]
             beyond = self.beyond_its_gateway(facts, device, family)
             out = self.ask(self.host.host, [Question(family, peer, address) for peer in peers + beyond])
             peers = [peer for peer, answer in zip(peers, out) if by(answer, device)]  # else it has been judged

@@ -39,7 +39,7 @@ ERRORS = {13: "prohibit", 22: "blackhole", 101: "no route", 113: "unreachable", 
 Answer = namedtuple("Answer", "kind dev via src table length mtu", defaults=(None,))
 Question = namedtuple("Question", "family to source iif oif mark tos uid protocol port sport",
                       defaults=(None, None, None, 0, 0, 0, 0, 0, 0))
-MainRoute = namedtuple("MainRoute", "net kind via dev metric")
+MainRoute = namedtuple("MainRoute", "net kind via dev metric source")
 
 
 def bits(address):
@@ -296,30 +296,27 @@ class State:
             one.setdefault(prefix(raw, known), KINDS[raw[7]])
         return found
 
-    def main_gateways(self):
-        """(prefix, gateway, device) of main's routes"""
-        found = []
-        for raw, _, known in self.routes:
-            known = dict(known)
-            if number(known[RTA_TABLE]) == MAIN and RTA_GATEWAY in known and RTA_OIF in known:
-                found.append((prefix(raw, known), unpack(known[RTA_GATEWAY]), known[RTA_OIF]))
-        return found
-
     def main_routes(self):
-        """Main's, in the kernel's order, but for those of several hops."""
+        """Main's, in the kernel's order: one for each hop."""
         found = []
         for raw, _, known in self.routes:
             known = dict(known)
-            if number(known[RTA_TABLE]) == MAIN and RTA_MULTIPATH not in known:
-                via, metric = known.get(RTA_GATEWAY), known.get(RTA_PRIORITY)
-                found.append(MainRoute(prefix(raw, known), KINDS[raw[7]], unpack(via) if via else None, known.get(RTA_OIF),
-                                       number(metric) if metric else 0))
+            if number(known[RTA_TABLE]) != MAIN:
+                continue
+            metric, source = known.get(RTA_PRIORITY), prefix(raw, known, RTA_SRC, raw[2]) if raw[2] else None
+            ways = [(known.get(RTA_OIF), known)]
+            if RTA_MULTIPATH in known:
+                ways = [(device, attributes(rest, 0)) for device, _, _, rest in known[RTA_MULTIPATH]]
+            for device, way in ways:
+                via = way.get(RTA_GATEWAY)
+                found.append(MainRoute(prefix(raw, known), KINDS[raw[7]], unpack(via) if via else None, device,
+                                       number(metric) if metric else 0, source))
         return found
 
 
-def prefix(raw, known):
+def prefix(raw, known, what=RTA_DST, length=None):
     width = 16 if raw[0] == socket.AF_INET6 else 4
-    return ipaddress.ip_network(f"{unpack(known.get(RTA_DST, bytes(width)))}/{raw[1]}")
+    return ipaddress.ip_network(f"{unpack(known.get(what, bytes(width)))}/{raw[1] if length is None else length}")
 
 
 def hops(raw, names):

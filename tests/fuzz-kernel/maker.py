@@ -4,6 +4,7 @@
 import random
 
 from leaves import Leaves
+from rare import Rare
 
 MARK = 1768056939
 UP = {"ifupdown": "start", "networkd-dispatcher": "routable"}  # what the others call "up"
@@ -54,13 +55,13 @@ class Net:
         return inner
 
 
-class Maker(Leaves):
+class Maker(Leaves, Rare):
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.choose_leaves(seed)
         self.lines = [f"# seed {seed}"]
         self.late = []  # what waits for after the first action
-        self.net = Net(self.rng, *self.rng.choice(NETS[:1] * 4 + NETS))
+        self.use_net(*self.rng.choice(NETS[:1] * 4 + NETS))
         self.v6_net = self.rng.choice(("fd00:34::", "2001:db8:34::"))
         self.addresses = {}  # NIC → [address]
         self.addresses6 = {}
@@ -69,6 +70,10 @@ class Maker(Leaves):
         self.state = {}
         families = self.rng.random()
         self.v4, self.v6 = families < 0.9, families > 0.6
+        self.choose_rare()
+
+    def use_net(self, base, length):
+        self.net = Net(self.rng, base, length)
 
     def chance(self, probability):
         return self.rng.random() < probability
@@ -110,6 +115,10 @@ class Maker(Leaves):
             self.leaf_addresses(nic)
             return
         net = self.net
+        if self.link_local:
+            self.subnet[nic], self.addresses[nic] = net, [net.host()]
+            self.add(f"ip address add {self.addresses[nic][0]}/{net.length} dev {nic} scope link")
+            return
         kind = self.rng.random()
         if kind > 0.97:
             return
@@ -161,6 +170,7 @@ class Maker(Leaves):
                 self.add(f"ip link set {nic} up")
                 if (nic, "route") in self.state:
                     self.add(self.state[nic, "route"])
+        self.rare_addresses()
         if self.mgmt:
             self.management()
         if self.chance(0.4):
@@ -262,7 +272,6 @@ class Maker(Leaves):
                                 4942, 5000, 9999, 30000, 32000, 32763, 32764, 32765))
 
     def table_of_others(self, number):
-        self.others_tables.add(number)
         way = self.others_way()
         kind = self.rng.random()
         if way and kind < 0.7:
@@ -324,7 +333,7 @@ class Maker(Leaves):
         self.add(f"ip rule add {priority}{what} {where}", late)
 
     def rules(self):
-        self.others_tables = set()
+        self.rare_rules()
         if not self.chance(0.55):
             return
         for _ in range(self.rng.choice((1, 1, 1, 2, 3))):
@@ -381,31 +390,32 @@ class Maker(Leaves):
     # ---- what happens ----
 
     def event(self):
-        """Lines of something that happens, and whether it may leave rules of an address that is gone."""
+        """Lines of something that happens."""
         if self.leaves and self.chance(0.5):
-            return self.leaf_event(), True
+            return self.leaf_event()
+        if self.rare and self.chance(0.6):
+            return self.rare_event()
         nic = self.rng.choice(self.rails)
         kind = self.rng.randrange(9)
         if kind <= 1:
-            lines = [f"ip link set {nic} down", f"ip link set {nic} up"]
-            return lines, True
+            return [f"ip link set {nic} down", f"ip link set {nic} up"]
         if kind == 2 and self.addresses.get(nic):
             address, net = self.addresses[nic][0], self.subnet[nic]
             lines = [f"ip address del {address}/{net.length} dev {nic}"]
-            return lines + ([f"ip address add {address}/{net.length} dev {nic}"] if self.chance(0.4) else []), True
+            return lines + ([f"ip address add {address}/{net.length} dev {nic}"] if self.chance(0.4) else [])
         if kind == 3 and nic in self.subnet:
-            return [f"ip address add {self.subnet[nic].host()}/{self.subnet[nic].length} dev {nic}"], False
+            return [f"ip address add {self.subnet[nic].host()}/{self.subnet[nic].length} dev {nic}"]
         if kind == 4:
-            return [f"ip link set {nic} netns away"], True
+            return [f"ip link set {nic} netns away"]
         if kind == 5 and self.mgmt:
-            return [f"ip route replace {self.net.piece()} via {self.mgmt_gateway} dev {self.mgmt} proto bird"], False
+            return [f"ip route replace {self.net.piece()} via {self.mgmt_gateway} dev {self.mgmt} proto bird"]
         if kind == 6 and self.mgmt:
-            return [f"ip route del default via {self.mgmt_gateway} dev {self.mgmt}"], False
+            return [f"ip route del default via {self.mgmt_gateway} dev {self.mgmt}"]
         if kind == 7 and self.addresses6.get(nic):
-            return [f"ip address del {self.addresses6[nic][0]}/64 dev {nic}"], True
+            return [f"ip address del {self.addresses6[nic][0]}/64 dev {nic}"]
         if kind == 8 and nic in self.subnet:
-            return [f"ip route add 10.98.0.0/16 via {self.subnet[nic].gateway()} dev {nic}"], False
-        return [f"ip link set {nic} down"], True
+            return [f"ip route add 10.98.0.0/16 via {self.subnet[nic].gateway()} dev {nic}"]
+        return [f"ip link set {nic} down"]
 
     def hooks(self, settled):
         order = self.rails[:]
@@ -425,8 +435,7 @@ class Maker(Leaves):
             self.lines += self.late
             self.hooks(False) if self.chance(0.3) else self.add("do apply")
         for _ in range(self.rng.choice((0, 0, 0, 1, 1, 2))):
-            lines, _ = self.event()
-            self.lines += lines
+            self.lines += self.event()
             if self.chance(0.3):
                 what = self.rng.choice(("up", "up", "down", "dhcp4-change"))
                 self.add(f"do hook nm-dispatcher {self.rng.choice(self.rails)} {what}")
@@ -448,6 +457,7 @@ class Maker(Leaves):
         self.configuration()
         self.addresses_and_links()
         self.static_routes()
+        self.rare_routes()
         self.gateways()
         self.leaf_routes()
         self.rules()

@@ -110,6 +110,8 @@ def as_script(lines, text):
                 found += [f"ip {line}", f"ip {line.replace('-n host', '-n twin').replace('netns away', 'netns far-away')}"]
             else:
                 found.append(line.replace("ip ", "placed " if placed else "both ", 1))
+        elif words[0:1] == ["back"]:
+            found += [f"ip -n {away} link set {words[1]} netns {home}" for away, home in (("away", "host"), ("far-away", "twin"))]
         elif words[0:1] == ["ours"]:
             found.append("ip -n host " + " ".join(words[2:]))
         elif words[0:1] == ["sysctl"]:

@@ -6,6 +6,7 @@
     ip …, ip -6 …                   in the host and in its twin
     sysctl PATH=VALUE               likewise
     ours ip …                       in the host only: what ib-hook left there when the host was another
+    back NIC                        that had left for the network namespace `away` (its twin: far-away) comes back
     do ACTION                       what is done with ib-hook, and judged: the names of Judge.do_*
 """
 
@@ -46,6 +47,8 @@ class World:
                 waiting = []
             if words[0] == "sysctl":
                 host.sysctl(words[1])
+            elif words[0] == "back":
+                host.back(words[1])
             elif words[0] == "ours":
                 family, rest = split_ip(words[2:])
                 host.ours(family, [rest])
