@@ -101,7 +101,7 @@ help:
 	@echo "            make clean    $(BUILD)/ goes"
 	@echo "More tests: make lint fuzz fuzz-kernel fuzz-check coverage bench bench-guard mutate"
 	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-selinux"
-	@echo "            make check-fleet check-fresh"
+	@echo "            make check-fleet check-fresh check-pages check-times check-all"
 	@echo "            V=1 shows all that tests print; tests/README.md says what they are"
 
 deps:
@@ -112,7 +112,7 @@ demo:
 	@$(MAKE) -s all tools
 	@tests/netns/demo.sh
 
-# The picture in the README: a terminal in which ib-hook works. netns/test-recording says when it is out of date.
+# The picture in the README: a terminal in which ib-hook works. pages/test-recording says when it is out of date.
 recording:
 	@packaging/deps.sh build tests
 	@$(MAKE) -s all

@@ -5,7 +5,7 @@
 #   build      a compiler and the libraries      deb, rpm    building that package
 #   demo       the demonstration                 packages    the tests of both packages
 #   tests      make check
-#   bench lint fuzz coverage lab managers platforms fleet selinux    the targets of these names
+#   bench lint valgrind fuzz coverage lab managers platforms fleet selinux    the targets of these names
 #
 # deps.sh unpack DIR PACKAGE ...: into DIR only, with their dependencies that are not installed, for programs that would start by themselves
 # where it is installed (without apt: nothing).
@@ -15,8 +15,9 @@ packages() { # MANAGER GROUP
     case $1/$2 in
         apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev ;;
         apt/demo) echo iproute2 iputils-ping jq util-linux procps ;;
-        apt/tests) echo "$(packages apt demo)" acl nftables libcmocka-dev valgrind strace tcpdump iputils-arping libcap2-bin hyperfine python3 bsdutils ;;
+        apt/tests) echo "$(packages apt demo)" acl nftables libcmocka-dev strace tcpdump iputils-arping libcap2-bin python3 bsdutils ;;
         apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps containernetworking-plugins ;;
+        apt/valgrind) echo valgrind ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo jq clang clang-format clang-tidy cppcheck shellcheck ;;
@@ -30,8 +31,9 @@ packages() { # MANAGER GROUP
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
-        dnf/tests) echo "$(packages dnf demo)" acl nftables libcmocka-devel valgrind strace tcpdump libcap libasan libubsan python3 ;;
+        dnf/tests) echo "$(packages dnf demo)" acl nftables libcmocka-devel strace tcpdump libcap libasan libubsan python3 ;;
         dnf/bench) echo hyperfine valgrind strace jq python3 iproute iputils procps-ng containernetworking-plugins ;;
+        dnf/valgrind) echo valgrind ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
         dnf/lint) echo jq clang clang-tools-extra cppcheck ShellCheck ;;

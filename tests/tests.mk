@@ -26,15 +26,17 @@ check: deps
 	@$(MAKE) -s -j2 all tools unit-tests
 	@MAKE='$(MAKE)' tests/check
 
+# As many random cases as fit into the time; alone, a program has more of them (build/test_random: 100,000).
 check-unit: unit-tests
-	@tests/unit/run $(BUILD)
+	@tests/unit/run $(BUILD) env IBH_CASES=20000
 
-# The random tests are shorter here: each case costs many times more.
 check-sanitized:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/sanitized CFLAGS='$(SANITIZE)' all unit-tests
-	@tests/unit/run $(BUILD)/sanitized env IBH_CASES=1000 G_SLICE=always-malloc
+	@tests/unit/run $(BUILD)/sanitized env IBH_CASES=3000 G_SLICE=always-malloc
 
-check-valgrind: unit-tests
+check-valgrind:
+	@packaging/deps.sh build tests valgrind
+	@$(MAKE) -s -j2 unit-tests
 	@tests/unit/run $(BUILD) env IBH_CASES=50 valgrind -q --error-exitcode=1 --leak-check=full
 
 # Network managers that are installed would take this machine's interfaces; some tests lay these over their own /usr.
@@ -52,6 +54,15 @@ $(BUILD)/unpacked-frr/.complete:
 check-netns: all tools $(BUILD)/unpacked/.complete
 	@tests/netns/run
 
+# What pages say, in the same namespaces; and what takes how long, alone on the machine.
+check-pages: all tools $(BUILD)/unpacked/.complete
+	@packaging/deps.sh build tests bench
+	@TESTS=tests/pages tests/netns/run
+
+check-times: all tools
+	@packaging/deps.sh build tests bench
+	@TESTS=tests/times JOBS=1 tests/netns/run
+
 # Every system call fails, or is the last one; races; poor surroundings.
 check-faults: all tools $(BUILD)/unpacked/.complete $(BUILD)/unpacked-routers/.complete $(BUILD)/unpacked-frr/.complete
 	@TESTS=tests/faults LIMIT=300 tests/netns/run
@@ -63,7 +74,7 @@ coverage: $(BUILD)/unpacked/.complete
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage -include tests/tools/coverage.h' all tools unit-tests
 	@find $(BUILD)/coverage -name '*.gcda' -delete
 	@set -e; for t in $(UNIT_TESTS:$(BUILD)/%=$(BUILD)/coverage/%); do IBH_CASES=2000 $$t >/dev/null; done
-	@IB_HOOK=$(BUILD)/coverage/ib-hook FLOW=$(BUILD)/coverage/flow LIMIT=240 EXCEPT=as-fast-as-ip tests/netns/run \
+	@IB_HOOK=$(BUILD)/coverage/ib-hook FLOW=$(BUILD)/coverage/flow LIMIT=240 tests/netns/run \
 	    >$(BUILD)/coverage/netns.log || grep '^FAIL' $(BUILD)/coverage/netns.log # too slow a build: that is check-netns' to judge
 	@IB_HOOK=$(BUILD)/coverage/ib-hook tests/fuzz-kernel/fuzz.py --worlds 60 --seed 1 --no-shrink >$(BUILD)/coverage/fuzz-kernel.log
 	@IB_HOOK=$(BUILD)/coverage/ib-hook tests/fuzz-check/fuzz_check.py --worlds 60 --seed 1 >$(BUILD)/coverage/fuzz-check.log
@@ -174,16 +185,26 @@ check-platforms:
 	@packaging/deps.sh build platforms
 	@tests/platforms/run
 
+# The second compiler: without a warning.
+check-clang:
+	@packaging/deps.sh build tests lint
+	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
+	@echo "1 passed, 0 failed, 0 skipped"
+
+# All that .ci/run has not, for a quiet machine and some hours; SEED is the day's date.
+check-all:
+	@tests/check-all
+
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run tests/page.sh tests/mutate tests/coverage-compare tests/spdx tests/rooms tests/words tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/parts tests/check-all tests/page.sh tests/mutate tests/coverage-compare tests/spdx tests/rooms tests/words tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside cross-deb guest build-musl build-s390x) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 lint: export TIDY_FLAGS = $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) -DIBH_PLUGIN_DIR='"/"' -DIBH_COMMAND='"/"' \
     -DIBH_BUILD_ID='"0"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm))
 lint:
-	@packaging/deps.sh lint
+	@packaging/deps.sh build tests lint
 	@tests/rooms
 	@tests/spdx
 	@tests/words
@@ -195,11 +216,10 @@ lint:
 	@printf '%s\n' $(sort $(SHELL_FILES)) | xargs -P 2 -n 16 shellcheck -x
 	@shellcheck -s sh -e SC2016 tests/unit/render/*.iproute2 # a name there has a dollar
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/gcc CC=gcc WERROR=-Werror all tools unit-tests
-	@$(MAKE) -s -j2 BUILD=$(BUILD)/clang CC=clang WERROR=-Werror all tools unit-tests
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --library=gtk '-DG_GNUC_PRINTF(a,b)=' -Icore core nm-dispatcher
 	@printf '%s\n' $(wildcard core/*/*.c nm-dispatcher/*.c) | xargs -P 2 -n 12 sh -c 'eval "clang-tidy --quiet $$* -- $$TIDY_FLAGS"' clang-tidy \
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
-.PHONY: check check-unit check-sanitized check-valgrind check-netns check-faults check-managers check-platforms check-lab check-selinux \
+.PHONY: check check-all check-clang check-unit check-sanitized check-valgrind check-netns check-pages check-times check-faults check-managers check-platforms check-lab check-selinux \
         check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-kernel fuzz-check fuzz-merge fuzzers coverage mutate unit-tests tools

@@ -194,27 +194,24 @@ static gboolean take_confirm(Parser *parser, const Row *row G_GNUC_UNUSED, const
 #define BUT(actions) (ANY & ~(actions))
 #define AT(member) offsetof(IbhOptions, member)
 
-#define ACTION(action, name, help)                                                                                     \
-    {                                                                                                                  \
-        name, NULL, take_action, IBH_ACTION_##action, ANY, help, NULL                                                  \
-    }
+#define ACTION(action, name, help) name, NULL, take_action, IBH_ACTION_##action, ANY, help, NULL
 
 static const Row rows[] = {
-    ACTION(SHOW, "show", "a table of the RDMA NICs, and why each is or is not a rail (the default)"),
-    ACTION(CHECK, "check", "compares the host with its plan, then asks the kernel itself"),
-    ACTION(PLAN, "plan", "what --apply would do, as commands, with the reason of each; changes nothing"),
-    ACTION(APPLY, "apply", "does it"),
+    {ACTION(SHOW, "show", "a table of the RDMA NICs, and why each is or is not a rail (the default)")},
+    {ACTION(CHECK, "check", "compares the host with its plan, then asks the kernel itself")},
+    {ACTION(PLAN, "plan", "what --apply would do, as commands, with the reason of each; changes nothing")},
+    {ACTION(APPLY, "apply", "does it")},
     {"confirm", "[S]", take_confirm, IBH_ACTION_CONFIRM, ONLY(APPLY),
      "keeps what --apply --confirm S did, which is undone S seconds later otherwise", NULL},
-    ACTION(UNDO, "undo", "takes it back, and leaves these interfaces alone until --apply or a reboot"),
+    {ACTION(UNDO, "undo", "takes it back, and leaves these interfaces alone until --apply or a reboot")},
     {"render", "FORMAT", take_render, IBH_ACTION_RENDER, ANY, "what --apply comes to, whole, for other tools:", NULL},
-    ACTION(WATCH, "watch", "stays, and repairs what changes"),
+    {ACTION(WATCH, "watch", "stays, and repairs what changes")},
     {"capture", "FILE", take_capture, IBH_ACTION_CAPTURE, ANY,
      "writes what --check reads of RDMA ports, and nothing else, into a new tar archive", NULL},
-    ACTION(PROBE, "probe",
-           "echoes from every rail to the addresses that follow: replies, and which NICs they used, on both sides"),
-    ACTION(VERSION, "version", "the version"),
-    ACTION(HELP, "help", "this"),
+    {ACTION(PROBE, "probe",
+            "echoes from every rail to the addresses that follow: replies, and which NICs they used, on both sides")},
+    {ACTION(VERSION, "version", "the version")},
+    {ACTION(HELP, "help", "this")},
     {"iface", "NAME", take_iface, 0, BUT(ONLY(WATCH) | ONLY(CAPTURE) | HOOK), "only this interface; may be repeated",
      "it is about all interfaces"},
     {"json", NULL, take_json, 0, BUT(ONLY(WATCH) | ONLY(RENDER) | HOOK),

@@ -127,5 +127,5 @@ void ibh_announcer_clear(IbhAnnouncer *announcer)
         close(announcer->packet);
     if (announcer->icmp6 >= 0)
         close(announcer->icmp6);
-    *announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
+    *announcer = IBH_ANNOUNCER_INIT;
 }

@@ -11,10 +11,7 @@ typedef struct {
     int icmp6;
 } IbhAnnouncer;
 
-#define IBH_ANNOUNCER_INIT                                                                                             \
-    {                                                                                                                  \
-        .packet = -1, .icmp6 = -1                                                                                      \
-    }
+#define IBH_ANNOUNCER_INIT ((IbhAnnouncer){.packet = -1, .icmp6 = -1})
 
 /* Sends a gratuitous ARP for any address from any link, or (IPv6) an unsolicited neighbour advertisement. Closing its
  * packet socket costs some milliseconds (the kernel waits for an RCU grace period), so where the kernel's own ARP will

@@ -27,8 +27,8 @@ typedef struct {
 
 /* IPv4, IPv6: replies in pieces, the first of them; whole replies. */
 #define HEADS 4
-#define IS_SIX(n) ((n)&1)
-#define IS_WHOLE(n) ((n)&2)
+#define IS_SIX(n) (1 & (n))
+#define IS_WHOLE(n) (2 & (n))
 
 typedef struct {
     IbhProber *prober;

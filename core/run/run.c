@@ -317,7 +317,7 @@ static int run_all(IbhRun *run)
 {
     int status;
 
-    run->announcer = (IbhAnnouncer)IBH_ANNOUNCER_INIT;
+    run->announcer = IBH_ANNOUNCER_INIT;
     status = pipeline(run);
     if (status == IBH_EXIT_OK && run->has_begun)
         ibh_store_end(run->store);

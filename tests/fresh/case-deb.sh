@@ -1,10 +1,12 @@
 # shellcheck shell=bash disable=SC2164 # lib.sh ends it at the first failure
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The package: built in a place with a space in its name, installed, run, read about, purged.
+# The package: built in a place with a space in its name, linted, installed, run, read about, purged.
 mkdir "a place"
 clone "a place/ib-hook"
 make -C "a place/ib-hook" deb
-install_packages man-db iproute2
+install_packages man-db iproute2 lintian
+lintian --allow-root --pedantic --fail-on none "a place/ib-hook/build/deb/"*.changes >lint.log 2>&1 || { cat lint.log && fail "lintian"; }
+! grep . lint.log || fail "lintian has something to say"
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "./a place/ib-hook/build/deb/"ib-hook_*.deb >install.log 2>&1 ||
     { cat install.log && fail "apt install"; }
 ib-hook >show

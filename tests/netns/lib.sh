@@ -176,7 +176,9 @@ on() { # HOST COMMAND…
 }
 
 # shellcheck disable=SC2016 # for the inner shell
-new_host() { # HOST: an empty one, with the kernel's own defaults whatever the machine has
+# new_host HOST: an empty one, with the kernel's own defaults whatever the machine has. The first IPv4 rule of a namespace
+# may cost a packet, because the kernel then separates main from local while packets are looked up: so there was one already.
+new_host() {
     ip netns add "$1"
     on "$1" sh -c '
         for c in all default; do for k in '"$ARP_KEYS"'; do echo 0 > '$CONF'/$c/$k; done; done
@@ -184,7 +186,9 @@ new_host() { # HOST: an empty one, with the kernel's own defaults whatever the m
         echo '"${RP_FILTER:-0}"' > '$CONF'/default/rp_filter
         [ ! -d /proc/sys/net/ipv6 ] || echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
         [ ! -d /proc/sys/net/ipv6 ] || echo 0 > /proc/sys/net/ipv6/conf/default/router_solicitations
-        ip link set lo up'
+        ip link set lo up
+        ip rule add from 127.0.0.2 lookup main priority 32000
+        ip rule del from 127.0.0.2 lookup main priority 32000'
 }
 
 # The wire: a bridge in a namespace of its own.

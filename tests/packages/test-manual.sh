@@ -42,7 +42,7 @@ expect_equal "ib-hook.conf(5) has them all, and no other" "$keys" \
     "$(sed -n 's/^\.It Cm \([a-z0-9_]*\) Ns = .*/\1/p' "$manual/ib-hook.conf.5" | sort)"
 sed -n '/^.Sh EXAMPLES/,$p' "$manual/ib-hook.conf.5" | sed -n '/^.Bd/,/^.Ed/p' | csplit -q -z -f $work/example - '/^.Bd/' '{*}'
 for example in "$work"/example*; do
-    if grep -q '^\$ ' "$example"; then # what it comes to: netns/test-manual-examples runs it
+    if grep -q '^\$ ' "$example"; then # what it comes to: pages/test-manual-examples runs it
         rm "$example"
         continue
     fi

@@ -95,7 +95,7 @@ void answer_all(World *world)
         IbhProbePair *pair = pair_at(world, i);
         IbhNeighbour neighbour = {.ifindex = ibh_probe_source(world->probe, pair)->nic->link->ifindex,
                                   .ip = *ibh_probe_peer(world->probe, pair),
-                                  .lladdr = MAC((guint8)(16 + pair->peer)),
+                                  .lladdr = {MAC((guint8)(16 + pair->peer))},
                                   .lladdr_len = 6};
 
         neighbour.lladdr[4] = (guint8)((16 + pair->peer) >> 8);

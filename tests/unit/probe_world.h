@@ -17,10 +17,7 @@
 
 #define ID 0xbeef /* of echoes */
 
-#define MAC(n)                                                                                                         \
-    {                                                                                                                  \
-        2, 0, 0, 0, 0, n                                                                                               \
-    }
+#define MAC(n) 2, 0, 0, 0, 0, n /* the bytes of an initializer */
 
 typedef struct {
     IbhCase *cas;

@@ -225,6 +225,7 @@ typedef struct {
 } Bad;
 
 #define IFACE_KEYS "manage, table, gateway, remote, arp"
+/* clang-format off */
 #define SET_NAME(name)                                                                                                 \
     {                                                                                                                  \
         "\n[interface " name "]\nmanage=no", 2, "[interface " name "]: " NAME_ALLOWED                                  \
@@ -235,7 +236,6 @@ typedef struct {
     }
 
 static const Bad BAD[] = {
-    /* clang-format off */
     /* values */
     SET("main=", "not allowed; use keep or spread"),
     SET("main=Keep", "not allowed; use keep or spread"),

@@ -425,7 +425,7 @@ static void test_no_flux(void **state)
 
 static void answer_arp(World *world, int ifindex, const char *from, const char *to, guint8 last)
 {
-    IbhArpReply reply = {.lladdr = MAC(last), .lladdr_len = 6};
+    IbhArpReply reply = {.lladdr = {MAC(last)}, .lladdr_len = 6};
 
     assert_true(ibh_ip_parse(from, &reply.from) && ibh_ip_parse(to, &reply.to));
     ibh_probe_answered(world->probe, ifindex, &reply);
@@ -487,7 +487,7 @@ static void test_no_flux_of_two_lengths(void **state)
 
 static void test_peer_replies_by_another_nic(void **state)
 {
-    static const guint8 OTHER[] = MAC(77), OWN[] = MAC(17);
+    static const guint8 OTHER[] = {MAC(77)}, OWN[] = {MAC(17)};
     g_auto(World) world = look_well(HOST, TWO_PEERS " 192.0.2.1 --count 5");
     guint8 bytes[IBH_PROBE_PACKET];
     IbhProbeReply reply;
@@ -688,7 +688,7 @@ static void test_text_of_nothing(void **state)
 /* What else a cell can say, and who is not asked. */
 static void test_text_of_faults(void **state)
 {
-    static const guint8 OTHER[] = MAC(77);
+    static const guint8 OTHER[] = {MAC(77)};
     g_auto(World) world = look_well(HOST6, "--probe 172.16.16.1 172.16.16.2 172.16.34.2 fd00:16::16:1 --count 4");
     guint8 bytes[IBH_PROBE_PACKET];
     IbhProbeReply reply = reply_to(&world, 1, 3, bytes);

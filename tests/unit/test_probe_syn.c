@@ -76,7 +76,7 @@ static void test_answers(void **state)
 {
     static const guint8 FLAGS[] = {RST | ACK, SYN | ACK};
     static const guint8 WRONG[] = {0, SYN, RST, ACK, SYN | ACK | 0x01};
-    static const guint8 right[] = MAC(16);
+    static const guint8 right[] = {MAC(16)};
     guint8 segment[IBH_SYN_LENGTH];
 
     (void)state;
@@ -104,7 +104,7 @@ static void test_answers(void **state)
 static void test_what_is_no_answer(void **state)
 {
     static const gsize MATTER[] = {0, 1, 2, 3, 8, 9, 10, 11};
-    static const guint8 right[] = MAC(16);
+    static const guint8 right[] = {MAC(16)};
     g_auto(World) world = look_well(HOST6, PEERS6);
     guint8 segment[IBH_SYN_LENGTH];
     IbhProbeReply reply;
@@ -130,7 +130,7 @@ static void test_what_is_no_answer(void **state)
 /* The RST comes from another NIC of the peer than the one that has the address. */
 static void test_other_nic(void **state)
 {
-    static const guint8 other[] = MAC(99);
+    static const guint8 other[] = {MAC(99)};
     g_auto(World) world = look_well(HOST6, PEERS6);
     guint8 segment[IBH_SYN_LENGTH];
     IbhProbeReply reply = answer_to(&world, 3, RST | ACK, segment, other);

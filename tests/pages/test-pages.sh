@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What is written for people holds together: every finding has a remedy in the guide, every link leads somewhere.
 # shellcheck disable=SC2016 # Markdown's quotes
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../guide.sh"
 
 codes=$(sed -n 's/^\.It Ic //p' "$top/packaging/man/ib-hook.8" | sed 's/ , /\n/g' | sort -u)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/migration.md: its commands, as they stand there, take a host from hand-written scripts to ib-hook alone, and
 # lose no packet: from the script that deletes main's routes, and from files of network-scripts with strict sysctls.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 
 page=$top/packaging/doc/migration.md
 make_hosts 2

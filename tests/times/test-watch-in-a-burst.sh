@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What happens to our own rules and NICs is repaired at once, also while others' events come without an end: for those,
 # --watch waits longer and longer, up to half a second.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 
 make_hosts 2 B
 ip -n B link add other type ifb

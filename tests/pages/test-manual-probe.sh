@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The examples of ib-hook(8), PROBE, run in their order: what each shows has to be what the page says. Those that only show are
 # not run; each code of --probe has an example there or in EXAMPLES.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../page.sh"
 . "$(dirname "$0")/manual.sh"
 needs nft timeout

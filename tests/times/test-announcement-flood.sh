@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A peer floods the wire with announcements, right, wrong and cut short: --watch does not wake up for them, rails are
 # repaired, and everything else ends in its time, with the same result.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 ANNOUNCER=$(dirname "$FLOW")/announcer
 [ -x "$ANNOUNCER" ] || fail "there is no $ANNOUNCER: run make tools"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/from-card-to-rail.md: each command that needs neither a card nor RDMA prints what the page shows, each file is
 # taken by the manager that it is for, and every block says how it is tested.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../page.sh"
 page=$top/packaging/doc/from-card-to-rail.md
 

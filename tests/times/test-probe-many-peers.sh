@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # 200 peers on two rails: at most 4,000 packets in any second, all side by side while the neighbour table has room, in
 # fewer where it has not; and a line for each peer with a problem instead of a matrix.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 
 make_wire
 new_host A

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/comparison.md: five ways to give two NICs of one subnet their own routing answer the same questions, on the same
 # two hosts. The rows of the page are what is measured here.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 page=$top/packaging/doc/comparison.md
 
 # ---- the ways: setup HOST, and what they do when ib1 comes up again ----

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/from-card-to-rail.md: nmcli, netplan and ifupdown take the addresses as the page writes them.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../page.sh"
 page=$top/packaging/doc/from-card-to-rail.md
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/profiles.md: each configuration on the page gives the values that stand beside it, rails stay right with it, and
 # --undo restores the host.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../page.sh"
 page=$top/packaging/doc/profiles.md
 

@@ -3,7 +3,7 @@
 # Commands and names inside sentences, on every page: ib-hook understands each command that stands in backquotes, make has each
 # target, and each file and test exists.
 # shellcheck disable=SC2016 # Markdown's quotes
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 needs make
 
 pages=("$top"/{README,CONTRIBUTING,.github/SECURITY}.md "$top"/core/*.md "$top"/packaging/doc/*.md "$top"/packaging/*/README.md

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Eight rails, 256 peers: more pairs than the neighbour table has room for, in 5 s, without filling it.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 
 make_wire
 new_host A

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The examples of ib-hook(8) and ib-hook.conf(5), run in the order in which they stand there: each command's output has to
 # be what the page shows. There, "..." is anything, lines are broken to fit, and round trips are other numbers.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../page.sh"
 . "$(dirname "$0")/manual.sh"
 

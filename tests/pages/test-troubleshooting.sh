@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The guide of packaging/doc: the symptom is made, the program prints what the guide quotes, the guide's command is run, and
 # all that it finds is what the guide says it may be. After what the guide says to do, the symptom is gone.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../guide.sh"
 
 # sees SYMPTOM COMMAND…: COMMAND's output has it; programs of different ages differ in capital letters

@@ -3,7 +3,7 @@
 # Two rails from nothing, as a whole process, beside one `ip -batch` with the same rules, routes and announcements: not
 # more than half as long again (ip a third faster), by medians; or, where others have the machine, by the CPU's time, which
 # they change less. These times are short and machines are noisy: the best of ten tries counts.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 needs hyperfine
 
 make_hosts 2

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # 64 rails with 8 addresses each, in four subnets: every action takes less than 5 seconds (hooks have 10), and --undo leaves
 # nothing.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 
 make_wire
 new_host B

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # README.md, followed to the letter: the commands of its first screen in their order, those of "Use it", its configuration, and
 # the table of what it changes on a host. It has at most 120 lines of at most 120 characters.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../page.sh"
 page=$top/README.md
 

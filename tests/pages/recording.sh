@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the recording in the README shows: two hosts with two NICs each, one of node34's answering for both of its addresses;
 # --check names it, --apply puts it right. The commands are run as they are shown. It fails if it is not seen.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 
 dim=$'\e[2m' plain=$'\e[0m'
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The page that says where ib-hook works promises what the tests prove: no row without its test, no system booted without its row.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../netns/lib.sh"
 
 page=$top/packaging/doc/supported.md
 rows() { # of both tables: distribution | manager or proof | how | test
