@@ -31,8 +31,7 @@ static char *describe_route(const IbhRoute *route)
 {
     char dst[IBH_PREFIX_STRLEN];
 
-    return g_strdup_printf("%s%s in table %u", route->type == RTN_THROW ? "throw " : "route ",
-                           ibh_prefix_format(&route->dst, dst), route->table);
+    return g_strdup_printf("route %s in table %u", ibh_prefix_format(&route->dst, dst), route->table);
 }
 
 static char *describe(const IbhOp *op)

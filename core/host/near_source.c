@@ -125,12 +125,9 @@ static gboolean read_rules(gpointer data, IbhRuleMatters matters, gconstpointer 
 static gboolean read_table(gpointer data, guint32 table, GArray *routes, GError **error)
 {
     const Asked *asked = data;
-    IbhRouteFilter filter = {.table = table, .protocol = RTPROT_KERNEL, .type = table ? 0 : RTN_UNICAST};
+    const IbhRouteFilter filter = {.table = table, .protocol = RTPROT_KERNEL, .type = table ? 0 : RTN_UNICAST};
 
-    if (!ibh_netlink_read_routes(asked->netlink, &filter, routes, error))
-        return FALSE;
-    filter.type = RTN_THROW;
-    return table || ibh_netlink_read_routes(asked->netlink, &filter, routes, error);
+    return ibh_netlink_read_routes(asked->netlink, &filter, routes, error);
 }
 
 static gboolean read_main(gpointer data, const GArray *ifindexes, GArray *routes, GError **error)

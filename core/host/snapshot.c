@@ -12,10 +12,8 @@
 static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
     const IbhRouteFilter unicast = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
-    const IbhRouteFilter throws = {.protocol = RTPROT_KERNEL, .type = RTN_THROW};
 
-    return ibh_netlink_read_routes(netlink, &unicast, snapshot->routes, error) &&
-           ibh_netlink_read_routes(netlink, &throws, snapshot->routes, error);
+    return ibh_netlink_read_routes(netlink, &unicast, snapshot->routes, error);
 }
 
 /* From here on, routes of protocol kernel have been read. */
@@ -26,7 +24,7 @@ static void keep_foreign_routes(IbhSnapshot *snapshot, guint from)
     for (guint i = from; i < snapshot->routes->len; i++) { /* in order: of two equal routes the first counts */
         const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
-        if (route->protocol != RTPROT_KERNEL || (route->type != RTN_UNICAST && route->type != RTN_THROW))
+        if (route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST)
             g_array_index(snapshot->routes, IbhRoute, kept++) = *route;
     }
     g_array_set_size(snapshot->routes, kept);

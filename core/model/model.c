@@ -299,15 +299,12 @@ static gboolean is_from_one_address(const IbhRule *rule)
     return rule->from.length > 0 && rule->from.length == family_bits(rule->family);
 }
 
-/* `from 0.0.0.0/32` matches traffic without a source yet. Earlier versions' rules were for all sources and
- * destinations. */
+/* `from 0.0.0.0/32` matches traffic without a source yet. */
 static gboolean is_for_unbound(const IbhRule *rule)
 {
     static const guint8 none[4];
 
-    if (rule->to.length)
-        return is_from_one_address(rule) && memcmp(rule->from.ip.bytes, none, sizeof none) == 0;
-    return rule->from.length == 0;
+    return rule->to.length && is_from_one_address(rule) && memcmp(rule->from.ip.bytes, none, sizeof none) == 0;
 }
 
 gboolean ibh_rule_is_spread(const IbhRule *rule)
@@ -352,7 +349,8 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
 
 gboolean ibh_route_is_ours(const IbhRoute *route)
 {
-    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && !route->special;
+    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && route->type == RTN_UNICAST &&
+           !route->special;
 }
 
 gboolean ibh_route_is_spread(const IbhRoute *route)
@@ -374,8 +372,6 @@ gboolean ibh_route_is_error(const IbhRoute *route)
 
 IbhRouteKind ibh_route_kind(const IbhRoute *route)
 {
-    if (route->type != RTN_UNICAST)
-        return IBH_ROUTE_THROW;
     return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
 }
 

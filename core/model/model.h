@@ -189,7 +189,7 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;      /* 0: none (throw) */
+    int ifindex;      /* 0: none (an error) */
     IbhIp gateway;    /* AF_UNSPEC: on link */
     gboolean onlink;  /* the gateway counts as reachable by the device, even if other routes differ */
     IbhIp src;        /* AF_UNSPEC: none */
@@ -201,15 +201,10 @@ typedef struct {
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);  /* routes of ours for unbound traffic */
-gboolean ibh_route_is_default(const IbhRoute *route); /* a throw does not count */
+gboolean ibh_route_is_default(const IbhRoute *route); /* an error does not count */
 gboolean ibh_route_is_error(const IbhRoute *route);   /* unreachable, blackhole, prohibit: no rule suppresses it */
 /* An order in which routes of one table can be deleted. */
-typedef enum {
-    IBH_ROUTE_BY_GATEWAY,
-    IBH_ROUTE_SUBNET,
-    IBH_ROUTE_THROW, /* of earlier versions */
-    IBH_N_ROUTE_KINDS
-} IbhRouteKind;
+typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET, IBH_N_ROUTE_KINDS } IbhRouteKind;
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
 /* TRUE if the kernel would keep only one of them: they have one table, prefix and metric. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);

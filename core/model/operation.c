@@ -82,8 +82,8 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];
     GString *text = g_string_new(NULL);
 
-    g_string_printf(text, "ip -%c route %s %s%s", route->family == AF_INET6 ? '6' : '4', verb,
-                    route->type == RTN_THROW ? "throw " : "", ibh_prefix_format(&route->dst, dst));
+    g_string_printf(text, "ip -%c route %s %s", route->family == AF_INET6 ? '6' : '4', verb,
+                    ibh_prefix_format(&route->dst, dst));
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
     if (route->ifindex && !hops)

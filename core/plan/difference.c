@@ -104,11 +104,10 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
 
 static void note_led(const IbhWork *work, IbhTodo *todo, IbhRule *rule)
 {
-    gboolean to_default = rule->table != todo->nic->table;
-
-    if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
-        g_hash_table_add(to_default ? work->led_to_default : work->led, &rule->from.ip);
-    todo->has_default |= to_default;
+    if (rule->table != todo->nic->table)
+        todo->has_default = TRUE;
+    else if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+        g_hash_table_add(work->led, &rule->from.ip);
 }
 
 /* Removes existing items from the wanted ones. Ours that are not wanted are stale; so is a second copy. */
@@ -221,7 +220,6 @@ void ibh_work_init(IbhWork *work)
     g_array_set_clear_func(work->todos, todo_clear);
     work->stales = g_array_new(FALSE, TRUE, sizeof(IbhStale));
     work->led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    work->led_to_default = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     want_all(work);
     subtract(work);
     select_work(work);
@@ -233,5 +231,4 @@ void ibh_work_clear(IbhWork *work)
     g_array_unref(work->todos);
     g_array_unref(work->stales);
     g_hash_table_unref(work->led);
-    g_hash_table_unref(work->led_to_default);
 }

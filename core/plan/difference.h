@@ -28,11 +28,10 @@ typedef struct {
 typedef struct {
     const IbhRails *rails;
     const char *const *only;
-    GPtrArray *makes_room;      /* const IbhNic *: rails not asked for, whose table a selected rail needs */
-    GArray *todos;              /* IbhTodo, one per selected rail, by rank */
-    GArray *stales;             /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
-    GHashTable *led;            /* IbhIp: addresses that a rule of ours leads to T already */
-    GHashTable *led_to_default; /* to D */
+    GPtrArray *makes_room; /* const IbhNic *: rails not asked for, whose table a selected rail needs */
+    GArray *todos;         /* IbhTodo, one per selected rail, by rank */
+    GArray *stales;        /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
+    GHashTable *led;       /* IbhIp: addresses that a rule of ours leads to T already */
     gboolean rules_change;
     IbhPlan *plan;
 } IbhWork;

@@ -340,13 +340,13 @@ static gboolean read_tables(const Look *look, GError **error)
     return TRUE;
 }
 
-/* As if it had been asked for: connected routes, what is ours, throws of earlier versions. */
-static void keep_unicast_and_throws(GArray *routes)
+/* As if it had been asked for: connected routes, and what is ours. */
+static void keep_unicast(GArray *routes)
 {
     guint kept = 0;
 
     IBH_EACH (const IbhRoute, route, routes) {
-        if (route->type == RTN_UNICAST || route->type == RTN_THROW)
+        if (route->type == RTN_UNICAST)
             g_array_index(routes, IbhRoute, kept++) = *route;
     }
     g_array_set_size(routes, kept);
@@ -361,7 +361,7 @@ static gboolean read_main(const Look *look, GError **error)
     if (look->candidates->len && !source->read_main(source->data, look->candidates, all, error))
         return FALSE;
     look->near->main = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    keep_unicast_and_throws(look->snapshot->routes);
+    keep_unicast(look->snapshot->routes);
     IBH_EACH (const IbhRoute, route, all) {
         if (route->gateway.family != AF_UNSPEC || route->nexthops != 1 || ibh_route_is_ours(route))
             return give_up(look);

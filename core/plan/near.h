@@ -27,7 +27,7 @@ typedef struct {
     gboolean (*read_strict)(gpointer data, int all, GArray *ifindexes, GError **error);
     /* All rules of ours or for every source, and foreign ones that matter. */
     gboolean (*read_rules)(gpointer data, IbhRuleMatters matters, gconstpointer of, GArray *rules, GError **error);
-    /* Routes of protocol kernel; 0: of all tables, but only unicast ones and throws. */
+    /* Routes of protocol kernel; 0: of all tables, but only unicast ones. */
     gboolean (*read_table)(gpointer data, guint32 table, GArray *routes, GError **error);
     /* Unicast routes of main by these devices (int). */
     gboolean (*read_main)(gpointer data, const GArray *ifindexes, GArray *routes, GError **error);

@@ -66,8 +66,6 @@ char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
     if (stale->rule)
         return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, text),
                                stale->owner->link->name);
-    if (stale->route->type == RTN_THROW)
-        return g_strdup_printf("a rule asks main for %s", ibh_prefix_format(&stale->route->dst, text));
     return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
 }
 
@@ -133,8 +131,7 @@ static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
 }
 
 /* A route of T that is no longer wanted: the new rules must not lead to it, so it goes before them; the old rules that
- * asked main first go after it. Throws of earlier versions do no harm, and keep bridges as long as rules of earlier
- * versions stand. */
+ * asked main first go after it. */
 static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
@@ -169,47 +166,17 @@ static Phase phase_of(const IbhWork *work, const IbhTodo *todo, const IbhRule *r
     gboolean led = g_hash_table_contains(work->led, &rule->from.ip);
 
     if (rule->priority >= IBH_PRIORITY_DEFAULTS - 1)
-        return led || g_hash_table_contains(work->led_to_default, &rule->from.ip) ? FOR_DEFAULT : AFTER_ROUTES;
+        return led ? FOR_DEFAULT : AFTER_ROUTES;
     if (!led)
         return AFTER_ROUTES;
     return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
-}
-
-/* To the kernel, a delete without suppress_prefixlength also matches this rule. */
-static IbhStale *find_alike(const IbhWork *work, const IbhRule *rule)
-{
-    for (guint i = 0; rule->suppress_prefixlength < 0 && i < work->stales->len; i++) {
-        IbhStale *stale = &g_array_index(work->stales, IbhStale, i);
-
-        if (!stale->done && stale->rule && stale->rule->priority == rule->priority &&
-            stale->rule->table == rule->table && !stale->rule->to.length &&
-            ibh_prefix_equal(&stale->rule->from, &rule->from))
-            return stale;
-    }
-    return NULL;
-}
-
-/* Never beside a rule that a delete cannot tell from it: rolling back would delete the other one. */
-static void add_rule(IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
-{
-    IbhStale *alike = find_alike(work, rule);
-    IbhRule meanwhile = *rule;
-
-    meanwhile.priority--;
-    if (alike) {
-        ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, &meanwhile, g_strdup("until its own place is free"));
-        ibh_drop(work, alike, g_strdup("it is in the place of the next one"));
-    }
-    ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
-    if (alike)
-        ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, todo->nic, &meanwhile, g_strdup("its own place is free"));
 }
 
 static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
 {
     IBH_EACH (const IbhRule, rule, todo->rules) {
         if (phase_of(work, todo, rule) == phase)
-            add_rule(work, todo, rule);
+            ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
     }
 }
 

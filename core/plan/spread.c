@@ -273,60 +273,23 @@ static void put_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *
     }
 }
 
-/* TRUE for half of a spread, which would lead to the rails what main has by longer prefixes. A rule for all sources
- * needs one for all before it. */
-static gboolean has_half(const IbhSnapshot *snapshot)
-{
-    guint asked = G_MAXUINT; /* the shortest source of the rules so far that ask main */
-
-    for (guint i = 0; i < snapshot->rules->len; i++) { /* ascending */
-        const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-
-        if (!ibh_rule_is_spread(rule))
-            continue;
-        if (rule->table == IBH_TABLE_SPREAD && rule->from.length < asked)
-            return TRUE;
-        if (ibh_rule_asks_main(rule))
-            asked = MIN(asked, rule->from.length);
-    }
-    return FALSE;
-}
-
-/* Deleting an earlier version's rule, which was for all sources, would hit a present one that stands before it. */
-static void put_behind(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, const IbhRule *old)
-{
-    for (const IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, 0); !old->from.length && rule != old; rule++) {
-        if (!ibh_rule_is_spread(rule) || rule->priority != old->priority || rule->table != old->table ||
-            rule->suppress_prefixlength != old->suppress_prefixlength || !is_wanted(wanted, rule))
-            continue;
-        emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("it moves behind a rule of an earlier version"));
-        put_rule(plan, rule);
-    }
-}
-
-static void drop_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, const GPtrArray *stale)
+static void drop_rules(IbhPlan *plan, const GPtrArray *stale)
 {
     IBH_EACH_POINTER (const IbhRule, rule, stale) {
-        put_behind(plan, snapshot, wanted, rule);
         emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
     }
 }
 
-/* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. Half of
- * a spread is deleted before routes are added; the present rules keep leading to the routes that exist meanwhile. */
+/* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
 void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
 {
     g_autoptr(GArray) routes = ibh_want_spread(rails);
     g_autoptr(GArray) rules = want_rules(routes);
     g_autoptr(GPtrArray) stale = find_stale_rules(snapshot, rules);
-    gboolean half = has_half(snapshot);
 
     put_rules(plan, snapshot, rules, TRUE);
-    if (!half)
-        put_routes(plan, snapshot, routes);
+    put_routes(plan, snapshot, routes);
     put_rules(plan, snapshot, rules, FALSE);
-    drop_rules(plan, snapshot, rules, stale);
-    if (half)
-        put_routes(plan, snapshot, routes);
+    drop_rules(plan, stale);
     drop_routes(plan, snapshot, routes);
 }

@@ -52,7 +52,7 @@ static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 tabl
            !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
 }
 
-/* Rules of the present form or of earlier versions; those that lead to D come later. */
+/* Those that lead to D come later. */
 static gboolean leads_to_t(const IbhRule *rule)
 {
     return !ibh_rule_is_spread(rule) && rule->table != IBH_TABLE_MAIN && rule->priority < IBH_PRIORITY_DEFAULTS - 1;

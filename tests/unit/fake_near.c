@@ -102,8 +102,7 @@ static gboolean read_table(gpointer data, guint32 table, GArray *routes, GError 
     if (fails(fake, error))
         return FALSE;
     IBH_EACH (const IbhRoute, route, fake->kernel->now->routes) {
-        if (route->protocol == RTPROT_KERNEL &&
-            (table ? route->table == table : route->type == RTN_UNICAST || route->type == RTN_THROW))
+        if (route->protocol == RTPROT_KERNEL && (table ? route->table == table : route->type == RTN_UNICAST))
             g_array_append_val(routes, *route);
     }
     return TRUE;

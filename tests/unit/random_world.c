@@ -369,7 +369,7 @@ static void add_marked_foreign_rule(Gen *gen)
 
     line(gen,
          "ip rule add from %s lookup 500 priority %u suppress_prefixlength 0 suppress_ifgroup mark protocol kernel",
-         almost[roll(gen, G_N_ELEMENTS(almost))], chance(gen, 50) ? 1941 : 2941);
+         almost[roll(gen, G_N_ELEMENTS(almost))], chance(gen, 50) ? 1941 : 32764);
 }
 
 static void add_foreign_rule(Gen *gen)
@@ -406,8 +406,7 @@ static void add_foreign_route(Gen *gen)
              metric, protocol);
     else if (chance(gen, 5)) /* our metric, but not our protocol */
         line(gen, "ip route append 8.1.0.0/16 dev %s table %u metric mark protocol static", pick_nic(gen),
-             table < 900 ? table
-                         : 500); /* in a rail's own table it may stand in the place of a throw, and is refused */
+             table < 900 ? table : 500);     /* in a rail's own table it may stand in the place of ours */
     else if (chance(gen, 15) && table < 900) /* an error route in a rail's own table is that rail's end, by intent */
         line(gen, "ip route append %s %s table %u metric %u protocol %s", chance(gen, 50) ? "unreachable" : "throw",
              pick_prefix(gen), table, metric, protocol);
@@ -451,48 +450,18 @@ static void add_rule_of_now(Gen *gen, guint table)
              table + (chance(gen, 90) ? 2000 : 0));
 }
 
-/* The forms that this program has had: tiers that are suppressed, and the last one, which is not. */
-static void add_stale_rule(Gen *gen, guint table)
-{
-    static const guint priorities[] = {1941, 1941, 1941, 2941, 5000};
-    gboolean last = chance(gen, 25);
-
-    if (chance(gen, 40)) {
-        add_rule_of_now(gen, table);
-        return;
-    }
-
-    line(gen, "ip rule add from %s lookup %u priority %u%s suppress_ifgroup mark protocol kernel",
-         pick_old_address(gen), table, last ? 3941 : priorities[roll(gen, G_N_ELEMENTS(priorities))],
-         last ? "" : " suppress_prefixlength 0");
-}
-
-/* Earlier versions had it in the same table as the subnet; onlink, so that it could come back without that. */
-static void add_old_default(Gen *gen, guint table)
-{
-    const char *nic = pick_nic(gen);
-
-    line(gen, "once ip route add 172.16.0.0/16 dev %s table %u metric mark protocol kernel", nic, table);
-    line(gen, "once ip route add default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel", nic,
-         table);
-}
-
 static void add_stale(Gen *gen)
 {
     guint table = chance(gen, 90) ? 941 + roll(gen, 6) : 100;
 
     if (chance(gen, 50))
-        add_stale_rule(gen, table);
+        add_rule_of_now(gen, table);
     else if (chance(gen, 15))
         line(gen, "once ip route add default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel",
              pick_nic(gen), table + 2000);
-    else if (chance(gen, 15))
-        add_old_default(gen, table);
     else if (gen->v6 && chance(gen, 50))
         line(gen, "once ip route add %s%s dev %s table %u metric mark protocol kernel", pick_prefix6(gen),
              chance(gen, 30) ? " via fe80::98" : "", pick_nic(gen), table);
-    else if (chance(gen, 25))
-        line(gen, "once ip route add throw %s table %u metric mark protocol kernel", pick_prefix(gen), table);
     else
         line(gen, "once ip route add %s dev %s src %s table %u metric mark protocol kernel", pick_prefix(gen),
              pick_nic(gen), pick_old_address(gen), table);
@@ -548,32 +517,21 @@ static void add_event(Gen *gen)
 /* Of main=spread: left over. */
 static void add_stale_spread(Gen *gen)
 {
-    switch (roll(gen, 6)) {
+    switch (roll(gen, 3)) {
     case 0:
         line(gen, "once ip route add %s table 940 metric mark protocol kernel scope link nexthop dev %s nexthop dev %s",
              pick_prefix(gen), pick_nic(gen), pick_nic(gen));
         break;
     case 1:
-        line(gen, "once ip route add throw %s table 940 metric mark protocol kernel", pick_prefix(gen));
-        break;
-    case 2:
-        line(gen, "ip rule add lookup 940 priority %u suppress_ifgroup mark protocol kernel",
-             chance(gen, 80) ? 4941 : 4000);
-        break;
-    case 3:
         line(gen, "ip rule add from 0.0.0.0/32 to %s lookup 940 priority 4941 suppress_ifgroup mark protocol kernel",
              chance(gen, 70) ? "172.16.0.0/16" : "172.16.34.0/24");
         break;
-    case 4:
+    default:
         line(
             gen,
             "ip rule add from 0.0.0.0/32 to %s lookup 254 priority 4940 suppress_prefixlength 16 suppress_ifgroup mark "
             "protocol kernel",
             chance(gen, 70) ? "172.16.0.0/16" : "172.16.34.0/24");
-        break;
-    default:
-        line(gen, "ip rule add lookup 254 priority 4940 suppress_prefixlength %u suppress_ifgroup mark protocol kernel",
-             chance(gen, 80) ? 16 : 24);
         break;
     }
 }

@@ -44,7 +44,6 @@ typedef struct {
     int by;          /* ifindex */
     guint64 devices; /* all by which it may leave */
     gboolean led;    /* by somebody's own rule, into a table of their choice */
-    gboolean spread; /* by the rule of an earlier version, which was for all sources */
     const IbhRoute *route;
 } Way;
 
@@ -697,7 +696,6 @@ static Way find_way(const IbhSnapshot *world, const IbhIp *source, const Target 
                  .by = answer.ifindex,
                  .devices = answer.devices,
                  .led = is_led(&answer),
-                 .spread = answer.rule && answer.rule->table == IBH_TABLE_SPREAD && !answer.rule->from.length,
                  .route = answer.route};
 }
 
@@ -833,8 +831,7 @@ static gboolean moves_in_circle(const Planned *planned)
  * own rule leads into a rail's table, what the rail needs there is what they get. */
 static const char *whats_wrong(const Way *before, const Way *after, const Way *now)
 {
-    if (before->fate != ARRIVES || before->led || after->fate == LOST || now->led ||
-        (now->spread && now->fate == ARRIVES))
+    if (before->fate != ARRIVES || before->led || after->fate == LOST || now->led)
         return NULL;
     if (now->fate == LOST)
         return "is lost";
@@ -911,13 +908,11 @@ static gboolean was_by_chance(const IbhSnapshot *world, const IbhNic *nic, const
             (before->route->src.family && !is_local_address(world, &before->route->src)));
 }
 
-/* An earlier version's rule for unbound traffic took what is bound as well: that a rail's address went by it was
- * chance. */
-static gboolean is_excused(const Case *c, const Way *before, const Way *now, guint i)
+static gboolean is_excused(const Case *c, const Way *before, guint i)
 {
     const IbhNic *nic = ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
 
-    return nic && (was_by_chance(c->world->kernel->now, nic, before) || (before->spread && now->fate != LOST));
+    return nic && was_by_chance(c->world->kernel->now, nic, before);
 }
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -929,7 +924,7 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     const char *wrong = whats_wrong(before, &journey->after->of[i][j], &now);
     g_autofree char *command = NULL, *when = NULL;
 
-    if (!wrong || (journey->may_stray && now.by) || is_excused(c, before, &now, i) ||
+    if (!wrong || (journey->may_stray && now.by) || is_excused(c, before, i) ||
         is_copied_over(kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);

@@ -235,9 +235,10 @@ static void test_a_line_per_interface(void **state)
 static void test_a_rule_of_no_interface(void **state)
 {
     const IbhRestraint restraint = {.down = IB1};
-    World world = restrain("ip address add 172.16.34.2/16 dev ib1\nip rule add priority 4941 lookup 940 "
-                           "suppress_ifgroup mark protocol kernel\n",
-                           &restraint);
+    World world = restrain(
+        "ip address add 172.16.34.2/16 dev ib1\nip rule add priority 4941 from 0.0.0.0/32 to 172.16.0.0/16 lookup 940 "
+        "suppress_ifgroup mark protocol kernel\n",
+        &restraint);
     g_autofree char *text = log_of(&world);
 
     (void)state;

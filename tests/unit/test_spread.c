@@ -182,19 +182,6 @@ static IbhRule rule_940(guint32 priority)
                      .suppress_ifgroup = IBH_MARK};
 }
 
-/* Of earlier versions: from all, to all. */
-static IbhRule old_rule(guint32 priority, guint32 table)
-{
-    return (IbhRule){.family = AF_INET,
-                     .priority = priority,
-                     .from = prefix_of("0.0.0.0/0"),
-                     .action = FR_ACT_TO_TBL,
-                     .table = table,
-                     .protocol = RTPROT_KERNEL,
-                     .suppress_prefixlength = table == IBH_TABLE_MAIN ? 16 : -1,
-                     .suppress_ifgroup = IBH_MARK};
-}
-
 /* ---- plans ---- */
 
 static IbhRails *find_rails(const IbhSnapshot *world, const char *settings)
@@ -633,23 +620,6 @@ static void test_rule_twice(void **state G_GNUC_UNUSED)
     expect_plan(world, SPREAD, NULL, RAILS_RULE("del", "5000", S "/16") RAILS_RULE("del", "4941", S "/16"));
 }
 
-/* New rules, then the old ones go, what leads to the rails first; nested subnets are one. */
-static void test_earlier_version(void **state G_GNUC_UNUSED)
-{
-    g_autoptr(IbhSnapshot) world = make_world(2);
-    IbhRule to_main = old_rule(4940, IBH_TABLE_MAIN), to_rails = old_rule(4941, IBH_TABLE_SPREAD);
-
-    apply(world, "");
-    g_array_append_val(world->rules, to_main);
-    g_array_append_val(world->rules, to_rails);
-    expect_plan(world, SPREAD, NULL,
-                ADD(BOTH) "ip -4 rule del priority 4941 from all lookup 940 suppress_ifgroup 1768056939 protocol "
-                          "kernel\nip -4 rule del priority 4940 from all lookup 254 suppress_prefixlength 16 "
-                          "suppress_ifgroup 1768056939 protocol kernel\n");
-    apply(world, SPREAD);
-    expect_plan(world, SPREAD, NULL, "");
-}
-
 static void test_nested(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhSnapshot) world = make_world(2);
@@ -851,7 +821,6 @@ int main(void)
         cmocka_unit_test(test_route_lost),
         cmocka_unit_test(test_renumbered),
         cmocka_unit_test(test_rule_twice),
-        cmocka_unit_test(test_earlier_version),
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_switched_off),
         cmocka_unit_test(test_foreign),
