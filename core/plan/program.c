@@ -211,7 +211,6 @@ static void program(IbhWork *work, IbhTodo *todo)
 
     add_routes(work, todo, defaults, todo->has_default);
     add_rules(work, todo, FOR_DEFAULT);
-    add_routes(work, todo, defaults, FALSE);
     drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
     add_rules(work, todo, BEFORE_ROUTES);
     add_routes(work, todo, table, too_soon);
@@ -221,6 +220,7 @@ static void program(IbhWork *work, IbhTodo *todo)
         drop_superseded(work, todo, TRUE);
     add_routes(work, todo, table, FALSE);
     add_rules(work, todo, AFTER_ROUTES);
+    add_routes(work, todo, defaults, FALSE);
     drop_superseded(work, todo, FALSE);
 }
 
