@@ -25,7 +25,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_RE
 
 # What decides (no I/O, no libnl) and what acts: whole rooms, or in a room that has both the files *_io.c. The unit tests
 # link only the first: the linker keeps it pure.
-ROOMS_OF_BOTH := $(wildcard $(addprefix core/,$(addsuffix /*.c,probe)))
+ROOMS_OF_BOTH := $(wildcard $(addprefix core/,$(addsuffix /*.c,fabric probe)))
 PURE := $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,model config plan check render cli))) \
     $(filter-out %_io.c,$(ROOMS_OF_BOTH)))
 COMMAND := core/run/main

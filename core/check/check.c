@@ -2,7 +2,6 @@
 #include "check/check.h"
 
 #include "check/answers.h"
-#include "check/fabric_judge.h"
 #include "check/foreign.h"
 #include "check/rules.h"
 #include "check/wires.h"
@@ -235,11 +234,16 @@ static void judge_carrier(IbhCheck *check, const IbhNic *nic)
                         "it");
 }
 
+/* Its port says more. */
+static gboolean is_explained(const IbhCheck *check, const IbhNic *nic)
+{
+    return ibh_findings_have(check->findings, nic->link->name, "port-not-active") ||
+           ibh_findings_have(check->findings, nic->link->name, "sm-missing");
+}
+
 static void judge_rail(IbhCheck *check, const IbhNic *nic)
 {
-    const IbhFabric *fabric = check->rails->snapshot->fabric;
-
-    if (!ibh_nic_is_usable(nic) && !(fabric && ibh_fabric_explains(fabric, nic->link->name)))
+    if (!ibh_nic_is_usable(nic) && !is_explained(check, nic))
         judge_carrier(check, nic);
     if (ibh_check_covers(check->rails, AF_INET))
         judge_sysctls(check, nic);
@@ -387,13 +391,11 @@ static void judge_gone_nics(IbhCheck *check)
     }
 }
 
-GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only)
+void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only,
+                     GPtrArray *findings)
 {
-    IbhCheck check = {.rails = rails, .plan = plan, .questions = questions, .only = only};
+    IbhCheck check = {.rails = rails, .plan = plan, .questions = questions, .only = only, .findings = findings};
 
-    check.findings = ibh_findings_new();
-    if (rails->snapshot->fabric)
-        ibh_fabric_judge(rails->snapshot->fabric, only, check.findings, NULL);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (ibh_is_selected(nic, only))
             judge_port(&check, nic);
@@ -419,5 +421,4 @@ GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GAr
         ibh_judge_wire(&check, nic);
         (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);
     }
-    return check.findings;
 }

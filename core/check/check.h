@@ -8,6 +8,7 @@
 #include "check/questions.h"
 #include "plan/plan.h"
 
-/* `plan`: what --apply would do; `questions`: answered. The caller frees the findings. */
-GPtrArray *ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions,
-                           const char *const *only);
+/* `plan`: what --apply would do; `questions`: answered; `findings`: begins with those of the RDMA ports, which explain
+ * others. */
+void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only,
+                     GPtrArray *findings);

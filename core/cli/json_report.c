@@ -87,8 +87,6 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     put_nics(json, report, "rails", TRUE, style->verbose);
     put_nics(json, report, "others", FALSE, style->verbose);
     put_findings(json, report);
-    if (report->captured)
-        ibh_json_bool(json, "captured", TRUE);
     if (style->verbose)
         put_checked(json, report);
     ibh_json_close(json, '}');

@@ -162,15 +162,6 @@ static gboolean take_render(Parser *parser, const Row *row, const char *value, G
     return take_action(parser, row, NULL, error);
 }
 
-static gboolean take_capture(Parser *parser, const Row *row, const char *value, GError **error)
-{
-    if (!value[0])
-        return refuse(error, "--capture wants a path");
-    g_free(parser->options->capture);
-    parser->options->capture = g_strdup(value);
-    return take_action(parser, row, NULL, error);
-}
-
 /* --confirm SECONDS belongs to --apply, --confirm alone is an action. */
 static gboolean take_confirm(Parser *parser, const Row *row G_GNUC_UNUSED, const char *value, GError **error)
 {
@@ -206,13 +197,11 @@ static const Row rows[] = {
     {ACTION(UNDO, "undo", "takes it back, and leaves these interfaces alone until --apply or a reboot")},
     {"render", "FORMAT", take_render, IBH_ACTION_RENDER, ANY, "what --apply comes to, whole, for other tools:", NULL},
     {ACTION(WATCH, "watch", "stays, and repairs what changes")},
-    {"capture", "FILE", take_capture, IBH_ACTION_CAPTURE, ANY,
-     "writes what --check reads of RDMA ports, and nothing else, into a new tar archive", NULL},
     {ACTION(PROBE, "probe",
             "echoes from every rail to the addresses that follow: replies, and which NICs they used, on both sides")},
     {ACTION(VERSION, "version", "the version")},
     {ACTION(HELP, "help", "this")},
-    {"iface", "NAME", take_iface, 0, BUT(ONLY(WATCH) | ONLY(CAPTURE) | HOOK), "only this interface; may be repeated",
+    {"iface", "NAME", take_iface, 0, BUT(ONLY(WATCH) | HOOK), "only this interface; may be repeated",
      "it is about all interfaces"},
     {"json", NULL, take_json, 0, BUT(ONLY(WATCH) | ONLY(RENDER) | HOOK),
      "one JSON object on standard output (the same as --format json)", "that has a form of its own"},
@@ -230,9 +219,7 @@ static const Row rows[] = {
      "with --probe: asks by RDMA itself, too; the peer needs no server for it", NULL},
     {"config", "PATH", take_path, AT(config), ANY, "instead of /etc/ib-hook: a file, or such a directory", NULL},
     {"sysfs", "DIR", take_path, AT(sysfs), ANY,
-     "instead of /sys; managers' files in /run and /etc, and /proc, come from beside it. Or what an "
-     "archive of --capture unpacks to: --show and --check then judge that host's RDMA ports",
-     NULL},
+     "instead of /sys; managers' files in /run and /etc, and /proc, come from beside it", NULL},
     {"family", "4|6", take_family, 0, BUT(ONLY(APPLY) | ONLY(UNDO) | HOOK),
      "only one family (not with --apply, --undo)", "that does both"},
     {"verbose", NULL, take_flag, AT(verbose), ANY, "more: every netdev, every change", NULL},
@@ -479,7 +466,6 @@ void ibh_options_clear(IbhOptions *options)
     g_clear_pointer(&options->config, g_free);
     g_clear_pointer(&options->render, g_free);
     g_clear_pointer(&options->sysfs, g_free);
-    g_clear_pointer(&options->capture, g_free);
     g_clear_pointer(&options->token, g_free);
     g_clear_pointer(&options->probe.peers, g_array_unref);
 }

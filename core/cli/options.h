@@ -24,7 +24,6 @@ typedef enum {
     IBH_ACTION_UNDO,
     IBH_ACTION_CONFIRM,
     IBH_ACTION_RENDER,
-    IBH_ACTION_CAPTURE,
     IBH_ACTION_WATCH,
     IBH_ACTION_PROBE,
     IBH_ACTION_VERSION,
@@ -39,7 +38,6 @@ typedef struct {
     char *config;      /* NULL: the system's */
     char *render;      /* the format of --render, one that is known */
     char *sysfs;
-    char *capture; /* the file that --capture writes */
     gboolean json;
     gboolean prometheus;
     gboolean verbose;

@@ -113,8 +113,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_family(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.");
     g_string_append_printf(out, "ib_hook_check_ok %d\n", ibh_findings_are_ok(report->findings, NULL));
-    if (!report->captured) /* a host whose rails are not known */
-        put_rails(out, report);
+    put_rails(out, report);
     put_findings(out, "ib_hook_findings", report->findings);
     return g_string_free(out, FALSE);
 }

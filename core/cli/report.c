@@ -2,7 +2,6 @@
 #include "cli/report.h"
 
 #include "plan/emit.h"
-#include "check/fabric_judge.h"
 #include "plan/spread.h"
 #include "plan/want.h"
 
@@ -92,13 +91,10 @@ static void add_rail(const IbhReport *report, const IbhNic *nic, GPtrArray *line
 GPtrArray *ibh_report_checked(const IbhReport *report)
 {
     GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GPtrArray) findings = ibh_findings_new();
 
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE))
             add_rail(report, nic, lines);
     }
-    if (report->rails->snapshot->fabric)
-        ibh_fabric_judge(report->rails->snapshot->fabric, report->only, findings, lines);
     return lines;
 }

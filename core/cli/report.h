@@ -25,7 +25,6 @@ typedef struct {
     const GPtrArray *errors;   /* char *, the operations that failed */
     const GPtrArray *findings; /* --check, --show: IbhFinding * */
     const GArray *questions;   /* --check, --show: IbhQuestion, answered */
-    gboolean captured;         /* of another host: only its RDMA ports are known */
     const char *held;          /* --undo: the interfaces left alone from now on */
     const IbhProbe *probe;     /* --probe: judged; its findings are in `findings` */
 } IbhReport;

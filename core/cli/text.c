@@ -119,8 +119,6 @@ static char *show(const IbhReport *report, const IbhStyle *style)
 {
     GString *out = NULL;
 
-    if (report->captured)
-        return ibh_text_captured(report, style, !style->quiet);
     out = g_string_new(NULL);
     put_nics(out, report, style);
     if (!style->quiet)

@@ -84,9 +84,7 @@ static void put_wrong(GString *out, const IbhReport *report, const IbhStyle *sty
         wrong += !host && find_worst(report->findings, owner) != IBH_INFO;
     }
     ibh_put(out, style, colors[worst], ibh_severity_name(worst));
-    if (wrong && report->captured) /* NICs without findings are not known */
-        ibh_putf(out, style, NULL, ": %u NIC%s wrong; ", wrong, wrong == 1 ? "" : "s");
-    else if (wrong)
+    if (wrong)
         ibh_putf(out, style, NULL, ": %u of %u NIC%s wrong; ", wrong, nics, nics == 1 ? "" : "s");
     else
         ibh_putf(out, style, NULL, ": of the whole host; ");
@@ -107,16 +105,13 @@ void ibh_put_verdict(GString *out, const IbhReport *report, const IbhStyle *styl
         put_wrong(out, report, style);
         return;
     }
-    if (!rails && !report->captured)
+    if (!rails)
         return;
     ibh_put(out, style, IBH_GREEN, "ok");
-    if (report->captured)
-        ibh_putf(out, style, NULL, ": its RDMA ports");
-    else
-        ibh_putf(out, style, NULL, ": %u rail%s%s", rails, rails == 1 ? "" : "s",
-                 report->rails->family == AF_INET    ? ", of IPv4 only"
-                 : report->rails->family == AF_INET6 ? ", of IPv6 only"
-                                                     : "");
+    ibh_putf(out, style, NULL, ": %u rail%s%s", rails, rails == 1 ? "" : "s",
+             report->rails->family == AF_INET    ? ", of IPv4 only"
+             : report->rails->family == AF_INET6 ? ", of IPv6 only"
+                                                 : "");
     g_string_append_c(out, '\n');
 }
 
@@ -231,26 +226,10 @@ static void put_result(GString *out, const IbhReport *report, const IbhStyle *st
         ibh_put_findings(out, report, style);
 }
 
-char *ibh_text_captured(const IbhReport *report, const IbhStyle *style, gboolean checked)
+char *ibh_text_check(const IbhReport *report, const IbhStyle *style)
 {
     GString *out = g_string_new(NULL);
 
-    put_result(out, report, style);
-    if (checked)
-        ibh_put_checked(out, report, style);
-    if (!style->quiet)
-        ibh_put_line(out, style, NULL,
-                     "captured: RDMA ports were judged; rules, routes and sysctls are not in the archive");
-    return g_string_free(out, FALSE);
-}
-
-char *ibh_text_check(const IbhReport *report, const IbhStyle *style)
-{
-    GString *out = NULL;
-
-    if (report->captured)
-        return ibh_text_captured(report, style, style->verbose);
-    out = g_string_new(NULL);
     put_result(out, report, style);
     if (style->verbose) {
         ibh_put_checked(out, report, style);

@@ -7,7 +7,5 @@
 #include "cli/report.h"
 
 char *ibh_text_check(const IbhReport *report, const IbhStyle *style);
-/* Of an archive of --capture: its RDMA ports. With `checked`, also the facts that were checked and are right. */
-char *ibh_text_captured(const IbhReport *report, const IbhStyle *style, gboolean checked);
 /* One line: whether the host is right, how many NICs are not, and the one command that helps. */
 void ibh_put_verdict(GString *out, const IbhReport *report, const IbhStyle *style);

@@ -6,7 +6,7 @@
 
 #include "model/model.h"
 
-/* The prefix of /run and /etc. A captured tree (`sysfs` is not /sys) has them beside its sys; on a running system the
+/* The prefix of /run and /etc. Another root (`sysfs` is not /sys) has them beside it; on a running system the
  * prefix is "", and the files describe the namespace of process 1. NULL: this is another namespace, or that cannot be
  * found out. */
 char *ibh_host_root(const char *sysfs);

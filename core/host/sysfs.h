@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which netdev belongs to which RDMA port, from /sys/class/infiniband (or a captured tree of it).
+ * Which netdev belongs to which RDMA port, from /sys/class/infiniband (or another root).
  */
 #pragma once
 

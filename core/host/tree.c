@@ -16,13 +16,6 @@
 
 /* ---- where it is ---- */
 
-static gboolean is_captured(const char *directory)
-{
-    g_autofree char *mark = g_build_filename(directory, IBH_TREE_MARK, NULL);
-
-    return access(mark, F_OK) == 0;
-}
-
 /* "" where there is nothing. */
 static char *resolve(const char *path)
 {
@@ -35,45 +28,17 @@ static char *resolve(const char *path)
 void ibh_tree_open(IbhTree *tree, const char *sysfs)
 {
     g_autofree char *path = g_strdup(sysfs), *parent = NULL;
-    gboolean live;
 
     for (gsize length = strlen(path); length > 1 && path[length - 1] == '/'; length--)
         path[length - 1] = '\0';
     parent = g_path_get_dirname(path);
-    live = g_str_equal(path, "/sys");
-    *tree = (IbhTree){0};
-    if (!live && is_captured(path)) {
-        tree->sys = g_build_filename(path, "sys", NULL);
-        tree->proc = g_build_filename(path, "proc", NULL);
-        tree->captured = TRUE;
-    } else {
-        tree->sys = g_strdup(path);
-        tree->proc = g_build_filename(parent, "proc", NULL);
-        tree->captured = !live && is_captured(parent);
-    }
-    tree->complete = live || tree->captured;
-    if (live)
+    *tree = (IbhTree){.complete = g_str_equal(path, "/sys")};
+    tree->proc = g_build_filename(parent, "proc", NULL);
+    tree->sys = g_steal_pointer(&path);
+    if (tree->complete)
         return;
-    g_free(parent);
-    parent = g_path_get_dirname(tree->sys);
-    tree->real_sys = resolve(tree->captured ? parent : tree->sys);
-    tree->real_proc = resolve(tree->captured ? parent : tree->proc);
-}
-
-static void entry_free(gpointer data)
-{
-    IbhTreeEntry *entry = data;
-
-    g_free(entry->path);
-    if (entry->text)
-        g_string_free(entry->text, TRUE);
-    g_free(entry);
-}
-
-void ibh_tree_start_recording(IbhTree *tree)
-{
-    if (!tree->record)
-        tree->record = g_ptr_array_new_with_free_func(entry_free);
+    tree->real_sys = resolve(tree->sys);
+    tree->real_proc = resolve(tree->proc);
 }
 
 void ibh_tree_clear(IbhTree *tree)
@@ -82,7 +47,6 @@ void ibh_tree_clear(IbhTree *tree)
     g_clear_pointer(&tree->proc, g_free);
     g_clear_pointer(&tree->real_sys, g_free);
     g_clear_pointer(&tree->real_proc, g_free);
-    g_clear_pointer(&tree->record, g_ptr_array_unref);
 }
 
 static gboolean is_below(const char *path, const char *directory)
@@ -118,19 +82,6 @@ static char *locate(const IbhTree *tree, const char *path)
     return leads_out(tree, full) ? NULL : g_steal_pointer(&full);
 }
 
-/* `text` NULL: a directory. */
-static void note(IbhTree *tree, const char *path, const char *text, gsize length)
-{
-    IbhTreeEntry *entry;
-
-    if (!tree->record)
-        return;
-    entry = g_new0(IbhTreeEntry, 1);
-    entry->path = g_strdup(path);
-    entry->text = text ? g_string_new_len(text, (gssize)length) : NULL;
-    g_ptr_array_add(tree->record, entry);
-}
-
 /* ---- looking ---- */
 
 /* A NIC whose device cannot be read for a moment would lose its rail: so only ENOENT counts as absent. */
@@ -161,7 +112,6 @@ static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit
         close(fd);
     if (n < 0 && !length)
         return -1;
-    note(tree, path, text, (gsize)length);
     return length;
 }
 
@@ -203,10 +153,7 @@ gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
     path = g_strdup_vprintf(format, args);
     va_end(args);
     full = locate(tree, path);
-    if (!full || stat(full, &status) != 0)
-        return FALSE;
-    note(tree, path, S_ISDIR(status.st_mode) ? NULL : "", 0);
-    return TRUE;
+    return full && stat(full, &status) == 0;
 }
 
 static int compare_names(gconstpointer a, gconstpointer b)
@@ -231,7 +178,6 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
         tree->problem = errno;
     if (!dir)
         return names;
-    note(tree, path, NULL, 0);
     while (names->len < N_NAMES && (errno = 0, entry = readdir(dir))) {
         if (entry->d_name[0] != '.')
             g_ptr_array_add(names, g_strdup(entry->d_name));

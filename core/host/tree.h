@@ -3,32 +3,22 @@
  * Small files below /sys and /proc, or below a copy of them. Reads are bounded and never wait.
  *
  * Paths begin with "sys/" or "proc/". Links of a copy that lead out of it count as absent. A copy has its proc beside
- * its sys, also an archive of --capture, whose own directory may be named instead of its sys.
+ * its sys.
  */
 #pragma once
 
 #include <glib.h>
-
-#define IBH_TREE_MARK "ib-hook-capture" /* the file that tells a captured tree from any other */
-
-typedef struct {
-    char *path;    /* "sys/class/infiniband/mlx5_0/ports/1/state" */
-    GString *text; /* NULL: a directory */
-} IbhTreeEntry;
 
 typedef struct {
     char *sys;
     char *proc;
     char *real_sys; /* both without links, where others than the kernel could have made some; NULL: no need */
     char *real_proc;
-    gboolean captured; /* another host's, or this one's at another time: nothing else here belongs to it */
-    gboolean complete; /* /sys itself, or captured: a missing file does not exist */
+    gboolean complete; /* /sys itself: a missing file does not exist */
     int problem;       /* errno of a file that exists, perhaps, but could not be read; 0: none */
-    GPtrArray *record; /* IbhTreeEntry *: everything that was there and looked at; NULL: not recorded */
 } IbhTree;
 
 void ibh_tree_open(IbhTree *tree, const char *sysfs);
-void ibh_tree_start_recording(IbhTree *tree);
 void ibh_tree_clear(IbhTree *tree);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
 

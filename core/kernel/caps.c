@@ -22,12 +22,11 @@ gboolean ibh_caps_have(int capability)
     return get(data) && (data[0].effective & BIT(capability));
 }
 
-void ibh_caps_keep(IbhCaps caps)
+void ibh_caps_keep_net(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-    const guint32 keep =
-        caps == IBH_CAPS_NET ? BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) : BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH);
+    const guint32 keep = BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW);
 
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (!get(data))

@@ -7,9 +7,5 @@
 #include <glib.h>
 
 gboolean ibh_caps_have(int capability); /* CAP_NET_ADMIN, … */
-/* What this process keeps of its capabilities; it can gain none. */
-typedef enum {
-    IBH_CAPS_NET,   /* CAP_NET_ADMIN, CAP_NET_RAW */
-    IBH_CAPS_FILES, /* to read a copy of /sys, or write one, in any user's directory */
-} IbhCaps;
-void ibh_caps_keep(IbhCaps caps);
+/* Of its capabilities this process keeps CAP_NET_ADMIN and CAP_NET_RAW; it can gain none. */
+void ibh_caps_keep_net(void);

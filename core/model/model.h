@@ -303,8 +303,6 @@ typedef struct {
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
     gboolean has_errors;    /* the error routes of main are among the routes */
     IbhState *state;
-    /* Facts about the RDMA ports (fabric.h), owned by the caller; NULL: they were not read. */
-    const struct IbhFabric *fabric;
 } IbhSnapshot;
 
 /* A question to the kernel's own routing, and its answer. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/look.h"
-#include "check/fabric_judge.h"
 
-#include "host/capture.h"
 #include "host/scripts.h"
 #include "host/manager.h"
 #include "kernel/sysctl.h"
@@ -125,11 +123,9 @@ static void look_at_fabric(IbhRun *run)
     g_auto(IbhTree) tree = {0};
 
     ibh_tree_open(&tree, run->options->sysfs);
-    run->fabric = ibh_fabric_read(&tree, run->snapshot->links);
-    ibh_fabric_read_rails(&tree, run->rails, run->fabric);
+    run->fabric = ibh_fabric_read(&tree, run->snapshot->links, run->rails);
     warn_of_problem(run, &tree);
     ibh_fabric_use_rails(run->fabric, run->rails);
-    run->snapshot->fabric = run->fabric;
 }
 
 int ibh_run_check(IbhRun *run)
@@ -153,7 +149,9 @@ int ibh_run_check(IbhRun *run)
     report.questions = questions;
     ibh_host_read_scripts(run->options->sysfs, run->snapshot);
     ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
-    report.findings = findings = ibh_check_judge(run->rails, plan, questions, run->only);
+    report.findings = findings = ibh_findings_new();
+    ibh_fabric_judge(run->fabric, run->only, findings);
+    ibh_check_judge(run->rails, plan, questions, run->only, findings);
     text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
     g_string_append(run->out, text);
     return show || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
@@ -168,73 +166,6 @@ int ibh_run_render(IbhRun *run)
     text = ibh_render(run->options->render, &render);
     g_string_append(run->out, text);
     return IBH_EXIT_OK;
-}
-
-/* ---- archives of other hosts ---- */
-
-int ibh_run_capture(IbhRun *run)
-{
-    g_auto(IbhCaptured) captured = {0};
-    g_autoptr(GError) error = NULL;
-    const char *file = run->options->capture;
-    g_autofree char *word = ibh_shell_word(file), *shown = ibh_printable(word);
-
-    if (!ibh_capture(run->options->sysfs, file, &captured, &error))
-        return ibh_run_fail(
-            run, g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_EXIST) ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, error);
-    if (run->writer == &ibh_json_writer)
-        g_string_append_printf(run->out, "{\"ok\":true,\"files\":%u}", captured.files);
-    else if (!run->style.quiet)
-        g_string_append_printf(run->out, "captured %u files; elsewhere: tar xf %s; ib-hook --check --sysfs %s\n",
-                               captured.files, shown, captured.directory);
-    return IBH_EXIT_OK;
-}
-
-static gboolean check_captured_names(const IbhRun *run, GError **error)
-{
-    for (guint i = 0; run->only && run->only[i]; i++) {
-        if (!ibh_fabric_nic(run->fabric, run->only[i])) {
-            g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "--iface %s: there is no such RDMA interface in the captured tree; ib-hook --show --sysfs %s "
-                        "lists them",
-                        run->only[i], run->options->sysfs);
-            return FALSE;
-        }
-    }
-    return TRUE;
-}
-
-/* This host's links, addresses and routes are not the other host's: only its ports are judged. */
-int ibh_run_captured(IbhRun *run, IbhTree *tree)
-{
-    g_autoptr(GPtrArray) findings = ibh_findings_new();
-    IbhReport report = {.only = run->only, .findings = findings, .captured = TRUE};
-    gboolean show = run->options->action == IBH_ACTION_SHOW;
-    g_autoptr(GError) error = NULL;
-    g_autofree char *text = NULL;
-
-    if (!show && run->options->action != IBH_ACTION_CHECK) {
-        g_set_error(&error, IBH_CONFIG_ERROR, 0, "--sysfs %s: a captured tree is for --show and --check only",
-                    run->options->sysfs);
-        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    }
-    run->fabric = ibh_fabric_read_captured(tree, &error);
-    if (!run->fabric)
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    warn_of_problem(run, tree);
-    if (!check_captured_names(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    run->config = ibh_config_new();
-    run->snapshot = ibh_snapshot_new();
-    run->snapshot->fabric = run->fabric;
-    run->rails = ibh_rails_find(run->config, run->snapshot, TRUE, &error);
-    if (!run->rails)
-        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    ibh_fabric_judge(run->fabric, run->only, findings, NULL);
-    report.rails = run->rails;
-    text = (show ? run->writer->show : run->writer->check)(&report, &run->style);
-    g_string_append(run->out, text);
-    return show || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
 /* ---- probing ---- */

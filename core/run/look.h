@@ -10,5 +10,3 @@ int ibh_run_plan(IbhRun *run);
 int ibh_run_check(IbhRun *run); /* --show, too */
 int ibh_run_render(IbhRun *run);
 int ibh_run_probe(IbhRun *run);
-int ibh_run_capture(IbhRun *run);
-int ibh_run_captured(IbhRun *run, IbhTree *tree);

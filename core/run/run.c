@@ -282,22 +282,12 @@ static int look_at_all(IbhRun *run)
 static int pipeline(IbhRun *run)
 {
     g_autoptr(GError) error = NULL;
-    g_auto(IbhTree) tree = {0};
 
-    if (run->options->action == IBH_ACTION_CAPTURE) {
-        ibh_caps_keep(IBH_CAPS_FILES);
-        return ibh_run_capture(run);
-    }
-    ibh_tree_open(&tree, run->options->sysfs);
-    if (tree.captured) {
-        ibh_caps_keep(IBH_CAPS_FILES);
-        return ibh_run_captured(run, &tree);
-    }
     if (!run->mode->configures_late && !configure(run, &error))
         return ibh_run_fail(run, IBH_EXIT_USAGE, error);
     if (!check_privileges(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    ibh_caps_keep(IBH_CAPS_NET);
+    ibh_caps_keep_net();
     if (!(run->netlink = ibh_netlink_open(&error)) || !open_store(run, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
     if (run->options->action == IBH_ACTION_CONFIRM)

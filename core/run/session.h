@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernel/announce.h"
-#include "host/fabric_read.h"
+#include "fabric/read_io.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "run/event.h"

@@ -263,7 +263,7 @@ static gboolean start(Watch *watch, GError **error)
                             "--watch needs CAP_NET_ADMIN in this network namespace: run it as root");
         return FALSE;
     }
-    ibh_caps_keep(IBH_CAPS_NET);
+    ibh_caps_keep_net();
     watch->signals = open_signals();
     if (watch->signals < 0) {
         g_set_error(error, IBH_RUN_ERROR, 0, "--watch cannot wait for signals: %s", g_strerror(errno));

@@ -14,7 +14,7 @@ _ib_hook() {
         --family) words="4 6" ;;
         --render) words="netplan networkd nmcli ifupdown ifcfg rt_tables" ;;
         --color) words="auto always never" ;;
-        --config | --capture)
+        --config)
             compopt -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
@@ -25,7 +25,7 @@ _ib_hook() {
             return
             ;;
         *)
-            words="--show --check --plan --apply --confirm --undo --render --watch --probe --capture --version --help
+            words="--show --check --plan --apply --confirm --undo --render --watch --probe --version --help
                 --iface --json --format --hook --install --count --interval --timeout --rdma --config --sysfs --family --verbose --quiet --color"
             ;;
     esac

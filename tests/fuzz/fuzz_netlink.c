@@ -198,7 +198,9 @@ static void check_plan(const IbhPlan *plan)
 static void report(const IbhRails *rails, const IbhPlan *plan)
 {
     g_autoptr(GArray) questions = ibh_check_questions(rails, NULL);
-    g_autoptr(GPtrArray) findings = ibh_check_judge(rails, plan, questions, NULL), errors = g_ptr_array_new();
+    g_autoptr(GPtrArray) findings = ibh_findings_new(), errors = g_ptr_array_new();
+
+    ibh_check_judge(rails, plan, questions, NULL, findings);
     const IbhReport all = {.rails = rails, .plan = plan, .done = plan->ops, .errors = errors, .findings = findings};
     const IbhStyle style = {.verbose = TRUE};
     g_autofree char *show = ibh_text_writer.show(&all, &style), *check = ibh_json_writer.check(&all, &style);

@@ -40,16 +40,8 @@ finds() {
 
 expect_hook 0 B --check --json
 expect_equal "a right host: silence" "" "$(codes)"
-expect_equal "without --verbose nothing is listed" null "$(json .checked)"
 expect_hook 0 B --check --verbose
-expect_contains "--verbose: the port" "checked: mlx5_1/1: ib1, Ethernet: ACTIVE, LinkUp" "$out"
-expect_contains "--verbose: the kernel's answers" \
-    "checked: ib1: 2 of 2 rules stand; the kernel was asked where its traffic goes: 4 of 4 answers are right" "$out"
-expect_contains "--verbose: what is not known" "checked: modules: not known" "$out"
-expect_hook 0 B --check --verbose --json
-expect_contains "the same in JSON" "mlx5_0/1: ib0, Ethernet: ACTIVE, LinkUp" "$(json '.checked[]')"
-expect_hook 0 B --show --verbose
-expect_contains "and in --show" "checked: mlx5_1/1: ib1" "$out"
+expect_lacks "what is right is not listed" "ACTIVE" "$out"
 
 # ---- ports ----
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fabric_tree.h"
 
-#include "host/tree.h"
 #include "temp_tree.h"
 
 #include <setjmp.h>
@@ -90,5 +89,4 @@ void put_host(const char *name)
         if ((*line)[0] && (*line)[0] != '#')
             put_line(*line);
     }
-    put(IBH_TREE_MARK, "");
 }

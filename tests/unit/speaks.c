@@ -27,11 +27,10 @@ static gboolean has_consequence(const char *message)
 static gboolean has_place(const IbhFinding *finding)
 {
     static const char *const elsewhere[] = {
-        "module-missing",        "memlock-low",      "peer-down",          "path-mtu",
-        "interrupted",           "rdma-unreachable", "no-source",          "separate-wires",
-        "neighbour-table-small", "port-not-active",  "roce-version-mixed", "sm-missing",
-        "port-degraded",         "port-errors",      "guid-duplicate",     "no-ipoib",
-        "vpi-ethernet",          "firmware-differs", "gid-missing",        NULL};
+        "module-missing",        "memlock-low",      "peer-down",   "path-mtu",
+        "interrupted",           "rdma-unreachable", "no-source",   "separate-wires",
+        "neighbour-table-small", "port-not-active",  "sm-missing",  "port-degraded",
+        "port-errors",           "guid-duplicate",   "gid-missing", NULL};
 
     /* What main=spread has, and what is left of a NIC that is gone, names its table. */
     return finding->iface[0] || g_strv_contains(elsewhere, finding->code) || strstr(finding->message, "table ") ||

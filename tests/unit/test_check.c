@@ -77,7 +77,8 @@ static World look(const char *text, Answer answer)
         if (answer)
             answer(&g_array_index(world.questions, IbhQuestion, i));
     }
-    world.findings = ibh_check_judge(world.rails, world.plan, world.questions, only);
+    world.findings = ibh_findings_new();
+    ibh_check_judge(world.rails, world.plan, world.questions, only, world.findings);
     assert_findings_speak(world.findings);
     return world;
 }
@@ -984,7 +985,8 @@ static void test_manager_prunes(void **state)
         g_array_append_val(world.cas->snapshot->managers, manager);
         world.rails->family = cases[i].family;
         g_ptr_array_unref(world.findings);
-        world.findings = ibh_check_judge(world.rails, world.plan, world.questions, NULL);
+        world.findings = ibh_findings_new();
+        ibh_check_judge(world.rails, world.plan, world.questions, NULL, world.findings);
         found = write_findings(world.findings);
         assert_string_equal(found, cases[i].expected);
         if (found[0])

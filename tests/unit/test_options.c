@@ -423,20 +423,6 @@ static void test_events(void **state)
     REFUSED("--watch --apply", "two actions");
 }
 
-static void test_capture(void **state)
-{
-    g_auto(Line) line = parse("--sysfs /x --capture node7.tar --json");
-
-    (void)state;
-    check_parsed(&line, "--capture");
-    assert_int_equal(line.options.action, IBH_ACTION_CAPTURE);
-    assert_string_equal(line.options.capture, "node7.tar");
-    REFUSED("--capture", "--capture", "argument");
-    REFUSED("--capture ''", "--capture", "path");
-    REFUSED("--capture a.tar --check", "two actions");
-    REFUSED("--capture a.tar --iface ib0", "--capture", "all interfaces");
-}
-
 static void test_family(void **state)
 {
     static const char *const BAD[] = {"--family", "--family 5", "--check --family inet", "--family=", "--family 46"};
@@ -602,7 +588,6 @@ int main(void)
         cmocka_unit_test(test_missing_arguments),
         cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_capture),
         cmocka_unit_test(test_family),
         cmocka_unit_test(test_probe),
         cmocka_unit_test(test_probe_defaults),

@@ -1023,15 +1023,11 @@ static void test_prometheus(void **state)
 static void test_prometheus_of_a_right_host(void **state)
 {
     g_auto(World) world = look(NO_RAILS);
-    g_autofree char *text = ibh_prometheus_writer.check(&world.report, &PLAIN), *captured = NULL;
+    g_autofree char *text = ibh_prometheus_writer.check(&world.report, &PLAIN);
 
     (void)state;
     HAS(text, "\nib_hook_check_ok 1\n", "\nib_hook_rails 0\n");
     HAS_NOT(text, "device=");
-    world.report.captured = TRUE;
-    captured = ibh_prometheus_writer.check(&world.report, &PLAIN);
-    HAS(captured, "\nib_hook_check_ok 1\n");
-    HAS_NOT(captured, "ib_hook_rail");
 }
 
 /* ---- names that the kernel would take, and nobody should see as they are ------------------------------- */

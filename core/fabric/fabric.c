@@ -1,5 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/fabric.h"
+#include "fabric/fabric.h"
+
+#include <string.h>
+
+const IbhCounter ibh_counters[IBH_N_COUNTERS] = {
+    {"counters/link_downed", IBH_COUNTS_LINK, TRUE},
+    {"counters/symbol_error", IBH_COUNTS_LINK, TRUE},
+    {"counters/link_error_recovery", IBH_COUNTS_LINK, TRUE},
+    {"counters/port_rcv_errors", IBH_COUNTS_LINK, TRUE},
+    {"counters/local_link_integrity_errors", IBH_COUNTS_LINK, TRUE},
+    {"counters/excessive_buffer_overrun_errors", IBH_COUNTS_LINK, TRUE},
+    {"counters/VL15_dropped", IBH_COUNTS_LINK, TRUE},
+    {"hw_counters/rx_icrc_encapsulated", IBH_COUNTS_LINK, TRUE},
+    {"counters/port_xmit_discards", IBH_COUNTS_PATH, FALSE},
+    {"hw_counters/out_of_sequence", IBH_COUNTS_PATH, FALSE},
+    {"hw_counters/packet_seq_err", IBH_COUNTS_PATH, FALSE},
+    {"hw_counters/local_ack_timeout_err", IBH_COUNTS_PATH, FALSE},
+};
+
+const char *ibh_counter_name(guint counter)
+{
+    return strchr(ibh_counters[counter].path, '/') + 1;
+}
+
+const char *ibh_module_name(IbhModule module)
+{
+    static const char *const names[] = {"ib_core", "ib_ipoib", "ib_uverbs", "rdma_ucm", "ib_umad"};
+
+    return names[module];
+}
 
 static void port_clear(gpointer data)
 {
@@ -36,46 +65,10 @@ void ibh_fabric_free(IbhFabric *fabric)
     g_free(fabric);
 }
 
-const char *ibh_module_name(IbhModule module)
-{
-    static const char *const names[] = {[IBH_MODULE_CORE] = "ib_core",
-                                        [IBH_MODULE_IPOIB] = "ib_ipoib",
-                                        [IBH_MODULE_UVERBS] = "ib_uverbs",
-                                        [IBH_MODULE_UCM] = "rdma_ucm",
-                                        [IBH_MODULE_UMAD] = "ib_umad"};
-
-    return names[module];
-}
-
-const char *ibh_counter_name(IbhCounter counter)
-{
-    static const char *const names[] = {[IBH_COUNTER_SYMBOL] = "symbol_error",
-                                        [IBH_COUNTER_RECOVERY] = "link_error_recovery",
-                                        [IBH_COUNTER_DOWNED] = "link_downed",
-                                        [IBH_COUNTER_RECEIVE] = "port_rcv_errors",
-                                        [IBH_COUNTER_INTEGRITY] = "local_link_integrity_errors",
-                                        [IBH_COUNTER_OVERRUN] = "excessive_buffer_overrun_errors",
-                                        [IBH_COUNTER_VL15] = "VL15_dropped",
-                                        [IBH_COUNTER_ICRC] = "rx_icrc_encapsulated"};
-
-    return names[counter];
-}
-
 const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port)
 {
     return port->device_at < fabric->devices->len ? &g_array_index(fabric->devices, IbhRdmaDevice, port->device_at)
                                                   : NULL;
-}
-
-IbhSameness ibh_compare_boards(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
-{
-    const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
-
-    if (g_str_equal(port->device, other->device))
-        return IBH_SAME;
-    if (!own || !its || !own->board[0] || !its->board[0])
-        return IBH_PERHAPS_SAME;
-    return g_str_equal(own->board, its->board) ? IBH_SAME : IBH_OTHER;
 }
 
 const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic)
@@ -86,8 +79,6 @@ const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic)
     }
     return NULL;
 }
-
-/* ---- who uses which netdev ---- */
 
 IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface)
 {
@@ -115,10 +106,8 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         own->rail = nic->status == IBH_NIC_RAIL;
         own->used = own->subnets->len > 0;
     }
-    fabric->knows_usage = TRUE;
 }
 
-/* A subnet that both have; NULL: none. */
 const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b)
 {
     IBH_EACH (const IbhPrefix, one, a->subnets) {
@@ -133,14 +122,4 @@ const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b
 gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other)
 {
     return nic->rail && other->rail && other->type == nic->type && ibh_find_shared_subnet(nic, other);
-}
-
-void ibh_fabric_use_subnets(IbhFabric *fabric)
-{
-    IBH_EACH (IbhPortNic, nic, fabric->nics) {
-        nic->used = nic->subnets->len > 0;
-        IBH_EACH (const IbhPortNic, other, fabric->nics)
-            nic->rail |= other != nic && ibh_find_shared_subnet(nic, other) != NULL;
-    }
-    fabric->knows_usage = TRUE;
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The facts that a host's RDMA ports report, and what is wrong with them. Pure.
+ *
+ * They come from sysfs and procfs (read_io.c). A fact that could not be read is unknown, and has no finding.
+ */
+#pragma once
+
+#include "check/finding.h"
+#include "plan/rails.h"
+
+#define IBH_UNKNOWN (-1)
+
+typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } IbhLayer;
+
+/* Numbers of state and phys_state are the kernel's. */
+#define IBH_PORT_INIT 2
+#define IBH_PORT_ACTIVE 4
+#define IBH_PHYS_SLEEP 1
+#define IBH_PHYS_POLLING 2
+#define IBH_PHYS_DISABLED 3
+#define IBH_PHYS_LINK_UP 5
+#define IBH_PHYS_TEST 7
+
+/* What a counter says where it grows. */
+typedef enum { IBH_COUNTS_LINK, IBH_COUNTS_PATH } IbhCounterKind;
+
+typedef struct {
+    const char *path; /* below the port */
+    IbhCounterKind kind;
+    gboolean adds_up; /* a sound link has none: compared with the other rails' although it does not grow */
+} IbhCounter;
+
+#define IBH_N_COUNTERS 12
+extern const IbhCounter ibh_counters[IBH_N_COUNTERS];
+const char *ibh_counter_name(guint counter); /* "symbol_error" */
+
+/* An entry of a port's GID table that is not empty. */
+typedef struct {
+    int index;
+    IbhIp ip; /* IPv4 where it stands for such an address */
+    int roce; /* version 1, 2; IBH_UNKNOWN */
+    char ndev[64];
+} IbhGid;
+
+/* Facts of a device, the same for all of its ports. Unknown texts are "", unknown numbers IBH_UNKNOWN. */
+typedef struct {
+    char name[64];                  /* "mlx5_0" */
+    char board[64];                 /* "MT_0000000223", or the model */
+    char model[64];                 /* "MT4123" */
+    char card[32];                  /* its PCI address without the function, "0000:3b:00" */
+    guint64 node_guid;              /* 0: not known */
+    int node_type;                  /* 4: iWARP */
+    int pcie_lanes, pcie_max_lanes; /* 16 */
+    int pcie_speed, pcie_max_speed; /* 0.1 GT/s */
+} IbhRdmaDevice;
+
+typedef struct {
+    gboolean is_known;    /* it could be read */
+    guint64 prefix, guid; /* both halves; 0: none */
+} IbhPortGid;
+
+typedef struct {
+    int tenths, lanes; /* 0.1 Gb/s; 4 */
+} IbhRate;
+
+typedef struct {
+    char device[64]; /* "mlx5_0" */
+    guint device_at; /* its place among the devices */
+    int number;
+    char name[72]; /* "mlx5_0/1" */
+    gboolean iwarp;
+    IbhLayer layer;
+    int state, phys_state, sm_lid, lid; /* IBH_UNKNOWN: not known */
+    IbhPortGid gid;                     /* the first of its table: the subnet's prefix and the port's GUID */
+    gboolean is_steady;                 /* SM lid and first GID were the same when they were read again */
+    GArray *gids;                       /* IbhGid: of RoCE */
+    gboolean has_all_gids;              /* all of its table was read */
+    int roce;                           /* the version that new connections use: 1, 2, IBH_UNKNOWN */
+    IbhRate rate;
+    gint64 errors[IBH_N_COUNTERS];     /* IBH_UNKNOWN: not known */
+    gint64 new_errors[IBH_N_COUNTERS]; /* how much the counter grew during a short wait */
+    GArray *pkeys;                     /* guint16: of its P_Key table */
+    gboolean has_all_pkeys;
+} IbhPort;
+
+/* A netdev of an RDMA port. */
+typedef struct {
+    char iface[IFNAMSIZ];
+    char rdma[72];          /* the port's name; "": none known */
+    guint16 type;           /* ARPHRD_* */
+    gboolean up;            /* administratively */
+    gboolean usable;        /* and with carrier */
+    gboolean vf;            /* a virtual function */
+    gboolean rail;          /* it shares a subnet with another netdev */
+    gboolean used;          /* it has an address */
+    GArray *subnets;        /* IbhPrefix */
+    GArray *addresses;      /* IbhIp */
+    guint64 address_prefix; /* IPoIB: the subnet prefix in its hardware address; 0: none */
+    int mtu;                /* IBH_UNKNOWN: not known */
+    char mode[12];          /* "datagram", "connected"; "": not known */
+    int pkey;               /* IBH_UNKNOWN: none */
+} IbhPortNic;
+
+typedef enum {
+    IBH_MODULE_CORE,
+    IBH_MODULE_IPOIB,
+    IBH_MODULE_UVERBS,
+    IBH_MODULE_UCM,
+    IBH_MODULE_UMAD,
+    IBH_N_MODULES
+} IbhModule;
+
+typedef struct IbhFabric {
+    GArray *devices;   /* IbhRdmaDevice */
+    GArray *ports;     /* IbhPort */
+    GArray *nics;      /* IbhPortNic */
+    gboolean complete; /* /sys itself: a missing netdev is in another network namespace */
+    gboolean knows_modules;
+    gboolean modules[IBH_N_MODULES]; /* loaded, or built in */
+    char hca[32];                    /* a PCI device that is an InfiniBand or Omni-Path adapter; "": none seen */
+    char bare_hca[32];               /* an adapter whose driver is loaded without its RDMA part; "": none seen */
+    const char *driver;              /* a driver that is loaded without its RDMA part; NULL: none */
+    const char *rdma_driver;         /* … the module of that part */
+    gboolean needs_rdma_driver;      /* without RDMA devices: it may be there for Ethernet only */
+    gint64 memlock;                  /* bytes that a process may lock, G_MAXINT64: unlimited, IBH_UNKNOWN */
+} IbhFabric;
+
+IbhFabric *ibh_fabric_new(void);
+void ibh_fabric_free(IbhFabric *fabric);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFabric, ibh_fabric_free)
+
+const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port); /* NULL: none */
+const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic);       /* NULL: none */
+IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);               /* NULL: none */
+/* A subnet that both have, of `a`; NULL: none. */
+const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
+/* Rails of one kind in one subnet. */
+gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
+const char *ibh_module_name(IbhModule module);
+
+/* Sets which netdevs are rails, have an address, and their subnets. */
+void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
+
+/* Appends to `findings` (IbhFinding *). `only`: the interfaces that it is about; NULL: all. */
+void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings);

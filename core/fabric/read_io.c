@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "fabric/read_io.h"
+
+#include "fabric/modules_io.h"
+
+#include <linux/if_arp.h>
+#include <string.h>
+
+#define TEXT_MAX ((gsize)4 * 1024)
+#define LIMITS_MAX ((gsize)8 * 1024)
+/* The largest P_Key tables of adapters have 128 entries. */
+#define N_PKEYS 256
+/* rxe has 1,024 GIDs; more than adapters have. */
+#define N_GIDS 1024
+#define N_EMPTY_GIDS 64
+#define LOOK_AGAIN_US ((gulong)200 * 1000)
+
+/* ---- from a text to a value ---- */
+
+/* "4: ACTIVE", "0x8002", "2044". */
+static void parse_number(const char *text, gpointer to)
+{
+    char *end;
+    guint64 value = g_ascii_strtoull(text, &end, 0);
+
+    *(int *)to = g_ascii_isdigit(text[0]) && (!*end || *end == ':') && value <= G_MAXINT ? (int)value : IBH_UNKNOWN;
+}
+
+static int number_of(const char *text)
+{
+    int number;
+
+    parse_number(text, &number);
+    return number;
+}
+
+/* A virtual function has no readable values: 0. */
+static void parse_lanes(const char *text, gpointer to)
+{
+    int lanes = number_of(text);
+
+    *(int *)to = lanes > 0 && lanes <= 32 ? lanes : IBH_UNKNOWN;
+}
+
+/* In tenths; IBH_UNKNOWN: "Unknown", or not in this unit. */
+static int tenths_of(const char *text, const char *unit)
+{
+    char *end = NULL;
+    double value = g_ascii_isdigit(text[0]) ? g_ascii_strtod(text, &end) : 0;
+
+    return value > 0 && value < 100000 && g_str_has_prefix(end, unit) ? (int)(value * 10 + 0.5) : IBH_UNKNOWN;
+}
+
+/* "16.0 GT/s PCIe" */
+static void parse_speed(const char *text, gpointer to)
+{
+    *(int *)to = tenths_of(text, " GT/s");
+}
+
+/* "100 Gb/sec (4X EDR)" */
+static void parse_rate(const char *text, gpointer to)
+{
+    const char *lanes = strchr(text, '(');
+    IbhRate *rate = to;
+
+    rate->tenths = tenths_of(text, " Gb/sec");
+    rate->lanes = lanes && strchr(lanes, 'X') ? (int)g_ascii_strtoull(lanes + 1, NULL, 10) : IBH_UNKNOWN;
+    if (rate->lanes <= 0 || rate->lanes > 64)
+        rate->lanes = IBH_UNKNOWN;
+}
+
+static void parse_count(const char *text, gpointer to)
+{
+    char *end;
+    guint64 value = g_ascii_strtoull(text, &end, 10);
+
+    *(gint64 *)to = g_ascii_isdigit(text[0]) && !*end && value <= G_MAXINT64 ? (gint64)value : IBH_UNKNOWN;
+}
+
+static void parse_name(const char *text, gpointer to)
+{
+    g_strlcpy(to, text, sizeof((IbhRdmaDevice *)NULL)->board);
+}
+
+/* "248a:0703:00b0:1cfe" */
+static void parse_guid(const char *text, gpointer to)
+{
+    guint64 guid = 0;
+
+    for (; g_ascii_isxdigit(*text) || *text == ':'; text++)
+        guid = *text == ':' ? guid : guid << 4 | (guint64)g_ascii_xdigit_value(*text);
+    *(guint64 *)to = guid;
+}
+
+/* The line "PCI_SLOT_NAME=0000:3b:00.0", without the function. */
+static void parse_card(const char *text, gpointer to)
+{
+    static const char key[] = "PCI_SLOT_NAME=";
+    const char *at = strstr(text, key);
+
+    if (at)
+        g_strlcpy(to, at + strlen(key), MIN(sizeof((IbhRdmaDevice *)NULL)->card, strcspn(at + strlen(key), ".\n") + 1));
+}
+
+static void parse_layer(const char *text, gpointer to)
+{
+    *(IbhLayer *)to = g_str_equal(text, "InfiniBand") ? IBH_LAYER_INFINIBAND
+                      : g_str_equal(text, "Ethernet") ? IBH_LAYER_ETHERNET
+                                                      : IBH_LAYER_UNKNOWN;
+}
+
+static void parse_mode(const char *text, gpointer to)
+{
+    if (g_str_equal(text, "datagram") || g_str_equal(text, "connected"))
+        g_strlcpy(to, text, sizeof((IbhPortNic *)NULL)->mode);
+}
+
+static gboolean parse_ip(const char *text, IbhIp *ip)
+{
+    return strchr(text, ':') && ibh_ip_parse(text, ip);
+}
+
+static void parse_gid(const char *text, gpointer to)
+{
+    IbhPortGid *gid = to;
+    guint64 halves[2];
+    IbhIp ip;
+
+    *gid = (IbhPortGid){.is_known = parse_ip(text, &ip)};
+    if (!gid->is_known)
+        return;
+    memcpy(halves, ip.bytes, sizeof halves);
+    gid->prefix = GUINT64_FROM_BE(halves[0]);
+    gid->guid = GUINT64_FROM_BE(halves[1]);
+}
+
+/* "Max locked memory   65536   65536   bytes": the first is the limit. */
+static void parse_memlock(const char *text, gpointer to)
+{
+    static const char key[] = "Max locked memory";
+    const char *at = strstr(text, key);
+
+    at = at ? at + strlen(key) + strspn(at + strlen(key), " ") : "";
+    *(gint64 *)to = g_str_has_prefix(at, "unlimited") ? G_MAXINT64
+                    : g_ascii_isdigit(*at)            ? (gint64)MIN(g_ascii_strtoull(at, NULL, 10), G_MAXINT64 - 1)
+                                                      : IBH_UNKNOWN;
+}
+
+/* ---- the facts ---- */
+
+typedef struct {
+    const char *path;                             /* below the directory of what it is about */
+    void (*parse)(const char *text, gpointer to); /* "": no such file, or it cannot be read */
+    gsize at;
+    gboolean whole; /* not the first line alone */
+} Fact;
+
+static const Fact device_facts[] = {
+    {"board_id", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, board), FALSE},
+    {"hca_type", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, model), FALSE},
+    {"node_guid", parse_guid, G_STRUCT_OFFSET(IbhRdmaDevice, node_guid), FALSE},
+    {"node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type), FALSE},
+    {"device/uevent", parse_card, G_STRUCT_OFFSET(IbhRdmaDevice, card), TRUE},
+    {"device/current_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes), FALSE},
+    {"device/max_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes), FALSE},
+    {"device/current_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_speed), FALSE},
+    {"device/max_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_speed), FALSE},
+};
+
+static const Fact port_facts[] = {
+    {"link_layer", parse_layer, G_STRUCT_OFFSET(IbhPort, layer), FALSE},
+    {"state", parse_number, G_STRUCT_OFFSET(IbhPort, state), FALSE},
+    {"phys_state", parse_number, G_STRUCT_OFFSET(IbhPort, phys_state), FALSE},
+    {"lid", parse_number, G_STRUCT_OFFSET(IbhPort, lid), FALSE},
+    {"rate", parse_rate, G_STRUCT_OFFSET(IbhPort, rate), FALSE},
+};
+
+/* Subnet managers that change places tell one port after the other. */
+static const Fact changing_facts[] = {
+    {"sm_lid", parse_number, G_STRUCT_OFFSET(IbhPort, sm_lid), FALSE},
+    {"gids/0", parse_gid, G_STRUCT_OFFSET(IbhPort, gid), FALSE},
+};
+
+static const Fact nic_facts[] = {
+    {"mtu", parse_number, G_STRUCT_OFFSET(IbhPortNic, mtu), FALSE},
+    {"pkey", parse_number, G_STRUCT_OFFSET(IbhPortNic, pkey), FALSE},
+    {"mode", parse_mode, G_STRUCT_OFFSET(IbhPortNic, mode), FALSE},
+};
+
+static const Fact memlock_fact = {"self/limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock), TRUE};
+
+static void read_facts(IbhTree *tree, const char *directory, const Fact *facts, gsize n, gpointer to)
+{
+    for (gsize i = 0; i < n; i++) {
+        g_autofree char *text =
+            ibh_tree_text(tree, facts[i].whole ? LIMITS_MAX : TEXT_MAX, "%s/%s", directory, facts[i].path);
+
+        if (text && !facts[i].whole)
+            text[strcspn(text, "\n")] = '\0';
+        facts[i].parse(text ? text : "", (char *)to + facts[i].at);
+    }
+}
+
+/* ---- ports ---- */
+
+static char *directory_of(const IbhPort *port)
+{
+    return g_strdup_printf("sys/class/infiniband/%s/ports/%d", port->device, port->number);
+}
+
+static void read_counters(IbhTree *tree, const char *directory, gint64 *errors)
+{
+    for (guint i = 0; i < IBH_N_COUNTERS; i++) {
+        const Fact fact = {ibh_counters[i].path, parse_count, 0, FALSE};
+
+        read_facts(tree, directory, &fact, 1, &errors[i]);
+    }
+}
+
+static void read_pkeys(IbhTree *tree, const char *directory, IbhPort *port)
+{
+    for (int i = 0; i < N_PKEYS; i++) {
+        char line[64];
+        guint16 pkey;
+        int value;
+
+        ibh_tree_line(tree, line, sizeof line, "%s/pkeys/%d", directory, i);
+        value = number_of(line);
+        if (value == IBH_UNKNOWN) {
+            port->has_all_pkeys = i > 0 && !ibh_tree_has(tree, "%s/pkeys/%d", directory, i + 1);
+            return;
+        }
+        pkey = (guint16)value; /* 0: a free place */
+        g_array_append_val(port->pkeys, pkey);
+    }
+}
+
+/* ::ffff:172.16.34.1 stands for an IPv4 address. */
+static void unmap(IbhIp *ip)
+{
+    static const guint8 lead[12] = {[10] = 0xff, [11] = 0xff};
+    IbhIp ipv4 = {.family = AF_INET};
+
+    if (memcmp(ip->bytes, lead, sizeof lead) != 0)
+        return;
+    memcpy(ipv4.bytes, ip->bytes + sizeof lead, 4);
+    *ip = ipv4;
+}
+
+static int roce_version_of(const char *type)
+{
+    return g_str_equal(type, "RoCE v2") ? 2 : g_str_equal(type, "IB/RoCE v1") ? 1 : IBH_UNKNOWN;
+}
+
+static void add_gid(IbhTree *tree, const char *directory, IbhPort *port, IbhGid *gid)
+{
+    char type[64];
+
+    unmap(&gid->ip);
+    ibh_tree_line(tree, type, sizeof type, "%s/gid_attrs/types/%d", directory, gid->index);
+    ibh_tree_line(tree, gid->ndev, sizeof gid->ndev, "%s/gid_attrs/ndevs/%d", directory, gid->index);
+    gid->roce = roce_version_of(type);
+    port->roce = MAX(port->roce, gid->roce);
+    g_array_append_val(port->gids, *gid);
+}
+
+/* Reads to the end of the table, or of its used part: the kernel fills the first free place. */
+static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
+{
+    static const guint8 none[16] = {0};
+    int empty = 0, i;
+
+    for (i = 0; i < N_GIDS && empty < N_EMPTY_GIDS; i++) {
+        IbhGid gid = {.index = i};
+        char line[64];
+
+        ibh_tree_line(tree, line, sizeof line, "%s/gids/%d", directory, i);
+        if (!line[0])
+            break;
+        if (!parse_ip(line, &gid.ip))
+            return;
+        empty = memcmp(gid.ip.bytes, none, sizeof none) == 0 ? empty + 1 : 0;
+        if (!empty)
+            add_gid(tree, directory, port, &gid);
+    }
+    /* A table has more than one entry, and ends at none that could not be read. */
+    port->has_all_gids = i > 1 && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
+}
+
+/* New connections use version 2 where the port can do it, unless the administrator chose otherwise. */
+static void read_roce(IbhTree *tree, const char *directory, IbhPort *port)
+{
+    char line[64];
+    int chosen;
+
+    read_gids(tree, directory, port);
+    ibh_tree_line(tree, line, sizeof line, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
+                  port->number);
+    chosen = roce_version_of(line);
+    port->roce = chosen != IBH_UNKNOWN ? chosen : port->roce;
+}
+
+static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, IbhFabric *fabric)
+{
+    g_autofree char *directory = NULL;
+    IbhPort port = {.number = number,
+                    .device_at = fabric->devices->len, /* it is added after its ports */
+                    .iwarp = device->node_type == 4,
+                    .roce = IBH_UNKNOWN,
+                    .is_steady = TRUE,
+                    .pkeys = g_array_new(FALSE, TRUE, sizeof(guint16)),
+                    .gids = g_array_new(FALSE, TRUE, sizeof(IbhGid))};
+
+    g_strlcpy(port.device, device->name, sizeof port.device);
+    g_snprintf(port.name, sizeof port.name, "%s/%d", device->name, number);
+    directory = directory_of(&port);
+    read_facts(tree, directory, port_facts, G_N_ELEMENTS(port_facts), &port);
+    read_facts(tree, directory, changing_facts, G_N_ELEMENTS(changing_facts), &port);
+    if (port.layer == IBH_LAYER_INFINIBAND)
+        read_pkeys(tree, directory, &port);
+    else if (port.layer == IBH_LAYER_ETHERNET && !port.iwarp)
+        read_roce(tree, directory, &port);
+    read_counters(tree, directory, port.errors);
+    g_array_append_val(fabric->ports, port);
+}
+
+static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
+{
+    g_autofree char *directory = g_strdup_printf("sys/class/infiniband/%s", name);
+    g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "%s/ports", directory);
+    IbhRdmaDevice device = {0};
+    guint n = fabric->ports->len;
+
+    if (!ports->len || strlen(name) >= sizeof device.name)
+        return;
+    g_strlcpy(device.name, name, sizeof device.name);
+    read_facts(tree, directory, device_facts, G_N_ELEMENTS(device_facts), &device);
+    if (!device.board[0])
+        g_strlcpy(device.board, device.model, sizeof device.board);
+    IBH_EACH_POINTER (const char, port, ports) {
+        int number = number_of(port);
+        g_autofree char *text = g_strdup_printf("%d", number);
+
+        if (g_str_equal(port, text)) /* "01" and "1:" would be read as "1" */
+            read_port(tree, &device, number, fabric);
+    }
+    if (fabric->ports->len > n)
+        g_array_append_val(fabric->devices, device);
+}
+
+/* ---- again ---- */
+
+static gboolean is_worth_a_wait(const IbhFabric *fabric)
+{
+    const IbhPort *first = NULL;
+
+    IBH_EACH (const IbhPort, port, fabric->ports) {
+        for (guint i = 0; i < IBH_N_COUNTERS; i++) {
+            if (port->errors[i] > 0)
+                return TRUE;
+        }
+        if (port->layer != IBH_LAYER_INFINIBAND)
+            continue;
+        first = first ? first : port;
+        if (port->sm_lid != first->sm_lid || port->gid.prefix != first->gid.prefix)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
+{
+    if (tree->complete && is_worth_a_wait(fabric))
+        g_usleep(LOOK_AGAIN_US);
+    IBH_EACH (IbhPort, port, fabric->ports) {
+        g_autofree char *directory = directory_of(port);
+        IbhPort now = *port;
+
+        read_counters(tree, directory, now.errors);
+        for (guint i = 0; i < IBH_N_COUNTERS; i++)
+            port->new_errors[i] = port->errors[i] != IBH_UNKNOWN ? MAX(now.errors[i] - port->errors[i], 0) : 0;
+        read_facts(tree, directory, changing_facts, G_N_ELEMENTS(changing_facts), &now);
+        port->is_steady = now.sm_lid == port->sm_lid && now.gid.prefix == port->gid.prefix;
+    }
+}
+
+/* ---- netdevs ---- */
+
+/* If this /sys is another network namespace's, a netdev of this name may be another one. */
+static gboolean is_link(IbhTree *tree, const IbhLink *link)
+{
+    char line[64];
+    int ifindex;
+
+    ibh_tree_line(tree, line, sizeof line, "sys/class/net/%s/ifindex", link->name);
+    ifindex = number_of(line);
+    return ifindex == IBH_UNKNOWN || ifindex == link->ifindex;
+}
+
+static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
+{
+    g_autofree char *directory = g_strdup_printf("sys/class/net/%s", link->name);
+    IbhPortNic nic = {.type = link->type,
+                      .up = (link->flags & IFF_UP) != 0,
+                      .vf = link->vf,
+                      .mtu = IBH_UNKNOWN,
+                      .pkey = IBH_UNKNOWN,
+                      .subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix)),
+                      .addresses = g_array_new(FALSE, TRUE, sizeof(IbhIp))};
+
+    nic.usable = nic.up && link->carrier;
+    g_strlcpy(nic.iface, link->name, sizeof nic.iface);
+    g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
+    if (is_link(tree, link))
+        read_facts(tree, directory, nic_facts, link->type == ARPHRD_INFINIBAND ? G_N_ELEMENTS(nic_facts) : 1, &nic);
+    if (nic.mtu == IBH_UNKNOWN && link->mtu)
+        nic.mtu = link->mtu;
+    if (link->lladdr_len == 20) {
+        memcpy(&nic.address_prefix, link->lladdr + 4, sizeof nic.address_prefix);
+        nic.address_prefix = GUINT64_FROM_BE(nic.address_prefix);
+    }
+    g_array_append_val(fabric->nics, nic);
+}
+
+/* ---- all of it ---- */
+
+static gboolean is_rail(const IbhRails *rails, const IbhLink *link)
+{
+    const IbhNic *nic = rails ? ibh_rails_nic(rails, link->ifindex) : NULL;
+
+    return nic && nic->status == IBH_NIC_RAIL;
+}
+
+IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails)
+{
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
+    IbhFabric *fabric = ibh_fabric_new();
+
+    fabric->complete = tree->complete;
+    IBH_EACH_POINTER (const char, device, devices)
+        read_device(tree, device, fabric);
+    IBH_EACH (const IbhLink, link, links) {
+        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND || is_rail(rails, link))
+            read_nic(tree, link, fabric);
+    }
+    ibh_modules_read(tree, fabric);
+    read_facts(tree, "proc", &memlock_fact, 1, fabric);
+    ibh_fabric_read_again(tree, fabric);
+    return fabric;
+}
