@@ -3,6 +3,7 @@
 
 #include "probe/rdma.h"
 #include "probe/syn.h"
+#include "probe/verdict.h"
 #include "cli/table.h"
 
 #include <string.h>
@@ -147,8 +148,15 @@ static void put_lladdrs(GString *out, const IbhProbe *probe, const IbhStyle *sty
 
 static void put_peers(GString *out, const IbhProbe *probe, const IbhStyle *style, gboolean numbered)
 {
+    g_autofree char *names = ibh_probe_name_peers(probe->peers, probe->peers->len);
     char ip[IBH_IP_STRLEN];
 
+    if (numbered && !style->verbose) {
+        ibh_putf(out, style, NULL, "[1] to [%u]: %s", probe->peers->len, names);
+        g_string_append_c(out, '\n');
+    }
+    if (!style->verbose)
+        return;
     g_string_append(out, "\nhardware addresses\n");
     for (guint peer = 0; peer < probe->peers->len; peer++) {
         if (numbered)

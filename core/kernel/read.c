@@ -226,6 +226,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     lookup->length = route.dst.length;
     lookup->mtu = get_route_mtu(header);
     lookup->src = route.src;
+    lookup->gateway = route.gateway;
     return TRUE;
 }
 

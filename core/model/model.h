@@ -318,8 +318,9 @@ typedef struct {
     const char *hops; /* of a multipath route, as in IbhRoute; oif is the first */
     guint32 table;    /* with `match`: the table of the route that was found, and the length of its prefix */
     guint length;
-    guint32 mtu; /* the route's own; 0: that of its NIC */
-    IbhIp src;   /* the route's own; AF_UNSPEC: none */
+    guint32 mtu;   /* the route's own; 0: that of its NIC */
+    IbhIp src;     /* the route's own; AF_UNSPEC: none */
+    IbhIp gateway; /* the same */
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);

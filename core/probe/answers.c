@@ -21,20 +21,35 @@ static gboolean has_answer(const IbhProbePair *pair, const IbhArpReply *reply)
     return FALSE;
 }
 
-static void take_peer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+static void take_pair(const IbhProbe *probe, IbhProbePair *pair, const IbhArpReply *reply)
 {
-    gpointer number;
-    IbhProbePair *pair;
-
-    if (!g_hash_table_lookup_extended(probe->numbers, &reply->from, NULL, &number))
-        return;
-    pair = ibh_probe_find_pair(probe, ifindex, GPOINTER_TO_UINT(number));
-    if (!pair || !ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to) ||
+    if ((reply->from.family == AF_INET && !ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to)) ||
         reply->lladdr_len != ibh_probe_link(probe, pair)->lladdr_len || has_answer(pair, reply) ||
         pair->answers == G_N_ELEMENTS(pair->answer))
         return;
     pair->answer_len = reply->lladdr_len;
     memcpy(pair->answer[pair->answers++], reply->lladdr, reply->lladdr_len);
+}
+
+static void take_peer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    gpointer number;
+    IbhProbePair *pair;
+
+    if (g_hash_table_lookup_extended(probe->numbers, &reply->from, NULL, &number) &&
+        (pair = ibh_probe_find_pair(probe, ifindex, GPOINTER_TO_UINT(number))))
+        take_pair(probe, pair, reply);
+}
+
+/* Of peers that are reached by it. */
+static void take_gateway(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+{
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        const IbhIp *via = ibh_probe_link(probe, pair)->ifindex == ifindex ? ibh_probe_via(probe, pair) : NULL;
+
+        if (via && via != ibh_probe_peer(probe, pair) && ibh_ip_equal(via, &reply->from))
+            take_pair(probe, pair, reply);
+    }
 }
 
 /* ---- for ourselves ---- */
@@ -117,10 +132,12 @@ static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 
 void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 {
-    if (ibh_rails_holder(probe->rails, &reply->from))
+    if (ibh_rails_holder(probe->rails, &reply->from)) {
         take_own(probe, ifindex, reply);
-    else
-        take_peer(probe, ifindex, reply);
+        return;
+    }
+    take_peer(probe, ifindex, reply);
+    take_gateway(probe, ifindex, reply);
 }
 
 static gboolean shares_subnet(const IbhProbeSource *source, const IbhProbeSource *other)

@@ -1,120 +1,118 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/outcome.h"
+#include "model/text.h"
 #include "probe/answers.h"
-#include "probe/loss.h"
 #include "probe/rdma.h"
 #include "probe/size.h"
 #include "probe/syn.h"
-
-#include "model/text.h"
+#include "probe/trace.h"
+#include "probe/verdict.h"
 
 #include <errno.h>
+#include <linux/if.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
-/* ---- the verdict: what is wrong with each pair ---- */
-
-/* What each fault is called, and what it means. */
-static const struct {
-    IbhSeverity severity;
-    const char *code;
-    const char *meaning;
-} faults[IBH_PROBE_N_FAULTS] = {
-    [IBH_PROBE_UNSENT] = {IBH_ERROR, "probe-not-sent",
-                          "the kernel does not send the echo by this NIC, so nothing else gets there by it"},
-    [IBH_PROBE_DROPPED] = {IBH_ERROR, "reply-dropped",
-                           "the reply came to this host by the NIC named, and this host dropped it: rp_filter or a "
-                           "firewall"},
-    [IBH_PROBE_LOST] = {IBH_ERROR, "probe-lost", NULL}, /* told by probe_loss.c, cause by cause */
-    [IBH_PROBE_ROUTE] = {IBH_ERROR, "routed-other-nic",
-                         "the echo was sent by this NIC, but what this address sends by itself leaves by the one "
-                         "named"},
-    [IBH_PROBE_REPLY] = {IBH_ERROR, "reply-other-nic",
-                         "the reply came in by the NIC named: the peer holds its hardware address for this one's"},
-    [IBH_PROBE_FLUX] = {IBH_WARNING, "peer-flux",
-                        "ARP flux on the peer's side, or another host that has the address, too: several hardware "
-                        "addresses answer for one address, or one answers for several, so peers use the wrong NIC "
-                        "(unless those addresses are all of one NIC)"},
-    [IBH_PROBE_PEER_SENDER] = {IBH_WARNING, "peer-replies-other-nic",
-                               "the peer replies by another NIC than the one that has the address: its own routing "
-                               "mixes its rails"},
-    [IBH_PROBE_MTU] = {IBH_ERROR, "path-mtu", NULL}, /* told by probe_size.c, cause by cause */
-    /* told by probe_rdma.c, cause by cause */
-    [IBH_PROBE_RDMA] = {IBH_ERROR, "rdma-unreachable", NULL},
-    [IBH_PROBE_NO_DEVICE] = {IBH_ERROR, "rdma-no-device", NULL},
-};
-
 const char *ibh_probe_fault_name(IbhProbeFault fault)
 {
-    return faults[fault].code;
+    static const char *const names[IBH_PROBE_N_FAULTS] = {
+        [IBH_PROBE_UNSENT] = "probe-not-sent",
+        [IBH_PROBE_DROPPED] = "reply-dropped",
+        [IBH_PROBE_LOST] = "probe-lost",
+        [IBH_PROBE_ROUTE] = "routed-other-nic",
+        [IBH_PROBE_REPLY] = "reply-other-nic",
+        [IBH_PROBE_FLUX] = "peer-flux",
+        [IBH_PROBE_PEER_SENDER] = "peer-replies-other-nic",
+        [IBH_PROBE_MTU] = "path-mtu",
+        [IBH_PROBE_RDMA] = "rdma-unreachable",
+        [IBH_PROBE_NO_DEVICE] = "rdma-no-device",
+        [IBH_PROBE_NOT_KNOWN] = "not-known",
+        [IBH_PROBE_TRANSLATED] = "address-translated",
+    };
+
+    return names[fault];
 }
 
-static void blame(IbhProbePair *pair, IbhProbeFault fault)
+void ibh_probe_blame(IbhProbePair *pair, IbhProbeFault fault)
 {
     pair->faults |= 1u << fault;
 }
 
-static void judge_echoes(const IbhProbe *probe, guint i)
-{
-    IbhProbePair *pair = ibh_probe_pair(probe, i);
+/* ---- why echoes are lost ---- */
 
-    for (guint number = 0; number < (guint)probe->count; number++)
-        pair->dropped |= ibh_probe_echo(probe, i, number)->seen && !ibh_probe_echo(probe, i, number)->received;
-    if (pair->send_error || !pair->sent)
-        blame(pair, IBH_PROBE_UNSENT);
-    if (pair->received < pair->sent)
-        blame(pair, pair->dropped ? IBH_PROBE_DROPPED : IBH_PROBE_LOST);
-    if (pair->received < pair->sent && !pair->dropped)
-        ibh_probe_judge_loss(probe, pair);
-    if (pair->loss == IBH_LOSS_HELD) /* one finding is enough */
-        pair->faults &= ~(1u << IBH_PROBE_UNSENT);
+/* In texts, {if} stands for the rail, {peer} for the peer's address. A cause without a code is told elsewhere. */
+static const struct {
+    IbhProbePlace place;
+    IbhSeverity severity;
+    IbhProbeFault fault;
+    const char *code, *why, *fix, *advice, *peer_advice;
+} losses[IBH_N_LOSSES] = {
+    [IBH_LOSS_NO_CARRIER] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, NULL, NULL, NULL, NULL, NULL},
+    [IBH_LOSS_DUPLICATE] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, NULL, NULL, NULL, NULL, NULL},
+    [IBH_LOSS_TABLE] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, NULL, NULL, NULL, NULL, NULL},
+    [IBH_LOSS_OURS] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent",
+                       "a route of type local says that the address is this host's own, so nothing leaves", NULL,
+                       "ip route show table all type local {peer}", NULL},
+    [IBH_LOSS_NO_WAY] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent", NULL, NULL,
+                         "ask the kernel: ip route get {peer} from {from} oif {if}; ip rule", NULL},
+    [IBH_LOSS_FIREWALL] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent",
+                           "this host's own firewall drops the echoes", NULL, "nft list ruleset; iptables-save", NULL},
+    [IBH_LOSS_QUEUE] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent",
+                        "this host's own filter or queue drops the echoes: nft, tc", NULL,
+                        "nft list ruleset; tc -s qdisc show dev {if}; tc filter show dev {if} egress", NULL},
+    [IBH_LOSS_UNTRIED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent", "never tried", NULL,
+                          "ask the kernel: ip route get {peer} from {from} oif {if}", NULL},
+    [IBH_LOSS_STATIC] = {IBH_AT_HOME, IBH_WARNING, IBH_PROBE_LOST, "neighbour-static",
+                         "a permanent entry of this host's neighbour table has another hardware address than the one "
+                         "that answers ARP, so packets do not arrive",
+                         "ip neigh del {peer} dev {if}", NULL, NULL},
+    [IBH_LOSS_ARP_OFF] = {IBH_AT_HOME, IBH_WARNING, IBH_PROBE_LOST, "arp-off",
+                          "ARP is switched off on this NIC, so it finds no neighbour", "ip link set arp on dev {if}",
+                          NULL, NULL},
+    [IBH_LOSS_HELD] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "probe-not-sent",
+                       "no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter, nft (tables "
+                       "arp and netdev, too), arptables or tc",
+                       NULL, "nft list ruleset; tc -s qdisc show dev {if}; tc filter show dev {if} egress", NULL},
+    [IBH_LOSS_TRANSLATED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "probe-lost", NULL, NULL,
+                             "leave the rails out of it (nft list ruleset, iptables-save -t nat)", NULL},
+    [IBH_LOSS_DROPPED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "reply-dropped",
+                          "replies come in by this NIC, and this host drops them at once: its own filter, nft's table "
+                          "netdev, or tc",
+                          NULL, "nft list ruleset; tc filter show dev {if} ingress", NULL},
+    [IBH_LOSS_REFUSED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_DROPPED, "reply-dropped", NULL, NULL,
+                          "ib-hook --check --iface {if}; if that is ok: nft list ruleset; iptables-save", NULL},
+    [IBH_LOSS_GATEWAY] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "gateway-down", NULL, NULL,
+                          "see whether the gateway is up, and on this wire; or route around it", NULL},
+    [IBH_LOSS_SOME] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost",
+                       "some echoes get lost: load, a cable, a full queue, or a limit on the peer's side", NULL,
+                       "more echoes tell how many (--count 100); ethtool -S {if}, the peer's load", NULL},
+    [IBH_LOSS_AFTER_ARP] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost", NULL, NULL,
+                            "on the peer ({peer}): its firewall (nft list ruleset), its prefix, ib-hook --check", NULL},
+    [IBH_LOSS_NOTHING] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost", NULL, NULL,
+                          "is the peer up, and on the same wire? ({peer} by {if})",
+                          "see whether they are up, on this wire, and answer at all"},
+    [IBH_LOSS_UNKNOWN] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost",
+                          "no reply: the peer is down, on another wire, or drops it", NULL,
+                          "is the peer up, and on the same wire? ({peer} by {if})",
+                          "see whether they are up, and answer pings at all"},
+};
+
+/* A permanent entry of the neighbour table whose hardware address is not that of the host that answers ARP. */
+static gboolean has_wrong_entry(const IbhProbePair *pair)
+{
+    return pair->fixed && pair->answers && pair->answer_len == pair->lladdr_len &&
+           memcmp(pair->answer[0], pair->lladdr, pair->lladdr_len) != 0;
 }
 
-static void judge_way(const IbhProbe *probe, IbhProbePair *pair)
+/* Another host has the address, too: replies go to either host. */
+static gboolean has_double(const IbhProbe *probe, guint source)
 {
-    int right = ibh_probe_link(probe, pair)->ifindex;
-
-    if (pair->route.error || pair->route.oif != right)
-        blame(pair, IBH_PROBE_ROUTE);
-    if (pair->reply_ifindex && pair->reply_ifindex != right)
-        blame(pair, IBH_PROBE_REPLY);
-    if (pair->on_link && pair->lladdr_len && pair->sender_len &&
-        (pair->lladdr_len != pair->sender_len || memcmp(pair->lladdr, pair->sender, pair->sender_len) != 0))
-        blame(pair, IBH_PROBE_PEER_SENDER);
-    if (ibh_probe_syn_is_wrong(pair))
-        blame(pair, IBH_PROBE_PEER_SENDER);
-}
-
-/* By NIC, family and hardware address. */
-static int compare_lladdrs(gconstpointer a, gconstpointer b)
-{
-    const IbhProbePair *one = *(const IbhProbePair *const *)a, *other = *(const IbhProbePair *const *)b;
-
-    if (one->source != other->source)
-        return one->source < other->source ? -1 : 1;
-    if (one->lladdr_len != other->lladdr_len)
-        return one->lladdr_len < other->lladdr_len ? -1 : 1;
-    return memcmp(one->lladdr, other->lladdr, one->lladdr_len);
-}
-
-/* IPv4 only: in IPv6 no NIC answers for another one, so one hardware address is one NIC. */
-static void judge_flux(const IbhProbe *probe)
-{
-    g_autoptr(GPtrArray) known = g_ptr_array_new();
-
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        if (pair->answers > 1)
-            blame(pair, IBH_PROBE_FLUX);
-        if (pair->on_link && pair->lladdr_len && ibh_probe_peer(probe, pair)->family == AF_INET)
-            g_ptr_array_add(known, pair);
+    IBH_EACH (const IbhProbeStranger, stranger, probe->strangers) {
+        if (stranger->source == source && !stranger->proxy && !stranger->own)
+            return TRUE;
     }
-    g_ptr_array_sort(known, compare_lladdrs);
-    for (guint i = 1; i < known->len; i++) {
-        if (compare_lladdrs(&known->pdata[i - 1], &known->pdata[i]) == 0) {
-            blame(known->pdata[i - 1], IBH_PROBE_FLUX);
-            blame(known->pdata[i], IBH_PROBE_FLUX);
-        }
-    }
+    return FALSE;
 }
 
 /* The neighbour table had no room: that has another errno in each family. */
@@ -125,300 +123,294 @@ static gboolean was_refused(const IbhProbe *probe, const IbhProbePair *pair)
     return probe->was_full[family] && (pair->send_error == ENOBUFS || (family && pair->send_error == EINVAL));
 }
 
-/* ---- the verdict: findings ---- */
-
-#define NAMED 4 /* peers that a finding names */
-
-/* The part of a finding about one peer. */
-static char *describe(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFault fault)
+/* Nothing was sent, or not everything. */
+static IbhProbeLoss judge_unsent(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    const IbhLink *link;
-    char ip[IBH_IP_STRLEN];
-    int ifindex = fault == IBH_PROBE_ROUTE ? pair->route.oif : pair->reply_ifindex;
-
-    ibh_ip_format(ibh_probe_peer(probe, pair), ip);
-    switch (fault) {
-    case IBH_PROBE_UNSENT:
-        return g_strdup_printf("%s (%s)", ip,
-                               pair->send_error == EPERM     ? "this host's own firewall drops it"
-                               : pair->send_error == ENOBUFS ? "this host's own filter or queue drops it: nft, tc"
-                               : pair->send_error            ? g_strerror(pair->send_error)
-                                                             : "never tried");
-    case IBH_PROBE_ROUTE:
-    case IBH_PROBE_REPLY:
-    case IBH_PROBE_DROPPED:
-        if (fault == IBH_PROBE_ROUTE && pair->route.error)
-            return g_strdup_printf("%s (%s)", ip, g_strerror(pair->route.error));
-        link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
-        return g_strdup_printf("%s (%s)", ip, link ? link->name : "another interface");
-    case IBH_PROBE_FLUX:
-        if (pair->answers > 1)
-            return g_strdup_printf("%s (several)", ip);
-        return g_strdup(ip);
+    if (was_refused(probe, pair))
+        return IBH_LOSS_TABLE;
+    switch (pair->send_error) {
+    case 0:
+        return IBH_LOSS_UNTRIED;
+    case EPERM:
+        return IBH_LOSS_FIREWALL;
+    case ENOBUFS:
+        return IBH_LOSS_QUEUE;
     default:
-        return g_strdup(ip);
+        return IBH_LOSS_NO_WAY;
     }
 }
 
-/* "2 of 8 peers: 172.16.34.1 (ib0), 172.16.34.2 (ib0)"; NULL: none has this fault. */
-static char *describe_all(const IbhProbe *probe, const IbhNic *nic, IbhProbeFault fault, const IbhProbePair **ret_first)
+/* Echoes left, and did not come back: what the neighbour says, asked anew. */
+static IbhProbeLoss judge_silence(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
-    guint bad = 0, all = 0;
+    const IbhIp *via = ibh_probe_via(probe, pair);
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (ibh_probe_source(probe, pair)->nic != nic)
-            continue;
-        all++;
-        if (!(pair->faults & 1u << fault) || (fault == IBH_PROBE_UNSENT && was_refused(probe, pair)))
-            continue;
-        if (!bad++)
-            *ret_first = pair;
-        if (bad <= NAMED) {
-            g_autofree char *one = describe(probe, pair, fault);
-
-            g_string_append_printf(text, "%s%s", bad > 1 ? ", " : "", one);
-        }
-    }
-    if (!bad)
-        return NULL;
-    if (bad > NAMED)
-        g_string_append_printf(text, " and %u more", bad - NAMED);
-    return g_strdup_printf("%u of %u peers: %s", bad, all, text->str);
+    if (pair->answers)
+        return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair)) ? IBH_LOSS_AFTER_ARP : IBH_LOSS_UNKNOWN;
+    if (!probe->hears_arp || !via)
+        return IBH_LOSS_UNKNOWN;
+    return ibh_ip_equal(via, ibh_probe_peer(probe, pair)) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
 }
 
-static IbhRemedy fix_for(const IbhProbe *probe, const IbhProbePair *pair, IbhProbeFault fault)
+static IbhProbeLoss judge_loss(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    g_autofree char *iface = ibh_shell_word(ibh_probe_link(probe, pair)->name);
+    const IbhLink *link = ibh_probe_link(probe, pair);
+    const IbhProbeLoss here = ibh_probe_trace_verdict(pair);
+
+    if (!ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic))
+        return IBH_LOSS_NO_CARRIER;
+    if (!pair->route.error && pair->route.type == RTN_LOCAL)
+        return IBH_LOSS_OURS;
+    if (here == IBH_LOSS_HELD) /* errors of sending follow from it */
+        return here;
+    if (pair->send_error || !pair->sent)
+        return judge_unsent(probe, pair);
+    if (pair->dropped)
+        return IBH_LOSS_REFUSED;
+    if (pair->received)
+        return IBH_LOSS_SOME;
+    if (has_double(probe, pair->source))
+        return IBH_LOSS_DUPLICATE;
+    if (pair->on_link && has_wrong_entry(pair))
+        return IBH_LOSS_STATIC;
+    if (pair->on_link && (link->flags & IFF_NOARP) && (link->flags & IFF_BROADCAST) && !pair->fixed)
+        return IBH_LOSS_ARP_OFF;
+    return here != IBH_LOSS_NONE ? here : judge_silence(probe, pair);
+}
+
+/* ---- in words ---- */
+
+/* What the kernel says of a route that is no way: its errno tells its type. */
+static const char *explain_refusal(int error)
+{
+    switch (error) {
+    case EINVAL:
+        return "a blackhole route";
+    case EHOSTUNREACH:
+        return "an unreachable route";
+    case EACCES:
+        return "a prohibit route";
+    case ENETUNREACH:
+        return "no route";
+    default:
+        return g_strerror(error);
+    }
+}
+
+static const char *name_link(const IbhProbe *probe, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
+
+    return link ? link->name : "another interface";
+}
+
+static char *explain_loss(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const gboolean six = ibh_probe_peer(probe, pair)->family == AF_INET6;
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
-    ibh_ip_format(&ibh_probe_source(probe, pair)->ip, from);
-    ibh_ip_format(ibh_probe_peer(probe, pair), to);
-    switch (fault) {
-    case IBH_PROBE_UNSENT:
-        return ibh_advice("ask the kernel: ip route get %s from %s oif %s", to, from, iface);
-    case IBH_PROBE_FLUX:
-    case IBH_PROBE_PEER_SENDER:
-        return ibh_advice("on the peer (%s): ib-hook --check, ib-hook --apply", to);
-    case IBH_PROBE_REPLY:
-    case IBH_PROBE_DROPPED:
-        return ibh_advice("ib-hook --check --iface %s; if that is ok, on the peer: ip neigh flush to %s", iface, from);
+    switch (pair->loss) {
+    case IBH_LOSS_NO_WAY:
+        return g_strdup_printf("this host has no way there by this NIC: %s", explain_refusal(pair->send_error));
+    case IBH_LOSS_TRANSLATED:
+        if (ibh_ip_equal(&pair->trace.to, ibh_probe_peer(probe, pair)))
+            return g_strdup_printf("this host's own address translation (nft, iptables) sends echoes from %s",
+                                   ibh_ip_format(&pair->trace.from, from));
+        return g_strdup_printf("this host's own address translation (nft, iptables) sends echoes to %s",
+                               ibh_ip_format(&pair->trace.to, to));
+    case IBH_LOSS_REFUSED:
+        return g_strdup_printf("replies came to this host by %s, and this host dropped them: rp_filter or a firewall",
+                               name_link(probe, pair->reply_ifindex));
+    case IBH_LOSS_GATEWAY:
+        return g_strdup_printf("the gateway %s does not answer %s, so nothing beyond it is reached",
+                               ibh_ip_format(ibh_probe_via(probe, pair), to), six ? "neighbour solicitations" : "ARP");
+    case IBH_LOSS_AFTER_ARP:
+        return g_strdup_printf("%s answered, echoes are not: a firewall there, another prefix there, or no way back",
+                               six ? "neighbour solicitations are" : "ARP is");
+    case IBH_LOSS_NOTHING:
+        return g_strdup_printf("nothing answers, not even %s: the NIC there, the wire or the host is down, or it is "
+                               "another wire",
+                               six ? "neighbour solicitations" : "ARP");
     default:
-        return ibh_advice("ib-hook --check --iface %s says more", iface);
+        return g_strdup(losses[pair->loss].why);
     }
 }
 
-static void report_faults(IbhProbe *probe, const IbhNic *nic)
+static void replace(GString *text, const char *what, const char *by)
 {
-    for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
-        const IbhProbePair *first = NULL;
-        g_autofree char *peers = !faults[fault].meaning ? NULL : describe_all(probe, nic, (IbhProbeFault)fault, &first);
+    for (char *at = text->str; (at = strstr(at, what)); at = text->str) {
+        gssize start = at - text->str;
 
-        /* a NIC that is down is reported, not its consequences */
-        if (peers && (ibh_nic_is_usable(nic) || (fault != IBH_PROBE_UNSENT && fault != IBH_PROBE_ROUTE)))
-            ibh_finding_add(probe->findings, nic->link->name, faults[fault].severity, faults[fault].code,
-                            fix_for(probe, first, (IbhProbeFault)fault), "%s; %s", peers, faults[fault].meaning);
+        g_string_erase(text, start, (gssize)strlen(what));
+        g_string_insert(text, start, by);
     }
 }
 
-/* Peers that no rail could ask are reported: silence would look like success. */
-static void report_unasked_peers(IbhProbe *probe)
+/* "{if}", "{peer}", "{from}": of this pair. NULL stays NULL. */
+char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template)
 {
-    guint unasked = 0, first = 0;
+    g_autofree char *iface = ibh_shell_word(ibh_probe_link(probe, pair)->name);
     char ip[IBH_IP_STRLEN];
+    GString *text;
 
-    for (guint peer = probe->peers->len; probe->nics->len && peer-- > 0;) {
-        gboolean asked = FALSE;
-
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
-            asked |= ibh_probe_find(probe, nic, peer) || ibh_probe_was_missed(probe, nic, peer);
-        if (asked)
-            continue;
-        unasked++;
-        first = peer;
-    }
-    if (unasked)
-        ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source",
-                        ibh_advice("ib-hook --show says which addresses the rails have; or leave these peers out"),
-                        "%u of %u peers were not asked, %s is the first: no rail has an address of its family, so they "
-                        "are not reached",
-                        unasked, probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
+    if (!template)
+        return NULL;
+    text = g_string_new(template);
+    replace(text, "{if}", iface);
+    replace(text, "{peer}", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+    replace(text, "{from}", ibh_ip_format(&ibh_probe_source(probe, pair)->ip, ip));
+    return g_string_free(text, FALSE);
 }
 
-/* A rail that sent no echo, while others did: its state is unknown. */
-static void report_idle_rail(IbhProbe *probe, const IbhNic *nic)
-{
-    const char *why = NULL;
-    char ip[IBH_IP_STRLEN];
+/* ---- what is wrong with each pair ---- */
 
-    if (!probe->pairs->len)
+static void judge_echoes(const IbhProbe *probe, guint i, GArray *charges)
+{
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
+    gboolean told_alone;
+
+    for (guint number = 0; number < (guint)probe->count; number++)
+        pair->dropped |= ibh_probe_echo(probe, i, number)->seen && !ibh_probe_echo(probe, i, number)->received;
+    if (pair->sent && pair->received >= pair->sent && !pair->send_error)
         return;
-    for (guint peer = probe->peers->len; peer-- > 0;) {
-        why = ibh_probe_why_unasked(probe, nic, peer);
-        if (!why || ibh_probe_was_missed(probe, nic, peer))
-            return;
-    }
-    ibh_finding_add(probe->findings, nic->link->name, IBH_WARNING, "no-source",
-                    ibh_advice("name peers in its subnet, too; or leave the rail out: --iface"),
-                    "none of the %u peers, from %s on, was asked by it, so nothing is known of it: %s",
-                    probe->peers->len, ibh_ip_format(&g_array_index(probe->peers, IbhIp, 0), ip), why);
-}
-
-static void report_interruption(IbhProbe *probe)
-{
-    guint all = probe->pairs->len + probe->missed->len;
-
-    if (probe->interrupted)
-        ibh_finding_add(
-            probe->findings, "", IBH_INFO, "interrupted", ibh_advice("ask again, or fewer peers"),
-            "a signal ended it: %u of %u pairs were not asked, and the others perhaps not to the end, so pairs "
-            "that are not named here may still be wrong",
-            probe->missed->len, all);
-}
-
-/* ---- the verdict: wires ---- */
-
-static gboolean is_reached(const IbhProbe *probe, const IbhNic *nic, guint peer)
-{
-    const IbhProbePair *pair = ibh_probe_find(probe, nic, peer);
-
-    return pair && (pair->received || pair->dropped);
-}
-
-/* Each peer is reached by one rail at most; each rail reaches some peers and was asked to reach others. */
-static gboolean are_apart(const IbhProbe *probe)
-{
-    for (guint peer = 0; peer < probe->peers->len; peer++) {
-        guint by = 0, asked = 0;
-
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-            by += is_reached(probe, nic, peer) ? 1 : 0;
-            asked += ibh_probe_find(probe, nic, peer) ? 1 : 0;
-        }
-        if (by > 1 || asked != probe->nics->len)
-            return FALSE;
-    }
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        guint reached = 0;
-
-        for (guint peer = 0; peer < probe->peers->len; peer++)
-            reached += is_reached(probe, nic, peer) ? 1 : 0;
-        if (!reached)
-            return FALSE;
-    }
-    return probe->nics->len > 1;
-}
-
-/* The rails are on wires of their own. Only names can tell whether the cables are as intended. */
-static void report_separate_wires(IbhProbe *probe)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-
-    if (!are_apart(probe))
+    pair->loss = judge_loss(probe, pair);
+    pair->hindered = losses[pair->loss].place == IBH_AT_HOME;
+    ibh_probe_blame(pair, losses[pair->loss].fault);
+    if (pair->received < pair->sent && losses[pair->loss].fault == IBH_PROBE_UNSENT)
+        ibh_probe_blame(pair, IBH_PROBE_LOST);
+    if (!losses[pair->loss].code)
         return;
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        guint reached = 0;
+    told_alone = pair->loss == IBH_LOSS_AFTER_ARP || pair->loss == IBH_LOSS_NOTHING || pair->loss == IBH_LOSS_UNKNOWN;
+    ibh_probe_charge(charges, &(IbhProbeCharge){.pair = i,
+                                                .place = losses[pair->loss].place,
+                                                .severity = losses[pair->loss].severity,
+                                                .code = losses[pair->loss].code,
+                                                .peer_code = told_alone ? "peer-down" : NULL,
+                                                .why = explain_loss(probe, pair),
+                                                .fix = ibh_probe_fill_in(probe, pair, losses[pair->loss].fix),
+                                                .advice = ibh_probe_fill_in(probe, pair, losses[pair->loss].advice),
+                                                .peer_advice = losses[pair->loss].peer_advice});
+}
 
-        g_string_append_printf(text, "%s%s reaches ", text->len ? "; " : "", nic->link->name);
-        for (guint peer = 0; peer < probe->peers->len; peer++) {
-            char ip[IBH_IP_STRLEN];
+static void judge_way(const IbhProbe *probe, guint i, GArray *charges)
+{
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
+    int right = ibh_probe_link(probe, pair)->ifindex;
+    /* a NIC that is down is reported, not its consequences */
+    const gboolean usable = ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic);
 
-            if (is_reached(probe, nic, peer) && ++reached <= NAMED)
-                g_string_append_printf(text, "%s%s", reached > 1 ? ", " : "",
-                                       ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip));
-        }
-        if (reached > NAMED)
-            g_string_append_printf(text, " and %u more", reached - NAMED);
+    if ((pair->route.error || pair->route.oif != right) && pair->loss != IBH_LOSS_OURS) {
+        ibh_probe_blame(pair, IBH_PROBE_ROUTE);
+        if (usable)
+            ibh_probe_charge(
+                charges,
+                &(IbhProbeCharge){
+                    .pair = i,
+                    .place = IBH_AT_HOME,
+                    .severity = IBH_ERROR,
+                    .code = "routed-other-nic",
+                    .why = pair->route.error
+                               ? g_strdup_printf("this address's own traffic does not leave at all: %s",
+                                                 explain_refusal(pair->route.error))
+                               : g_strdup_printf("the echo was sent by this NIC, but this address's own traffic "
+                                                 "leaves by %s",
+                                                 name_link(probe, pair->route.oif)),
+                    .advice = ibh_probe_fill_in(probe, pair, "ib-hook --check --iface {if} names the rule or route"),
+                });
     }
-    ibh_finding_add(
-        probe->findings, "", IBH_WARNING, "separate-wires",
-        ibh_advice("compare the cables with the plan of the fabric"),
-        "no peer is reached by two rails: the rails are on separate wires, and if one reaches what another one should, "
-        "their cables are swapped: %s",
-        text->str);
-}
-
-/* ---- the verdict: the neighbour table ---- */
-
-static guint round_up(guint value)
-{
-    guint power = IBH_PROBE_TABLE;
-
-    while (power < value)
-        power *= 2;
-    return power;
-}
-
-static IbhRemedy enlarge(int family, guint needed)
-{
-    guint size = round_up(2 * needed);
-
-    return ibh_fix(g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u "
-                                   "net.ipv%c.neigh.default.gc_thresh2=%u net.ipv%c.neigh.default.gc_thresh1=%u",
-                                   family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4',
-                                   size / 4));
-}
-
-static void report_small_table(IbhProbe *probe, int family)
-{
-    guint needed = 0, refused = 0, size = probe->table_size[family];
-
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (ibh_probe_family(ibh_probe_peer(probe, pair)) != family)
-            continue;
-        needed += pair->on_link ? 1 : 0;
-        refused += was_refused(probe, pair) ? 1 : 0;
+    if (pair->reply_ifindex && pair->reply_ifindex != right) {
+        ibh_probe_blame(pair, IBH_PROBE_REPLY);
+        if (pair->loss != IBH_LOSS_REFUSED)
+            ibh_probe_charge(
+                charges,
+                &(IbhProbeCharge){
+                    .pair = i,
+                    .place = IBH_AT_HOME,
+                    .severity = IBH_ERROR,
+                    .code = "reply-other-nic",
+                    .why = g_strdup_printf("replies came in by %s: the peer holds its hardware address for "
+                                           "this one's",
+                                           name_link(probe, pair->reply_ifindex)),
+                    .advice = ibh_probe_fill_in(probe, pair,
+                                                "ib-hook --check --iface {if}; if that is ok, on the peer: ip neigh "
+                                                "flush to {from}"),
+                });
     }
-    if (refused)
-        ibh_finding_add(
-            probe->findings, "", IBH_ERROR, "neighbour-table-small", enlarge(family, MAX(needed, size)),
-            "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), and all places are taken: "
-            "so echoes of %u pairs were not sent, which is no fault of these peers",
-            size, family ? '6' : '4', refused);
-    else if (size && needed > size)
-        ibh_finding_add(probe->findings, "", IBH_WARNING, "neighbour-table-small", enlarge(family, needed),
-                        "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers "
-                        "need %u: when all of them talk, some get \"neighbour table overflow\"",
-                        size, family ? '6' : '4', needed);
 }
 
-/* They should be rails, and would be probed. */
-static void report_blocked(IbhProbe *probe)
+/* ---- the rest ---- */
+
+static gboolean is_neighbour(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
-        if (nic->status == IBH_NIC_BLOCKED && !probe->rails->only)
-            ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, nic->code,
-                            ibh_advice("ib-hook --check has the fix; then probe again"),
-                            "not programmed, so it was not probed: %s", nic->why);
+    const IbhIp *via = ibh_probe_via(probe, pair);
+
+    return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair));
+}
+
+/* The replies that were delivered came in for another address. */
+static gboolean is_translated(const IbhProbe *probe, guint i)
+{
+    gboolean any = FALSE;
+
+    for (guint number = 0; probe->hears_replies && number < (guint)probe->count; number++) {
+        const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
+
+        if (echo->seen)
+            return FALSE;
+        any |= echo->received;
+    }
+    return any;
+}
+
+static void judge_known(const IbhProbe *probe, guint i, GArray *charges)
+{
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+    if (!pair->received)
+        return;
+    if (is_translated(probe, i)) {
+        ibh_probe_blame(pair, IBH_PROBE_TRANSLATED);
+        ibh_probe_charge(charges,
+                         &(IbhProbeCharge){.pair = i,
+                                           .place = IBH_AT_HOME,
+                                           .severity = IBH_WARNING,
+                                           .code = "address-translated",
+                                           .why = g_strdup("this host's own address translation changes what leaves by "
+                                                           "this NIC: the peer sees another address"),
+                                           .advice = g_strdup("leave the rails out of it (nft list ruleset, "
+                                                              "iptables-save -t nat)")});
+    } else if (is_neighbour(probe, pair) && !pair->lladdr_len && !pair->sender_len) {
+        ibh_probe_blame(pair, IBH_PROBE_NOT_KNOWN);
+        ibh_probe_charge(
+            charges,
+            &(IbhProbeCharge){.pair = i,
+                              .place = IBH_AT_EITHER,
+                              .severity = IBH_WARNING,
+                              .code = "not-known",
+                              .why = g_strdup("echoes come back, but no hardware address of the peer was "
+                                              "seen: by which NIC is not known"),
+                              .advice = ibh_probe_fill_in(probe, pair, "as root; ip neigh show to {peer} dev {if}")});
     }
 }
 
 void ibh_probe_judge(IbhProbe *probe)
 {
-    g_autofree gboolean *down = g_new0(gboolean, probe->peers->len);
+    g_autoptr(GArray) charges = ibh_probe_charges_new();
 
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
+    ibh_probe_judge_mixed(probe);
     for (guint i = 0; i < probe->pairs->len; i++) {
-        judge_echoes(probe, i);
-        judge_way(probe, ibh_probe_pair(probe, i));
-        ibh_probe_judge_size(probe, ibh_probe_pair(probe, i));
+        judge_echoes(probe, i, charges);
+        judge_way(probe, i, charges);
+        ibh_probe_judge_size(probe, i, charges);
+        judge_known(probe, i, charges);
         ibh_probe_judge_rdma(ibh_probe_pair(probe, i));
     }
-    judge_flux(probe);
+    ibh_probe_charge_mixed(probe, charges);
     ibh_probe_report_strangers(probe);
-    ibh_probe_report_down_peers(probe, down);
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        ibh_probe_report_losses(probe, nic, down);
-        report_faults(probe, nic);
-        report_idle_rail(probe, nic);
-    }
-    ibh_probe_report_sizes(probe);
+    ibh_probe_report_rails(probe);
+    ibh_probe_report_charges(probe, charges);
     ibh_probe_report_rdma(probe);
-    report_blocked(probe);
-    report_unasked_peers(probe);
-    report_interruption(probe);
-    report_separate_wires(probe);
-    report_small_table(probe, 0);
-    report_small_table(probe, 1);
+    ibh_probe_report_whole(probe);
 }

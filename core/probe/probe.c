@@ -160,6 +160,13 @@ const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair)
     return ibh_probe_source(probe, pair)->nic->link;
 }
 
+const IbhIp *ibh_probe_via(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    if (pair->route.gateway.family != AF_UNSPEC && pair->route.oif == ibh_probe_link(probe, pair)->ifindex)
+        return &pair->route.gateway;
+    return pair->on_link ? ibh_probe_peer(probe, pair) : NULL;
+}
+
 /* Pairs are in the order of the peers. */
 static guint first_of(const GArray *pairs, guint peer)
 {

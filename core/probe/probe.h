@@ -34,6 +34,8 @@ typedef enum {
     IBH_PROBE_MTU,         /* packets of full size do not come through whole */
     IBH_PROBE_RDMA,        /* echoes come through, RDMA does not, or cannot */
     IBH_PROBE_NO_DEVICE,   /* there is nothing to do RDMA with behind this NIC */
+    IBH_PROBE_NOT_KNOWN,   /* echoes come through; which hosts sent them is not known */
+    IBH_PROBE_TRANSLATED,  /* echoes come through, but this host's own NAT changes them */
     IBH_PROBE_N_FAULTS
 } IbhProbeFault;
 
@@ -85,20 +87,28 @@ typedef struct {
     guint sender_len;              /* 0: the kernel does not tell */
 } IbhSynAnswer;
 
-/* Why a pair lost echoes. From IBH_LOSS_UNKNOWN on no cause was found on this host. */
+/* Why a pair lost echoes. The table of judge.c has what each means, and whose fault it is. */
 typedef enum {
     IBH_LOSS_NONE,
-    IBH_LOSS_SOME,       /* others came back */
-    IBH_LOSS_NO_CARRIER, /* the rail is down */
-    IBH_LOSS_DUPLICATE,  /* another host has the rail's address, too */
+    IBH_LOSS_NO_CARRIER, /* the rail is down: told as that */
+    IBH_LOSS_DUPLICATE,  /* another host has the rail's address, too: told as that */
+    IBH_LOSS_TABLE,      /* the neighbour table was full: told as that */
+    IBH_LOSS_OURS,       /* a route says that the peer's address is this host's own */
+    IBH_LOSS_NO_WAY,     /* the kernel has no route by this NIC, or one that is an error */
+    IBH_LOSS_FIREWALL,   /* it refuses to send */
+    IBH_LOSS_QUEUE,
+    IBH_LOSS_UNTRIED,
     IBH_LOSS_STATIC,     /* a permanent neighbour entry has another hardware address than the host that answers */
     IBH_LOSS_ARP_OFF,    /* the rail sends no ARP request */
     IBH_LOSS_HELD,       /* no echo leaves by the rail */
     IBH_LOSS_TRANSLATED, /* they leave with another address */
     IBH_LOSS_DROPPED,    /* a reply comes in, and is dropped before the kernel's IP */
-    IBH_LOSS_UNKNOWN,    /* ARP was not asked, or is none */
-    IBH_LOSS_AFTER_ARP,  /* which was answered */
+    IBH_LOSS_REFUSED,    /* a reply comes in, and is dropped by it */
+    IBH_LOSS_GATEWAY,    /* the gateway does not answer ARP */
+    IBH_LOSS_SOME,       /* others came back */
+    IBH_LOSS_AFTER_ARP,  /* ARP was answered */
     IBH_LOSS_NOTHING,    /* not even ARP was */
+    IBH_LOSS_UNKNOWN,    /* ARP was not asked */
     IBH_N_LOSSES
 } IbhProbeLoss;
 
@@ -145,6 +155,7 @@ typedef struct {
     gboolean is_over;      /* all were answered or given up: later replies do not count */
     IbhProbeTrace trace;
     IbhProbeLoss loss;
+    gboolean hindered; /* this host itself is to blame for that loss */
     IbhProbeSize mtu;
     IbhSynAnswer syn;
     IbhRdmaAnswer rdma;
@@ -187,12 +198,13 @@ typedef struct {
     int count;
     gint64 interval, timeout; /* µs */
     gboolean rdma;
-    gboolean hears_arp;   /* an address that did not answer ARP within this time is silent */
-    guint16 id;           /* of an echo, where the kernel does not choose it */
-    guint8 cookie[16];    /* so that a reply cannot be guessed */
-    guint table_size[2];  /* the kernel's limit of neighbours: IPv4, IPv6; 0: not known */
-    gboolean was_full[2]; /* that limit was reached meanwhile */
-    GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
+    gboolean hears_replies; /* also those that are not delivered */
+    gboolean hears_arp;     /* an address that did not answer ARP within this time is silent */
+    guint16 id;             /* of an echo, where the kernel does not choose it */
+    guint8 cookie[16];      /* so that a reply cannot be guessed */
+    guint table_size[2];    /* the kernel's limit of neighbours: IPv4, IPv6; 0: not known */
+    gboolean was_full[2];   /* that limit was reached meanwhile */
+    GPtrArray *findings;    /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
 
 /* Fails if the request is empty or too large. No NIC to probe is no failure: then there are no pairs. */
@@ -208,6 +220,8 @@ const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guin
 gboolean ibh_probe_was_missed(const IbhProbe *probe, const IbhNic *nic, guint peer);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
+/* The neighbour that the pair's packets go to: the peer, or a gateway; NULL: not known. */
+const IbhIp *ibh_probe_via(const IbhProbe *probe, const IbhProbePair *pair);
 const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair); /* by which the pair's echoes leave */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, guint peer); /* NULL: not asked */
 guint ibh_probe_first_pair(const IbhProbe *probe, guint peer); /* pairs are in the order of the peers */

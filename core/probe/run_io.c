@@ -56,22 +56,31 @@ static void send_solicitation(IbhProber *prober, const IbhLink *link, const IbhI
 /* ---- ARP ---- */
 
 /* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux several NICs answer:
- * so every peer is asked once more, and all answers are read. */
+ * so every peer is asked once more, and all answers are read. In IPv6, and of gateways, those that are silent. */
 static void ask_arp(IbhProber *prober)
 {
     IbhProbe *probe = prober->probe;
 
-    for (guint i = 0; prober->arp >= 0 && i < probe->pairs->len && !ibh_prober_is_stopped(); i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
+    gboolean any = FALSE;
 
-        if (!pair->on_link || ibh_probe_peer(probe, pair)->family != AF_INET)
+    for (guint i = 0; i < probe->pairs->len && !ibh_prober_is_stopped(); i++) {
+        const IbhProbePair *pair = ibh_probe_pair(probe, i);
+        const IbhIp *via = ibh_probe_via(probe, pair);
+        const gboolean silent = !pair->received;
+
+        if (!via || (!silent && (via->family == AF_INET6 || via != ibh_probe_peer(probe, pair))))
             continue;
+        any = TRUE;
         ibh_prober_pass(prober, prober->next, ", asking who answers ARP");
-        send_arp(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip, ibh_probe_peer(probe, pair));
+        if (via->family == AF_INET6)
+            send_solicitation(prober, ibh_probe_link(probe, pair), via);
+        else if (prober->arp >= 0)
+            send_arp(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip, via);
     }
-    if (prober->arp >= 0)
+    if (any)
         ibh_prober_pass(prober, ibh_prober_now() + MIN(probe->timeout, ARP_TIMEOUT), ", asking who answers ARP");
-    probe->hears_arp = prober->arp >= 0 && !ibh_prober_is_stopped();
+    probe->hears_arp = (prober->arp >= 0 || !ibh_probe_uses_family(probe, AF_INET)) &&
+                       (prober->solicit >= 0 || !ibh_probe_uses_family(probe, AF_INET6)) && !ibh_prober_is_stopped();
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. Returns until when answers may come; 0: it cannot
@@ -194,7 +203,10 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
     for (guint i = 0; i < probe->sources->len; i++)
         prober.sockets[i].fd = -1;
     ibh_prober_catch_signals();
-    done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
+    done = ibh_prober_open(&prober, error);
+    probe->hears_replies = (prober.seen[0] >= 0 || !ibh_probe_uses_family(probe, AF_INET)) &&
+                           (prober.seen[1] >= 0 || !ibh_probe_uses_family(probe, AF_INET6));
+    done = done && ask_routes(&prober, error) && ask_all(&prober, error);
     if (ibh_prober_is_stopped())
         ibh_probe_interrupt(probe, ibh_prober_now());
     ibh_prober_release_signals();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/size.h"
 
+#include "probe/verdict.h"
+
 #include "model/bytes.h"
 #include "model/text.h"
 
@@ -9,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define NAMED 4
 #define LEAST 1280 /* the MTU that every IPv6 link has: a rail with it has nothing to lose */
 
 static guint header_length(int family)
@@ -157,24 +158,9 @@ static gboolean is_right(const IbhProbePair *pair)
     return !is_short(pair) || (!pair->on_link && pair->mtu.told_by.family && !pair->mtu.fragment);
 }
 
-void ibh_probe_judge_size(const IbhProbe *probe, IbhProbePair *pair)
-{
-    pair->mtu.passed = is_short(pair) ? passed(probe, pair) : pair->mtu.passed;
-    if (!is_right(pair))
-        pair->faults |= 1u << IBH_PROBE_MTU;
-}
-
 static gboolean is_dropped_here(const IbhProbePair *pair)
 {
     return pair->mtu.failed && pair->mtu.seen >= pair->mtu.failed;
-}
-
-static gboolean has_same_cause(const IbhProbe *probe, const IbhProbePair *a, const IbhProbePair *b)
-{
-    return is_short(a) && is_short(b) && is_right(a) == is_right(b) && passed(probe, a) == passed(probe, b) &&
-           a->mtu.fragment == b->mtu.fragment && a->mtu.held == b->mtu.held &&
-           is_dropped_here(a) == is_dropped_here(b) && full_size(probe, a) == full_size(probe, b) &&
-           ibh_ip_equal(&a->mtu.told_by, &b->mtu.told_by);
 }
 
 static char *explain(const IbhProbe *probe, const IbhProbePair *pair)
@@ -215,44 +201,24 @@ static IbhRemedy remedy_for(const IbhProbe *probe, const IbhProbePair *pair)
         "look at the MTU of the switch ports on the way, of the peer's NIC (ip link), at firewalls there");
 }
 
-/* All pairs with one cause, also of several rails, are one line. */
-static void report_cause(IbhProbe *probe, const IbhProbePair *of)
+void ibh_probe_judge_size(const IbhProbe *probe, guint i, GArray *charges)
 {
-    g_autoptr(GString) names = g_string_new(NULL);
-    g_autofree char *why = explain(probe, of);
-    const IbhNic *nic = ibh_probe_source(probe, of)->nic;
-    char ip[IBH_IP_STRLEN];
-    guint n = 0;
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
+    IbhProbeCharge charge = {.pair = i, .place = IBH_AT_EITHER, .code = "path-mtu"};
+    IbhRemedy remedy;
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (!has_same_cause(probe, pair, of))
-            continue;
-        if (++n <= NAMED)
-            g_string_append_printf(names, "%s%s to %s", n > 1 ? ", " : "", ibh_probe_link(probe, pair)->name,
-                                   ibh_ip_format(ibh_probe_peer(probe, pair), ip));
-        nic = ibh_probe_source(probe, pair)->nic == nic ? nic : NULL;
-    }
-    if (n > NAMED)
-        g_string_append_printf(names, " and %u more", n - NAMED);
-    ibh_finding_add(probe->findings, nic ? nic->link->name : "",
-                    is_right(of)     ? IBH_INFO
-                    : of->mtu.failed ? IBH_ERROR
-                                     : IBH_WARNING,
-                    "path-mtu", remedy_for(probe, of), "%u of %u pairs: %s; %s", n, probe->pairs->len, names->str, why);
-}
-
-void ibh_probe_report_sizes(IbhProbe *probe)
-{
-    g_autoptr(GPtrArray) told = g_ptr_array_new();
-
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        gboolean known = !is_short(pair);
-
-        for (guint i = 0; !known && i < told->len; i++)
-            known = has_same_cause(probe, told->pdata[i], pair);
-        if (known)
-            continue;
-        g_ptr_array_add(told, (gpointer)(guintptr)pair);
-        report_cause(probe, pair);
-    }
+    if (pair->received < pair->sent) /* what is lost at any size says nothing of one */
+        pair->mtu = (IbhProbeSize){.passed = pair->mtu.passed};
+    if (!is_short(pair))
+        return;
+    pair->mtu.passed = passed(probe, pair);
+    if (!is_right(pair))
+        pair->faults |= 1u << IBH_PROBE_MTU;
+    if (pair->mtu.held || is_dropped_here(pair))
+        charge.place = IBH_AT_HOME;
+    charge.severity = is_right(pair) ? IBH_INFO : pair->mtu.failed ? IBH_ERROR : IBH_WARNING;
+    charge.why = explain(probe, pair);
+    remedy = remedy_for(probe, pair);
+    charge.advice = remedy.advice;
+    g_array_append_val(charges, charge);
 }

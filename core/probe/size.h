@@ -26,6 +26,5 @@ void ibh_probe_size_fragment(IbhProbe *probe, const IbhProbeReply *reply, guint 
 /* A host reports that packets from here to there are too long for it. `limit`: its own; 0: not reported. */
 void ibh_probe_size_refused(IbhProbe *probe, guint source, const IbhIp *to, const IbhIp *by, guint limit);
 
-/* Parts of ibh_probe_judge(): a pair's fault; the findings. */
-void ibh_probe_judge_size(const IbhProbe *probe, IbhProbePair *pair);
-void ibh_probe_report_sizes(IbhProbe *probe);
+/* A part of ibh_probe_judge(): a pair's fault, added to the charges (verdict.h). */
+void ibh_probe_judge_size(const IbhProbe *probe, guint pair, GArray *charges);

@@ -37,26 +37,26 @@ probe 0 "${both[@]}"
 # An own firewall.
 firewall A output icmp type echo-request ip daddr 172.16.34.1 drop
 probe 1 "${both[@]}"
-expect_equal "our own firewall" "error probe-not-sent ib0, error probe-not-sent ib1" "$(codes)"
-expect_contains "is named" "172.16.34.1 (this host's own firewall drops it)" "$(messages)"
+expect_equal "our own firewall" "error probe-not-sent ib0+ib1" "$(codes)"
+expect_contains "is named" "ib0, ib1 to 172.16.34.1: this host's own firewall drops" "$(messages)"
 on A nft flush ruleset
 
 # The peer: it answers ARP, not echoes; to one rail; then it answers nothing.
 firewall B input icmp type echo-request drop
 probe 1 "${both[@]}"
 expect_equal "a peer that drops echoes" "error peer-down " "$(codes)"
-expect_contains "but answers ARP" "172.16.34.1, 172.16.34.2; ARP is answered, echoes are not: a firewall there" "$(messages)"
+expect_contains "but answers ARP" "172.16.34.1-.2 to every rail: ARP is answered, echoes are not: a firewall there" "$(messages)"
 firewall B input ip saddr 172.16.16.2 icmp type echo-request drop
 probe 1 "${both[@]}"
 expect_equal "one rail is one line" "error probe-lost ib1" "$(codes)"
-expect_contains "with all its peers, and why" "2 of 2 peers: 172.16.34.1 (2 of 2), 172.16.34.2 (2 of 2); ARP is answered" "$(messages)"
+expect_contains "with all its peers, and why" "ib1 to 172.16.34.1-.2: ARP is answered" "$(messages)"
 on B nft flush ruleset
 probe 1 172.16.34.1 172.16.34.77
-expect_contains "who answers nothing" "172.16.34.77; nothing answers, not even ARP" "$(messages)"
+expect_contains "who answers nothing" "172.16.34.77 to every rail: nothing answers, not even ARP" "$(messages)"
 ip -n wire link set B.1 down
 probe 1 "${both[@]}" 172.16.34.77
 expect_equal "one cause is one line" "error peer-down " "$(codes)"
-expect_contains "for all peers" "2 of 3 peers reply to no rail: 172.16.34.2, 172.16.34.77; nothing answers" "$(messages)"
+expect_contains "for all peers" "172.16.34.2, 172.16.34.77 to every rail: nothing answers" "$(messages)"
 firewall B input icmp type echo-request drop
 probe 1 "${both[@]}"
 expect_equal "two causes are two lines" "error peer-down , error peer-down " "$(codes)"
@@ -69,3 +69,30 @@ expect_hook 0 A --probe "${both[@]}"
 ip -n wire link set B.0 down
 probe 1 172.16.34.1
 expect_contains "an entry of before proves nothing" "nothing answers, not even ARP" "$(messages)"
+ip -n wire link set B.0 up
+
+# The kernel's errno for a route that is none is told as that route, not as a NIC.
+ip -n A route add blackhole 172.16.34.1/32 table 941
+probe 1 "${both[@]}" --iface ib0
+expect_contains "a blackhole is named" "ib0 to 172.16.34.1: this address's own traffic does not leave at all: a blackhole route" "$(messages)"
+ip -n A route del blackhole 172.16.34.1/32 table 941
+
+# A route says that the peer is ourselves.
+ip -n A route add local 172.16.34.1/32 dev lo
+probe 1 "${both[@]}"
+expect_contains "the peer's address is this host's own, by a route" "172.16.34.1: a route of type local says that the address is this host's own" "$(messages)"
+ip -n A route del local 172.16.34.1/32 dev lo
+
+# IPv6: whether solicitations are answered.
+if [ -d /proc/sys/net/ipv6 ]; then
+    for host in A B; do
+        for i in 0 1; do ip -n $host address add "fd00:16::$(host_id $host):$((i + 1))/64" dev ib$i nodad; done
+        wait_until 5 settled $host
+        expect_hook 0 $host --apply
+    done
+    on B nft "add table ip6 t; add chain ip6 t c { type filter hook input priority 0; }; add rule ip6 t c icmpv6 type echo-request drop"
+    probe 1 fd00:16::34:1 fd00:16::34:99
+    expect_contains "IPv6: answered, echoes are not" "fd00:16::34:1 to every rail: neighbour solicitations are answered, echoes are not" "$(messages)"
+    expect_contains "IPv6: nothing is" "fd00:16::34:99 to every rail: nothing answers, not even neighbour solicitations" "$(messages)"
+    on B nft flush ruleset
+fi

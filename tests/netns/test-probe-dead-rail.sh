@@ -37,5 +37,5 @@ expect_hook 0 A --apply
 
 # Nobody has this address.
 expect_hook 1 A --probe 172.16.34.1 172.16.77.7 --timeout 0.3
-expect_contains "a peer that is not there" "peer-down: 1 of 2 peers reply to no rail: 172.16.77.7" "$out"
+expect_contains "a peer that is not there" "peer-down: 172.16.77.7 to every rail: nothing answers" "$out"
 expect_equal "is said once" 1 "$(grep -c ": error" <<<"$out")"

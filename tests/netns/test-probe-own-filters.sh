@@ -32,7 +32,7 @@ case_of() { # WHAT CODES MESSAGE ADDRESS…
 # Questions for hardware addresses do not leave; those of --probe itself do, which nft does not see.
 table A arp "filter hook output priority 0" oifname ib1 drop
 case_of "a filter of outgoing ARP" "error probe-not-sent ib1" \
-    "2 of 2 peers: 172.16.34.1 (2 of 2), 172.16.34.2 (2 of 2); no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter" \
+    "ib1 to 172.16.34.1-.2: no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter" \
     "${both[@]}"
 table A arp "filter hook input priority 0" iifname ib1 arp operation reply drop
 case_of "a filter of answers to ARP" "error probe-not-sent ib1" "no echo leaves by this NIC, or answers to ARP are dropped" "${both[@]}"
@@ -58,7 +58,15 @@ done
 # NAT: the peer answers another address.
 table A ip "nat hook postrouting priority 100" oifname ib1 snat to 172.16.16.99
 case_of "source NAT" "error probe-lost ib1" \
-    "this host's own address translation (nft, iptables) sends them from 172.16.16.99 to 172.16.34.1" "${both[@]}"
+    "this host's own address translation (nft, iptables) sends echoes from 172.16.16.99" "${both[@]}"
+
+# To another address of this host: all seems well here.
+ip -n A address add 172.16.16.99/32 dev ib1
+expect_hook 0 A --apply
+table A ip "nat hook postrouting priority 100" oifname ib1 snat to 172.16.16.99
+case_of "source NAT that answers come back from" "warning address-translated ib1" "ib1 to 172.16.34.1-.2: this host's own address translation changes" "${both[@]}"
+ip -n A address del 172.16.16.99/32 dev ib1
+expect_hook 0 A --apply
 
 # Long packets only, on their way out, and in.
 for family in 4 6; do

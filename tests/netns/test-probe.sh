@@ -21,6 +21,8 @@ expect_equal "no problem, no finding" "0 0" "$(json '"\([.pairs[].problems[]] | 
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2
 expect_contains "the matrix has a column for each peer" "172.16.34.1  172.16.34.2" "$(sed -n 1p <<<"$out")"
 expect_equal "and a row for each rail" "ib0 172.16.16.1 ib1 172.16.16.2" "$(sed -n '2,3s/^\(ib.\) *\([0-9.]*\) .*/\1 \2/p' <<<"$out" | xargs)"
+expect_lacks "no more, when all is right" "$(mac B 1)" "$out"
+expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --verbose
 expect_contains "hardware addresses are listed" "172.16.34.2 $(mac B 1)" "$out"
 expect_equal "nothing on standard error, which is no terminal" "" "$err"
 expect_hook 0 A --probe 172.16.34.1 --quiet

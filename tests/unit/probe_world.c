@@ -161,3 +161,13 @@ char *report(World *world, const IbhWriter *writer, gboolean quiet)
     what.findings = world->probe->findings;
     return writer->probe(&what, &style);
 }
+
+char *report_verbose(World *world)
+{
+    IbhReport what = {.rails = world->rails, .only = world->rails->only, .probe = world->probe};
+    IbhStyle style = {.verbose = TRUE};
+
+    ibh_probe_judge(world->probe);
+    what.findings = world->probe->findings;
+    return ibh_text_writer.probe(&what, &style);
+}

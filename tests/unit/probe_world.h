@@ -46,3 +46,4 @@ char *verdict(World *world); /* "ib1 error probe-lost, …" */
 void check_verdict(World *world, const char *expected, guint bad_pairs);
 void check_message(const World *world, guint i, const char *part); /* of finding i */
 char *report(World *world, const IbhWriter *writer, gboolean quiet);
+char *report_verbose(World *world); /* text */

@@ -33,8 +33,8 @@ static gboolean has_place(const IbhFinding *finding)
         "port-errors",           "guid-duplicate",   "gid-missing", NULL};
 
     /* What main=spread has, and what is left of a NIC that is gone, names its table. */
-    return finding->iface[0] || g_strv_contains(elsewhere, finding->code) || strstr(finding->message, "table ") ||
-           strstr(finding->message, "lookup ");
+    return finding->iface[0] || finding->owner || g_strv_contains(elsewhere, finding->code) ||
+           strstr(finding->message, "table ") || strstr(finding->message, "lookup ");
 }
 
 /* A fix is pasted as it is: it has no remarks. */

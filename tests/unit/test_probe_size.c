@@ -144,7 +144,18 @@ static void test_black_hole(void **state)
     for (guint i = 0; i < 4; i++)
         (void)ask(&world, i, i < 2 ? 9000 : 1500);
     check_verdict(&world, "error path-mtu", 2);
-    check_message(&world, 0, "2 of 4 pairs: ib0 to 172.16.16.2, ib1 to 172.16.16.2; packets of 1500 bytes come");
+    check_message(&world, 0, "172.16.16.2 to every rail: packets of 1500 bytes come");
+}
+
+/* Small echoes are lost as well: that is no matter of size. */
+static void test_lost_at_any_size(void **state)
+{
+    g_auto(World) world = look_at(TWO_PEERS, 9000);
+
+    (void)state;
+    (void)ask(&world, 0, 1500);
+    pair_at(&world, 0)->received = 1;
+    check_verdict(&world, "ib0 error probe-lost", 1);
 }
 
 static void test_different_causes(void **state)
@@ -216,11 +227,17 @@ static void test_own_firewall(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full_size_at_once), cmocka_unit_test(test_usual_wires),
-        cmocka_unit_test(test_one_is_lost),       cmocka_unit_test(test_nothing_to_ask),
-        cmocka_unit_test(test_no_replies),        cmocka_unit_test(test_black_hole),
-        cmocka_unit_test(test_different_causes),  cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_refused),           cmocka_unit_test(test_own_firewall),
+        cmocka_unit_test(test_full_size_at_once),
+        cmocka_unit_test(test_usual_wires),
+        cmocka_unit_test(test_one_is_lost),
+        cmocka_unit_test(test_nothing_to_ask),
+        cmocka_unit_test(test_no_replies),
+        cmocka_unit_test(test_black_hole),
+        cmocka_unit_test(test_lost_at_any_size),
+        cmocka_unit_test(test_different_causes),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_own_firewall),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

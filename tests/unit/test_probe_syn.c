@@ -138,8 +138,8 @@ static void test_other_nic(void **state)
     (void)state;
     ask_all(&world);
     assert_true(ibh_probe_syn_answered(world.probe, &reply));
-    check_verdict(&world, "ib1 warning peer-replies-other-nic", 1);
-    check_message(&world, 0, "1 of 2 peers: fd00:16::16:2");
+    check_verdict(&world, "warning peer-replies-other-nic", 1);
+    check_message(&world, 0, "fd00:16::16:2: the peer replies");
 }
 
 /* What cannot be known is said, and nobody is accused. */

@@ -131,7 +131,7 @@ static void test_nothing_leaves(void **state)
     pair_at(&world, 1)->send_error = 105; /* of a later echo */
     assert_false(ibh_probe_trace_has_moved(pair_at(&world, 1)));
     check_verdict(&world, "ib1 error probe-not-sent", 1);
-    check_message(&world, 0, "1 of 2 peers: 172.16.16.1 (3 of 3); no echo leaves by this NIC");
+    check_message(&world, 0, "ib1 to 172.16.16.1: no echo leaves by this NIC");
 }
 
 static void test_arp(void **state)
@@ -175,8 +175,8 @@ static void check_reply_comes(const char *line, const char *message)
 static void test_reply_comes(void **state)
 {
     (void)state;
-    check_reply_comes(TWO_PEERS, "172.16.16.1 (3 of 3); replies come in by this NIC, and this host drops them at once");
-    check_reply_comes(PEERS6, "fd00:16::16:1 (3 of 3); replies come in by this NIC");
+    check_reply_comes(TWO_PEERS, "ib1 to 172.16.16.1: replies come in by this NIC, and this host drops them at once");
+    check_reply_comes(PEERS6, "ib1 to fd00:16::16:1: replies come in by this NIC");
 }
 
 /* The reply to the echo that was followed is delivered: the others were lost by chance. */
@@ -202,8 +202,8 @@ static void test_translation(void **state)
         gsize at;
         const char *message;
     } CASES[] = {
-        {15, "address translation (nft, iptables) sends them from 172.16.34.99 to 172.16.16.1"},
-        {19, "address translation (nft, iptables) sends them from 172.16.34.2 to 172.16.16.99"},
+        {15, "address translation (nft, iptables) sends echoes from 172.16.34.99"},
+        {19, "address translation (nft, iptables) sends echoes to 172.16.16.99"},
     };
 
     (void)state;
