@@ -2,12 +2,14 @@
 """What is promised, asked of the kernel: the host under test against its twin."""
 
 import ipaddress
+import os
 import re
 import time
 
 from gateways import Gateways, Keys, Remote
 from hosts import Trouble, run, settings
 from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, State, family_of, number, unpack, walled
+from others import Others
 
 UP, LOWER_UP = 1, 0x10000
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
@@ -194,7 +196,6 @@ class Config:
         keys = dict(setting.split("=", 1) for _, setting in pairs)
         self.main = keys.get("main", "keep")
         self.candidates = set(rdma)
-        self.plain = not pairs
         self.managed = {nic for nic in nics if self.keys.managed(nic)}
         self.candidates |= self.managed
 
@@ -205,7 +206,8 @@ class Judge:
         self.tally = tally if tally is not None else {}
         nics = [line.split()[1:] for line in lines if line.startswith("nic ")]
         self.config = Config(lines, [words[0] for words in nics if "rdma" in words], [words[0] for words in nics])
-        self.rules_of_others = any(re.match(r"ip (-6 )?rule add", line) for line in lines)
+        # Where others have rules, who leaves an address to them is counted only, but with this in the environment.
+        self.strict = "ROUTED_BY_OTHERS" in os.environ or not any(re.match(r"ip (-6 )?rule add", line) for line in lines)
         self.wrong_but_said = []  # answers that only --check's complaint makes right
         self.remote_taken = False  # likewise, of remote=
         self.held = self.refused = False
@@ -392,6 +394,7 @@ class Judge:
         self.wrong_but_said = []
         self.remote_taken = False
         facts = Facts(self.host, self.config)
+        self.several = facts.twin.several()
         self.others_are_whole(facts)
         families = (4, 6) if any(":" in line for line in self.lines if not line.startswith("sysctl")) else (4,)
         for family in families:
@@ -402,10 +405,19 @@ class Judge:
     def ask(self, namespace, questions, priority=None):
         """As it is; or with a wall before this priority; or with main alone."""
         if priority is None:
-            return namespace.ask(questions)
+            return self.first_hops(questions, namespace.ask(questions))
         rules = [(1, MAIN), (2, WALL)] if priority == "main" else [(priority, WALL)]
         with walled(namespace, *rules):
-            return namespace.ask(questions)
+            return self.first_hops(questions, namespace.ask(questions))
+
+    def first_hops(self, questions, answers):
+        """Of several hops the kernel takes one by what it knows of neighbours, which the twin does not ask: any is the first."""
+        def first(question, answer):
+            for table, net, ways in self.several:
+                if answer.table == table and (answer.dev, answer.via) in ways and within(question.to, [net]) >= 0:
+                    return answer._replace(dev=ways[0][0], via=ways[0][1], src=None)
+            return answer
+        return [first(*pair) for pair in zip(questions, answers)] if self.several else answers
 
     def unrelated_questions(self, facts, family):
         to = destinations(self.lines, family)
@@ -453,7 +465,6 @@ class Judge:
 
     def rails(self, facts, family):
         self.engaged(facts, family)
-        self.managed_are_rails(facts, family)
         own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one]) and one not in facts.twice]
         questions = [Question(family, to, source, mark=mark) for to in destinations(self.lines, family) for source in own
                      for mark in [0] + marks(self.lines)]
@@ -592,26 +603,34 @@ class Judge:
             return remote.by_gateway(mine) or error, f"by {device} through {remote.gateway}", "own default"
         return right, "as main says, or by the rail's own gateway", "default"
 
-    def managed_are_rails(self, facts, family):
-        """A NIC with manage=yes is a rail, whatever its subnet: each usable address has its rule."""
-        if self.held or self.refused or self.rules_of_others or self.line.startswith("do hook"):
-            return
-        for device, address, *_ in facts.usable:
-            if device in self.config.managed and family_of(address) == family and facts.up(device) and address not in facts.ours:
-                raise Trouble("b-rail", f"{device} has manage=yes, but nothing routes {address}", "managed")
-
     def engaged(self, facts, family):
-        """NICs that share a subnet, with nothing of others about them, are rails: each usable address has its rule."""
-        if not self.config.plain or self.held or self.rules_of_others or self.line.startswith("do hook"):
+        """A usable address of a NIC that is a rail has its rules, but where others route it: there is none of ours."""
+        if self.held or self.refused or self.line.startswith("do hook"):
             return
-        rails = [nic for nic in self.host.rdma if nic in facts.links and facts.up(nic) and not facts.links[nic][2]]
-        for nic in rails:
-            mine = {net for net in facts.sharing.get(nic, ()) if net.version == family and net in facts.main}
-            shared = any(one.overlaps(two) for one in mine for other in rails if other != nic
-                         for two in facts.sharing.get(other, ()) if two.version == family and two in facts.main)
-            for device, address, *_ in facts.usable:
-                if shared and device == nic and family_of(address) == family and address not in facts.ours:
-                    raise Trouble("b-rail", f"{nic} shares a subnet, but nothing routes {address}", "engaged")
+        others = Others(self.host.twin, facts.twin, family, self.config.keys)
+        nics = [nic for nic in self.config.candidates if nic in facts.links and facts.up(nic) and not facts.links[nic][2] and
+                self.config.keys.of(nic, "manage", "auto") != "no"]
+        of_family = {nic: {net for net in facts.subnets.get(nic, ()) if net.version == family} for nic in nics}
+        every = set().union(*of_family.values())
+        for device, address, length, *_ in facts.usable:
+            if device not in nics or family_of(address) != family or address in facts.twice:
+                continue
+            own = ipaddress.ip_interface(f"{address}/{length}").network
+            by = others.route(device, address, {own} & of_family[device] or of_family[device], every)
+            if by is not None:
+                self.count(f"an address is routed by others: {by}")
+            if not self.strict:
+                continue
+            if by and address in facts.ours:
+                raise Trouble("b-others", f"others route {address} by {device}, and there are rules of ours for it", "both")
+            if by is False and address not in facts.ours and self.is_rail(facts, device, nics, family):
+                raise Trouble("b-rail", f"{device} is a rail, but nothing of ours routes {address}, nor do others", "engaged")
+
+    def is_rail(self, facts, device, nics, family):
+        if device in self.config.managed:
+            return True
+        return any(one.overlaps(two) for other in nics if other != device for one in facts.sharing.get(device, ())
+                   for two in facts.sharing.get(other, ()) if one.version == two.version)
 
     def arrivals(self, facts, family):
         """What its peers send to a rail's address arrives by it."""

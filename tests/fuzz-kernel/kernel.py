@@ -313,6 +313,16 @@ class State:
                                        number(metric) if metric else 0, source))
         return found
 
+    def several(self):
+        """(table, prefix, ((device, gateway), …)) of each route of several hops"""
+        found = []
+        for raw, _, known in self.routes:
+            known = dict(known)
+            if RTA_MULTIPATH in known:
+                ways = [(device, attributes(rest, 0).get(RTA_GATEWAY)) for device, _, _, rest in known[RTA_MULTIPATH]]
+                found.append((number(known[RTA_TABLE]), prefix(raw, known), [(one, via and unpack(via)) for one, via in ways]))
+        return found
+
 
 def prefix(raw, known, what=RTA_DST, length=None):
     width = 16 if raw[0] == socket.AF_INET6 else 4
