@@ -23,6 +23,16 @@ typedef struct {
     NMClient *client; /* NULL: there was no answer */
 } Question;
 
+/* What packagers' tools read of it, as https://systemd.io/ELF_DLOPEN_METADATA says: ib-hook loads this, and with it
+ * libnm, where they are. */
+#define NOTE                                                                                                           \
+    "[{\"feature\":\"NetworkManager\",\"description\":\"names of "                                                     \
+    "connections\",\"priority\":\"suggested\",\"soname\":[\"libnm.so.0\"]}]"
+static const struct {
+    guint32 name_size, text_size, type;
+    char name[4], text[(sizeof(NOTE) + 3) & ~3U];
+} note __attribute__((used, aligned(4), section(".note.dlopen"))) = {4, sizeof NOTE, 0x407c0c0a, "FDO", NOTE};
+
 static gboolean give_up(gpointer data)
 {
     g_main_loop_quit(((Question *)data)->loop);

@@ -10,7 +10,7 @@ shift
 [ $# -gt 0 ] || set -- --without unit_tests
 rm -rf "$top"
 version=$(sed -n 's/^Version: *//p' "$here/rpm/ib-hook.spec")
-maintainer=$(sed -n 's/^MAINTAINER="\(.*\)"/\1/p' "$here/project")
+packager=$(sed -n 's/^MAINTAINER="\(.*\)"/\1/p' "$here/project")
 date=$(sed -n '/^ -- /{s/.*>  //p;q}' "$here/debian/changelog")
 SOURCE_DATE_EPOCH=$(date -d "$date" +%s)
 export SOURCE_DATE_EPOCH
@@ -29,11 +29,14 @@ esac
 "$here/source-tarball.sh" "$top/SOURCES/ib-hook-$version.tar.gz" >/dev/null
 tar -x -z -O -f "$top/SOURCES/ib-hook-$version.tar.gz" "ib-hook-$version/packaging/rpm/ib-hook.spec" >"$top/ib-hook.spec"
 
+# Elsewhere than on Fedora and RHEL the macros of systemd and SELinux that the spec asks for are these.
+[ -n "$(rpm --eval '%{?systemd_post:1}')" ] || set -- --load "$(realpath "$here/rpm/macros")" "$@"
+
 # --nodeps: Debian's rpm knows nothing of the packages that dpkg has installed. The rest makes equal bytes of equal trees.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES # what the calling make was told is not for this one
 rpmbuild -bb --noclean --nodeps "$@" --define "_topdir $place" --define '_buildhost localhost' \
-    --define "packager $maintainer" --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
-    "$place/ib-hook.spec" >"$top/log" 2>&1 || {
+    --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
+    ${packager:+--define "packager $packager"} "$place/ib-hook.spec" >"$top/log" 2>&1 || {
     cat "$top/log" >&2
     exit 1
 }

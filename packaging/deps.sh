@@ -25,10 +25,10 @@ packages() { # MANAGER GROUP
         apt/selinux) echo "$(packages apt lab)" checkpolicy semodule-utils selinux-policy-dev policycoreutils bzip2 ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
-        apt/deb) echo build-essential debhelper dpkg-dev ;;
+        apt/deb) echo build-essential debhelper dpkg-dev "$(apt-cache --names-only search "^dh-dlopenlibdeps$" | cut -d" " -f1)" ;;
         apt/rpm) echo rpm cpio ;;
         apt/packages) echo "$(packages apt tests)" clang lld llvm lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
-        apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev clustershell openssh-client mmdebstrap ;;
+        apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
         dnf/tests) echo "$(packages dnf demo)" acl nftables libcmocka-devel strace tcpdump libcap libasan libubsan python3 ;;

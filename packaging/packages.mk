@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installing, packages, and their tests; included by the Makefile.
 
-SBINDIR ?= $(PREFIX)/sbin
+BINDIR ?= $(PREFIX)/bin
 LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
 # NetworkManager looks here in /usr only; from elsewhere the link in /etc leads here.
 NMDIR ?= $(PREFIX)/lib/NetworkManager/dispatcher.d
@@ -15,44 +15,39 @@ BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 
 # The names that other Makefiles have for these would be ignored, and all installed in another place than the one asked for.
-$(foreach name,prefix exec_prefix bindir sbindir libdir libexecdir datadir datarootdir sysconfdir mandir docdir destdir BINDIR LIBDIR, \
-    $(if $(filter command,$(origin $(name))),$(error $(name)= has no effect here: say where with PREFIX=, DESTDIR=, SBINDIR=, LIBEXECDIR=, \
+$(foreach name,prefix exec_prefix bindir sbindir libdir libexecdir datadir datarootdir sysconfdir mandir docdir destdir SBINDIR LIBDIR, \
+    $(if $(filter command,$(origin $(name))),$(error $(name)= has no effect here: say where with PREFIX=, DESTDIR=, BINDIR=, LIBEXECDIR=, \
         PLUGINDIR=, MANDIR= or DOCDIR=; `make help`)))
 
-FLEET := README.md fold.jq mesh.awk mesh.jq ib-hook.schema.json ib-hook.nhc ib-hook-dashboard.json ib-hook-prometheus.timer ib-hook.rules.yml
+FLEET := README.md ib-hook.schema.json ib-hook-prometheus.service ib-hook-prometheus.timer ib-hook.rules.yml
 UNITS := ib-hook.service ib-hook-watch.service
-LINKS = . packaging/scripts/functions.sh; . packaging/scripts/network-scripts.sh
-# Where things are in a package is written down in units and links; elsewhere it is put right.
-RELOCATE = sed -e 's,/usr/sbin/ib-hook,$(SBINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),' -e 's,/usr/lib/NetworkManager/dispatcher.d,$(NMDIR),'
+# Where things are in a package is written down in units; elsewhere it is put right.
+RELOCATE = sed -e 's,/usr/bin/ib-hook,$(BINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),'
 
-LIBEXEC := networkd-dispatcher ifupdown ifup-local ifdown-local wicked slurm-healthcheck
+LIBEXEC := networkd-dispatcher ifupdown ifup-local ifdown-local slurm-healthcheck
 DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
+
+# The managers' directories hold links to the hooks. /etc/network is that of Debian's ifupdown: the RPM leaves it out.
+NM_LINKS := $(addprefix /etc/NetworkManager/dispatcher.d/,50-ib-hook pre-up.d/50-ib-hook)
+NETWORKD_LINKS := $(patsubst %,/etc/networkd-dispatcher/%.d/50-ib-hook,routable configured degraded no-carrier off)
+IFUPDOWN_LINKS := $(patsubst %,/etc/network/%.d/ib-hook,if-up if-post-down)
 
 # $(call put,MODE,FILE,PLACE)
 put = install -D -m $(1) $(2) "$(DESTDIR)$(3)"
+# $(call link,LINKS,PROGRAM): what an administrator has there, a mask or a program of his own, stays.
+link = for link in $(1); do at="$(DESTDIR)$$link"; mkdir -p "$${at%/*}" && { [ -e "$$at" ] || [ -L "$$at" ] || ln -s $(2) "$$at"; } || exit; done
 # On a running system, the steps left to the administrator are printed; packages do these themselves.
 tell = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || printf '%s\n' $(1)
 
-install: install-files
-	@$(LINKS); hook_links | $(RELOCATE) | add_links "$(DESTDIR)"
-	@$(LINKS); ! has_network_scripts "$(DESTDIR)" || network_scripts_links | $(RELOCATE) | add_links "$(DESTDIR)"
-	$(call tell,"Installed; no service is enabled and nothing is routed yet:" \
-	    "  systemctl daemon-reload" \
-	    "  systemctl enable --now ib-hook-watch.service    # repairs what no network manager announces" \
-	    "  systemctl enable ib-hook.service                # routes once at boot" \
-	    "  ib-hook --apply                                 # routes now (over ssh by one of these NICs: --confirm 60)" \
-	    "  systemctl restart networkd-dispatcher.service   # if it is used: it is skipped at boot while it has no hook")
-
-# All but the links into the managers' directories, which packages make at their first installation only.
-install-files: all
-	$(call put,0755,$(BUILD)/ib-hook,$(SBINDIR)/ib-hook)
+install: all
+	$(call put,0755,$(BUILD)/ib-hook,$(BINDIR)/ib-hook)
 	$(call put,0755,$(BUILD)/hooks/nm-dispatcher,$(NMDIR)/50-ib-hook)
 	install -d "$(DESTDIR)$(NMDIR)/pre-up.d"
 	ln -sf ../50-ib-hook "$(DESTDIR)$(NMDIR)/pre-up.d/50-ib-hook"
 	$(foreach hook,networkd-dispatcher ifupdown,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
 	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(LIBEXECDIR)/ifup-local)
+	ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/ifdown-local"
 	$(call put,0755,packaging/fleet/slurm-healthcheck,$(LIBEXECDIR)/slurm-healthcheck)
-	for name in ifdown-local wicked; do ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/$$name" || exit; done
 	install -d "$(DESTDIR)$(PLUGINDIR)" "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)$(FLEETDIR)"
 	$(if $(NM),$(call put,0644,$(NM),$(PLUGINDIR)/nm.so))
 	for unit in $(UNITS); do \
@@ -67,8 +62,16 @@ install-files: all
 	install -m 0644 packaging/doc/*.md "$(DESTDIR)$(DOCDIR)"
 	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) "$(DESTDIR)$(FLEETDIR)"
 	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >"$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
-	chmod 0644 "$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
-	@$(LINKS); hook_links | while read -r link _; do install -d "$(DESTDIR)$${link%/*}"; done
+	install -d "$(DESTDIR)/var/lib/ib-hook" "$(DESTDIR)/etc/ib-hook/conf.d"
+	@$(call link,$(NM_LINKS),$(NMDIR)/50-ib-hook)
+	@$(call link,$(NETWORKD_LINKS),$(LIBEXECDIR)/networkd-dispatcher)
+	@$(call link,$(IFUPDOWN_LINKS),$(LIBEXECDIR)/ifupdown)
+	$(call tell,"Installed; no service is enabled and nothing is routed yet:" \
+	    "  systemctl daemon-reload" \
+	    "  systemctl enable --now ib-hook-watch.service    # repairs what no network manager announces" \
+	    "  systemctl enable ib-hook.service                # routes once at boot" \
+	    "  ib-hook --apply                                 # routes now (over ssh by one of these NICs: --confirm 60)" \
+	    "  systemctl restart networkd-dispatcher.service   # if it is used: it is skipped at boot while it has no hook")
 
 # The policy module, where selinux-policy-devel (Debian: selinux-policy-dev) is installed; the RPM has it in a package of its own.
 SELINUX_DEVEL ?= /usr/share/selinux/devel/Makefile
@@ -78,17 +81,18 @@ $(BUILD)/selinux-module/ib_hook.pp: $(wildcard packaging/selinux/ib_hook.*)
 	@mkdir -p $(@D) && cp $^ $(@D)
 	@$(MAKE) -C $(@D) -f $(SELINUX_DEVEL) ib_hook.pp >$(@D)/log 2>&1 || { cat $(@D)/log >&2; exit 1; }
 
-INSTALLED = $(SBINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(NMDIR)/50-ib-hook $(NMDIR)/pre-up.d/50-ib-hook $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
+INSTALLED = $(BINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(NMDIR)/50-ib-hook $(NMDIR)/pre-up.d/50-ib-hook $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
             $(TMPFILESDIR)/ib-hook.conf $(MANDIR)/man8/ib-hook.8 $(MANDIR)/man5/ib-hook.conf.5 $(BASH_COMPLETIONS)/ib-hook \
-            $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET) ib-hook-prometheus.service)
+            $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET))
 
-# What make install put there goes, after what it programmed; configuration and masked links are the administrator's.
+# What make install put there goes, after what it programmed; configuration and links of another's are the administrator's.
 uninstall:
-	@$(LINKS); [ -n "$(DESTDIR)" ] || ! is_booted || { \
-	    systemctl disable --now $(UNITS) 2>/dev/null; PATH="$(SBINDIR):$$PATH"; last_undo; }
-	@$(LINKS); { hook_links && network_scripts_links; } | $(RELOCATE) | remove_links "$(DESTDIR)"
+	@[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || { systemctl disable --now $(UNITS); $(BINDIR)/ib-hook --undo; rm -rf /run/ib-hook; } || :
+	@for link in $(NM_LINKS) $(NETWORKD_LINKS) $(IFUPDOWN_LINKS); do \
+	    case $$(readlink "$(DESTDIR)$$link") in $(NMDIR)/50-ib-hook | $(LIBEXECDIR)/*) rm -f "$(DESTDIR)$$link" ;; esac; done
 	for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file" || exit; done
-	for directory in $(LIBEXECDIR) $(PLUGINDIR) $(DOCDIR) $(FLEETDIR) $(patsubst %/,%,$(dir $(FLEETDIR))); do \
+	rm -rf "$(DESTDIR)/var/lib/ib-hook"
+	for directory in /etc/ib-hook/conf.d /etc/ib-hook $(LIBEXECDIR) $(PLUGINDIR) $(DOCDIR) $(FLEETDIR) $(patsubst %/,%,$(dir $(FLEETDIR))); do \
 	    [ ! -d "$(DESTDIR)$$directory" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$directory" || exit; \
 	done
 
@@ -105,19 +109,19 @@ rpm:
 # The release: equal trees make equal bytes, of a clone or of such a tarball.
 dist:
 	@packaging/source-tarball.sh $(BUILD)/dist/ib-hook-$(VERSION).tar.gz
-	@! grep -q example.org packaging/project || echo "warning: packaging/project has the placeholders still, not who publishes this" >&2
+	@grep -q '^HOMEPAGE="..*"' packaging/project || echo "warning: packaging/project does not say who publishes this" >&2
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/scripts/* packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
-                  packaging/debian/tests/rails packaging/fleet/slurm-healthcheck packaging/fleet/ib-hook.nhc
+PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
+                  packaging/debian/tests/rails packaging/fleet/slurm-healthcheck
 
 # Exactly these files, in a place with a space in its name, and a program that says its version; none of them afterwards.
 check-install: all
 	@rm -rf $(BUILD)/root && $(MAKE) -s install DESTDIR="$(BUILD)/root/a place" PREFIX=/usr
 	@cd "$(BUILD)/root/a place" && find . ! -type d | LC_ALL=C sort >../files
 	@diff tests/installed-files $(BUILD)/root/files
-	@"$(BUILD)/root/a place/usr/sbin/ib-hook" --version >/dev/null
+	@"$(BUILD)/root/a place/usr/bin/ib-hook" --version >/dev/null
 	@$(MAKE) -s uninstall DESTDIR="$(BUILD)/root/a place" PREFIX=/usr
 	@left=$$(find "$(BUILD)/root/a place" ! -type d -o -name '*ib-hook*'); [ -z "$$left" ] || { echo "left by make uninstall: $$left"; exit 1; }
 	@rm -r $(BUILD)/root
@@ -129,4 +133,4 @@ check-packages: all
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
 	@TESTS=tests/packages LIMIT=300 tests/netns/run
 
-.PHONY: install install-files uninstall selinux deb rpm dist check-install check-packages
+.PHONY: install uninstall selinux deb rpm dist check-install check-packages

@@ -18,13 +18,6 @@ files() { # without git: a released tree, in which only build/ is made
     fi
 }
 
-# What packaging/project says of who publishes it takes the place of the placeholders.
-# shellcheck source=packaging/project
-. packaging/project
-publish() { # FILE…
-    sed -i -e "s|ib-hook maintainers <ib-hook@example.org>|$MAINTAINER|" -e "s|https://example.org/ib-hook|$HOMEPAGE|" "$@"
-}
-
 mkdir -p "$target"
 files | while read -r file; do
     case $file in
@@ -33,6 +26,13 @@ files | while read -r file; do
     esac
 done | xargs -d '\n' cp -a --parents -t "$target"
 cd "$target"
-publish packaging/debian/control packaging/debian/changelog packaging/debian/copyright packaging/debian/watch \
-    packaging/debian/upstream/metadata packaging/rpm/ib-hook.spec \
-    packaging/man/ib-hook.8 core/SECURITY.md .github/SECURITY.md
+
+# What packaging/project says of who publishes it.
+# shellcheck source=packaging/project
+. packaging/project
+[ -z "$MAINTAINER" ] || sed -i "s|ib-hook maintainers <ib-hook@invalid>|$MAINTAINER|" packaging/debian/control packaging/debian/changelog
+[ -z "$MAINTAINER" ] || sed -i "s|ib-hook maintainers - |$MAINTAINER - |" packaging/rpm/ib-hook.spec
+if [ -n "$HOMEPAGE" ]; then
+    sed -i "/^Standards-Version:/a Homepage: $HOMEPAGE" packaging/debian/control
+    sed -i "/^License:/a URL:            $HOMEPAGE" packaging/rpm/ib-hook.spec
+fi

@@ -109,7 +109,7 @@ static gboolean is_watched(void)
 
 void ibh_hook_files_read(const char *root, GArray *managers)
 {
-    g_autofree char *command = g_strconcat(root, "/usr/sbin/ib-hook", NULL);
+    g_autofree char *command = g_strconcat(root, "/usr/bin/ib-hook", NULL);
 
     if (access(command, F_OK) < 0 || (!root[0] && is_watched()))
         return;

@@ -67,7 +67,7 @@ static char *explain(const char *forbidden, const char *domain, gboolean briefly
         return g_strdup_printf(
             "this hook cannot act: SELinux forbids it %s in the domain %s; install the package "
             "ib-hook-selinux, or, if it is installed, run: restorecon -R /usr/lib/NetworkManager/dispatcher.d "
-            "/usr/libexec/ib-hook /usr/sbin/ib-hook " IBH_RUN_DIR,
+            "/usr/libexec/ib-hook /usr/bin/ib-hook " IBH_RUN_DIR,
             forbidden, domain);
     return g_strdup_printf(
         "this hook cannot act: root may not open %s here; a security module or a container forbids it", forbidden);

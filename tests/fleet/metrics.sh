@@ -3,8 +3,16 @@
 # What ../managers/boot runs beside a system, for test-units.sh: the units write the metrics, once they are enabled as README.md says.
 . "$(dirname "$0")/../managers/lib.sh"
 fleet=/usr/share/ib-hook/fleet
-mkdir -p "$ROOT/var/lib/prometheus/node-exporter"
-prom=$ROOT/var/lib/prometheus/node-exporter/ib-hook.prom
+textfiles=$ROOT/var/lib/prometheus/node-exporter
+mkdir -p "$textfiles"
+prom=/var/lib/prometheus/node-exporter/ib-hook.prom
+
+# The exporter's directory is another user's: what he plants there leads nobody to a file of root's.
+host chown -R nobody /var/lib/prometheus
+echo secret >"$ROOT/root/secret" && chmod 0600 "$ROOT/root/secret"
+for name in ib-hook.prom.new new ib-hook.prom.tmp; do
+    host setpriv --reuid=nobody --clear-groups ln -s /root/secret "/var/lib/prometheus/node-exporter/$name"
+done
 
 # RDMA ports: without them nobody judges how much memory may be locked.
 rdma B ib0 ib1
@@ -19,21 +27,24 @@ without_memlock() {
 
 host install -m 0644 $fleet/ib-hook-prometheus.service $fleet/ib-hook-prometheus.timer /etc/systemd/system
 host systemctl --quiet enable --now ib-hook-prometheus.timer
-wait_until 75 test -s "$prom"
+host ln -s /var/lib/ib-hook-prometheus/ib-hook.prom /var/lib/prometheus/node-exporter
+wait_until 75 host test -s "$prom"
 ok "the timer starts the service"
 expect_differs "and will again" "" "$(host systemctl show --value --property NextElapseUSecRealtime ib-hook-prometheus.timer)"
-expect_equal "what it writes" "$(host ib-hook --check --format prometheus | without_memlock)" "$(without_memlock <"$prom")"
-expect_contains "both rails" "ib_hook_rails 2" "$(<"$prom")"
+expect_equal "what it writes" "$(host ib-hook --check --format prometheus | without_memlock)" "$(host cat "$prom" | without_memlock)"
+expect_contains "both rails" "ib_hook_rails 2" "$(host cat "$prom")"
 expect_equal "its own limit would be nobody's" infinity "$(host systemctl show --value --property LimitMEMLOCK ib-hook-prometheus.service)"
 if host prlimit --memlock=unlimited true 2>/dev/null; then # not in every container
-    expect_lacks "so none is found" memlock-low "$(<"$prom")"
+    expect_lacks "so none is found" memlock-low "$(host cat "$prom")"
 fi
-expect_equal "whoever collects can read it" 644 "$(stat -c %a "$prom")"
+expect_equal "whoever collects can read it" 644 "$(host stat -Lc %a "$prom")"
 
 ip -n B rule del priority 1941 lookup 942
 host systemctl start ib-hook-prometheus.service
-expect_contains "a finding is no failure" 'ib_hook_findings{code="rule-missing",device="ib1",severity="error"} 1' "$(<"$prom")"
-before=$(<"$prom")
+expect_contains "a finding is no failure" 'ib_hook_findings{code="rule-missing",device="ib1",severity="error"} 1' "$(host cat "$prom")"
+before=$(host cat "$prom")
 echo nonsense >>"$ROOT/etc/ib-hook/ib-hook.conf"
 ! host systemctl start ib-hook-prometheus.service 2>/dev/null || fail "the service fails where --check fails"
-expect_equal "the old file stays" "$before" "$(<"$prom")"
+expect_equal "the old file stays" "$before" "$(host cat "$prom")"
+expect_equal "no link of another user's was followed" secret "$(<"$ROOT/root/secret")"
+expect_equal "nor anything else written there" ib-hook.prom "$(host find /var/lib/prometheus/node-exporter -user root -printf '%f\n' | grep -v '^node-exporter$')"

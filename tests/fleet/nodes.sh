@@ -20,7 +20,7 @@ make_nodes() {
     lay_over /usr "$UNPACKED/usr"
     lay_over /etc "$UNPACKED/etc"
     for program in /usr/sbin/*-wlm; do ln -sf "$program" "${program%-wlm}"; done # what alternatives would do
-    install -m 0755 "$IB_HOOK" /usr/sbin/ib-hook
+    install -m 0755 "$IB_HOOK" /usr/bin/ib-hook
     mkdir -p /etc/ib-hook
     printf '[interface ib*]\nmanage=yes\n' >/etc/ib-hook/ib-hook.conf
     printf '10.9.0.%s\n' '1 n1' '2 n2' '3 n3' '9 control' >>/etc/hosts

@@ -108,7 +108,7 @@ expect_check_was_right() { # CHECK RUN
 # shellcheck disable=SC2016 # for the inner shell
 state_of() { # HOST: all that the role may change
     at "$1" sh -c 'ip -d rule; ip -d route show table all; cd /proc/sys/net/ipv4/conf; grep . */rp_filter */arp_*
-        find /etc/ib-hook /etc/systemd/system /usr/sbin/ib-hook /run/ib-hook /var/lib/ib-hook* -printf "%p %s %l\n" | sort; cat /etc/ib-hook/*
+        find /etc/ib-hook /etc/systemd/system /usr/bin/ib-hook /run/ib-hook /var/lib/ib-hook* -printf "%p %s %l\n" | sort; cat /etc/ib-hook/*
         systemctl is-active ib-hook-watch' 2>&1 || true
 }
 
@@ -126,7 +126,7 @@ expect_rails() { # HOST
 }
 
 expect_gone() { # HOST: where a first installation failed
-    expect_equal "what was installed on $1 for it is gone" "" "$(at "$1" sh -c 'ls -d /usr/sbin/ib-hook /etc/ib-hook/*
+    expect_equal "what was installed on $1 for it is gone" "" "$(at "$1" sh -c 'ls -d /usr/bin/ib-hook /etc/ib-hook/*
         ip rule | grep 1941; ip route show table 942; grep -l [12] /proc/sys/net/ipv4/conf/ib?/arp_ignore' 2>/dev/null || true)"
 }
 

@@ -62,7 +62,7 @@ def private():
         os.makedirs(f"/etc/{name}")
     os.makedirs("/run/sbin")  # what the hooks execute
     os.symlink(program(), "/run/sbin/ib-hook")
-    mount("-t", "overlay", "overlay", "-o", "lowerdir=/run/sbin:/usr/sbin", "/usr/sbin")
+    mount("-t", "overlay", "overlay", "-o", "lowerdir=/run/sbin:/usr/bin", "/usr/bin")
     os.makedirs("/run/sys")
     mount("--bind", "/run/sys", "/sys")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

@@ -19,7 +19,7 @@ fi
 mount -t tmpfs tmpfs /run
 cp -r /etc /run/etc && mount --bind /run/etc /etc && rm -rf /etc/ib-hook && mkdir /etc/ib-hook
 mkdir -p /run/netns /run/sys/class/infiniband /run/sbin
-ln -s "$INSIDE/ib-hook" /run/sbin/ib-hook && mount -t overlay overlay -o lowerdir=/run/sbin:/usr/sbin /usr/sbin # what the hooks execute
+ln -s "$INSIDE/ib-hook" /run/sbin/ib-hook && mount -t overlay overlay -o lowerdir=/run/sbin:/usr/bin /usr/bin # what the hooks execute
 ip link set lo up
 for space in away far-away wire twin host; do ip netns add $space; done
 on() { nsenter --net=/run/netns/"$1" "${@:2}"; }

@@ -63,7 +63,7 @@ vm_start() { # NAME NICS [OPTION]…
     [ -x "$IB_HOOK" ] || fail "there is no $IB_HOOK: run make"
     rm -rf "${work:?}/$name"
     mkdir -p "$work/$name/root/usr/sbin"
-    vm_file "$name" "$IB_HOOK:/usr/sbin/ib-hook"
+    vm_file "$name" "$IB_HOOK:/usr/bin/ib-hook"
     for option in "$@"; do
         case $option in
             file=*) vm_file "$name" "${option#file=}" ;;

@@ -153,7 +153,7 @@ serve_no_more() {
 
 expect_check() { # "NIC:TABLE:ADDRESS…": exit status 0, and exactly these
     local status=0
-    host /usr/sbin/ib-hook --check --json >"$work/check.json" || status=$?
+    host /usr/bin/ib-hook --check --json >"$work/check.json" || status=$?
     expect_equal "ib-hook --check" "0 $1" "$status $(checked_rails $work/check.json)"
 }
 
@@ -202,7 +202,7 @@ expect_repaired() {
         # shellcheck disable=SC2053 # a pattern
         [[ $MODE = hooks && $SYSTEM == $pattern ]] || continue
         expect_unrepaired "$what" rails_are "$rails"
-        host /usr/sbin/ib-hook --apply >/dev/null
+        host /usr/bin/ib-hook --apply >/dev/null
         what="$what, after --apply"
         break
     done

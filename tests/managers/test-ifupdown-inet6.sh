@@ -32,7 +32,7 @@ if [[ $MODE = watch || $SYSTEM = ifupdown ]]; then
     wait_until 10 both_families_stand
 else
     expect_unrepaired "when the addresses are usable" both_families_stand
-    host /usr/sbin/ib-hook --apply >/dev/null
+    host /usr/bin/ib-hook --apply >/dev/null
     both_families_stand || fail "not even by --apply" "$(our_rules6)"
 fi
 expect_rails_right "IPv4" "$RAILS"

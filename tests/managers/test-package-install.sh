@@ -12,6 +12,9 @@ traffic_stop
 serve_no_more
 expect_no_loss "while the package was installed"
 expect_rails_right "after the installation"
+expect_equal "its service did what it may" success "$(host systemctl show --value --property Result ib-hook.service)"
+expect_equal "and waits for no file system that may come from the network" "" \
+    "$(host systemctl show --value --property RequiresMountsFor ib-hook.service | xargs -n 1 | grep -v ^/run || true)"
 expect_equal "other people's rules and routes" "$(<"$RESULTS/../foreign.$SYSTEM")" "$(foreign_routing)"
 
 host systemctl stop ib-hook-watch

@@ -7,7 +7,7 @@
 only 'nm-*' networkd-252 networkd-257 netplan 'ifupdown*'
 
 hook() { # HOST ARGUMENT…: the one of the package
-    host /usr/sbin/ib-hook "${@:2}"
+    host /usr/bin/ib-hook "${@:2}"
 }
 
 add_bridges() { # as containers' daemons make them
@@ -76,7 +76,7 @@ power_off
 power_on
 wait_until 20 is_there
 add_bridges
-[ ! -e "$ROOT/usr/sbin/ib-hook" ] || fail "ib-hook is gone"
+[ ! -e "$ROOT/usr/bin/ib-hook" ] || fail "ib-hook is gone"
 soon is_as_wanted
 expect_equal "every look-up is as after --apply" "" "$(diff <(echo "$wanted") <(routing) || true)"
 expect_equal "rules and tables, too" "$tables" "$(rules_and_tables B 1941 1942)"

@@ -94,9 +94,9 @@ lay_over_usr() {
 lay_command() {
     mkdir -p $work/sbin
     ln -sf "$IB_HOOK" $work/sbin/ib-hook
-    mount -t overlay overlay -o "lowerdir=$work/sbin:/usr/sbin" /usr/sbin 2>/dev/null && return
-    copy_over /usr/sbin
-    ln -sf "$IB_HOOK" /usr/sbin/ib-hook
+    mount -t overlay overlay -o "lowerdir=$work/sbin:/usr/bin" /usr/bin 2>/dev/null && return
+    copy_over /usr/bin
+    ln -sf "$IB_HOOK" /usr/bin/ib-hook
 }
 
 copy_over() { # DIRECTORY: the same where overlays are refused, of what may be read

@@ -13,7 +13,7 @@ strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
 # asked WHAT [VARIABLE=VALUE]… PROGRAM ARGUMENT…: that hook executes nothing
 asked() {
     manager_calls B PATH="$PATH" strace -f -o $work/trace -e trace=execve env "${@:2}"
-    expect_equal "$1: it executes nothing" "" "$(grep 'execve("/usr/sbin/ib-hook' $work/trace || true)"
+    expect_equal "$1: it executes nothing" "" "$(grep 'execve("/usr/bin/ib-hook' $work/trace || true)"
 }
 looks() { grep -c STATUS= $work/notified; } # of --watch, so far
 
@@ -60,7 +60,7 @@ while read -r surroundings; do
     with_sys B strace -f -o $work/trace -e trace=execve sh -c "$surroundings" sh env -i A="$huge" GCONV_PATH=/nowhere NLDBG=9 IFACE=ib1 \
         MODE=start "$HOOKS/ifupdown" </dev/null >$work/said 2>&1 || status=$?
     expect_equal "$surroundings: exit status, and nothing said" 0 "$status$(<$work/said)"
-    expect_equal "$surroundings: it executes nothing" "" "$(grep 'execve("/usr/sbin/ib-hook' $work/trace || true)"
+    expect_equal "$surroundings: it executes nothing" "" "$(grep 'execve("/usr/bin/ib-hook' $work/trace || true)"
     expect_equal "$surroundings: all is done" "$applied" "$(state B | tidy)"
 done <<'END'
 exec "$@" <&-

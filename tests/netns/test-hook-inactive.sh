@@ -7,9 +7,9 @@
 make_hosts 2 B
 hook B --apply >/dev/null
 tree=$work/tree
-mkdir -p $tree/usr/sbin
+mkdir -p $tree/usr/bin
 ln -s /run/sys/B $tree/sys
-touch $tree/usr/sbin/ib-hook
+touch $tree/usr/bin/ib-hook
 program=$tree/usr/libexec/hook
 mkdir -p "${program%/*}"
 
@@ -72,5 +72,5 @@ says "NetworkManager also runs what lies in /usr/lib" ""
 mkdir -p $tree/etc/NetworkManager/dispatcher.d
 ln -s /dev/null $tree/etc/NetworkManager/dispatcher.d/50-ib-hook
 says "unless it is masked in /etc" "ib0 warning hook-inactive" "is masked"
-rm $tree/usr/sbin/ib-hook
+rm $tree/usr/bin/ib-hook
 says "where it is not installed, nobody expects a hook" ""

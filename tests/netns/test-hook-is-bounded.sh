@@ -31,7 +31,7 @@ done
 status=0
 with_sys B strace -qq -o $work/trace -e inject=execve:error=ENOENT "$HOOKS/networkd-dispatcher" 2>$work/err || status=$?
 expect_equal "no ib-hook: exit status" 0 "$status"
-expect_contains "no ib-hook: it is said" "the hook cannot execute /usr/sbin/ib-hook: No such file or directory" "$(<$work/err)"
+expect_contains "no ib-hook: it is said" "the hook cannot execute /usr/bin/ib-hook: No such file or directory" "$(<$work/err)"
 
 # No journal, no syslog, and a caller that does not read what is written to it.
 rm /run/systemd/journal/socket

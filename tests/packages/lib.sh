@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What every test here starts with: `. "$(dirname "$0")/lib.sh"`: all of ../netns/lib.sh, and in addition
 #
-#   the packages    $deb, $rpm, $selinux (the policy module's), as make deb and make rpm left them
+#   the packages    $deb, $rpm, $selinux (the policy module's), $network_scripts, as make deb and make rpm left them
 #   a system        make_root; then $root is one to install them in: inside COMMAND…, not booted. Its network is that of
 #                   host B, if there is one
 #   its files       files: all, with what they are; since FILE: what changed; links: of the hooks, and what they lead to
 #   another version newer, older: the same package as $deb, with a later or an earlier version
 #   another RPM   repack_rpm DIRECTORY OPTION…: packs anew what make rpm has built, with these options of rpmbuild
-#   as if booted    pretend_booted: what maintainer scripts ask of systemd, they get; calls: what they called
+#   as if booted    pretend_booted: what maintainer scripts ask of systemd, they get, and ib-hook.service runs; calls: what they called
 #
 # Needs root. Environment: CHROOT, the system (build/packages/chroot).
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,7 +20,8 @@ deb=$(echo "$IBH_BUILD"/deb/ib-hook_*.deb)
 rpm=$(echo "$IBH_BUILD"/rpm/RPMS/*/ib-hook-[0-9]*.rpm)
 CHROOT=${CHROOT:-$IBH_BUILD/packages/chroot}
 selinux=$(echo "$IBH_BUILD"/rpm/RPMS/noarch/ib-hook-selinux-*.rpm)
-[[ -f $deb && -f $rpm && -f $selinux ]] || fail "there are no packages: run make deb rpm"
+network_scripts=$(echo "$IBH_BUILD"/rpm/RPMS/noarch/ib-hook-network-scripts-*.rpm)
+[[ -f $deb && -f $rpm && -f $selinux && -f $network_scripts ]] || fail "there are no packages: run make deb rpm"
 : "$here"
 
 root=/run/root
@@ -72,7 +73,7 @@ older() { other_version 0; }
 repack_rpm() { # DIRECTORY OPTION… → its file
     [ -d "$1/tree" ] || "$top/packaging/source-tree.sh" "$1/tree"
     "$1/tree/packaging/build-rpm.sh" "$1/build" --without unit_tests \
-        --define "make_build cp -a $(echo "$IBH_BUILD"/rpm/BUILD/ib-hook-*)/build . && :" "${@:2}" | grep -v selinux
+        --define "make_build cp -a $(echo "$IBH_BUILD"/rpm/BUILD/ib-hook-*)/build . && :" "${@:2}" | grep -v -e selinux -e network-scripts
 }
 
 # The scripts ask systemd whether this is a chroot; and systemctl is asked for, not obeyed.
@@ -85,6 +86,7 @@ echo "systemctl $*: $(ip rule | grep -c suppress) rules" >>/run/calls
 case "$*" in
     *is-enabled*) echo enabled ;;
     *show*) echo loaded ;;
+    *'start '*ib-hook.service*) $(sed -n 's/^ExecStart=//p' /lib/systemd/system/ib-hook.service) ;;
 esac
 E
     cat >$root/usr/bin/systemd-tmpfiles <<'E'

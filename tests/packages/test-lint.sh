@@ -4,22 +4,34 @@
 . "$(dirname "$0")/lib.sh"
 
 needs lintian blhc rpmlint systemd-analyze
-expect_equal "lintian --pedantic" "" "$(lintian --allow-root --pedantic --fail-on none "$(dirname "$deb")"/*.changes 2>&1)"
+# Who publishes it is not known before somebody does (packaging/project); a lintian older than today's policy says that of itself.
+unknown=$(grep -q '^MAINTAINER=""' "$top/packaging/project" && echo "-e bogus-mail-host -e no-homepage-field")
+# shellcheck disable=SC2086 # options
+expect_equal "lintian --pedantic" "" "$(lintian --allow-root --pedantic --fail-on none "$(dirname "$deb")"/*.changes 2>&1 |
+    grep -v -e 'newer-standards-version .* (current is 4.6' $unknown || true)"
 expect_equal "blhc: every file is compiled and linked with all that hardens it" "" "$(blhc --all "$(dirname "$deb")/log" 2>&1 || true)"
 expect_at_least "blhc has seen files compiled" 100 "$(grep -c -e '-c -o build/' "$(dirname "$deb")/log")"
 
 # Its warnings are matters of taste; errors are not.
-out=$(rpmlint -c "$top/packaging/rpm/rpmlint.toml" "$rpm" "$selinux" "$top/packaging/rpm/ib-hook.spec" 2>&1 || true)
+out=$(rpmlint -c "$top/packaging/rpm/rpmlint.toml" "$rpm" "$selinux" "$network_scripts" "$top/packaging/rpm/ib-hook.spec" 2>&1 || true)
 expect_contains "rpmlint: no error" " 0 errors, " "$out"
 
 for unit in ib-hook.service ib-hook-watch.service; do
-    sed "s,=/usr/sbin/ib-hook,=$IB_HOOK," "$top/packaging/systemd/$unit" >$work/$unit
+    sed "s,=/usr/bin/ib-hook,=$IB_HOOK," "$top/packaging/systemd/$unit" >$work/$unit
     expect_equal "systemd-analyze verify $unit" "" "$(systemd-analyze verify --man=no $work/$unit 2>&1 | grep ib-hook || true)"
 done
 mkdir $work/fleet
 cp "$top"/packaging/fleet/*.timer $work/fleet
-sed "s,/usr/sbin/ib-hook,$IB_HOOK," "$top/packaging/fleet/ib-hook-prometheus.service" >$work/fleet/ib-hook-prometheus.service
+sed "s,/usr/bin/ib-hook,$IB_HOOK," "$top/packaging/fleet/ib-hook-prometheus.service" >$work/fleet/ib-hook-prometheus.service
 expect_equal "systemd-analyze verify of the fleet's units" "" "$(systemd-analyze verify --man=no $work/fleet/* 2>&1 | grep ib-hook || true)"
-systemd-analyze security --offline=yes --threshold=20 $work/ib-hook-watch.service >$work/log || fail "systemd-analyze security" "$(<$work/log)"
-ok "systemd-analyze security: $(tail -n 1 $work/log)"
-expect_equal "a stop keeps the holds of --undo" "" "$(grep ^RuntimeDirectory= $work/*.service || true)"
+for unit in ib-hook-watch.service:20 ib-hook.service:25 fleet/ib-hook-prometheus.service:25; do
+    systemd-analyze security --offline=yes --threshold="${unit#*:}" "$work/${unit%:*}" >$work/log || fail "systemd-analyze security" "$(<$work/log)"
+    ok "systemd-analyze security: $(tail -n 1 $work/log)"
+done
+expect_equal "a stop keeps the holds of --undo" "$(grep -l ^RuntimeDirectory= $work/*.service)" "$(grep -l ^RuntimeDirectoryPreserve=yes $work/*.service)"
+expect_equal "what routes at boot waits for no /var from the network" "" "$(grep -e ^StateDirectory= -e ^PrivateTmp= $work/ib-hook.service || true)"
+
+# Root's shell is what debhelper and the macros generate, and ten lines of ours in all of a package's scripts.
+expect_at_least "the Debian package's own lines" "$(cat "$top"/packaging/debian/ib-hook.p{ostinst,rerm,ostrm} | grep -cv -e '^#' -e '^set -e$' -e '^ *$')" 10
+expect_at_least "the RPMs' own lines" "$(awk '/^%(pre|post)(un|trans)?( |$)/ { script = 1; next } /^%(files|description|package|changelog|check|install|build|prep)/ { script = 0 }
+    script && NF && !/^ *[%#]/' "$top/packaging/rpm/ib-hook.spec" | wc -l)" 10

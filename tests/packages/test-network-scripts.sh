@@ -7,12 +7,11 @@ make_root
 make_hosts 0 B
 for i in 0 1; do add_nic B ib$i $i; done
 mkdir -p $root/etc/ib-hook $root/etc/sysconfig/network-scripts
-touch $root/etc/sysconfig/network-scripts/ifup-post
 printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
 install_rpm() {
     on B rpm --root $root --dbpath /var/lib/rpm --nodeps "$@" >$work/said 2>&1
 }
-install_rpm -i "$rpm"
+install_rpm -i "$rpm" "$network_scripts"
 pure=$(state B)
 
 # As the last step of ifup-post, of ifdown-post, and of ifup-aliases: the only check is -x, the variables are not exported.
@@ -53,21 +52,21 @@ expect_equal "called again, it has nothing to say" "" "$(call ifup-local ib1 >/d
 ifdown ib1
 ifdown ib0
 expect_nothing_of_ours B
-install_rpm -e ib-hook
+install_rpm -e ib-hook ib-hook-network-scripts
 
-# An administrator's own stays, and works with the line that was printed.
+# An administrator's own stays, and works with the line that the manual has.
 # shellcheck disable=SC2016 # as it stands there
 printf '#!/bin/sh\necho "mine: $1" >>/run/mine\n' >$root/usr/sbin/ifup-local
 chmod 0755 $root/usr/sbin/ifup-local
-install_rpm -i "$rpm"
+install_rpm -i "$rpm" "$network_scripts"
 ifup ib0 172.16.34.1/16
 expect_nothing_of_ours B
-sed -n 's/.*should have the line: //p' $work/said >>$root/usr/sbin/ifup-local
+sed -n 's,^\.Dl \(/usr/libexec/ib-hook/ifup-local\) .*,\1 "$@",p' "$top/packaging/man/ib-hook.8" >>$root/usr/sbin/ifup-local
 call ifup-local ib0
 expect_rails B ib0:941:172.16.34.1
 expect_equal "it was called each time" "mine: ib0 mine: ib0" "$(xargs <$root/run/mine)"
 ifdown ib0
-install_rpm -e ib-hook
-expect_contains "it is still there without us" "mine: " "$(<$root/usr/sbin/ifup-local)"
+install_rpm -e ib-hook ib-hook-network-scripts
+expect_contains "it is still there without us" "mine: " "$(cat $root/usr/sbin/ifup-local*)"
 
 expect_equal "nothing is left" "$pure" "$(state B)"

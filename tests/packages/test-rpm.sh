@@ -1,16 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The RPM: installed, upgraded and erased, in the making of an image and on a system that runs.
+# The RPM: installed, upgraded and erased, in the making of an image and on a system that runs. Installing it changes no running
+# service and no running network; the next event does.
 . "$(dirname "$0")/lib.sh"
 
 make_root
 make_hosts 2 B
 pure=$(state B)
-mkdir -p $root/etc/ib-hook $root/etc/sysconfig/network-scripts $root/usr/lib/tmpfiles.d # which systemd has
-touch $root/etc/sysconfig/network-scripts/ifup-post
+# What the managers' packages have, and systemd.
+mkdir -p $root/etc/ib-hook $root/etc/NetworkManager/dispatcher.d/pre-up.d $root/usr/lib/NetworkManager/dispatcher.d/pre-up.d \
+    $root/etc/networkd-dispatcher/{configured,degraded,no-carrier,off,routable}.d $root/usr/lib/{tmpfiles.d,systemd/system} \
+    $root/usr/share/{licenses,zsh/site-functions,bash-completion/completions}
 printf '[interface ib*]\nmanage=yes\n' >$root/etc/ib-hook/ib-hook.conf # there is no RDMA here
 printf '#!/bin/sh\necho mine\n' >$root/usr/sbin/ifup-local
 chmod 0755 $root/usr/sbin/ifup-local
+ln -s /dev/null $root/etc/networkd-dispatcher/off.d/50-ib-hook
 
 run_rpm() { # ARGUMENT…: what it, and our scripts, say
     : >$root/run/calls
@@ -24,55 +28,46 @@ later_rpm() { # → its file
 }
 later=$(later_rpm)
 
-mkdir -p $root/usr/share/licenses # of the package filesystem
 files >$work/before
-said=$(run_rpm -i "$rpm")
-expect_equal "of an administrator's ifup-local, it prints what it should have" \
-    'ib-hook: /sbin/ifup-local is not ours and stays as it is; it should have the line: /usr/libexec/ib-hook/ifup-local "$@"' "$said"
-expect_equal "all other links are made" "$({ grep -e ^./etc/ "$top/tests/installed-files" | sed 's/^.//' && echo /usr/sbin/ifdown-local; } | sort)" \
+said=$(run_rpm -i "$rpm" "$network_scripts")
+expect_contains "of an administrator's own file or mask, it says that it stays" "/usr/sbin/ifup-local.rpmnew" "$said"
+expect_equal "that is all it says" 2 "$(wc -l <<<"$said")"
+expect_equal "an administrator's ifup-local is as it was" "echo mine" "$(tail -n 1 $root/usr/sbin/ifup-local)"
+expect_equal "so is a mask" /dev/null "$(readlink $root/etc/networkd-dispatcher/off.d/50-ib-hook)"
+rm $root/usr/sbin/ifup-local.rpmnew $root/etc/networkd-dispatcher/off.d/50-ib-hook.rpmnew
+expect_equal "all links are there" "$({ grep -e ^./etc/ "$top/tests/installed-files" | grep -v /etc/network/ | sed 's/^.//' && echo /usr/sbin/ifdown-local; } | sort)" \
     "$(links | sed 's/ ->.*//')"
 
-rm $root/etc/network/if-up.d/ib-hook $root/usr/sbin/ifdown-local
 ln -sf /dev/null $root/etc/NetworkManager/dispatcher.d/50-ib-hook
 files >$work/changed
-ln -sf /usr/libexec/ib-hook/nm-dispatcher $root/etc/NetworkManager/dispatcher.d/pre-up.d/50-ib-hook
 expect_equal "an upgrade says nothing" "" "$(run_rpm -U "$later")"
 expect_equal "it is the only one then" 2 "$(rpm --root $root --dbpath /var/lib/rpm -q --queryformat '%{RELEASE}' ib-hook)"
-expect_equal "and leaves the links as they are, but for one to where the program was" "" "$(since $work/changed)"
+expect_equal "and leaves masks and files as they are" "" "$(since $work/changed)"
+ln -sf /usr/lib/NetworkManager/dispatcher.d/50-ib-hook $root/etc/NetworkManager/dispatcher.d/50-ib-hook
 
-expect_equal "erasing it says nothing" "" "$(run_rpm -e ib-hook)"
-expect_equal "and leaves what was there before, ifup-local too" "" "$(since $work/before)"
+touch $root/var/lib/ib-hook/rails
+run_rpm -e ib-hook ib-hook-network-scripts >$work/log
+rm -f $root/etc/networkd-dispatcher/off.d/50-ib-hook* $root/usr/sbin/ifup-local*
+expect_equal "erasing it leaves what was there before; what was an administrator's is his" \
+    "< etc/networkd-dispatcher/off.d/50-ib-hook l 777 /dev/null
+< usr/sbin/ifup-local f 755" "$(since $work/before)"
 expect_equal "nothing touched the network" "$pure" "$(state B)"
 
-rm -r $root/usr/sbin/ifup-local
 pretend_booted
-said=$(run_rpm -i "$rpm")
-expect_contains "on a system that runs, NICs are routed" "applied: 12 changes" "$said"
+expect_equal "on a system that runs, it says nothing" "" "$(run_rpm -i "$rpm")"
+expect_equal "and changes nothing of the network" "$pure" "$(state B)"
+expect_equal "of services it asks for the presets alone" "systemctl --no-reload preset ib-hook.service ib-hook-watch.service: 0 rules" "$(calls .)"
+inside env NM_DISPATCHER_ACTION=up DEVICE_IFACE=ib0 /etc/NetworkManager/dispatcher.d/50-ib-hook ib0 up
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
-expect_contains "before that, /run/ib-hook has got its label" "systemd-tmpfiles --create ib-hook.conf: 0 rules" "$(calls tmpfiles)"
-expect_equal "ifup-local and ifdown-local are links" "ifdown-local -> /usr/libexec/ib-hook/ifdown-local
-ifup-local -> /usr/libexec/ib-hook/ifup-local" "$(links | sed -n 's,^/usr/sbin/,,p')"
-expect_contains "ib-hook-watch.service starts then" "systemctl start ib-hook-watch.service: 4 rules" "$(calls start)"
-expect_contains "whether both start at the next boot, the presets say" "systemctl --no-reload preset ib-hook.service ib-hook-watch.service" "$(calls preset)"
-expect_contains "networkd-dispatcher has its first hook" "systemctl start networkd-dispatcher.service" "$(calls start)"
+ok "the next event routes the NICs, without any preset"
 
 inside ib-hook --undo >$work/log
 run_rpm -U "$later" >$work/log
 expect_nothing_of_ours B
-expect_equal "an upgrade starts ib-hook-watch.service anew, if it runs" "systemctl try-restart ib-hook-watch.service: 0 rules" \
-    "$(calls start)"
+expect_equal "an upgrade starts ib-hook-watch.service anew, if it runs" "systemctl try-restart ib-hook-watch.service: 0 rules" "$(calls .)"
 inside ib-hook --apply >$work/log
 run_rpm -e ib-hook >$work/log
 expect_equal "erased, all is as it was before" "$pure" "$(state B)"
 expect_contains "ib-hook-watch.service stopped before anything was undone" \
     "systemctl --no-reload disable --now ib-hook-watch.service ib-hook.service: 4 rules" "$(calls disable)"
 expect_equal "nothing is left" "" "$(links; ls $root/run/ib-hook 2>/dev/null || true)"
-
-# Presets that leave services off, and no network-scripts.
-sed -i 's/^    \*is-enabled\*.*/    *is-enabled*) exit 1 ;;/' $root/usr/bin/systemctl
-rm -r $root/etc/sysconfig
-said=$(run_rpm -i "$rpm")
-expect_contains "where presets leave it off, it says so" "ib-hook-watch.service, which repairs what no manager announces, is off" "$said"
-expect_lacks "and does not start it" "systemctl start ib-hook-watch.service" "$(calls start)"
-expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
-expect_equal "without network-scripts there is no ifup-local" "" "$(links | grep local || true)"

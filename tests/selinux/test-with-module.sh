@@ -38,7 +38,7 @@ both_orders NetworkManager_t $nm/50-ib-hook ib0 up
 both_orders NetworkManager_dispatcher_t $nm/pre-up.d/50-ib-hook ib1 pre-up
 both_orders initrc_t /sbin/ifup-local ib0
 both_orders initrc_t MODE=start IFACE=ib0 /etc/network/if-up.d/ib-hook
-both_orders init_t /usr/sbin/ib-hook --apply --hook
+both_orders init_t /usr/bin/ib-hook --apply --hook
 
 # It has no domain of its own, may do everything, and leaves what others can use.
 clean
@@ -58,7 +58,7 @@ wait_for() {
 for first in watch shell; do
     clean
     [ $first = watch ] || vm H 'ib-hook --apply >/dev/null'
-    vm H 'runcon system_u:system_r:init_t:s0 busybox-caller setpriv --nnp /usr/sbin/ib-hook --watch >/dev/null 2>&1 </dev/null &
+    vm H 'runcon system_u:system_r:init_t:s0 busybox-caller setpriv --nnp /usr/bin/ib-hook --watch >/dev/null 2>&1 </dev/null &
         echo $! >/run/watch'
     wait_for 6
     ok "--watch, with $first as the first one"
@@ -72,15 +72,15 @@ for first in watch shell; do
 done
 
 clean
-as init_t /usr/sbin/ib-hook --apply --confirm 60
+as init_t /usr/bin/ib-hook --apply --confirm 60
 expect_done "--apply --confirm"
 vm H 'ib-hook --confirm >/dev/null' || fail "a shell cannot confirm it"
 expect_done "a shell has confirmed it"
 clean
-as init_t /usr/sbin/ib-hook --apply --confirm 1
+as init_t /usr/bin/ib-hook --apply --confirm 1
 expect_equal "in its own domain" ib_hook_t "$(ran_in)"
 wait_for 0
 ok "nobody confirms: it is undone"
 vm H 'ib-hook --apply --confirm 60 >/dev/null'
-as init_t /usr/sbin/ib-hook --confirm || fail "a service cannot confirm what a shell began" "$(denied)"
+as init_t /usr/bin/ib-hook --confirm || fail "a service cannot confirm what a shell began" "$(denied)"
 expect_equal "what it may not, it does not try" "" "$(denied)"
