@@ -70,10 +70,14 @@ static const IbhPrefix *find_hole(const GArray *holes, const IbhIp *ip)
 static IbhIp next_after(const IbhPrefix *prefix)
 {
     IbhIp ip = prefix->ip;
-    guint carry = prefix->length;
 
-    while (carry-- > 0 && !((ip.bytes[carry / 8] ^= (guint8)(0x80u >> (carry % 8))) & (0x80u >> (carry % 8))))
-        ;
+    for (guint at = prefix->length; at-- > 0;) {
+        const guint8 bit = (guint8)(0x80u >> (at % 8));
+
+        ip.bytes[at / 8] ^= bit;
+        if (ip.bytes[at / 8] & bit)
+            break;
+    }
     return ip;
 }
 

@@ -139,6 +139,7 @@ static GPtrArray *list_trusted(const char *path, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     DIR *dir = opendir(path);
+    const int fd = dir ? dirfd(dir) : -1;
     struct stat status;
     gboolean ok;
 
@@ -148,7 +149,7 @@ static GPtrArray *list_trusted(const char *path, GError **error)
         fail_errno(error, path, errno);
         return NULL;
     }
-    if (fstat(dirfd(dir), &status) < 0)
+    if (fd < 0 || fstat(fd, &status) < 0)
         ok = fail_errno(error, path, errno);
     else
         ok = check_trusted(&status, path, error) && read_names(dir, path, names, error);

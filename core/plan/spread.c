@@ -126,7 +126,7 @@ static GArray *want_rules(const GArray *routes)
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     IbhIp none = {.family = AF_INET};
 
-    for (int to_rails = FALSE; to_rails <= TRUE; to_rails++) {
+    for (guint to_rails = 0; to_rails < 2; to_rails++) {
         IBH_EACH (const IbhRoute, route, routes) {
             const IbhPrefix *subnet = &route->dst;
             IbhRule rule = {.family = AF_INET,
