@@ -2,6 +2,7 @@
 #include "check/outcome.h"
 #include "model/text.h"
 #include "probe/answers.h"
+#include "probe/local.h"
 #include "probe/rdma.h"
 #include "probe/size.h"
 #include "probe/syn.h"
@@ -274,22 +275,25 @@ static void judge_echoes(const IbhProbe *probe, guint i, GArray *charges)
     if (pair->sent && pair->received >= pair->sent && !pair->send_error)
         return;
     pair->loss = judge_loss(probe, pair);
-    pair->hindered = losses[pair->loss].place == IBH_AT_HOME;
+    pair->local = ibh_probe_local_cause(probe, pair);
+    pair->hindered = pair->local || losses[pair->loss].place == IBH_AT_HOME;
     ibh_probe_blame(pair, losses[pair->loss].fault);
     if (pair->received < pair->sent && losses[pair->loss].fault == IBH_PROBE_UNSENT)
         ibh_probe_blame(pair, IBH_PROBE_LOST);
     if (!losses[pair->loss].code)
         return;
     told_alone = pair->loss == IBH_LOSS_AFTER_ARP || pair->loss == IBH_LOSS_NOTHING || pair->loss == IBH_LOSS_UNKNOWN;
-    ibh_probe_charge(charges, &(IbhProbeCharge){.pair = i,
-                                                .place = losses[pair->loss].place,
-                                                .severity = losses[pair->loss].severity,
-                                                .code = losses[pair->loss].code,
-                                                .peer_code = told_alone ? "peer-down" : NULL,
-                                                .why = explain_loss(probe, pair),
-                                                .fix = ibh_probe_fill_in(probe, pair, losses[pair->loss].fix),
-                                                .advice = ibh_probe_fill_in(probe, pair, losses[pair->loss].advice),
-                                                .peer_advice = losses[pair->loss].peer_advice});
+    ibh_probe_charge(
+        charges, &(IbhProbeCharge){.pair = i,
+                                   .place = pair->local ? IBH_AT_HOME : losses[pair->loss].place,
+                                   .severity = losses[pair->loss].severity,
+                                   .code = pair->local ? pair->local->code : losses[pair->loss].code,
+                                   .peer_code = told_alone ? "peer-down" : NULL,
+                                   .why = pair->local ? g_strdup(pair->local->why) : explain_loss(probe, pair),
+                                   .fix = pair->local ? NULL : ibh_probe_fill_in(probe, pair, losses[pair->loss].fix),
+                                   .advice = ibh_probe_fill_in(
+                                       probe, pair, pair->local ? pair->local->advice : losses[pair->loss].advice),
+                                   .peer_advice = losses[pair->loss].peer_advice});
 }
 
 static void judge_way(const IbhProbe *probe, guint i, GArray *charges)

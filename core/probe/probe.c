@@ -136,6 +136,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->missed);
     g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
+    g_clear_pointer(&probe->local, g_array_unref);
     g_free(probe->echoes);
     g_free(probe);
 }

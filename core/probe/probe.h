@@ -112,6 +112,11 @@ typedef enum {
     IBH_N_LOSSES
 } IbhProbeLoss;
 
+/* In words, with its code. */
+typedef struct {
+    const char *code, *why, *advice;
+} IbhLocalCause;
+
 /* One more echo of a pair that lost all of them, with an ear at its NIC (probe_trace.h). */
 typedef struct {
     gboolean asked;
@@ -155,7 +160,8 @@ typedef struct {
     gboolean is_over;      /* all were answered or given up: later replies do not count */
     IbhProbeTrace trace;
     IbhProbeLoss loss;
-    gboolean hindered; /* this host itself is to blame for that loss */
+    const IbhLocalCause *local; /* local.h: how this host explains the loss; NULL: not at all */
+    gboolean hindered;          /* this host itself is to blame for that loss */
     IbhProbeSize mtu;
     IbhSynAnswer syn;
     IbhRdmaAnswer rdma;
@@ -204,6 +210,7 @@ typedef struct {
     guint8 cookie[16];      /* so that a reply cannot be guessed */
     guint table_size[2];    /* the kernel's limit of neighbours: IPv4, IPv6; 0: not known */
     gboolean was_full[2];   /* that limit was reached meanwhile */
+    GArray *local;          /* readings of local.h; NULL: none */
     GPtrArray *findings;    /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
 

@@ -3,6 +3,7 @@
 
 #include "probe/answers.h"
 #include "probe/echoes_io.h"
+#include "probe/local_io.h"
 #include "probe/rdma_io.h"
 #include "probe/receive_io.h"
 #include "probe/room_io.h"
@@ -159,11 +160,13 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     if (!ibh_prober_read_room(prober, room, error))
         return FALSE;
     prober->keeps = all_fit(probe, room);
+    ibh_prober_read_local(prober, FALSE);
     proxies = ask_own(prober);
     if (!ibh_prober_ask_echoes(prober, room, error))
         return FALSE;
     ask_arp(prober);
     ibh_prober_trace(prober);
+    ibh_prober_read_local(prober, TRUE);
     if (!ask_waves(prober, room, error) || !ibh_prober_read_room(prober, room, error))
         return FALSE;
     ibh_prober_pass(prober, proxies, ", listening for proxies");

@@ -68,6 +68,22 @@ case_of "source NAT that answers come back from" "warning address-translated ib1
 ip -n A address del 172.16.16.99/32 dev ib1
 expect_hook 0 A --apply
 
+# What the kernel counts, and what is attached to the NIC, is named as that.
+on A ip xfrm policy add src 172.16.34.0/24 dst 172.16.16.2 dir in tmpl src 172.16.34.1 dst 172.16.16.2 proto esp mode transport
+case_of "an IPsec policy for what comes in" "error reply-dropped ib1" "an IPsec policy of this host drops replies that are not encrypted" "${both[@]}"
+on A ip xfrm policy flush
+on A ip xfrm policy add src 172.16.16.2 dst 172.16.34.0/24 dir out tmpl src 172.16.16.2 dst 172.16.34.1 proto esp mode transport
+case_of "an IPsec policy without a key" "error probe-not-sent ib1" "an IPsec policy of this host encrypts what leaves, and has no key for it" "${both[@]}"
+on A ip xfrm policy flush
+ip -n A link add over link ib1 type macvlan mode passthru
+ip -n A link set over up
+case_of "a macvlan that takes all" "error reply-dropped ib1" "a macvlan in mode passthru on it takes all that arrives" "${both[@]}"
+ip -n A link del over
+if on A "$(dirname "$FLOW")/xdp" ib1 2>/dev/null; then
+    case_of "an XDP program that drops all" "error reply-dropped ib1" "an XDP program is attached" "${both[@]}"
+    ip -n A link set dev ib1 xdpgeneric off
+fi
+
 # Long packets only, on their way out, and in.
 for family in 4 6; do
     [ $family = 4 ] && peers=("${both[@]}") || peers=("${both6[@]}")

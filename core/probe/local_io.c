@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/local_io.h"
+
+#include "kernel/dump.h"
+#include "probe/local.h"
+
+#include <linux/if_link.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+
+typedef struct {
+    IbhProbe *probe;
+    gboolean after;
+} Reader;
+
+static void note(const Reader *reader, int ifindex, IbhLocalFact fact, guint64 value)
+{
+    (reader->after ? ibh_probe_local_after : ibh_probe_local_before)(reader->probe, ifindex, fact, value);
+}
+
+static gboolean is_probed(const IbhProbe *probe, int ifindex)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        if (nic->link->ifindex == ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- links: what is attached ---- */
+
+static gboolean has_xdp(struct nlattr *xdp)
+{
+    struct nlattr *parts[IFLA_XDP_MAX + 1];
+
+    return xdp && nla_parse_nested(parts, IFLA_XDP_MAX, xdp, NULL) >= 0 && get_u8(parts[IFLA_XDP_ATTACHED]);
+}
+
+static gboolean is_passthru(struct nlattr *info)
+{
+    struct nlattr *parts[IFLA_INFO_MAX + 1], *data[IFLA_MACVLAN_MAX + 1];
+    char kind[16];
+
+    if (!info || nla_parse_nested(parts, IFLA_INFO_MAX, info, NULL) < 0 || !parts[IFLA_INFO_DATA])
+        return FALSE;
+    get_string(parts[IFLA_INFO_KIND], kind, sizeof kind);
+    return (g_str_equal(kind, "macvlan") || g_str_equal(kind, "macvtap")) &&
+           nla_parse_nested(data, IFLA_MACVLAN_MAX, parts[IFLA_INFO_DATA], NULL) >= 0 &&
+           get_u32(data[IFLA_MACVLAN_MODE], 0) == MACVLAN_MODE_PASSTHRU;
+}
+
+static gboolean on_link(struct nlmsghdr *header, gpointer data)
+{
+    const Reader *reader = data;
+    const struct ifinfomsg *info = nlmsg_data(header);
+    struct nlattr *attributes[IFLA_MAX + 1];
+    int below;
+
+    if (header->nlmsg_type != RTM_NEWLINK || !parse(header, sizeof *info, attributes, IFLA_MAX))
+        return TRUE;
+    if (is_probed(reader->probe, info->ifi_index) && has_xdp(attributes[IFLA_XDP]))
+        note(reader, info->ifi_index, IBH_LOCAL_XDP, 1);
+    below = (int)get_u32(attributes[IFLA_LINK], 0);
+    if (is_probed(reader->probe, below) && is_passthru(attributes[IFLA_LINKINFO]))
+        note(reader, below, IBH_LOCAL_PASSTHRU, 1);
+    return TRUE;
+}
+
+/* ---- counters ---- */
+
+static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
+{
+    const Reader *reader = data;
+    const struct tcmsg *info = nlmsg_data(header);
+    struct nlattr *attributes[TCA_MAX + 1];
+    struct tc_stats stats = {0};
+
+    if (header->nlmsg_type != RTM_NEWQDISC || !parse(header, sizeof *info, attributes, TCA_MAX) ||
+        info->tcm_parent != TC_H_ROOT || !is_probed(reader->probe, info->tcm_ifindex) || !attributes[TCA_STATS])
+        return TRUE;
+    memcpy(&stats, nla_data(attributes[TCA_STATS]), MIN(sizeof stats, (gsize)nla_len(attributes[TCA_STATS])));
+    note(reader, info->tcm_ifindex, IBH_LOCAL_QDISC, stats.drops);
+    return TRUE;
+}
+
+/* "KEY VALUE" in a line, or "Group: KEY …" and "Group: VALUE …" in two. FALSE: it is not there. */
+static gboolean find_counter(const char *text, const char *key, guint64 *ret_value)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (guint i = 0; lines[i]; i++) {
+        g_auto(GStrv) words = g_strsplit_set(lines[i], " \t", -1);
+        g_auto(GStrv) values = lines[i + 1] ? g_strsplit_set(lines[i + 1], " \t", -1) : NULL;
+
+        for (guint k = 0; words[k]; k++) {
+            const char *value = NULL;
+
+            if (!g_str_equal(words[k], key))
+                continue;
+            if (strchr(words[0], ':'))
+                value = values && k < g_strv_length(values) ? values[k] : NULL;
+            else
+                value = words[g_strv_length(words) - 1];
+            *ret_value = value ? g_ascii_strtoull(value, NULL, 10) : 0;
+            return value != NULL;
+        }
+    }
+    return FALSE;
+}
+
+static void read_counters(const Reader *reader)
+{
+    for (int fact = 0; fact < IBH_N_LOCAL; fact++) {
+        const char *key, *file = ibh_probe_local_file((IbhLocalFact)fact, &key);
+        g_autofree char *path = file ? g_strdup_printf("/proc/net/%s", file) : NULL, *text = NULL;
+        guint64 value;
+
+        if (path && g_file_get_contents(path, &text, NULL, NULL) && find_counter(text, key, &value))
+            note(reader, 0, (IbhLocalFact)fact, value);
+    }
+}
+
+void ibh_prober_read_local(IbhProber *prober, gboolean after)
+{
+    Reader reader = {.probe = prober->probe, .after = after};
+    struct ifinfomsg links = {.ifi_family = AF_UNSPEC};
+    struct tcmsg qdiscs = {.tcm_family = AF_UNSPEC};
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
+
+    read_counters(&reader);
+    (void)ibh_dump(prober->netlink, ibh_dump_request(RTM_GETQDISC, &qdiscs, sizeof qdiscs), on_qdisc, &reader, none,
+                   "the queues", NULL);
+    if (after)
+        (void)ibh_dump(prober->netlink, ibh_dump_request(RTM_GETLINK, &links, sizeof links), on_link, &reader, none,
+                       "the links", NULL);
+}

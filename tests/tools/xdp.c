@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Attaches a program to a NIC that drops all that comes in:   xdp NIC
+ */
+#include <linux/bpf.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int load(void)
+{
+    const struct bpf_insn steps[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_DROP},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    union bpf_attr attributes;
+
+    memset(&attributes, 0, sizeof attributes);
+    attributes.prog_type = BPF_PROG_TYPE_XDP;
+    attributes.insns = (uint64_t)(uintptr_t)steps;
+    attributes.insn_cnt = sizeof steps / sizeof steps[0];
+    attributes.license = (uint64_t)(uintptr_t) "GPL";
+    return (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof attributes);
+}
+
+int main(int argc, char **argv)
+{
+    struct {
+        struct nlmsghdr header;
+        struct ifinfomsg info;
+        struct nlattr xdp, fd_header;
+        int32_t fd;
+        struct nlattr flags_header;
+        uint32_t flags;
+    } request = {
+        .header = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_SETLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
+        .info = {.ifi_index = argc == 2 ? (int)if_nametoindex(argv[1]) : 0},
+        .xdp = {.nla_len = 20, .nla_type = NLA_F_NESTED | IFLA_XDP},
+        .fd_header = {.nla_len = 8, .nla_type = IFLA_XDP_FD},
+        .flags_header = {.nla_len = 8, .nla_type = IFLA_XDP_FLAGS},
+        .flags = XDP_FLAGS_SKB_MODE};
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr error;
+    } answer = {.error = {.error = -1}};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+    request.fd = load();
+    if (request.info.ifi_index && request.fd >= 0 && send(fd, &request, sizeof request, 0) == sizeof request)
+        (void)recv(fd, &answer, sizeof answer, 0);
+    if (answer.error.error)
+        fputs("usage: xdp NIC (as root)\n", stderr);
+    return answer.error.error != 0;
+}
