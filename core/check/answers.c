@@ -156,13 +156,6 @@ static void judge_unbound(IbhCheck *check, const IbhQuestion *question)
 
 /* ---- traffic of a rail's address ---- */
 
-static IbhRemedy advise_on_routing(const IbhNic *nic)
-{
-    if (nic->status == IBH_NIC_DEFERRED)
-        return ibh_advice("mend the rules and the table that were made for it, or let ib-hook route it: manage=yes");
-    return ibh_advice("\"ip rule\" shows who is asked before its rules");
-}
-
 static void report_route_by_other_rail(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = ibh_find_in_main(check->rails->snapshot, &question->lookup.to);
@@ -213,7 +206,8 @@ static void judge_leaving(IbhCheck *check, const IbhQuestion *question)
         report_route_by_other_rail(check, question);
         return;
     }
-    ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic", advise_on_routing(question->nic),
+    ibh_finding_add(check->findings, iface, IBH_ERROR, "routed-other-nic",
+                    ibh_advice("\"ip rule\" shows who is asked before its rules"),
                     "the kernel answers that traffic from %s to %s%s %s, not by %s: RDMA by it fails, or uses another "
                     "NIC",
                     ibh_ip_format(&answer->from, from), ibh_ip_format(&answer->to, to),

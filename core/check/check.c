@@ -284,12 +284,6 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
                         ibh_fix_by_apply(ibh_command_for("ib-hook --apply --iface", iface)),
                         "%s: it is no rail meanwhile", nic->why);
         break;
-    case IBH_NIC_DEFERRED:
-        ibh_finding_add(
-            check->findings, iface, IBH_INFO, "deferred",
-            ibh_advice("to keep it so, set manage=no; to make it a rail, set manage=yes, then follow legacy-script"),
-            "left alone: %s", nic->why);
-        break;
     case IBH_NIC_BLOCKED:
         ibh_finding_add(check->findings, iface, IBH_ERROR, nic->code,
                         ibh_fix(g_strdup("ip -4 rule add priority 0 from all lookup local; "

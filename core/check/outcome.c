@@ -18,7 +18,7 @@ gboolean ibh_nic_is_usable(const IbhNic *nic)
 
 gboolean ibh_is_routed(const IbhNic *nic)
 {
-    return nic->status == IBH_NIC_RAIL || nic->status == IBH_NIC_DEFERRED;
+    return nic->status == IBH_NIC_RAIL;
 }
 
 gboolean ibh_check_covers(const IbhRails *rails, int family)

@@ -4,6 +4,7 @@
  */
 #include "check/asking.h"
 #include "check/rules.h"
+#include "plan/others.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -295,8 +296,9 @@ void ibh_ask_about_others(const IbhAsking *asking, const IbhAskTarget *target)
         if (rule->action == FR_ACT_TO_TBL)
             ask_about_foreign_routes(asking, target, rule->table, rule);
     }
-    IBH_EACH_POINTER (const IbhRule, rule, asking->rails->routing) {
-        if (target->nic->status == IBH_NIC_DEFERRED && ibh_rule_matches_source(rule, &target->address->local))
+    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
+        if (ibh_rails_theirs(asking->rails, target->address) && ibh_rule_is_of_a_source(rule) &&
+            ibh_rule_matches_source(rule, &target->address->local))
             ask_about_foreign_routes(asking, target, rule->table, NULL);
     }
     if (target->nic->status == IBH_NIC_RAIL) {

@@ -14,9 +14,7 @@
 /* The NIC whose address this is; NULL: none. */
 static const IbhNic *find_asked(const IbhRails *rails, const IbhIp *address)
 {
-    const IbhNic *owner = ibh_rails_owner(rails, address), *holder = ibh_rails_holder(rails, address);
-
-    return owner ? owner : holder && holder->status == IBH_NIC_DEFERRED ? holder : NULL;
+    return ibh_rails_owner(rails, address);
 }
 
 static gboolean can_match_rail(const IbhRails *rails, const IbhRule *rule)
@@ -105,7 +103,8 @@ static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
 static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
 {
     const IbhIp none = {.family = neighbour->family};
-    gboolean may_lack = nic->status == IBH_NIC_DEFERRED || (neighbour->family == AF_INET6 && !address->is_on_link);
+    gboolean may_lack =
+        ibh_rails_theirs(asking->rails, address) || (neighbour->family == AF_INET6 && !address->is_on_link);
     gboolean has = ibh_main_has(asking->rails, &address->subnet);
 
     if (has ? !ibh_is_asked_unbound(asking, neighbour) : !may_lack)

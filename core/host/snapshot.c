@@ -2,6 +2,7 @@
 #include "host/snapshot.h"
 
 #include "host/sysfs.h"
+#include "plan/others.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -73,39 +74,36 @@ gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GEr
     return snapshot->has_errors = TRUE;
 }
 
-static gboolean has_table_of_link(const GArray *seen, const IbhRouteFilter *filter)
+static GHashTable *find_candidates(const IbhSnapshot *snapshot, const IbhConfig *config)
 {
-    IBH_EACH (const IbhRouteFilter, other, seen) {
-        if (other->table == filter->table && other->ifindex == filter->ifindex)
+    GHashTable *candidates = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH (const IbhLink, link, snapshot->links) {
+        if (ibh_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
+            g_hash_table_add(candidates, GINT_TO_POINTER(link->ifindex));
+    }
+    return candidates;
+}
+
+static gboolean is_for_any(const IbhSnapshot *snapshot, GHashTable *candidates, const IbhPrefix *from)
+{
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        if (ibh_prefix_contains(from, &address->local) &&
+            g_hash_table_contains(candidates, GINT_TO_POINTER(address->ifindex)))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Reads, of the table that a foreign rule leads to, the routes by the NIC whose address the rule names. */
-static gboolean read_table_of_foreign_rule(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRule *rule,
-                                           GArray *seen, GError **error)
+gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config,
+                                                  GError **error)
 {
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        const IbhRouteFilter filter = {.table = rule->table, .ifindex = address->ifindex};
-
-        if (!ibh_prefix_contains(&rule->from, &address->local) || has_table_of_link(seen, &filter))
-            continue;
-        g_array_append_val(seen, filter);
-        if (!read_foreign_routes(snapshot, netlink, &filter, error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
-{
-    g_autoptr(GArray) seen = g_array_new(FALSE, TRUE, sizeof(IbhRouteFilter));
+    g_autoptr(GHashTable) candidates = find_candidates(snapshot, config), seen = g_hash_table_new(NULL, NULL);
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->from.length && rule->table &&
-            rule->table != IBH_TABLE_MAIN && rule->table != IBH_TABLE_LOCAL &&
-            !read_table_of_foreign_rule(snapshot, netlink, rule, seen, error))
+        if (ibh_rule_is_of_a_source(rule) && is_for_any(snapshot, candidates, &rule->from) &&
+            g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
+            !ibh_snapshot_add_table(snapshot, netlink, rule->table, error))
             return FALSE;
     }
     return TRUE;

@@ -4,13 +4,15 @@
  */
 #pragma once
 
+#include "config/config.h"
 #include "kernel/netlink.h"
 
 /* `sysfs`: what stands for /sys. The snapshot takes `state`. */
 IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error);
 
-/* Reads the tables that foreign rules lead these addresses to: the NICs may be routed there already. */
-gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
+/* Reads the tables that rules of others lead addresses of candidates to: they may be routed there already. */
+gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config,
+                                                  GError **error);
 
 /* Adds facts that only some actions need. */
 gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/deferred.h"
+#include "plan/others.h"
 #include "plan/rails.h"
 #include "plan/tables.h"
 
@@ -199,13 +199,23 @@ gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_
     return *ret_priority >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN;
 }
 
-gboolean ibh_serves_family(const IbhNic *nic, int family)
+static gboolean has_family(const GPtrArray *addresses, int family)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, addresses) {
         if (address->local.family == family)
             return TRUE;
     }
     return FALSE;
+}
+
+gboolean ibh_serves_family(const IbhNic *nic, int family)
+{
+    return has_family(&nic->served, family);
+}
+
+gboolean ibh_programs_family(const IbhNic *nic, int family)
+{
+    return has_family(&nic->programmed, family);
 }
 
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
@@ -249,12 +259,27 @@ static gboolean has_any_address(const IbhNic *nic)
     return FALSE;
 }
 
-static void judge(const IbhRails *rails, IbhNic *nic)
+/* Where others route it, no rule of ours stands, but ARP values of ours do. */
+static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
+{
+    if (nic->base[IBH_SYSCTL_ARP_ANNOUNCE] == nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&
+        nic->base[IBH_SYSCTL_ARP_IGNORE] == nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
+        return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_others_route(others, nic, address))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
 {
     g_autofree char *engaged = g_steal_pointer(&nic->why);
 
     if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_rule(rails, nic))
         engaged = g_strdup("it was a rail before, and its rule still stands");
+    else if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_values(others, nic))
+        engaged = g_strdup("it was a rail before, and its ARP values still stand");
     if (nic->settings.manage == IBH_MANAGE_NO) {
         nic->status = IBH_NIC_UNMANAGED;
         nic->why = g_strdup("manage=no");
@@ -267,8 +292,6 @@ static void judge(const IbhRails *rails, IbhNic *nic)
     } else if (nic->held) {
         nic->status = IBH_NIC_HELD;
         nic->why = g_strdup("left alone since --undo, until --apply or a reboot");
-    } else if (nic->settings.manage != IBH_MANAGE_YES && (nic->why = ibh_why_deferred(rails, nic))) {
-        nic->status = IBH_NIC_DEFERRED;
     } else if ((nic->why = why_blocked(rails, nic, &nic->code))) {
         nic->status = IBH_NIC_BLOCKED;
     } else {
@@ -429,13 +452,47 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
+static void say_who_routes(const IbhRails *rails, IbhNic *nic)
+{
+    const IbhRule *rule = nic->served.len ? ibh_rails_theirs(rails, g_ptr_array_index(&nic->served, 0)) : NULL;
+    g_autofree char *why = g_steal_pointer(&nic->why);
+    char from[IBH_PREFIX_STRLEN];
+
+    nic->why = rule ? g_strdup_printf("%s; routed by the rule %u: from %s lookup %u, which is not ours", why,
+                                      rule->priority, ibh_prefix_format(&rule->from, from), rule->table)
+                    : g_steal_pointer(&why);
+}
+
+/* Tells the addresses that others route from those that need rules and routes of ours. */
+static void find_programmed(IbhRails *rails, const IbhOthers *others)
+{
+    gpointer *next = rails->programmed = g_new(gpointer, rails->snapshot->addresses->len + 1);
+
+    rails->by.theirs = g_hash_table_new(NULL, NULL);
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+        nic->programmed.pdata = next;
+        for (guint i = 0; nic->status == IBH_NIC_RAIL && i < nic->served.len; i++) {
+            IbhAddress *address = g_ptr_array_index(&nic->served, i);
+            const IbhRule *theirs = ibh_others_route(others, nic, address);
+
+            if (theirs)
+                g_hash_table_insert(rails->by.theirs, address, (gpointer)(guintptr)theirs);
+            else
+                nic->programmed.pdata[nic->programmed.len++] = address;
+        }
+        next += nic->programmed.len;
+        if (nic->status == IBH_NIC_RAIL && nic->programmed.len < nic->served.len)
+            say_who_routes(rails, nic);
+    }
+}
+
 static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, const Holds *holds, GError **error)
 {
     g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
+    g_autoptr(IbhOthers) others = NULL;
 
     rails->snapshot = snapshot;
     rails->no_rails = g_ptr_array_new();
-    rails->routing = ibh_find_routing_rules(snapshot);
     rails->main = ibh_config_main(config);
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
     IBH_EACH (const IbhLink, link, snapshot->links) {
@@ -456,15 +513,17 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
         return NULL;
     ibh_assign_tables(rails);
     find_engaged(rails);
+    others = ibh_others_new(rails);
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
-            judge(rails, nic);
+            judge(rails, others, nic);
         if (nic->status == IBH_NIC_RAIL)
             claim_addresses(rails, nic); /* before those of higher rank are judged */
         else
             g_ptr_array_add(rails->no_rails, nic);
     }
     index_addresses(rails, rails->by.owners, TRUE);
+    find_programmed(rails, others);
     return g_steal_pointer(&rails);
 }
 

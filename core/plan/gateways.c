@@ -106,7 +106,7 @@ static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const 
     if (route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex)
         return FALSE;
     other = ibh_rails_nic(rails, route->ifindex);
-    if (!other || other->status != IBH_NIC_RAIL || !ibh_serves_family(nic, route->family))
+    if (!other || other->status != IBH_NIC_RAIL || !ibh_programs_family(nic, route->family))
         return FALSE;
     if (route->gateway.family != AF_UNSPEC)
         return can_reach_gateway(rails, nic, subnets, route) && goes_by(rails, nic, route);
@@ -231,8 +231,8 @@ static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, int
     const IbhIp any = {.family = family};
     IbhRoute route = {.family = family, .dst = ibh_prefix(&any, 0), .type = RTN_UNICAST};
 
-    if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_find_gateway(nic, family, &route.gateway) &&
-        !ibh_rails_holder(rails, &route.gateway))
+    if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_programs_family(nic, family) &&
+        ibh_find_gateway(nic, family, &route.gateway) && !ibh_rails_holder(rails, &route.gateway))
         copy_route(nic, &route, copies, metrics);
 }
 
@@ -311,6 +311,8 @@ static gboolean has_way_in_main(const IbhRails *rails, int ifindex, const IbhPre
 /* In clouds a NIC has an address of its own alone, and main a route to the gateway by the device. */
 static void want_hosts(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *subnets)
 {
+    if (!ibh_programs_family(nic, AF_INET))
+        return;
     IBH_EACH_POINTER (const IbhRoute, route, copied) {
         IbhPrefix host;
         IbhRoute way;

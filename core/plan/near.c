@@ -407,26 +407,6 @@ void ibh_near_add_main(const IbhNear *near, const IbhRails *rails, IbhSnapshot *
 
 /* ---- was it enough? ---- */
 
-static gboolean is_in_main(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet)
-{
-    IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        if (route->table == IBH_TABLE_MAIN && route->protocol == RTPROT_KERNEL && route->ifindex == ifindex &&
-            ibh_prefix_equal(&route->dst, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* TRUE if its connected routes are where they are looked for; else they may be in any table (deferred.c). */
-static gboolean is_connected(const IbhRails *rails, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!ibh_address_is_host(address) && !is_in_main(rails->snapshot, nic->link->ifindex, &address->subnet))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 /* TRUE if its table numbers are known to be free, or its own. */
 static gboolean is_table_known(const IbhNear *near, const IbhNic *nic)
 {
@@ -471,7 +451,7 @@ static gboolean is_what_is_ours_of_rails(const IbhRails *rails)
 gboolean ibh_near_is_enough(const IbhNear *near, const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->rank && (!is_connected(rails, nic) || !is_table_known(near, nic)))
+        if (nic->rank && !is_table_known(near, nic))
             return FALSE;
         if (nic->status != IBH_NIC_RAIL && !is_left_alone(nic))
             return FALSE;

@@ -55,12 +55,30 @@ void ibh_join_units(const IbhWork *work)
 
 /* ---- rail by rail ---- */
 
+/* Others do not route it. */
+static gboolean is_programmed(const IbhStale *stale)
+{
+    const IbhNic *nic = stale->owner;
+
+    if (nic->programmed.len == nic->served.len)
+        return TRUE;
+    if (stale->route)
+        return ibh_programs_family(nic, stale->route->family);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+        if (ibh_ip_equal(&address->local, &stale->rule->from.ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
 {
     char text[IBH_PREFIX_STRLEN];
 
     if (!stale->owner)
         return g_strdup("its interface or address is gone");
+    if (!is_programmed(stale))
+        return g_strdup_printf("rules of others route %s", stale->owner->link->name);
     if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
         return g_strdup_printf("%s has other rules now", stale->owner->link->name);
     if (stale->rule)
@@ -137,7 +155,7 @@ static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind k
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && stale->route && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
             ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
-            ibh_serves_family(todo->nic, stale->route->family))
+            ibh_programs_family(todo->nic, stale->route->family))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
@@ -186,6 +204,7 @@ static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_le
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && stale->rule && stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
             ibh_may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
+            !(stale->owner == todo->nic && !is_programmed(stale)) &&
             (!only_led || g_hash_table_contains(work->led, &stale->rule->from.ip)))
             ibh_drop(work, stale,
                      g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,

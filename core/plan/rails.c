@@ -46,8 +46,9 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
     g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
-    g_clear_pointer(&rails->routing, g_ptr_array_unref);
+    g_clear_pointer(&rails->by.theirs, g_hash_table_unref);
     g_free(rails->addresses);
+    g_free(rails->programmed);
     g_free(rails);
 }
 
@@ -76,6 +77,11 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table)
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address)
 {
     return g_hash_table_lookup(rails->by.owners, address);
+}
+
+const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address)
+{
+    return g_hash_table_lookup(rails->by.theirs, address);
 }
 
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address)

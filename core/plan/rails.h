@@ -13,7 +13,6 @@ typedef enum {
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
     IBH_NIC_HELD,      /* --undo left it alone */
-    IBH_NIC_DEFERRED,  /* another program routes it already */
     IBH_NIC_BLOCKED,   /* it should be a rail, but programming it would do harm */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -29,8 +28,9 @@ typedef struct {
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present ones, or, where these are ours, the earlier ones
                               */
     /* Slices of rails->addresses (IbhAddress *): not to be changed or unreferenced. */
-    GPtrArray addresses; /* all that are on it */
-    GPtrArray served;    /* those that it serves as a rail, in the kernel's order */
+    GPtrArray addresses;  /* all that are on it */
+    GPtrArray served;     /* those that it serves as a rail, in the kernel's order */
+    GPtrArray programmed; /* a slice of rails->programmed: of a rail, those that need rules and routes of ours */
     IbhNicStatus status;
     const char *code; /* the finding that explains BLOCKED: "table-clash", "local-rule-late" */
     char *why;        /* one sentence for people */
@@ -41,8 +41,8 @@ typedef struct {
     guint candidates;
     GPtrArray *no_rails; /* IbhNic *: those of them that are no rails */
     const IbhSnapshot *snapshot;
-    GPtrArray *routing;  /* IbhRule *: foreign rules that may route a NIC already */
-    gpointer *addresses; /* IbhAddress *, NIC by NIC */
+    gpointer *addresses;  /* IbhAddress *, NIC by NIC */
+    gpointer *programmed; /* likewise */
     IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
     int family;              /* the family that is judged, 0: both */
@@ -54,6 +54,7 @@ typedef struct {
         GHashTable *engaged; /* address: of a NIC that is engaged by its subnets or settings, not by a standing rule */
         GHashTable *holders; /* (ifindex, address): present */
         GHashTable *tables;  /* T or D → the candidate that has it */
+        GHashTable *theirs;  /* IbhAddress of a rail → the rule of others that routes it (others.h) */
     } by;
 } IbhRails;
 
@@ -76,12 +77,15 @@ const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);            /* N
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T or D of a candidate */
 /* The rail that has this address; of two, the one of lower rank. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
+/* The rule of others that routes this address of a rail; NULL: ours do. */
+const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address);
 /* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* The local table's rule comes after the rails', or (`ret_priority` G_MAXUINT32) does not exist. */
 gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority);
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_serves_family(const IbhNic *nic, int family);
+gboolean ibh_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */
 gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/tables.h"
 
-#include "plan/deferred.h"
-
 #include <linux/fib_rules.h>
 
 #define KEY(table) GUINT_TO_POINTER(table)
@@ -175,53 +173,9 @@ static void note_rules_of_others(Assignment *all)
     }
 }
 
-/* The rule of the documents' script: it leads an address of this NIC there, and nothing else. */
-static gboolean is_rule_of_documents(const Assignment *all, const IbhNic *nic, const IbhRule *rule)
-{
-    return !rule->selectors && rule->from.length == ibh_ip_bits(&rule->from.ip) &&
-           ibh_rails_has_address(all->rails, nic, &rule->from.ip);
-}
-
-/* A rule of others leads there, other than those of the documents' script for this NIC. */
-static gboolean is_of_others(const Assignment *all, const IbhNic *nic, guint32 table)
-{
-    const GArray *rules = all->rails->snapshot->rules;
-
-    if (!g_hash_table_contains(all->ruled, KEY(table)))
-        return FALSE;
-    IBH_EACH (const IbhRule, rule, rules) {
-        if (rule->table == table && rule->action == FR_ACT_TO_TBL && !ibh_rule_is_ours(rule) &&
-            !(ibh_is_documents_table(all->rails, table) && is_rule_of_documents(all, nic, rule)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* The documents' script: a table with a number that we would give, that a foreign rule leads a NIC's address to, and no
- * other foreign rule anything else, and that has a route to its subnet by that NIC. */
-static void give_documents_tables(Assignment *all)
-{
-    IBH_EACH_POINTER (const IbhRule, rule, all->rails->routing) {
-        if (!ibh_is_documents_table(all->rails, rule->table) || is_given(all, rule->table))
-            continue;
-        for (guint j = 0; j < all->rails->candidates; j++) {
-            IbhNic *nic = g_ptr_array_index(all->rails->nics, j);
-
-            if (is_automatic(nic) && !nic->table && ibh_is_routed_by(all->rails->snapshot, nic, rule) &&
-                !is_of_others(all, nic, rule->table) && give(all, nic, rule->table))
-                break;
-        }
-    }
-}
-
 static gboolean is_free(GHashTable *taken, guint32 table)
 {
     return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(table + IBH_TABLE_DEFAULTS));
-}
-
-static gboolean is_pair_of_others(const Assignment *all, const IbhNic *nic, guint32 table)
-{
-    return is_of_others(all, nic, table) || is_of_others(all, nic, table + IBH_TABLE_DEFAULTS);
 }
 
 /* Its addresses are away and come back in a moment, or it has new ones: only its rules remain. */
@@ -244,10 +198,10 @@ static void give_new(Assignment *all, IbhNic *nic)
 {
     guint32 table = IBH_TABLE_BASE + nic->rank;
 
-    if (is_free(all->needed, table) && !is_pair_of_others(all, nic, table) && give(all, nic, table))
+    if (is_free(all->needed, table) && is_free(all->ruled, table) && give(all, nic, table))
         return;
     for (table = IBH_TABLE_BASE + all->rails->candidates + 1;
-         !is_free(all->used, table) || is_pair_of_others(all, nic, table) || !give(all, nic, table);)
+         !is_free(all->used, table) || !is_free(all->ruled, table) || !give(all, nic, table);)
         table++;
 }
 
@@ -274,7 +228,6 @@ void ibh_assign_tables(IbhRails *rails)
     note_rules(&all); /* without those that have been given */
     give_by_evidence(&all, by_rule);
     give_by_evidence(&all, by_d);
-    give_documents_tables(&all);
     for (guint i = 0; i < rails->candidates; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 

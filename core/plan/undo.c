@@ -73,6 +73,8 @@ static const IbhNic *find_mains_nic(const Undo *undo, const IbhAddress *address)
     const GArray *routes = undo->rails->snapshot->routes;
     const IbhRoute *best = NULL;
 
+    if (ibh_rails_theirs(undo->rails, address)) /* its own */
+        return ibh_rails_nic(undo->rails, address->ifindex);
     IBH_EACH (const IbhRoute, route, routes) {
         if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length > 0 &&
             ibh_prefix_contains(&route->dst, &address->local) &&

@@ -32,7 +32,7 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         IbhRoute route;
 
-        if (ibh_address_is_host(address))
+        if (ibh_address_is_host(address) || !ibh_programs_family(nic, address->local.family))
             continue;
         route = ibh_own_route(nic, &address->subnet);
         if (route.family == AF_INET) { /* IPv6 has no scope of routes, and chooses a source that is not deprecated */
@@ -211,7 +211,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
     g_autoptr(GArray) rules6 = rules_of_family(nic, routes, AF_INET6);
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
         const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;
 
         /* If two rails have one address, the rail of lower rank has its rules. */
@@ -236,12 +236,12 @@ gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic)
                                 rails->snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
 }
 
-/* TRUE for a rail that has its rules, or gets them in this run. */
+/* TRUE for a rail that has its rules, those of others too, or gets them in this run. */
 gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
     if (nic->status != IBH_NIC_RAIL)
         return FALSE;
-    if (!rails->only || g_strv_contains(rails->only, nic->link->name))
+    if (!rails->only || g_strv_contains(rails->only, nic->link->name) || nic->programmed.len < nic->served.len)
         return TRUE;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_rails_owner(rails, &rule->from.ip) == nic)

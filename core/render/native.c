@@ -126,9 +126,8 @@ gboolean ibh_native_has_family(const IbhNative *native, int family)
 static const char native_why[] =
     "\n"
     "Rules and routes are the manager's own, without ib-hook's mark. They have its priorities, but tables of other\n"
-    "numbers: so ib-hook finds that the manager routes a NIC (deferred) and leaves it alone; what it had programmed\n"
-    "itself it takes away. With manage=yes it would go on beside. Addresses and gateways are those of now: what they\n"
-    "become later is not followed.\n"
+    "numbers: so ib-hook finds that the manager routes a NIC, and takes its own rules and routes away. Addresses and\n"
+    "gateways are those of now: what they become later is not followed.\n"
     "\n"
     "Who answers ARP, and from which address, no manager can say: these lines belong into\n"
     "/etc/sysctl.d/90-ib-hook.conf, with slashes, because dots in a name (ib0.8002) would end it. ib-hook itself "

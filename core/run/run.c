@@ -100,7 +100,7 @@ static gboolean look(IbhRun *run, GError **error)
     if (!run->event)
         run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only reported */
     if (!ibh_sysctl_read_all(run->snapshot->all, error) ||
-        !ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
+        !ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error))
         return FALSE;
     return run->options->action != IBH_ACTION_UNDO || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
 }
@@ -203,7 +203,7 @@ static gboolean look_near(IbhRun *run, GError **error)
         return FALSE;
     if (near.enough) {
         forget_gone_links(run->snapshot);
-        if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, error))
+        if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error))
             return FALSE;
         if (find_rails_near(run, NULL) && !avoid_tables_of_others(run, find_rails_near, error))
             return FALSE;

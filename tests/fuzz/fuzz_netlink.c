@@ -85,10 +85,11 @@ static IbhSnapshot *look(void)
 {
     static const char remembered[] = "sysctl ib0 2 rp_filter 1 2\nsysctl eth1 3 arp_ignore 0 1\nhold ib1\n";
     gboolean remembers = input[input_size - 1] & 0x10;
+    g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) snapshot =
         ibh_snapshot_take(NULL, "/", ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
 
-    if (!snapshot || !ibh_snapshot_add_tables_of_foreign_rules(snapshot, NULL, NULL) ||
+    if (!snapshot || !ibh_snapshot_add_tables_of_foreign_rules(snapshot, NULL, config, NULL) ||
         !ibh_snapshot_add_neighbours(snapshot, NULL, NULL))
         return NULL;
     return g_steal_pointer(&snapshot);

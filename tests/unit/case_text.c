@@ -1098,9 +1098,13 @@ char *ibh_case_op(const IbhOp *op)
 char *ibh_case_verdict(const IbhNic *nic)
 {
     static const char *const names[] = {
-        [IBH_NIC_NO_CANDIDATE] = "no-candidate", [IBH_NIC_ALONE] = "alone", [IBH_NIC_NO_ADDRESS] = "no-address",
-        [IBH_NIC_UNMANAGED] = "unmanaged",       [IBH_NIC_HELD] = "held",   [IBH_NIC_DEFERRED] = "deferred",
-        [IBH_NIC_BLOCKED] = "blocked",           [IBH_NIC_RAIL] = "rail",
+        [IBH_NIC_NO_CANDIDATE] = "no-candidate",
+        [IBH_NIC_ALONE] = "alone",
+        [IBH_NIC_NO_ADDRESS] = "no-address",
+        [IBH_NIC_UNMANAGED] = "unmanaged",
+        [IBH_NIC_HELD] = "held",
+        [IBH_NIC_BLOCKED] = "blocked",
+        [IBH_NIC_RAIL] = "rail",
     };
 
     if (nic->status == IBH_NIC_RAIL)

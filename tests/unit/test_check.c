@@ -372,9 +372,9 @@ static const Case CASES[] = {
      "error carrier-down ib1"},
 
     {"held", HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
-    {"deferred", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+    {"others route it", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
 "ip route add 172.16.0.0/16 dev ib1 table 52\n", NULL,
-     "info deferred ib1"},
+     "info foreign-rule ib1"},
     {"an explicit table that is another's automatic one", HOST RULE("172.16.34.2", "941")
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 941 metric mark protocol kernel\n"
      RULE("172.16.34.1", "943") "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 943 metric mark protocol kernel\n"

@@ -2041,6 +2041,16 @@ static gboolean settings_are_kept(Case *c, const IbhNic *nic)
     return !has_gateway || broken(c, "%s has a gateway configured, and no default route", nic->link->name);
 }
 
+/* Others do not route it. */
+static gboolean is_programmed(const IbhNic *nic, const IbhIp *ip)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+        if (ibh_ip_equal(&address->local, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean gateways_are_right(Case *c)
 {
     const GArray *addresses = c->after->now->addresses;
@@ -2051,7 +2061,8 @@ static gboolean gateways_are_right(Case *c)
         const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
         const IbhNic *nic = ibh_rails_owner(c->planned->rails, &address->local);
 
-        if (!nic || address->ifindex != nic->link->ifindex || !is_served(address) || !(nic->link->flags & IFF_UP))
+        if (!nic || address->ifindex != nic->link->ifindex || !is_served(address) || !(nic->link->flags & IFF_UP) ||
+            !is_programmed(nic, &address->local))
             continue;
         if (!settings_are_kept(c, nic) ||
             (nic->settings.gateway == IBH_GATEWAY_AUTO && !gateways_serve(c, nic, &address->local)))

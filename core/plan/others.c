@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plan/others.h"
+
+#include "plan/fib.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct IbhOthers {
+    const IbhRails *rails;
+    GPtrArray *rules; /* const IbhRule *: that lead a source to a table of theirs */
+    IbhFib *fib;      /* the host without us; NULL: there is no such rule */
+    GArray *cuts;     /* IbhPrefix, in order: each that a rule or a route names */
+};
+
+gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && rule->from.length &&
+           !(rule->selectors & ~(guint)IBH_SELECT_TO) && rule->table != IBH_TABLE_MAIN &&
+           rule->table != IBH_TABLE_LOCAL && rule->table != RT_TABLE_DEFAULT && rule->table != RT_TABLE_UNSPEC;
+}
+
+/* ---- the host without us ---- */
+
+static gint compare_cuts(gconstpointer a, gconstpointer b)
+{
+    const IbhPrefix *one = a, *other = b;
+    int order = ibh_ip_compare(&one->ip, &other->ip);
+
+    return order ? order : (int)one->length - (int)other->length;
+}
+
+/* An event does not read all of main, nor tables that no source rule leads to. */
+static gboolean is_read(GHashTable *tables, const IbhRoute *route)
+{
+    return !ibh_route_is_ours(route) &&
+           (route->table == IBH_TABLE_MAIN ? route->protocol == RTPROT_KERNEL && route->type == RTN_UNICAST
+                                           : g_hash_table_contains(tables, GUINT_TO_POINTER(route->table)));
+}
+
+static void add_rules(IbhOthers *others, GHashTable *tables)
+{
+    IBH_EACH (IbhRule, rule, others->rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule))
+            continue;
+        ibh_fib_add_rule(others->fib, rule);
+        if (rule->to.length)
+            g_array_append_val(others->cuts, rule->to);
+        if (!ibh_rule_is_of_a_source(rule))
+            continue;
+        g_ptr_array_add(others->rules, rule);
+        g_hash_table_add(tables, GUINT_TO_POINTER(rule->table));
+    }
+}
+
+IbhOthers *ibh_others_new(const IbhRails *rails)
+{
+    g_autoptr(GHashTable) tables = g_hash_table_new(NULL, NULL);
+    IbhOthers *others = g_new0(IbhOthers, 1);
+
+    others->rails = rails;
+    others->rules = g_ptr_array_new();
+    others->fib = ibh_fib_new(rails->snapshot);
+    others->cuts = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    add_rules(others, tables);
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (!others->rules->len || !is_read(tables, route))
+            continue;
+        ibh_fib_add_route(others->fib, route);
+        g_array_append_val(others->cuts, route->dst);
+    }
+    g_array_sort(others->cuts, compare_cuts);
+    return others;
+}
+
+void ibh_others_free(IbhOthers *others)
+{
+    if (!others)
+        return;
+    g_ptr_array_unref(others->rules);
+    ibh_fib_free(others->fib);
+    g_array_unref(others->cuts);
+    g_free(others);
+}
+
+/* ---- pieces ---- */
+
+/* The first address behind this prefix; FALSE: there is none. */
+static gboolean step_over(const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    for (guint bit = prefix->length; bit-- > 0;) {
+        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
+
+        *byte ^= mask;
+        if (*byte & mask)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* An address of this prefix that no longer one has; FALSE: they cover it all. */
+static gboolean find_own_address(const GArray *cuts, const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    IBH_EACH (const IbhPrefix, cut, cuts) {
+        if (!ibh_prefix_is_inside(cut, prefix) || !ibh_prefix_contains(cut, ret_ip))
+            continue;
+        if (!step_over(cut, ret_ip) || !ibh_prefix_contains(prefix, ret_ip))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- who leads them ---- */
+
+typedef struct {
+    const IbhNic *nic;
+    const IbhAddress *address;
+    const IbhRule *rule; /* the first of theirs that decided */
+} Led;
+
+/* In their table, an error is meant; and a route by a gateway is one to the subnet, not a default: nobody resolves an
+ * address of the own wire by a gateway. In main, what is more exact stays so with rules of ours, too. */
+static gboolean is_led(const IbhOthers *others, Led *led, const IbhPrefix *whole, const IbhIp *to)
+{
+    const IbhLookup packet = {.from = led->address->local, .to = *to};
+    const IbhTrace trace = ibh_fib_walk(others->fib, &packet);
+    const IbhRoute *route = trace.route;
+
+    if (!route)
+        return FALSE;
+    if (!ibh_rule_is_of_a_source(trace.rule))
+        return route->table == IBH_TABLE_MAIN && route->dst.length > whole->length;
+    led->rule = led->rule ? led->rule : trace.rule;
+    return ibh_route_is_error(route) ||
+           (route->type == RTN_UNICAST && ibh_route_leads_by(route, led->nic->link->ifindex) &&
+            ((route->gateway.family == AF_UNSPEC && route->nexthops < 2) || route->dst.length >= whole->length));
+}
+
+static gboolean is_all_led(const IbhOthers *others, Led *led, const IbhPrefix *whole)
+{
+    IbhIp ip;
+
+    if (whole->ip.family != led->address->local.family)
+        return TRUE;
+    if (find_own_address(others->cuts, whole, &ip) && !is_led(others, led, whole, &ip))
+        return FALSE;
+    IBH_EACH (const IbhPrefix, cut, others->cuts) {
+        if (ibh_prefix_is_inside(cut, whole) && find_own_address(others->cuts, cut, &ip) &&
+            !is_led(others, led, whole, &ip))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The subnets of the NIC, for an address that has none of its own. */
+static gboolean are_subnets_led(const IbhOthers *others, Led *led)
+{
+    if (!ibh_address_is_host(led->address))
+        return is_all_led(others, led, &led->address->subnet);
+    IBH_EACH_POINTER (const IbhAddress, other, &led->nic->served) {
+        if (!ibh_address_is_host(other) && !is_all_led(others, led, &other->subnet))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean is_in_remote(const IbhNic *nic, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhPrefix, remote, nic->settings.remote) {
+        if (remote->length <= subnet->length && ibh_prefix_contains(remote, &subnet->ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What remote= names, its siblings' subnets there, and the world beyond where gateway= is an address. */
+static gboolean is_beyond_led(const IbhOthers *others, Led *led)
+{
+    const IbhNic *nic = led->nic;
+    const IbhIp any = {.family = led->address->local.family};
+    const IbhPrefix world = ibh_prefix(&any, 0);
+
+    if (nic->settings.gateway > IBH_GATEWAY_AUTO && !is_all_led(others, led, &world))
+        return FALSE;
+    if (!nic->settings.remote)
+        return TRUE;
+    IBH_EACH (const IbhPrefix, remote, nic->settings.remote) {
+        if (!is_all_led(others, led, remote))
+            return FALSE;
+    }
+    for (guint i = 0; i < others->rails->candidates; i++) {
+        const IbhNic *other = g_ptr_array_index(others->rails->nics, i);
+
+        for (guint j = 0; other != nic && j < other->served.len; j++) {
+            const IbhAddress *address = g_ptr_array_index(&other->served, j);
+
+            if (!ibh_address_is_host(address) && is_in_remote(nic, &address->subnet) &&
+                !is_all_led(others, led, &address->subnet))
+                return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean is_named(const IbhOthers *others, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhRule, rule, others->rules) {
+        if (ibh_prefix_contains(&rule->from, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, const IbhAddress *address)
+{
+    Led led = {.nic = nic, .address = address};
+
+    return is_named(others, address) && are_subnets_led(others, &led) && is_beyond_led(others, &led) ? led.rule : NULL;
+}
