@@ -122,8 +122,8 @@ typedef struct {
     const IbhRule *rule; /* the first of theirs that decided */
 } Led;
 
-/* In their table, an error is meant; and a route by a gateway is one to the subnet, not a default: nobody resolves an
- * address of the own wire by a gateway. In main, what is more exact stays so with rules of ours, too. */
+/* In their table, an error is meant; and a route by a gateway is one to the subnet, not a default: IPoIB cannot resolve
+ * an address of the own wire by a gateway. In main, what is more exact stays so with rules of ours, too. */
 static gboolean is_led(const IbhOthers *others, Led *led, const IbhPrefix *whole, const IbhIp *to)
 {
     const IbhLookup packet = {.from = led->address->local, .to = *to};
