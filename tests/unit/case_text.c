@@ -104,6 +104,7 @@ static const Attribute rule_words[] = {{"not", ADD_BIT, TO(IbhRule, selectors, I
                                        {"uidrange", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_UID), NULL},
                                        {"dport", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_PORT), NULL},
                                        {"tun_id", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_OTHER), NULL},
+                                       {"goto", NUMBER, AT(IbhRule, target), NULL},
                                        {"nop", SET, TO(IbhRule, action, FR_ACT_NOP), NULL},
                                        {"blackhole", SET, TO(IbhRule, action, FR_ACT_BLACKHOLE), NULL},
                                        {"unreachable", SET, TO(IbhRule, action, FR_ACT_UNREACHABLE), NULL},
@@ -503,6 +504,7 @@ static void read_rule(Line *line, Verb verb)
     if (!read_words(line, rule_words, &rule))
         return;
     rule.selectors |= rule.to.length ? IBH_SELECT_TO : 0u;
+    rule.action = rule.target ? FR_ACT_GOTO : rule.action;
     rule.family = rule.to.length && !rule.from.length ? rule.to.ip.family : rule.from.ip.family;
     rule.from.ip.family = rule.family;
     if (rule.priority == NO_PRIORITY)

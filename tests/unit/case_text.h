@@ -13,8 +13,8 @@
  *       IP peer PREFIX dev ib0                            secondary: in IPv6 a temporary one; in IPv4 the kernel says
  *   ready IP dev ib0                                      nobody else has it: tentative no more
  *   ip [-6] rule add|del priority N [not] [from P] [to P] [iif L] [oif L] [fwmark N] [tos N] [uidrange N-N] [dport N]
- *       [tun_id N] lookup T|l3mdev|nop|blackhole|unreachable|prohibit [suppress_prefixlength N] [suppress_ifgroup N]
- *       [protocol P]
+ *       [tun_id N] lookup T|goto N|l3mdev|nop|blackhole|unreachable|prohibit [suppress_prefixlength N]
+ *       [suppress_ifgroup N] [protocol P]
  *   ip [-6] rule flush                                    all but those of priority 0
  *   ip [-6] route add|append|replace|del [throw|…] P [via IP] [dev L] [onlink] [src IP] [table T] [metric N]
  *       [protocol P] [scope S] [nexthop [via IP] dev L …]

@@ -41,15 +41,39 @@ static gboolean is_unspecified(const IbhPrefix *from)
            memcmp(from->ip.bytes, none, ibh_ip_bits(&from->ip) / 8) == 0;
 }
 
-gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from, const IbhIp *to)
+static gboolean has_prefixes(const IbhRule *rule, const IbhIp *from, const IbhIp *to)
 {
-    if (rule->family != family || (rule->selectors & ~(rule->to.length ? IBH_SELECT_TO : 0u)))
-        return FALSE;
     if (rule->to.length && to && !ibh_prefix_contains(&rule->to, to))
         return FALSE;
     if (is_unspecified(&rule->from)) /* what has no source yet */
         return !from;
     return !rule->from.length || (from && ibh_prefix_contains(&rule->from, from));
+}
+
+/* What is sent from here, with no mark, bound to no NIC. */
+gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from, const IbhIp *to)
+{
+    guint other = rule->selectors & ~(guint)(IBH_SELECT_NOT | IBH_SELECT_TO);
+
+    if (rule->family != family || (rule->selectors & IBH_SELECT_TO && !rule->to.length))
+        return FALSE;
+    if (rule->selectors & IBH_SELECT_NOT)
+        return other || !to || !has_prefixes(rule, from, to);
+    return !other && has_prefixes(rule, from, to);
+}
+
+/* The rule that a goto leads to: the first one of that priority. Without one it is as if it were not there. */
+static guint follow(const IbhSnapshot *world, guint at)
+{
+    const IbhRule *rule = &g_array_index(world->rules, IbhRule, at);
+
+    for (guint i = at + 1; i < world->rules->len; i++) {
+        const IbhRule *other = &g_array_index(world->rules, IbhRule, i);
+
+        if (other->family == rule->family && other->priority == rule->target)
+            return i;
+    }
+    return at + 1;
 }
 
 /* The routes are sorted by table: the first one that does not come before it. */
@@ -183,11 +207,17 @@ FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *t
 {
     FibAnswer answer = {.kind = FIB_UNREACHABLE};
 
-    for (guint i = 0; i < world->rules->len; i++) {
+    for (guint i = 0, next; i < world->rules->len; i = next) {
         const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
 
+        next = i + 1;
         if (!fib_rule_matches(rule, to->family, from, to))
             continue;
+        if (rule->action == FR_ACT_GOTO) {
+            next = follow(world, i);
+            answer.jump = answer.jump ? answer.jump : rule;
+            continue;
+        }
         answer.rule = rule;
         if (rule->action == FR_ACT_UNREACHABLE || rule->action == FR_ACT_BLACKHOLE || rule->action == FR_ACT_PROHIBIT)
             break;

@@ -19,6 +19,7 @@ typedef struct {
     IbhIp src;             /* the source the packet has, or gets where it was not bound */
     const IbhRule *rule;   /* what decided; NULL: no rule matched. Borrowed from the world */
     const IbhRoute *route; /* NULL: none */
+    const IbhRule *jump;   /* the first goto on its way; NULL: none */
 } FibAnswer;
 
 /* The nexthops of a multipath route ("2 3!"), or its one device. */

@@ -372,6 +372,32 @@ static void add_marked_foreign_rule(Gen *gen)
          almost[roll(gen, G_N_ELEMENTS(almost))], chance(gen, 50) ? 1941 : 32764);
 }
 
+/* What is not from or to there; what comes in or leaves by a NIC; past ours, to the end or to where main is asked. */
+static void add_rare_rule(Gen *gen)
+{
+    gboolean v6 = gen->v6 && chance(gen, 40);
+    const char *prefix = v6 ? pick_prefix6(gen) : pick_prefix(gen), *verb = v6 ? "ip -6 rule add" : "ip rule add";
+    const char *end = chance(gen, 50) ? "from" : "to";
+    guint priority = 1000 * (1 + roll(gen, 32));
+
+    if (g_str_equal(prefix, "default") || g_str_equal(prefix, "::/0"))
+        return;
+    switch (roll(gen, 4)) {
+    case 0:
+        line(gen, "%s not %s %s lookup %u priority %u protocol static", verb, end, prefix,
+             chance(gen, 50) ? 254 : pick_table(gen), priority);
+        break;
+    case 1:
+        line(gen, "%s %s %s %s %s lookup %u priority %u protocol static", verb, end, prefix,
+             chance(gen, 50) ? "iif" : "oif", pick_nic(gen), pick_table(gen), priority);
+        break;
+    default:
+        line(gen, "%s %s%s %s goto %u priority %u protocol static", verb, chance(gen, 30) ? "not " : "", end, prefix,
+             chance(gen, 60) ? 32766 : 32767, priority);
+        break;
+    }
+}
+
 static void add_foreign_rule(Gen *gen)
 {
     static const char *const extras[] = {"",
@@ -450,6 +476,21 @@ static void add_rule_of_now(Gen *gen, guint table)
              table + (chance(gen, 90) ? 2000 : 0));
 }
 
+static void add_old_route(Gen *gen, guint table)
+{
+    gboolean v6 = gen->v6 && chance(gen, 50);
+    const char *prefix = v6 ? pick_prefix6(gen) : pick_prefix(gen);
+
+    if (g_str_equal(prefix, "default") || g_str_equal(prefix, "::/0")) /* they lie in D */
+        table += 2000;
+    if (v6)
+        line(gen, "once ip route add %s%s dev %s table %u metric mark protocol kernel", prefix,
+             chance(gen, 30) ? " via fe80::98" : "", pick_nic(gen), table);
+    else
+        line(gen, "once ip route add %s dev %s src %s table %u metric mark protocol kernel", prefix, pick_nic(gen),
+             pick_old_address(gen), table);
+}
+
 static void add_stale(Gen *gen)
 {
     guint table = chance(gen, 90) ? 941 + roll(gen, 6) : 100;
@@ -459,12 +500,8 @@ static void add_stale(Gen *gen)
     else if (chance(gen, 15))
         line(gen, "once ip route add default via 172.16.0.1 dev %s onlink table %u metric mark protocol kernel",
              pick_nic(gen), table + 2000);
-    else if (gen->v6 && chance(gen, 50))
-        line(gen, "once ip route add %s%s dev %s table %u metric mark protocol kernel", pick_prefix6(gen),
-             chance(gen, 30) ? " via fe80::98" : "", pick_nic(gen), table);
     else
-        line(gen, "once ip route add %s dev %s src %s table %u metric mark protocol kernel", pick_prefix(gen),
-             pick_nic(gen), pick_old_address(gen), table);
+        add_old_route(gen, table);
 }
 
 static void add_event(Gen *gen)
@@ -629,6 +666,8 @@ GPtrArray *random_lines(guint64 seed)
         add_foreign_route(&gen);
     for (guint n = chance(&gen, 50) ? 0 : roll(&gen, 4); n > 0; n--)
         add_foreign_rule(&gen);
+    if (chance(&gen, 15))
+        add_rare_rule(&gen);
     if (chance(&gen, 5) && gen.addresses->len)
         add_marked_foreign_rule(&gen);
     for (guint n = chance(&gen, 60) ? 0 : roll(&gen, 6); n > 0; n--)

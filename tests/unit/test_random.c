@@ -677,9 +677,11 @@ static Fate fate_of(const Target *target, const FibAnswer *answer)
     return !target->wire || (answer->devices & ~target->wire) == 0 ? ARRIVES : LOST;
 }
 
-/* A rule of somebody else decides: neither ours nor one that the kernel starts with. */
+/* A rule of somebody else decides: neither ours nor one that the kernel starts with; or it leads past ours. */
 static gboolean is_led(const FibAnswer *answer)
 {
+    if (answer->jump)
+        return TRUE;
     return answer->rule && !fake_is_our_rule(answer->rule) && answer->rule->table != IBH_TABLE_LOCAL &&
            answer->rule->priority < 32766;
 }
@@ -1066,7 +1068,8 @@ static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *so
     answer = fib_lookup(now, &source->local, &neighbour);
     if (answer.kind == FIB_DEVICE && answer.ifindex == nic->link->ifindex)
         return TRUE;
-    if (answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= IBH_PRIORITY_BASE)
+    if (answer.jump ? answer.jump->priority <= IBH_PRIORITY_BASE
+                    : answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= IBH_PRIORITY_BASE)
         return TRUE;
     if (answer.route && answer.route->table == IBH_TABLE_MAIN && answer.kind == FIB_UNREACHABLE)
         return TRUE; /* main's own errors are obeyed where it lacks the subnet */
