@@ -124,6 +124,16 @@ fuzz-check:
 	@IB_HOOK=$(or $(IB_HOOK),$(BUILD)/ib-hook) python3 tests/fuzz-check/fuzz_check.py \
 	    --worlds $(FUZZ_CHECK_WORLDS) --seed $(FUZZ_CHECK_SEED)
 
+# The same for --probe: one thing breaks on our side, a peer's or the wire, and who is at fault has to be named.
+# make fuzz-probe FUZZ_PROBE_WORLDS=1000 FUZZ_PROBE_SEED=$RANDOM
+FUZZ_PROBE_WORLDS ?= 100
+FUZZ_PROBE_SEED ?= 1
+fuzz-probe:
+	@packaging/deps.sh build tests
+	@$(MAKE) -s -j2 all tools
+	@IB_HOOK=$(or $(IB_HOOK),$(BUILD)/ib-hook) python3 tests/fuzz-probe/fuzz_probe.py \
+	    --worlds $(FUZZ_PROBE_WORLDS) --seed $(FUZZ_PROBE_SEED)
+
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links neighbours read rules) core/host/snapshot)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a $(BUILD)/libibhook-thin.a
@@ -224,4 +234,4 @@ lint:
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
 .PHONY: check check-all check-clang check-unit check-sanitized check-valgrind check-netns check-pages check-times check-faults check-managers check-platforms check-lab check-selinux \
-        check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-kernel fuzz-check fuzz-merge fuzzers coverage mutate unit-tests tools
+        check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-kernel fuzz-check fuzz-probe fuzz-merge fuzzers coverage mutate unit-tests tools

@@ -75,7 +75,7 @@ static const struct {
                        "no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter, nft (tables "
                        "arp and netdev, too), arptables or tc",
                        NULL, "nft list ruleset; tc -s qdisc show dev {if}; tc filter show dev {if} egress", NULL},
-    [IBH_LOSS_TRANSLATED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "probe-lost", NULL, NULL,
+    [IBH_LOSS_TRANSLATED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "address-translated", NULL, NULL,
                              "leave the rails out of it (nft list ruleset, iptables-save -t nat)", NULL},
     [IBH_LOSS_DROPPED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "reply-dropped",
                           "replies come in by this NIC, and this host drops them at once: its own filter, nft's table "

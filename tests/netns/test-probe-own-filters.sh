@@ -57,7 +57,7 @@ done
 
 # NAT: the peer answers another address.
 table A ip "nat hook postrouting priority 100" oifname ib1 snat to 172.16.16.99
-case_of "source NAT" "error probe-lost ib1" \
+case_of "source NAT" "error address-translated ib1" \
     "this host's own address translation (nft, iptables) sends echoes from 172.16.16.99" "${both[@]}"
 
 # To another address of this host: all seems well here.

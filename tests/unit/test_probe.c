@@ -735,6 +735,53 @@ static void test_text_of_eight(void **state)
     assert_non_null(strstr(text, "\n[1] to [8]: fd00:16:34:56::16:1-:8\n"));
 }
 
+static guint count_lines(const char *text)
+{
+    guint n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n' ? 1 : 0;
+    return n;
+}
+
+/* 8 rails, 8 peers, one fault of any side: a report of one screen, with one finding. */
+static void test_one_fault_fits_a_screen(void **state)
+{
+    static const char *const expected[] = {
+        "warning peer-flux: 172.16.16.1-.8: ", "ib3: error probe-lost: ib3 to 172.16.16.1-.8: ",
+        "error peer-down: 172.16.16.6 to every rail: ", "ib2: error probe-lost: ib2 to 172.16.16.5: ",
+        "ib4: error routed-other-nic: ib4 to 172.16.16.1-.8: "};
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+        g_autoptr(GString) host = g_string_new(NULL), line = g_string_new("--probe");
+        g_autofree char *text = NULL;
+        g_auto(World) world = {0};
+
+        for (int n = 0; n < 8; n++) {
+            g_string_append_printf(host, "nic ib%d infiniband rdma mlx5_%d/1\n", n, n);
+            g_string_append_printf(host, "ip address add 172.16.34.%d/16 dev ib%d\n", n + 1, n);
+            g_string_append_printf(line, " 172.16.16.%d", n + 1);
+        }
+        world = look_well(host->str, line->str);
+        for (guint n = 0; n < world.probe->pairs->len; n++) {
+            IbhProbePair *pair = pair_at(&world, n);
+
+            if (i == 0)
+                memcpy(pair->lladdr, pair_at(&world, pair->source)->lladdr, 6);
+            if ((i == 1 && pair->source == 3) || (i == 2 && pair->peer == 5) || (i == 3 && n == 34))
+                pair->received = 0;
+            if (i == 4 && pair->source == 4)
+                pair->route.oif = pair_at(&world, 0)->route.oif;
+        }
+        text = report(&world, &ibh_text_writer, FALSE);
+        if (!strstr(text, expected[i]))
+            fail_msg("“%s” is not in: %s", expected[i], text);
+        assert_int_equal(world.probe->findings->len, 1);
+        assert_in_range(count_lines(text), 10, 24);
+    }
+}
+
 /* Of hundreds, only those with a problem. */
 static void test_text_of_hundreds(void **state)
 {
@@ -844,6 +891,7 @@ int main(void)
         cmocka_unit_test(test_text_of_faults),
         cmocka_unit_test(test_text_of_nothing),
         cmocka_unit_test(test_text_of_eight),
+        cmocka_unit_test(test_one_fault_fits_a_screen),
         cmocka_unit_test(test_text_of_hundreds),
         cmocka_unit_test(test_prometheus),
         cmocka_unit_test(test_json),

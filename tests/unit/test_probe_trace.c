@@ -213,7 +213,7 @@ static void test_translation(void **state)
 
         frame.bytes[CASES[i].at] = 99;
         pass(&world, 1, frame, OUT);
-        check_verdict(&world, "ib1 error probe-lost", 1);
+        check_verdict(&world, "ib1 error address-translated", 1);
         check_message(&world, 0, CASES[i].message);
     }
 }

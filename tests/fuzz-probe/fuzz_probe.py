@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Random hosts on one wire, one thing breaks on our side, a peer's or the wire; --probe has to say who is at fault.
+
+Packets judge, not the fault: pings bound to each rail's address, small and of full size, tell whether it does any harm; faults
+that no ping sees (ARP flux, a double address, address translation) are told by their nature. Silent: harm, and exit status 0.
+
+fuzz_probe.py [--worlds N] [--seed N] [--print]"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("IBH_BUILD", os.path.join(TOP, "build"))
+PROGRAM = os.path.realpath(os.environ.get("IB_HOOK") or os.path.join(BUILD, "ib-hook"))
+RIGHT_AT_LEAST = 0.97
+
+US = {"probe-not-sent", "reply-dropped", "reply-other-nic", "routed-other-nic", "neighbour-static", "arp-off", "carrier-down",
+      "address-translated", "foreign-nic-answers", "neighbour-table-small"}
+WIRE = {"duplicate-address", "proxy-arp"}
+QUIET = {"info"}
+
+
+def run(*words, check=True, timeout=30):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
+    if check and done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()}")
+    return done
+
+
+def on(space, *words, check=True):
+    return run("nsenter", f"--net=/run/netns/{space}", *words, check=check)
+
+
+def shell(space, text):
+    return on(space, "sh", "-c", text)
+
+
+def nft(space, family, hook, rule):
+    on(space, "nft", f"add table {family} t; add chain {family} t c {{ type filter hook {hook} priority 0; }}; "
+                     f"add rule {family} t c {rule}")
+
+
+class Host:
+    def __init__(self, number, rails):
+        self.number, self.rails, self.name = number, rails, "ABCD"[number]
+        self.nics = [f"ib{i}" for i in range(rails)]
+        self.addresses = [f"172.16.{16 + number}.{i + 1}" for i in range(rails)]
+
+    def mac(self, rail):
+        return f"02:00:00:00:{16 + self.number:02x}:{rail:02x}"
+
+    def hook(self, *words, check=False):
+        return run("nsenter", f"--net=/run/netns/{self.name}", PROGRAM, "--sysfs", f"/run/sys/{self.name}", *words, check=check)
+
+    def make(self):
+        run("ip", "netns", "add", self.name)
+        shell(self.name, "for c in all default; do for k in rp_filter arp_filter arp_announce arp_ignore; do "
+                         "echo 0 >/proc/sys/net/ipv4/conf/$c/$k; done; done; ip link set lo up; echo 0 >/proc/sys/net/ipv4/icmp_ratelimit")
+        for i, nic in enumerate(self.nics):
+            run("ip", "-n", "wire", "link", "add", f"{self.name}.{i}", "type", "veth", "peer", "name", nic, "address",
+                self.mac(i), "netns", self.name)
+            run("ip", "-n", "wire", "link", "set", f"{self.name}.{i}", "master", "br0", "up")
+            run("ip", "-n", self.name, "address", "add", f"{self.addresses[i]}/16", "dev", nic)
+            run("ip", "-n", self.name, "link", "set", nic, "up")
+            port = f"/run/sys/{self.name}/class/infiniband/mlx5_{i}/ports/1"
+            os.makedirs(f"{port}/gid_attrs/ndevs")
+            os.makedirs(f"{port}/gid_attrs/types")
+            os.makedirs(f"/run/sys/{self.name}/class/infiniband/mlx5_{i}/device/net/{nic}")
+            for path, text in (("gid_attrs/ndevs/0", nic), ("gid_attrs/types/0", "RoCE v2"), ("link_layer", "Ethernet"),
+                               ("state", "4: ACTIVE"), ("phys_state", "5: LinkUp")):
+                with open(f"{port}/{path}", "w", encoding="ascii") as file:
+                    file.write(text + "\n")
+
+
+class World:
+    """Parties of a fault: us (with the NIC), rail (its wire), peer (with its address), pair, wire."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.hosts = [Host(n, self.random.choice((2, 2, 3))) for n in range(self.random.choice((2, 2, 3)))]
+        self.us, self.peers = self.hosts[0], self.hosts[1:]
+        self.said, self.parties, self.nic, self.seen = "nothing", {"none"}, None, True
+
+    def make(self):
+        run("ip", "netns", "add", "wire")
+        run("ip", "-n", "wire", "link", "add", "br0", "type", "bridge", "mcast_snooping", "0")
+        run("ip", "-n", "wire", "link", "set", "br0", "up")
+        for host in self.hosts:
+            host.make()
+        for host in self.hosts:
+            host.hook("--apply", check=True)
+
+    def fault(self, said, parties, nic=None, seen=True):
+        """seen: a ping may see it."""
+        self.said, self.parties, self.nic, self.seen = said, set(parties), nic, seen
+
+    def third(self, addresses):
+        """Another host on the wire, with these addresses."""
+        run("ip", "netns", "add", "Z")
+        shell("Z", "ip link set lo up; echo 0 >/proc/sys/net/ipv4/conf/all/arp_ignore")
+        run("ip", "-n", "wire", "link", "add", "Z.0", "type", "veth", "peer", "name", "eth0", "address", "02:00:00:00:99:00",
+            "netns", "Z")
+        run("ip", "-n", "wire", "link", "set", "Z.0", "master", "br0", "up")
+        for address in addresses:
+            run("ip", "-n", "Z", "address", "add", address, "dev", "eth0")
+        run("ip", "-n", "Z", "link", "set", "eth0", "up")
+
+    # ---- faults, one drawn at random ----
+
+    def our_faults(self, i):
+        us, nic, a = self.us, self.us.nics[i], self.us.name
+        own, peer = us.addresses[i], self.random.choice(self.random.choice(self.peers).addresses)
+        return [
+            ("we drop replies", lambda: nft(a, "ip", "input", f"iifname {nic} icmp type echo-reply drop")),
+            ("we drop echoes", lambda: nft(a, "ip", "output", f"oifname {nic} icmp type echo-request drop")),
+            ("we drop echoes to one peer", lambda: nft(a, "ip", "output", f"oifname {nic} ip daddr {peer} drop")),
+            ("we drop answers to ARP", lambda: nft(a, "arp", "input", f"iifname {nic} drop")),
+            ("we drop at the NIC", lambda: on(a, "nft", f"add table netdev t; add chain netdev t c {{ type filter hook ingress "
+                                              f"device {nic} priority 0; }}; add rule netdev t c icmp type echo-reply drop")),
+            ("a policy wants what comes in encrypted", lambda: shell(
+                a, f"ip xfrm policy add src 172.16.0.0/16 dst {own} dir in tmpl src {peer} dst {own} proto esp mode transport")),
+            ("a policy without a key", lambda: shell(
+                a, f"ip xfrm policy add src {own} dst 172.16.0.0/16 dir out tmpl src {own} dst {peer} proto esp mode transport")),
+            ("a wrong permanent neighbour", lambda: shell(
+                a, f"ip neigh replace {peer} lladdr 02:00:00:00:77:77 dev {nic} nud permanent")),
+            ("ARP off", lambda: shell(a, f"ip link set {nic} arp off")),
+            ("our link down", lambda: shell(a, f"ip link set {nic} down")),
+            ("our rule gone", lambda: shell(a, f"ip rule del priority 1941 from {own}")),
+            ("a blackhole", lambda: shell(a, f"ip route add blackhole {peer} table {941 + i}")),
+            ("XDP", lambda: on(a, os.path.join(BUILD, "xdp"), nic)),
+            ("a macvlan that takes all", lambda: shell(a, f"ip link add over link {nic} type macvlan mode passthru; "
+                                                          "ip link set over up")),
+            ("source NAT", lambda: on(a, "nft", "add table ip t; add chain ip t c { type nat hook postrouting priority 100; }; "
+                                                f"add rule ip t c oifname {nic} snat to 172.16.200.9")),
+            ("a local route", lambda: shell(a, f"ip route add local {peer} dev lo")),
+        ]
+
+    def peer_faults(self, host, i):
+        b, nic, address = host.name, host.nics[i], host.addresses[i]
+        return [
+            ("the peer drops echoes", lambda: nft(b, "ip", "input", "icmp type echo-request drop")),
+            ("the peer drops one address's", lambda: nft(b, "ip", "input", f"ip daddr {address} icmp type echo-request drop")),
+            ("the peer ignores pings", lambda: shell(b, "echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_all")),
+            ("the peer's link is down", lambda: shell(b, f"ip link set {nic} down")),
+            ("the peer's rule is gone", lambda: shell(b, f"ip rule del priority 1941 from {address}")),
+            ("the peer is without ib-hook", lambda: host.hook("--undo", check=True)),
+            ("the peer's NIC takes less", lambda: shell(b, f"ip link set {nic} mtu 1400")),
+            ("the peer drops long packets", lambda: nft(b, "ip", "input", f"ip daddr {address} ip length > 1000 drop")),
+            ("the peer has no such address", lambda: shell(b, f"ip address del {address}/16 dev {nic}")),
+        ]
+
+    def pair_faults(self, i, host, k):
+        own, mac = self.us.addresses[i], self.us.mac(i)
+        return [
+            ("the peer's neighbour is wrong", lambda: shell(
+                host.name, f"ip neigh replace {own} lladdr 02:00:00:00:77:77 dev {host.nics[k]} nud permanent")),
+            ("the switch drops one pair's", lambda: nft("wire", "bridge", "forward",
+                                                        f"ether saddr {mac} ether daddr {host.mac(k)} ip protocol icmp drop")),
+        ]
+
+    def wire_faults(self, i):
+        port, mac, own = f"{self.us.name}.{i}", self.us.mac(i), self.us.addresses[i]
+        return [
+            ("our port blocks", {"rail"}, lambda: run("bridge", "-n", "wire", "link", "set", "dev", port, "state", "0")),
+            ("our port's address is elsewhere", {"rail"}, lambda: run(
+                "bridge", "-n", "wire", "fdb", "replace", mac, "dev", f"{self.peers[0].name}.0", "master", "static")),
+            ("our port takes less", {"rail", "us"}, lambda: run("ip", "-n", "wire", "link", "set", port, "mtu", "1400")),
+            ("our port is down", {"rail", "us"}, lambda: run("ip", "-n", "wire", "link", "set", port, "down")),
+            ("another host has our address", {"wire"}, lambda: self.third([f"{own}/16"])),
+        ]
+
+    def break_one(self):
+        side = self.random.choice(("us", "us", "peer", "peer", "pair", "wire", "none"))
+        i, host = self.random.randrange(self.us.rails), self.random.choice(self.peers)
+        k = self.random.randrange(host.rails)
+        if side == "us":
+            said, act = self.random.choice(self.our_faults(i))
+            self.fault(f"{said} ({self.us.nics[i]})", {"us"}, None if said == "a local route" else self.us.nics[i],
+                       said not in ("source NAT",))
+        elif side == "peer":
+            said, act = self.random.choice(self.peer_faults(host, k))
+            self.fault(f"{said} ({host.name} {host.nics[k]})", {"peer"}, None,
+                       said != "the peer is without ib-hook" and (said != "the peer's rule is gone" or not k))
+        elif side == "pair":
+            said, act = self.random.choice(self.pair_faults(i, host, k))
+            self.fault(f"{said} ({self.us.nics[i]}, {host.name} {host.nics[k]})", {"pair", "rail"})
+        elif side == "wire":
+            said, parties, act = self.random.choice(self.wire_faults(i))
+            self.fault(f"{said} ({self.us.nics[i]})", parties, self.us.nics[i], parties != {"wire"})
+        else:
+            return
+        act()
+        for one in self.hosts:
+            shell(one.name, "ip neigh flush nud reachable nud stale nud delay nud probe nud failed >/dev/null")
+
+    # ---- the judge ----
+
+    def all_peers(self):
+        return [address for host in self.peers for address in host.addresses]
+
+    def harmed(self):
+        """Pairs of which a ping bound to the address, as programs send it, small or of full size, does not come back."""
+        waiting = []
+        for own in self.us.addresses:
+            for peer in self.all_peers():
+                for more in ([], ["-s", "1472", "-M", "do"]):
+                    waiting.append(((own, peer), subprocess.Popen(
+                        ["nsenter", f"--net=/run/netns/{self.us.name}", "ping", "-q", "-c", "1", "-W", "1", *more, "-I", own, peer],
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)))
+        return sorted({pair for pair, process in waiting if process.wait()})
+
+    @staticmethod
+    def party(finding):
+        if finding["code"] in US:
+            return "us"
+        if finding["code"] in WIRE:
+            return "wire"
+        if finding["ifaces"] and " to " not in (finding["owner"] or ""):
+            return "rail"
+        return "pair" if " to " in (finding["owner"] or "") else "peer"
+
+    def run(self):
+        self.make()
+        self.break_one()
+        done = self.us.hook("--probe", *self.all_peers(), "--count", "2", "--json")
+        report = json.loads(done.stdout)
+        findings = [one for one in report["findings"] if one["severity"] not in QUIET]
+        lines = [f"  {one['severity']} {one['code']} {'+'.join(one['ifaces'])}: {one['message']}" for one in findings]
+        harmed = self.harmed() if self.seen else []
+        if "none" in self.parties or (self.seen and not harmed):
+            return ("accused" if findings and "none" in self.parties else "right"), lines
+        if not findings:
+            return "silent", lines + [f"  harmed: {harmed}"]
+        right = [one for one in findings if self.party(one) in self.parties and
+                 (not self.nic or self.nic in one["ifaces"] or self.nic in one["message"])]
+        wrong = [one for one in findings if one not in right and not ("us" in self.parties and self.party(one) == "us")]
+        return "misplaced" if not right or len(wrong) > len(right) else "right", lines
+
+
+def one_world(seed):
+    """In this process, whose namespaces are its own."""
+    run("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", "/run")
+    world = World(seed)
+    try:
+        verdict, lines = world.run()
+    except Exception as error:  # a fault of the fuzzer itself is said with its world
+        verdict, lines = "fuzzer", [f"  {type(error).__name__}: {error}"]
+    print(json.dumps({"verdict": verdict, "said": world.said, "lines": lines}))
+
+
+def start(seed):
+    """Private namespaces for each world, in which nothing of the machine is touched."""
+    return subprocess.Popen(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", sys.executable,
+                             os.path.abspath(__file__), "--world", str(seed)], stdout=subprocess.PIPE, text=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1, help="of the first world; each next one has the next number")
+    parser.add_argument("--print", action="store_true", help="what is found in each world, right or not")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--world", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.world is not None:
+        return one_world(options.world)
+    tally, seeds, running = {}, list(range(options.seed, options.seed + options.worlds)), []
+    while seeds or running:
+        while seeds and len(running) < options.jobs:
+            running.append((seeds[0], start(seeds.pop(0))))
+        seed, process = running.pop(0)
+        text = process.communicate()[0]
+        answer = json.loads(text) if text else {"verdict": "fuzzer", "said": "no answer", "lines": []}
+        verdict = answer["verdict"]
+        tally[verdict] = tally.get(verdict, 0) + 1
+        if verdict != "right" or options.print:
+            print(f"seed {seed}: {verdict}: {answer['said']}", *answer["lines"], sep="\n", flush=True)
+    print(f"seeds {options.seed} to {options.seed + options.worlds - 1}:",
+          ", ".join(f"{n} {what}" for what, n in sorted(tally.items())))
+    good = tally.get("right", 0) >= RIGHT_AT_LEAST * options.worlds
+    return 0 if good and not tally.get("silent") and not tally.get("fuzzer") else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
