@@ -51,6 +51,7 @@ IbhFabric *ibh_fabric_new(void)
     g_array_set_clear_func(fabric->ports, port_clear);
     fabric->nics = g_array_new(FALSE, TRUE, sizeof(IbhPortNic));
     g_array_set_clear_func(fabric->nics, nic_clear);
+    fabric->gpus = g_array_new(FALSE, TRUE, sizeof(IbhGpu));
     fabric->memlock = IBH_UNKNOWN;
     return fabric;
 }
@@ -62,6 +63,7 @@ void ibh_fabric_free(IbhFabric *fabric)
     g_array_unref(fabric->devices);
     g_array_unref(fabric->ports);
     g_array_unref(fabric->nics);
+    g_array_unref(fabric->gpus);
     g_free(fabric);
 }
 
@@ -122,4 +124,33 @@ const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b
 gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other)
 {
     return nic->rail && other->rail && other->type == nic->type && ibh_find_shared_subnet(nic, other);
+}
+
+/* ---- places ---- */
+
+/* The names that both paths begin with: the first is the host bridge, the second the root port. */
+static guint count_common(const char *a, const char *b)
+{
+    guint common = 0;
+    gsize i = 0;
+
+    for (; a[i] && a[i] == b[i]; i++)
+        common += a[i] == '/';
+    return common + (i && (!a[i] || a[i] == '/') && (!b[i] || b[i] == '/'));
+}
+
+IbhNearness ibh_compare_places(const IbhPlace *a, const IbhPlace *b)
+{
+    guint common = count_common(a->path, b->path);
+
+    if (common > 1)
+        return common > 3 ? IBH_SAME_SWITCH : common > 2 ? IBH_SAME_ROOT_PORT : IBH_SAME_BRIDGE;
+    return a->node >= 0 && a->node == b->node ? IBH_SAME_NODE : IBH_FAR;
+}
+
+const char *ibh_nearness_name(IbhNearness nearness)
+{
+    static const char *const names[] = {"host", "NUMA node", "PCIe host bridge", "PCIe root port", "PCIe switch"};
+
+    return names[nearness];
 }

@@ -43,12 +43,28 @@ typedef struct {
     char ndev[64];
 } IbhGid;
 
+/* Where a PCI device is: the bridges above it. */
+typedef struct {
+    char path[256]; /* "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"; "": not known */
+    int node;       /* NUMA; IBH_UNKNOWN: not known, or there is one only */
+} IbhPlace;
+
+typedef enum { IBH_FAR, IBH_SAME_NODE, IBH_SAME_BRIDGE, IBH_SAME_ROOT_PORT, IBH_SAME_SWITCH } IbhNearness;
+IbhNearness ibh_compare_places(const IbhPlace *a, const IbhPlace *b);
+const char *ibh_nearness_name(IbhNearness nearness); /* "PCIe switch" */
+
+typedef struct {
+    char name[32]; /* "0000:3d:00.0" */
+    IbhPlace place;
+} IbhGpu;
+
 /* Facts of a device, the same for all of its ports. Unknown texts are "", unknown numbers IBH_UNKNOWN. */
 typedef struct {
-    char name[64];                  /* "mlx5_0" */
-    char board[64];                 /* "MT_0000000223", or the model */
-    char model[64];                 /* "MT4123" */
-    char card[32];                  /* its PCI address without the function, "0000:3b:00" */
+    char name[64];  /* "mlx5_0" */
+    char board[64]; /* "MT_0000000223", or the model */
+    char model[64]; /* "MT4123" */
+    char card[32];  /* its PCI address without the function, "0000:3b:00" */
+    IbhPlace place;
     guint64 node_guid;              /* 0: not known */
     int node_type;                  /* 4: iWARP */
     int pcie_lanes, pcie_max_lanes; /* 16 */
@@ -115,6 +131,7 @@ typedef struct IbhFabric {
     GArray *devices;   /* IbhRdmaDevice */
     GArray *ports;     /* IbhPort */
     GArray *nics;      /* IbhPortNic */
+    GArray *gpus;      /* IbhGpu: ibh_fabric_read_gpus() */
     gboolean complete; /* /sys itself: a missing netdev is in another network namespace */
     gboolean knows_modules;
     gboolean modules[IBH_N_MODULES]; /* loaded, or built in */

@@ -158,6 +158,7 @@ typedef struct {
 static const Fact device_facts[] = {
     {"board_id", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, board), FALSE},
     {"hca_type", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, model), FALSE},
+    {"device/numa_node", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, place.node), FALSE},
     {"node_guid", parse_guid, G_STRUCT_OFFSET(IbhRdmaDevice, node_guid), FALSE},
     {"node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type), FALSE},
     {"device/uevent", parse_card, G_STRUCT_OFFSET(IbhRdmaDevice, card), TRUE},
@@ -324,6 +325,14 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
     g_array_append_val(fabric->ports, port);
 }
 
+/* Below /sys: the links in it lead to each device below its bridge. */
+static void read_place(IbhTree *tree, const char *directory, const char *link, IbhPlace *place)
+{
+    g_autofree char *path = ibh_tree_real(tree, "%s%s", directory, link);
+
+    g_strlcpy(place->path, path && strlen(path) < sizeof place->path ? path : "", sizeof place->path);
+}
+
 static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
 {
     g_autofree char *directory = g_strdup_printf("sys/class/infiniband/%s", name);
@@ -335,6 +344,7 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
         return;
     g_strlcpy(device.name, name, sizeof device.name);
     read_facts(tree, directory, device_facts, G_N_ELEMENTS(device_facts), &device);
+    read_place(tree, directory, "/device", &device.place);
     if (!device.board[0])
         g_strlcpy(device.board, device.model, sizeof device.board);
     IBH_EACH_POINTER (const char, port, ports) {
@@ -445,6 +455,27 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *r
     }
     ibh_modules_read(tree, fabric);
     read_facts(tree, "proc", &memlock_fact, 1, fabric);
-    ibh_fabric_read_again(tree, fabric);
     return fabric;
+}
+
+/* Of the classes of display and 3D controllers, and of accelerators. */
+void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric)
+{
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
+
+    IBH_EACH_POINTER (const char, device, devices) {
+        static const Fact node = {"numa_node", parse_number, G_STRUCT_OFFSET(IbhGpu, place.node), FALSE};
+        g_autofree char *directory = g_strdup_printf("sys/bus/pci/devices/%s", device);
+        IbhGpu gpu = {0};
+        char class[32];
+
+        ibh_tree_line(tree, class, sizeof class, "%s/class", directory);
+        if (!g_str_has_prefix(class, "0x0300") && !g_str_has_prefix(class, "0x0302") &&
+            !g_str_has_prefix(class, "0x0380") && !g_str_has_prefix(class, "0x1200"))
+            continue;
+        g_strlcpy(gpu.name, device, sizeof gpu.name);
+        read_facts(tree, directory, &node, 1, &gpu);
+        read_place(tree, directory, "", &gpu.place);
+        g_array_append_val(fabric->gpus, gpu);
+    }
 }

@@ -156,6 +156,20 @@ gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
     return full && stat(full, &status) == 0;
 }
 
+char *ibh_tree_real(IbhTree *tree, const char *format, ...)
+{
+    g_autofree char *path = NULL, *full = NULL, *real = NULL;
+    const char *root = tree->real_sys ? tree->real_sys : tree->sys;
+    va_list args;
+
+    va_start(args, format);
+    path = g_strdup_vprintf(format, args);
+    va_end(args);
+    full = locate(tree, path);
+    real = full ? resolve(full) : NULL;
+    return real && is_below(real, root) && real[strlen(root)] ? g_strdup(real + strlen(root) + 1) : NULL;
+}
+
 static int compare_names(gconstpointer a, gconstpointer b)
 {
     return ibh_natural_compare(*(const char *const *)a, *(const char *const *)b);

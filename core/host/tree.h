@@ -27,5 +27,7 @@ G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, co
 /* At most `limit` bytes of a file; NULL: there is none. */
 G_GNUC_PRINTF(3, 4) char *ibh_tree_text(IbhTree *tree, gsize limit, const char *format, ...);
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
+/* Where the links of this path lead, below sys: "devices/pci0000:3a/…"; NULL: not below it. */
+G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
 /* The names in a directory, sorted (ib2 before ib10), no more than 4,096; none where there is no directory. */
 G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...); /* char * */

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     const IbhRails *rails; /* with the family that was asked for */
     const char *const *only;
+    const struct IbhFabric *fabric; /* RDMA ports; read for env alone */
 } IbhRender;
 
 /* A rail that was asked for, and whose name a text can hold. */

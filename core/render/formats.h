@@ -9,4 +9,4 @@
 /* One per format. */
 typedef char *IbhFormatFunction(const IbhRender *render);
 IbhFormatFunction ibh_render_rt_tables, ibh_render_netplan, ibh_render_networkd, ibh_render_ifupdown, ibh_render_ifcfg,
-    ibh_render_nmcli;
+    ibh_render_nmcli, ibh_render_env;

@@ -9,6 +9,7 @@ static const struct {
 } formats[] = {
     {"netplan", ibh_render_netplan},   {"networkd", ibh_render_networkd}, {"nmcli", ibh_render_nmcli},
     {"ifupdown", ibh_render_ifupdown}, {"ifcfg", ibh_render_ifcfg},       {"rt_tables", ibh_render_rt_tables},
+    {"env", ibh_render_env},
 };
 
 static int find(const char *name)

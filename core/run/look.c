@@ -118,14 +118,20 @@ static void warn_of_problem(IbhRun *run, const IbhTree *tree)
     ibh_run_warn(run, text);
 }
 
-static void look_at_fabric(IbhRun *run)
+/* `again`: what grows and changes, too. */
+static const IbhFabric *look_at_fabric(IbhRun *run, gboolean again)
 {
     g_auto(IbhTree) tree = {0};
 
     ibh_tree_open(&tree, run->options->sysfs);
     run->fabric = ibh_fabric_read(&tree, run->snapshot->links, run->rails);
+    if (run->options->action != IBH_ACTION_CHECK)
+        ibh_fabric_read_gpus(&tree, run->fabric);
+    if (again)
+        ibh_fabric_read_again(&tree, run->fabric);
     warn_of_problem(run, &tree);
     ibh_fabric_use_rails(run->fabric, run->rails);
+    return run->fabric;
 }
 
 int ibh_run_check(IbhRun *run)
@@ -145,7 +151,7 @@ int ibh_run_check(IbhRun *run)
     questions = ibh_check_questions(run->rails, run->only);
     if (!ask_kernel(run, questions, &error))
         return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    look_at_fabric(run);
+    (void)look_at_fabric(run, TRUE);
     report.questions = questions;
     ibh_host_read_scripts(run->options->sysfs, run->snapshot);
     ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
@@ -163,6 +169,8 @@ int ibh_run_render(IbhRun *run)
     g_autofree char *text = NULL;
 
     ibh_managers_read(run->options->sysfs, run->rails, run->snapshot);
+    if (g_str_equal(run->options->render, "env"))
+        render.fabric = look_at_fabric(run, FALSE);
     text = ibh_render(run->options->render, &render);
     g_string_append(run->out, text);
     return IBH_EXIT_OK;

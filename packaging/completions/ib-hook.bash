@@ -12,7 +12,7 @@ _ib_hook() {
             ;;
         --format) words="text json prometheus" ;;
         --family) words="4 6" ;;
-        --render) words="netplan networkd nmcli ifupdown ifcfg rt_tables" ;;
+        --render) words="netplan networkd nmcli ifupdown ifcfg rt_tables env" ;;
         --color) words="auto always never" ;;
         --config)
             compopt -o filenames

@@ -210,7 +210,7 @@ static void test_formats(void **state)
     for (char **format = formats; *format; format++) {
         g_autofree char *file = g_strdup_printf("%s/everything.%s", CASES, *format);
 
-        if (!g_file_test(file, G_FILE_TEST_EXISTS))
+        if (!g_str_equal(*format, "env") && !g_file_test(file, G_FILE_TEST_EXISTS)) /* netns/test-render-env.sh */
             fail_msg("there is no %s", file);
     }
     assert_false(ibh_render_knows("netpla"));
