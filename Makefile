@@ -37,6 +37,9 @@ THIN := $(patsubst %.c,%,$(wildcard core/hook/*.c))
 EFFECT := $(filter-out $(COMMAND),$(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,kernel host run))) \
     $(filter %_io.c,$(ROOMS_OF_BOTH))))
 
+# One line for a file, the whole command with V=1, nothing with -s: $(call quiet,WHAT).
+quiet = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,printf '  %-4s %s\n' $(1) $@;))
+
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 
 # The programs in the hook directories. A hook runs on every interface event, and most of such a run would be the linking
@@ -52,10 +55,10 @@ all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%) $(NM)
 
 $(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook-thin.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^
 
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a $(BUILD)/libibhook-thin.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/core/host/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
 # Hooks and --watch rely on each other if they are of the same sources.
@@ -67,14 +70,14 @@ $(BUILD)/core/hook/program.o: ALL_CFLAGS += -DIBH_COMMAND='"$(BINDIR)/ib-hook"'
 
 $(BUILD)/nm.so: nm-dispatcher/connections.c
 	@mkdir -p $(@D)
-	$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) -MMD -MP \
+	$(call quiet,LD)$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) -MMD -MP \
 	    $(LDFLAGS) $(filter-out -fPIE -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libnm)
 
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/libibhook.a: $(call objects,$(EFFECT))
 $(BUILD)/libibhook-thin.a: $(call objects,$(THIN))
 $(BUILD)/%.a:
-	rm -f $@ && $(AR) qcs $@ $^ # appended: two rooms may have files of one name
+	$(call quiet,AR)rm -f $@ && $(AR) qcs $@ $^ # appended: two rooms may have files of one name
 
 # What is missing is said once, before the compiler says it for every file.
 toolchain:
@@ -84,7 +87,7 @@ toolchain:
 
 $(BUILD)/%.o: %.c | toolchain
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call quiet,CC)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(wildcard $(BUILD)/nm.d $(addprefix $(BUILD)/,*/main.d core/*/*.d tests/*/*.d))
 
@@ -96,8 +99,8 @@ include tests/tests.mk
 help:
 	@echo "First:      make demo     what it needs is installed; builds; two hosts in namespaces, with and without ib-hook"
 	@echo "            make check    what the tests need is installed; builds; all tests that need no virtual machines"
-	@echo "Building:   make deps     what building and the tests need is installed (apt or dnf; asks sudo)"
-	@echo "            make          in $(BUILD)/; BUILD=DIR for another place, CC, CFLAGS, LDFLAGS as ever"
+	@echo "Building:   make deps     what building needs is installed (apt or dnf; asks sudo)"
+	@echo "            make          in $(BUILD)/; BUILD=DIR for another place, V=1 shows commands; CC, CFLAGS, LDFLAGS as ever"
 	@echo "            make install uninstall    DESTDIR=DIR, PREFIX=$(PREFIX)"
 	@echo "Packages:   make deb rpm  what building one needs is installed; $(BUILD)/deb, $(BUILD)/rpm"
 	@echo "            make dist     a release tarball: $(BUILD)/dist/ib-hook-$(VERSION).tar.gz"
@@ -109,7 +112,7 @@ help:
 	@echo "            V=1 shows all that tests print; tests/README.md says what they are"
 
 deps:
-	@packaging/deps.sh build tests
+	@packaging/deps.sh build
 
 demo:
 	@packaging/deps.sh build demo
@@ -125,7 +128,7 @@ recording:
 # How each file is compiled, for editors and clang's tools: what make would run, as a list in JSON.
 compile_commands.json: Makefile tests/tests.mk $(wildcard core/*/*.c)
 	@$(MAKE) -s toolchain
-	@$(MAKE) -nB --no-print-directory all tools unit-tests | sed -n 's/^.* && //; / -c -o /p' | \
+	@$(MAKE) -nB V=1 --no-print-directory all tools unit-tests | sed -n 's/^.* && //; / -c -o /p' | \
 	    jq -Rn --arg directory "$(CURDIR)" '[inputs | {directory: $$directory, command: ., file: (split(" ") | last)}]' >$@
 
 clean:

@@ -9,13 +9,13 @@ UNIT_SHARED := $(patsubst %.c,%,$(filter-out tests/unit/test_%.c,$(wildcard test
 $(BUILD)/tests/unit/%.o: ALL_CFLAGS += -Itests/unit -DIBH_TESTS='"$(CURDIR)/tests"'
 
 $(BUILD)/test_%: $(BUILD)/tests/unit/test_%.o $(call objects,$(UNIT_SHARED)) $(BUILD)/libibhook-pure.a $(BUILD)/libibhook-thin.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(shell $(PKG_CONFIG) --libs cmocka glib-2.0)
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(shell $(PKG_CONFIG) --libs cmocka glib-2.0)
 
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/%,$(filter-out %/garble.c,$(wildcard tests/tools/*.c))) $(BUILD)/garble.so
 $(BUILD)/garble.so: tests/tools/garble.c
-	$(CC) $(filter-out -fPIE -Wpedantic,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
+	$(call quiet,LD)$(CC) $(filter-out -fPIE -Wpedantic,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
 $(filter-out %.so,$(TOOLS)): $(BUILD)/%: $(BUILD)/tests/tools/%.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(TOOL_LIBS)
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(TOOL_LIBS)
 
 unit-tests: $(UNIT_TESTS)
 tools: $(TOOLS)

@@ -23,6 +23,10 @@ clone "a place/ib-hook"
 cd "a place/ib-hook"
 make -j4 -s >log 2>&1
 ! grep . log || fail "a build prints nothing to worry about"
+make -B -j4 >log 2>&1
+if grep -vE '^  (CC|LD|AR)   [^ ]+$' log; then fail "one line for each file"; fi
+command -v strace valgrind && fail "deps installed more than building needs"
+packaging/deps.sh build tests
 make -s check-install check-unit
 make -s demo >demo.log
 expect 'with it 4 of 4' demo.log

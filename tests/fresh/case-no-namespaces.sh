@@ -6,7 +6,7 @@ add_person
 clone /home/person/ib-hook
 chown -R person: /home/person/ib-hook
 cd /home/person/ib-hook
-make deps
+packaging/deps.sh build tests
 unset CI
 
 forbidden() { # COMMAND, a line for the shell: run by root of a user namespace in which no others can be made
