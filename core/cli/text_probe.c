@@ -81,6 +81,16 @@ static void add_matrix_row(IbhTable *table, const IbhProbe *probe, guint row)
     }
 }
 
+/* Others are only asked for. */
+static gboolean asks(const IbhProbe *probe, guint source)
+{
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        if (pair->source == source)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Each row is a source: a rail, and its address towards these peers. Returns whether the columns were numbered: then
  * the list below explains the numbers. */
 static gboolean put_matrix(GString *out, const IbhProbe *probe, const IbhStyle *style)
@@ -92,8 +102,10 @@ static gboolean put_matrix(GString *out, const IbhProbe *probe, const IbhStyle *
     ibh_table_add_heading(table, (const char *const[]){"RAIL", "SOURCE", NULL});
     IBH_EACH (const IbhIp, peer, probe->peers)
         ibh_table_add(table, g_strdup(ibh_ip_format(peer, ip)), IBH_BOLD);
-    for (guint row = 0; row < probe->sources->len; row++)
-        add_matrix_row(table, probe, row);
+    for (guint row = 0; row < probe->sources->len; row++) {
+        if (asks(probe, row))
+            add_matrix_row(table, probe, row);
+    }
     numbered = ibh_table_width(table) > MATRIX_WIDTH;
     for (guint i = 0; numbered && i < probe->peers->len; i++)
         ibh_table_rename(table, i + 2, g_strdup_printf("[%u]", i + 1));
@@ -317,8 +329,10 @@ void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
         put_peers(out, probe, style, put_matrix(out, probe, style));
     } else if (probe->pairs->len && probe->peers->len > MATRIX_PEERS) {
         put_list(out, probe, style);
-        for (guint i = 0; !style->quiet && i < probe->sources->len; i++)
-            put_summary(out, probe, style, i);
+        for (guint i = 0; !style->quiet && i < probe->sources->len; i++) {
+            if (asks(probe, i))
+                put_summary(out, probe, style, i);
+        }
     }
     if (probe->pairs->len)
         put_rdma(out, probe, style);

@@ -89,6 +89,27 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
+static gboolean is_source(const IbhProbe *probe, const IbhIp *ip)
+{
+    IBH_EACH (const IbhProbeSource, source, probe->sources) {
+        if (ibh_ip_equal(&source->ip, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* This host's own addresses among the peers (a VIP on lo) get no echo, but are asked for: another host may have them.
+ */
+static void add_own(IbhProbe *probe)
+{
+    IBH_EACH (const IbhIp, ip, probe->own) {
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+            if (!is_source(probe, ip) && find_source(probe, nic, ip, FALSE))
+                (void)intern_source(probe, nic, ip);
+        }
+    }
+}
+
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error)
 {
     g_autoptr(IbhProbe) probe = g_new0(IbhProbe, 1);
@@ -115,6 +136,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     }
     for (guint i = 0; i < probe->peers->len; i++)
         make_pairs(probe, i);
+    add_own(probe);
     if ((guint64)probe->pairs->len * (guint)probe->count > IBH_PROBE_PACKETS_MAX) {
         g_set_error(error, IBH_PROBE_ERROR, 0,
                     "--probe: %u pairs of rail and peer, --count %d: more than %d packets; probe fewer peers at a time",

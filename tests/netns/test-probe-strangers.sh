@@ -28,6 +28,19 @@ forget A B
 probe 0
 expect_equal "without it nothing is said" "" "$(codes)"
 
+# A VIP that both hosts have, on lo here: asked for, as a peer, it is found there.
+ip -n A address add 172.16.99.9/32 dev lo
+forget A B
+probe_vip() { expect_hook "$1" A --probe 172.16.34.1 172.16.99.9 --count 1 --timeout 0.3 --json; }
+probe_vip 0
+expect_equal "a VIP of our own is no finding" "" "$(codes)"
+ip -n C address add 172.16.99.9/16 dev eth0
+probe_vip 1
+expect_contains "on both hosts it is" "another host has 172.16.99.9, too: $(mac C 3) answers ARP for it" "$(messages)"
+ip -n C address flush dev eth0
+ip -n A address del 172.16.99.9/32 dev lo
+forget A B
+
 # A proxy: it would forward to elsewhere what we are asked for.
 ip -n C address add 172.16.50.1/32 dev eth0
 ip -n C link add away type veth peer name back
