@@ -10,6 +10,7 @@ VERSION := 0.1.0
 
 PKGS := glib-2.0 libnl-route-3.0
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+HOOK_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -ldl
 
 # For the scripts of the tests, which may be called by hand, too.
@@ -26,25 +27,24 @@ HARDEN_LD := -fPIE -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_56 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_56 -DIBH_VERSION='"$(VERSION)"' -Icore $(WARNINGS) $(WERROR) \
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS) $(HARDEN)
 
+# The library: what an event runs. The hooks link it, and nothing else of core/; the doctor is what a person asks.
+LIBRARY_PURE := model config plan
+LIBRARY_ACTING := kernel host run
+DOCTOR := check fabric render probe cli
+sources = $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,$(1)))))
 # What decides (no I/O, no libnl) and what acts: whole rooms, or in a room that has both the files *_io.c. The unit tests
 # link only the first: the linker keeps it pure.
-ROOMS_OF_BOTH := $(wildcard $(addprefix core/,$(addsuffix /*.c,fabric probe)))
-PURE := $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,model config plan check render cli))) \
-    $(filter-out %_io.c,$(ROOMS_OF_BOTH)))
-COMMAND := core/run/main
-# What the programs in the hook directories are made of: of the C library alone.
-THIN := $(patsubst %.c,%,$(wildcard core/hook/*.c))
-EFFECT := $(filter-out $(COMMAND),$(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,kernel host run))) \
-    $(filter %_io.c,$(ROOMS_OF_BOTH))))
+COMMAND := core/cli/main_io
+PURE := $(call sources,$(LIBRARY_PURE)) $(filter-out %_io,$(call sources,$(DOCTOR)))
+EFFECT := $(filter-out $(COMMAND),$(call sources,$(LIBRARY_ACTING)) $(filter %_io,$(call sources,$(DOCTOR))))
 
 # One line for a file, the whole command with V=1, nothing with -s: $(call quiet,WHAT).
 quiet = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,printf '  %-4s %s\n' $(1) $@;))
 
 objects = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 
-# The programs in the hook directories. A hook runs on every interface event, and most of such a run would be the linking
-# of GLib and libnl: so each is one main.c and core/hook/, which asks --watch, or executes ib-hook.
-HOOKS := nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg
+# The programs in the hook directories, and that of ib-hook.service: each is one main.c and the library.
+HOOKS := nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg boot
 
 # libnm is for nm.so alone, which is left out where it is missing.
 NM ?= $(shell $(PKG_CONFIG) --exists 'libnm >= 1.22' 2>/dev/null && echo $(BUILD)/nm.so)
@@ -53,29 +53,30 @@ NM ?= $(shell $(PKG_CONFIG) --exists 'libnm >= 1.22' 2>/dev/null && echo $(BUILD
 
 all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%) $(NM)
 
-$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook-thin.a
+$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook.a
 	@mkdir -p $(@D)
+<<<<<<< HEAD
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^
 
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook.a $(BUILD)/libibhook-pure.a $(BUILD)/libibhook-thin.a
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
+=======
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(HOOK_LIBS)
+
+$(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook-doctor.a $(BUILD)/libibhook.a
+	$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
+>>>>>>> 4331d4c (Hooks link the library and do the run themselves; an event has a path of its own)
 
 $(BUILD)/core/host/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
-# Hooks and --watch rely on each other if they are of the same sources.
-SOURCES := $(sort $(wildcard Makefile core/*/*.[ch]))
-$(BUILD)/core/hook/request.o: $(SOURCES)
-$(BUILD)/core/hook/request.o: ALL_CFLAGS += -DIBH_BUILD_ID='"$(shell cat $(SOURCES) | sha256sum | cut -c 1-24)"'
-$(BUILD)/core/hook/program.o: packaging/packages.mk
-$(BUILD)/core/hook/program.o: ALL_CFLAGS += -DIBH_COMMAND='"$(BINDIR)/ib-hook"'
 
 $(BUILD)/nm.so: nm-dispatcher/connections.c
 	@mkdir -p $(@D)
 	$(call quiet,LD)$(CC) $(patsubst -fPIE,-fPIC,$(ALL_CFLAGS)) $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm)) -MMD -MP \
 	    $(LDFLAGS) $(filter-out -fPIE -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libnm)
 
+$(BUILD)/libibhook.a: $(call objects,$(call sources,$(LIBRARY_PURE) $(LIBRARY_ACTING)))
+$(BUILD)/libibhook-doctor.a: $(call objects,$(filter-out $(COMMAND),$(call sources,$(DOCTOR))))
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
-$(BUILD)/libibhook.a: $(call objects,$(EFFECT))
-$(BUILD)/libibhook-thin.a: $(call objects,$(THIN))
 $(BUILD)/%.a:
 	$(call quiet,AR)rm -f $@ && $(AR) qcs $@ $^ # appended: two rooms may have files of one name
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In ifupdown's if-up.d and if-post-down.d (classic, -ng and 2): no arguments, all in the environment. */
-#include "hook/program.h"
+#include "run/hook.h"
 
 #include <unistd.h>
 
@@ -8,5 +8,5 @@ int main(void)
 {
     const IbhTrigger trigger = ibh_trigger_ifupdown(environ);
 
-    return ibh_hook_program(&trigger);
+    return ibh_hook(&trigger);
 }

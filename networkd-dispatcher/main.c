@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In networkd-dispatcher's STATE.d: no arguments, all in the environment. */
-#include "hook/program.h"
+#include "run/hook.h"
 
 #include <unistd.h>
 
@@ -8,5 +8,5 @@ int main(void)
 {
     const IbhTrigger trigger = ibh_trigger_networkd(environ);
 
-    return ibh_hook_program(&trigger);
+    return ibh_hook(&trigger);
 }

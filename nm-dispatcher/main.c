@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In NetworkManager's dispatcher.d and pre-up.d: NAME INTERFACE ACTION. */
-#include "hook/program.h"
+#include "run/hook.h"
 
 int main(int argc, char **argv)
 {
     const IbhTrigger trigger = ibh_trigger_nm(argc, argv);
 
-    return ibh_hook_program(&trigger);
+    return ibh_hook(&trigger);
 }

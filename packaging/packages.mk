@@ -24,7 +24,7 @@ UNITS := ib-hook.service ib-hook-watch.service
 # Where things are in a package is written down in units; elsewhere it is put right.
 RELOCATE = sed -e 's,/usr/bin/ib-hook,$(BINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),'
 
-LIBEXEC := networkd-dispatcher ifupdown ifup-local ifdown-local slurm-healthcheck
+LIBEXEC := networkd-dispatcher ifupdown boot ifup-local ifdown-local slurm-healthcheck
 DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
 
 # The managers' directories hold links to the hooks. /etc/network is that of Debian's ifupdown: the RPM leaves it out.
@@ -44,7 +44,7 @@ install: all
 	$(call put,0755,$(BUILD)/hooks/nm-dispatcher,$(NMDIR)/50-ib-hook)
 	install -d "$(DESTDIR)$(NMDIR)/pre-up.d"
 	ln -sf ../50-ib-hook "$(DESTDIR)$(NMDIR)/pre-up.d/50-ib-hook"
-	$(foreach hook,networkd-dispatcher ifupdown,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
+	$(foreach hook,networkd-dispatcher ifupdown boot,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
 	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(LIBEXECDIR)/ifup-local)
 	ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/ifdown-local"
 	$(call put,0755,packaging/fleet/slurm-healthcheck,$(LIBEXECDIR)/slurm-healthcheck)

@@ -180,7 +180,6 @@ static gboolean take_confirm(Parser *parser, const Row *row G_GNUC_UNUSED, const
 /* ---- the rows ---- */
 
 #define ONLY(action) (1u << IBH_ACTION_##action)
-#define HOOK (1u << 31) /* --apply --hook: an action like any other */
 #define ANY G_MAXUINT
 #define BUT(actions) (ANY & ~(actions))
 #define AT(member) offsetof(IbhOptions, member)
@@ -201,13 +200,11 @@ static const Row rows[] = {
             "echoes from every rail to the addresses that follow: replies, and which NICs they used, on both sides")},
     {ACTION(VERSION, "version", "the version")},
     {ACTION(HELP, "help", "this")},
-    {"iface", "NAME", take_iface, 0, BUT(ONLY(WATCH) | HOOK), "only this interface; may be repeated",
+    {"iface", "NAME", take_iface, 0, BUT(ONLY(WATCH)), "only this interface; may be repeated",
      "it is about all interfaces"},
-    {"json", NULL, take_json, 0, BUT(ONLY(WATCH) | ONLY(RENDER) | HOOK),
+    {"json", NULL, take_json, 0, BUT(ONLY(WATCH) | ONLY(RENDER)),
      "one JSON object on standard output (the same as --format json)", "that has a form of its own"},
     {"format", "FORMAT", take_format, 0, ANY, "text, json, or (--check and --probe only) prometheus", NULL},
-    {"hook", NULL, take_flag, AT(hook), ONLY(APPLY) | HOOK,
-     "with --apply: as the hooks do it: what --undo left alone stays so, into the journal, exit 0", NULL},
     {"install", NULL, take_flag, AT(install), ONLY(APPLY),
      "with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier", NULL},
     {"count", "N", take_count, 0, ONLY(PROBE), "with --probe: echoes per rail and peer (3)", NULL},
@@ -220,8 +217,8 @@ static const Row rows[] = {
     {"config", "PATH", take_path, AT(config), ANY, "instead of /etc/ib-hook: a file, or such a directory", NULL},
     {"sysfs", "DIR", take_path, AT(sysfs), ANY,
      "instead of /sys; managers' files in /run and /etc, and /proc, come from beside it", NULL},
-    {"family", "4|6", take_family, 0, BUT(ONLY(APPLY) | ONLY(UNDO) | HOOK),
-     "only one family (not with --apply, --undo)", "that does both"},
+    {"family", "4|6", take_family, 0, BUT(ONLY(APPLY) | ONLY(UNDO)), "only one family (not with --apply, --undo)",
+     "that does both"},
     {"verbose", NULL, take_flag, AT(verbose), ANY, "more: every netdev, every change", NULL},
     {"quiet", NULL, take_flag, AT(quiet), ANY, "only problems", NULL},
     {"color", "WHEN", take_color, 0, ANY, "auto, always or never", NULL},
@@ -375,8 +372,6 @@ static const char *action_name(guint action)
 {
     const Row *row = rows; /* the actions come first */
 
-    if (action == HOOK)
-        return "hook";
     while (1u << row->what != action)
         row++;
     return row->name;
@@ -386,7 +381,7 @@ static const char *action_name(guint action)
 static gboolean check_rows(const Parser *parser, GError **error)
 {
     const IbhOptions *options = parser->options;
-    guint action = options->hook && options->action == IBH_ACTION_APPLY ? HOOK : 1u << options->action;
+    guint action = 1u << options->action;
 
     IBH_EACH_ROW (const Row, row, rows) {
         gboolean used = row->take == take_json      ? options->json
@@ -395,9 +390,8 @@ static gboolean check_rows(const Parser *parser, GError **error)
 
         if (!used || (row->goes_with & action))
             continue;
-        if (row->unless || action == HOOK)
-            return refuse(error, "--%s does not go with --%s%s%s", row->name, action_name(action),
-                          row->unless ? ": " : "", row->unless ? row->unless : "");
+        if (row->unless)
+            return refuse(error, "--%s does not go with --%s%s%s", row->name, action_name(action), ": ", row->unless);
         return refuse(error, "--%s goes with --%s", row->name, action_name(row->goes_with & (~row->goes_with + 1)));
     }
     return TRUE;

@@ -45,7 +45,6 @@ typedef struct {
     IbhColor color;
     int confirm;      /* seconds after which --apply is undone, 0: never */
     char *token;      /* of the --apply that waits for a confirmation; NULL: none */
-    gboolean hook;    /* --apply with the rules of a hook */
     gboolean install; /* --apply for a first installation */
     int family;       /* AF_INET, AF_INET6, 0: both */
     IbhProbeRequest probe;

@@ -41,7 +41,6 @@ typedef struct {
 extern const IbhWriter ibh_text_writer;
 extern const IbhWriter ibh_json_writer;
 extern const IbhWriter ibh_prometheus_writer; /* `check`, `probe` and `error` only */
-extern const IbhWriter ibh_log_writer;        /* a line per interface that changed: `change` and `error` only */
 
 /* Shared by the writers. */
 char *ibh_report_error(int status, const char *message); /* for people, on standard error */

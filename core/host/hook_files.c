@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/hook_files.h"
 
-#include "hook/request.h"
+#include "host/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,32 +86,11 @@ static char *why_not_called(const char *root, const char *const *places)
     return g_strdup_printf("there is no %s", places[0]);
 }
 
-/* ---- --watch ---- */
-
-/* A daemon that answers hooks of this namespace holds a lock. A user who may not test the lock relies on the file. */
-static gboolean is_watched(void)
-{
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), held;
-    char path[IBH_PATH_MAX];
-    gboolean watched;
-
-    if (fd < 0)
-        return FALSE;
-    ibh_request_path(fd, IBH_REQUEST_LOCK, path);
-    close(fd);
-    held = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (held < 0)
-        return errno == EACCES;
-    watched = flock(held, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    close(held);
-    return watched;
-}
-
 void ibh_hook_files_read(const char *root, GArray *managers)
 {
     g_autofree char *command = g_strconcat(root, "/usr/bin/ib-hook", NULL);
 
-    if (access(command, F_OK) < 0 || (!root[0] && is_watched()))
+    if (access(command, F_OK) < 0 || (!root[0] && ibh_watch_is_running()))
         return;
     IBH_EACH (IbhManager, manager, managers) {
         const char *const *places = manager->name ? find_places(manager->name) : NULL;

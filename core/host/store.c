@@ -8,26 +8,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define STATE_MAX (1024 * 1024)
+#define KEY_MAX 64
 
-/* The content of the lock file, for processes that wait. */
-typedef struct {
-    int pid;
-    guint64 begun; /* number of all runs on events that have begun */
-    guint64 done;  /* the number of the last one that ended well */
-} Ticket;
+/* What headers of Linux 4.18 do not have. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
 
 struct IbhStore {
     int directory; /* -1: there is none */
     int lock;
-    char key[IBH_KEY_MAX]; /* of the namespace */
-    gboolean waited;
-    gboolean is_done;     /* the work was done by a run on an event that began while we waited, and ended well */
-    guint64 begun_before; /* number of the last run on an event that had begun when we came; only if we waited */
-    Ticket ticket;        /* the content of the file while we have the lock */
+    char key[KEY_MAX]; /* of the namespace */
 };
 
 static gboolean fail(const char *doing, const char *name, GError **error)
@@ -52,6 +48,30 @@ static gboolean is_private(int fd, GError **error)
     return FALSE;
 }
 
+/* Before 5.14 a namespace has no cookie. Its inode may be used again, but not within the life of a process in it,
+ * and the boot id keeps what survived a reboot apart. */
+static void make_key_of_inode(char ret_key[KEY_MAX])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    char boot[37] = "";
+    struct stat info = {.st_ino = 0};
+
+    if (fd >= 0) {
+        (void)!read(fd, boot, sizeof boot - 1);
+        close(fd);
+    }
+    (void)stat("/proc/self/ns/net", &info);
+    g_snprintf(ret_key, KEY_MAX, "i%lu-%s", (unsigned long)info.st_ino, boot[0] ? boot : "0");
+}
+
+static void make_key(guint64 cookie, char ret_key[KEY_MAX])
+{
+    if (cookie)
+        g_snprintf(ret_key, KEY_MAX, "n%" G_GINT64_MODIFIER "x", cookie);
+    else
+        make_key_of_inode(ret_key);
+}
+
 static int open_directory(void)
 {
     return open(IBH_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -62,7 +82,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
 
     store->lock = -1;
-    ibh_namespace_key(cookie, store->key);
+    make_key(cookie, store->key);
     store->directory = open_directory();
     if (create && store->directory < 0 && errno == ENOENT &&
         (mkdir(IBH_RUN_DIR, 0755) == 0 || errno == EEXIST)) /* another process made it first */
@@ -97,86 +117,34 @@ static gboolean is_trusted(int fd, struct stat *ret_info)
 
 /* ---- the lock ---- */
 
-#define TICKET_FORMAT "%-10d %20" G_GINT64_MODIFIER "u %20" G_GINT64_MODIFIER "u\n"
-#define TICKET_MAX 64
+/* The lock file has the process id of the last run that took the lock, always of the same length. */
+#define HOLDER_FORMAT "%-10d\n"
+#define HOLDER_MAX 12
 
-static Ticket parse_ticket(char *text)
+static void write_holder(int fd)
 {
-    Ticket ticket = {.pid = 0};
-    guint64 pid = 0, *const numbers[] = {&pid, &ticket.begun, &ticket.done};
+    char text[HOLDER_MAX];
 
-    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
-        *numbers[i] = g_ascii_strtoull(text, &text, 10);
-    ticket.pid = (int)MIN(pid, G_MAXINT);
-    return ticket;
-}
-
-static Ticket read_ticket(int fd)
-{
-    char text[TICKET_MAX] = "";
-
-    (void)!pread(fd, text, sizeof text - 1, 0);
-    return parse_ticket(text);
-}
-
-#define STEADY_TRIES 4
-
-/* Read without the lock, the file may be half written: two equal readings are whole. FALSE: no two were equal. */
-static gboolean read_ticket_steadily(int fd, Ticket *ret_ticket)
-{
-    char text[TICKET_MAX] = "", before[TICKET_MAX];
-
-    for (int try = 0; try < STEADY_TRIES; try++) {
-        memcpy(before, text, sizeof text);
-        memset(text, 0, sizeof text);
-        if (pread(fd, text, sizeof text - 1, 0) < 0)
-            return FALSE;
-        if (try && strcmp(text, before) == 0) {
-            *ret_ticket = parse_ticket(text);
-            return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-/* Always of the same length, so no old bytes remain behind it. */
-static gboolean write_ticket(const IbhStore *store)
-{
-    char text[TICKET_MAX];
-
-    g_snprintf(text, sizeof text, TICKET_FORMAT, store->ticket.pid, store->ticket.begun, store->ticket.done);
-    return pwrite(store->lock, text, strlen(text), 0) == (gssize)strlen(text);
+    g_snprintf(text, sizeof text, HOLDER_FORMAT, (int)getpid());
+    (void)!pwrite(fd, text, strlen(text), 0);
 }
 
 static void set_busy_error(int fd, int seconds, GError **error)
 {
-    Ticket ticket = read_ticket(fd);
-    g_autofree char *pid = ticket.pid ? g_strdup_printf("%d", ticket.pid) : g_strdup("unknown");
+    char text[HOLDER_MAX] = "";
+    guint64 pid;
 
-    g_set_error(
-        error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
-        "gave up after %d s: another ib-hook (process %s) is at work in this network namespace; see what it waits "
-        "for, and try again",
-        seconds, pid);
-}
-
-/* A run that began after we came has seen the event that we came for. */
-static gboolean has_been_done(const IbhStore *store)
-{
-    Ticket ticket;
-
-    return read_ticket_steadily(store->lock, &ticket) && ticket.done > store->begun_before;
-}
-
-static guint64 begun_so_far(const IbhStore *store)
-{
-    Ticket ticket;
-
-    return read_ticket_steadily(store->lock, &ticket) ? ticket.begun : G_MAXUINT64; /* then no run began later */
+    (void)!pread(fd, text, sizeof text - 1, 0);
+    pid = g_ascii_strtoull(text, NULL, 10);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
+                "gave up after %d s: another ib-hook (process %" G_GUINT64_FORMAT
+                ") is at work in this network namespace; see "
+                "what it waits for, and try again",
+                seconds, pid);
 }
 
 /* Polls instead of sleeping in flock(): so the wait ends without a signal or timer, which a caller may have blocked. */
-static gboolean flock_within(IbhStore *store, int seconds, gboolean share)
+static gboolean flock_within(const IbhStore *store, int seconds)
 {
     gint64 deadline = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
     gulong pause = 200; /* microseconds */
@@ -184,8 +152,6 @@ static gboolean flock_within(IbhStore *store, int seconds, gboolean share)
     while (flock(store->lock, LOCK_EX | LOCK_NB) < 0) {
         if ((errno != EWOULDBLOCK && errno != EINTR) || g_get_monotonic_time() >= deadline)
             return FALSE;
-        if (share && (store->is_done = has_been_done(store)))
-            return TRUE;
         g_usleep(pause);
         pause = MIN(pause * 2, 5000);
     }
@@ -218,17 +184,14 @@ static gboolean is_removed(int fd)
     return fstat(fd, &info) == 0 && info.st_nlink == 0;
 }
 
-static gboolean take_lock(IbhStore *store, const char *name, int seconds, gboolean share, GError **error)
+static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError **error)
 {
     do {
         if (store->lock >= 0)
             close(store->lock);
         if ((store->lock = open_lock(store, name, error)) < 0)
             return FALSE;
-        store->waited = flock(store->lock, LOCK_EX | LOCK_NB) < 0;
-        if (store->waited)
-            store->begun_before = begun_so_far(store);
-        if (store->waited && !flock_within(store, seconds, share)) {
+        if (!flock_within(store, seconds)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
                 set_busy_error(store->lock, seconds, error);
             else
@@ -239,44 +202,14 @@ static gboolean take_lock(IbhStore *store, const char *name, int seconds, gboole
     return TRUE;
 }
 
-static gboolean lock(IbhStore *store, int seconds, gboolean share, GError **error)
+gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s.lock", store->key);
 
-    if (!take_lock(store, name, seconds, share, error))
+    if (!take_lock(store, name, seconds, error))
         return FALSE;
-    if (store->is_done)
-        return TRUE;
-    store->ticket = read_ticket(store->lock);
-    store->is_done = share && store->waited && store->ticket.done > store->begun_before;
-    store->ticket.pid = (int)getpid();
-    (void)write_ticket(store);
+    write_holder(store->lock);
     return TRUE;
-}
-
-gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
-{
-    return lock(store, seconds, FALSE, error);
-}
-
-gboolean ibh_store_lock_or_share(IbhStore *store, int seconds, gboolean *ret_is_done, GError **error)
-{
-    gboolean locked = lock(store, seconds, TRUE, error);
-
-    *ret_is_done = store->is_done;
-    return locked;
-}
-
-gboolean ibh_store_begin(IbhStore *store)
-{
-    store->ticket.begun++;
-    return write_ticket(store);
-}
-
-void ibh_store_end(IbhStore *store)
-{
-    store->ticket.done = store->ticket.begun;
-    (void)write_ticket(store);
 }
 
 /* ---- the state ---- */
@@ -395,4 +328,45 @@ gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
     if (unlinkat(store->directory, name, 0) < 0 && errno != ENOENT)
         return fail("remove", name, error);
     return TRUE;
+}
+
+/* ---- whether --watch runs ---- */
+
+static int open_watch_file(int flags)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any socket tells its namespace */
+    char key[KEY_MAX], path[sizeof IBH_RUN_DIR + KEY_MAX + sizeof "/.watch"];
+    guint64 cookie = 0;
+    socklen_t size = sizeof cookie;
+
+    if (fd < 0)
+        return -1;
+    if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0)
+        cookie = 0;
+    close(fd);
+    make_key(cookie, key);
+    g_snprintf(path, sizeof path, IBH_RUN_DIR "/%s.watch", key);
+    return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+}
+
+int ibh_watch_hold(void)
+{
+    int fd = open_watch_file(O_RDWR | O_CREAT);
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+gboolean ibh_watch_is_running(void)
+{
+    int fd = open_watch_file(O_RDONLY);
+    gboolean is_held;
+
+    if (fd < 0)
+        return errno == EACCES;
+    is_held = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return is_held;
 }

@@ -4,8 +4,9 @@
  */
 #pragma once
 
-#include "hook/request.h" /* IBH_RUN_DIR */
 #include "model/model.h"
+
+#define IBH_RUN_DIR "/run/ib-hook"
 
 typedef struct IbhStore IbhStore;
 
@@ -18,15 +19,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 /* Takes the lock; waits for it for at most `seconds`. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
-/* For runs on events: a boot starts many at once, and each run sees all that happened before it began. So a waiting run
- * leaves its work to one that begins meanwhile and ends well; then `ret_is_done` is set, and this process has no lock.
- */
-gboolean ibh_store_lock_or_share(IbhStore *store, int seconds, gboolean *ret_is_done, GError **error);
-/* Call it with the lock held, before anything is read. FALSE: the start could not be noted, so the end must not be
- * noted either. */
-gboolean ibh_store_begin(IbhStore *store);
-void ibh_store_end(IbhStore *store); /* it ended well */
-
 /* The state of --apply --confirm, for the process that waits. NULL: none. Call it with the lock held. */
 char *ibh_store_get_token(IbhStore *store);
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error);
@@ -34,3 +26,8 @@ gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
 /* Empty if there is no state or it cannot be trusted; NULL if there is one that cannot be read. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
+
+/* --watch holds a lock as long as it runs. Returns its descriptor, -1: not now. */
+int ibh_watch_hold(void);
+/* A --watch of this network namespace runs. A user who may not test the lock relies on the file. */
+gboolean ibh_watch_is_running(void);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/confined.h"
 
-#include "cli/report.h"
 #include "host/store.h"
 
 #include <errno.h>
@@ -77,7 +76,7 @@ static char *explain(const char *forbidden, const char *domain, gboolean briefly
 void ibh_confined_explain(GString *warnings, gsize from)
 {
     const char *forbidden = geteuid() == 0 ? find_forbidden() : NULL;
-    g_autofree char *domain = NULL, *message = NULL, *text = NULL;
+    g_autofree char *domain = NULL, *message = NULL;
     gboolean briefly;
 
     if (!forbidden)
@@ -87,6 +86,5 @@ void ibh_confined_explain(GString *warnings, gsize from)
         return;
     domain = read_domain();
     message = explain(forbidden, domain, briefly);
-    text = ibh_log_writer.error(0, message);
-    g_string_append(warnings, text);
+    g_string_append_printf(warnings, "%s\n", message);
 }

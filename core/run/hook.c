@@ -1,106 +1,110 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/hook.h"
 
-#include "hook/bounded.h"
-#include "hook/program.h"
+#include "host/store.h"
 #include "kernel/events.h"
+#include "run/event.h"
 #include "run/journal.h"
-#include "run/run.h"
+#include "run/start.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#define SECONDS 10          /* at most */
 #define LATE G_USEC_PER_SEC /* only --watch repairs changes that come later than this after an early call */
 #define PAUSE (20 * 1000)   /* microseconds between two runs: one run answers several events */
 
-static void run(IbhReconcile *how, GString *complained)
+static void run(IbhEvent *event, GString *complained)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
 
-    (void)ibh_reconcile(how, out, warnings);
+    (void)ibh_event_run(event, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
     ibh_log_complaint(warnings, complained);
 }
 
-static gboolean has_no_candidates(const IbhReconcile *how)
+static gboolean has_no_candidates(const IbhEvent *event)
 {
-    return how->candidates && !how->candidates->len;
+    return event->candidates && !event->candidates->len;
 }
 
 /* Does for a moment what --watch does all the time. Events during the last look count, too. */
-static void answer_events(IbhReconcile *how, IbhEvents *events, gint64 end, GString *complained)
+static void answer_events(IbhEvent *event, IbhEvents *events, gint64 end, GString *complained)
 {
     for (gint64 left = G_MAXINT64; left > 0;) {
         struct pollfd fds[] = {{.fd = events->netlink, .events = POLLIN}, {.fd = events->uevents, .events = POLLIN}};
 
-        if (how->candidates)
-            ibh_events_focus(events, how->candidates);
+        if (event->candidates)
+            ibh_events_focus(events, event->candidates);
         left = end - g_get_monotonic_time();
         if (poll(fds, G_N_ELEMENTS(fds), left > 0 ? (int)(left / 1000) + 1 : 0) <= 0)
             continue;
         g_usleep(PAUSE);
-        if (ibh_events_drain(events, how->port, how->candidates))
-            run(how, complained);
+        if (ibh_events_drain(events, event->port, event->candidates))
+            run(event, complained);
     }
 }
 
-static void run_for_a_moment(IbhReconcile *how, GString *complained)
+static void run_for_a_moment(IbhEvent *event, GString *complained)
 {
     gint64 end = g_get_monotonic_time() + LATE;
     IbhEvents events;
     gboolean listening = ibh_events_open(&events, NULL); /* before the first look: no event between them is missed */
 
-    run(how, complained);
+    run(event, complained);
     if (!listening)
         return;
-    if (!has_no_candidates(how))
-        answer_events(how, &events, end, complained);
+    if (!has_no_candidates(event))
+        answer_events(event, &events, end, complained);
     ibh_events_close(&events);
 }
 
-static int hook(IbhReconcile *how, gboolean early, unsigned seconds)
+/* ---- the limit ---- */
+
+/* In a signal handler: no memory, no locks. The next run completes work that is half done then. */
+static void give_up(int number)
 {
+    static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
+                                "ib-hook --check says what is missing\n";
+    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    (void)number;
+    (void)!sendto(fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address,
+                  sizeof address);
+    _exit(0);
+}
+
+/* ifupdown marks an interface as failed, and leaves out what comes after, if a hook does not exit with 0. */
+static void limit_time(void)
+{
+    const struct sigaction action = {.sa_handler = give_up};
+    sigset_t set;
+
+    sigaction(SIGALRM, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    alarm(SECONDS);
+}
+
+int ibh_hook(const IbhTrigger *trigger)
+{
+    const char *const down[] = {trigger->down[0] ? trigger->down : NULL, NULL};
+    IbhEvent event = {.sysfs = "/sys", .restraint = {.down = down}};
     g_autoptr(GString) complained = NULL;
 
-    ibh_bounded(seconds);
+    if (!trigger->wanted)
+        return 0;
+    ibh_start();
+    limit_time();
     complained = g_string_new(NULL);
-    (early ? run_for_a_moment : run)(how, complained);
-    ibh_reconcile_clear(how);
+    (trigger->early && !ibh_watch_is_running() ? run_for_a_moment : run)(&event, complained);
+    ibh_event_clear(&event);
     return 0;
-}
-
-int ibh_hook(const char *config, const char *sysfs)
-{
-    IbhReconcile how = {
-        .config = config, .sysfs = sysfs, .one_of_many = !config && !sysfs}; /* only this hook uses these */
-
-    return hook(&how, FALSE, IBH_HOOK_SECONDS);
-}
-
-typedef struct {
-    unsigned seconds;
-    gboolean early;
-    const char *down[2]; /* the interface, if it was taken down on purpose; NULL: none */
-} Event;
-
-/* "--event SECONDS WHAT [INTERFACE]". An unknown word, of a hook of another version, counts as a change. */
-static Event parse_event(char **argv)
-{
-    guint n = g_strv_length(argv);
-    guint64 seconds = n > 2 ? g_ascii_strtoull(argv[2], NULL, 10) : 0;
-    Event event = {.seconds = IBH_HOOK_SECONDS};
-
-    if (seconds >= 1 && seconds < IBH_HOOK_SECONDS)
-        event.seconds = (unsigned)seconds;
-    event.early = n > 3 && g_str_equal(argv[3], IBH_EVENT_EARLY);
-    if (n > 4 && g_str_equal(argv[3], IBH_EVENT_DOWN) && ibh_is_iface_name(argv[4]))
-        event.down[0] = argv[4];
-    return event;
-}
-
-int ibh_hook_event(char **argv)
-{
-    const Event event = parse_event(argv);
-    IbhReconcile how = {.one_of_many = TRUE, .restraint = {.down = event.down}};
-
-    return hook(&how, event.early, event.seconds);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The programs that hooks execute: one run over all interfaces, which never harms the caller. Both return 0, the exit
- * status.
+ * What a hook does: one run over all interfaces, in its own process, which never harms the caller.
  */
 #pragma once
 
-#include <glib.h>
+#include "config/trigger.h"
 
-/* --apply --hook. `config`, `sysfs`: NULL for the system's. */
-int ibh_hook(const char *config, const char *sysfs);
-
-/* The program that a manager's hook executes (hook/program.h): argv[1] is IBH_EVENT. */
-int ibh_hook_event(char **argv);
+/* Returns 0, the exit status. */
+int ibh_hook(const IbhTrigger *trigger);

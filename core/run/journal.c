@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/journal.h"
 
-#include "cli/report.h"
-#include "hook/bounded.h"
+#include "model/text.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -42,6 +43,16 @@ static gboolean to_syslog(int fd, int priority, const char *message)
     return send_to(fd, "/dev/log", text, strlen(text));
 }
 
+/* To standard error, and only if that does not block. */
+static void log_last(const char *text)
+{
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+    gsize length = strlen(text);
+
+    if (poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
+        (void)!write(STDERR_FILENO, text, MIN(length, PIPE_BUF)); /* there is room for so much */
+}
+
 static void log_line(int fd, int priority, const char *line)
 {
     g_autofree char *clean = ibh_printable(line), *last = NULL;
@@ -49,7 +60,7 @@ static void log_line(int fd, int priority, const char *line)
     if (to_journal(fd, priority, clean) || to_syslog(fd, priority, clean))
         return;
     last = g_strdup_printf("ib-hook: %s\n", clean);
-    ibh_log_last(last);
+    log_last(last);
 }
 
 void ibh_log_lines(int priority, const char *lines)

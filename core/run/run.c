@@ -1,74 +1,108 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/run.h"
 
-#include "run/change.h"
-#include "run/confined.h"
-#include "run/look.h"
-
-#include "kernel/caps.h"
 #include "host/files.h"
 #include "host/near_source.h"
-#include "model/state.h"
+#include "kernel/caps.h"
 #include "kernel/sysctl.h"
+#include "model/state.h"
+#include "model/text.h"
+#include "plan/plan.h"
+#include "plan/undo.h"
 
-#include <linux/capability.h>
-#include <string.h>
+void ibh_run_warn(IbhRun *run, const char *message)
+{
+    g_autofree char *text = ibh_printable(message);
 
-#define HURRY 1 /* seconds to wait for the lock: two if hooks wait for us */
+    g_string_append_printf(run->warnings, "%s%s\n", run->speaker, text);
+}
 
 /* ---- getting ready ---- */
 
-static gboolean writes(const IbhRun *run)
+static const char *what_to_do(const GError *problem)
 {
-    return run->options->action == IBH_ACTION_APPLY || run->options->action == IBH_ACTION_UNDO ||
-           run->options->action == IBH_ACTION_CONFIRM;
+    return g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_MFILE) ||
+                   g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NFILE)
+               ? "too many files are open: raise the limit of its caller (ulimit -n, LimitNOFILE=)"
+               : "make " IBH_RUN_DIR " a directory that only root can write";
 }
 
-static gboolean check_privileges(const IbhRun *run, GError **error)
+/* A change can be made without the directory or its lock as well. */
+static void go_on(IbhRun *run, const GError *problem)
 {
-    if (!writes(run) || ibh_caps_have(CAP_NET_ADMIN))
-        return TRUE;
-    g_set_error(error, IBH_RUN_ERROR, 0,
-                "%s needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it as root "
-                "(--show, --check, --plan and --render need nothing)",
-                run->options->action == IBH_ACTION_APPLY  ? "--apply"
-                : run->options->action == IBH_ACTION_UNDO ? "--undo"
-                                                          : "--confirm");
-    return FALSE;
+    g_autofree char *text =
+        g_strdup_printf("%s; going on without a lock%s: %s", problem->message,
+                        run->store ? "" : ", old sysctl values are not remembered for --undo", what_to_do(problem));
+
+    ibh_run_warn(run, text);
 }
 
-/* A later hook may do our work, if its inputs equal ours. Only this one knows which NIC was taken down on purpose. */
-static gboolean take_turn(IbhRun *run, GError **error)
-{
-    const IbhReconcile *event = run->event;
-    int seconds = event && event->hurries ? HURRY : run->mode->lock_seconds;
-
-    if (!event || !event->one_of_many || (event->restraint.down && event->restraint.down[0]))
-        return ibh_store_lock(run->store, seconds, error);
-    return ibh_store_lock_or_share(run->store, seconds, &run->is_done, error);
-}
-
-/* Without its directory a change can still be made: only old values would not be remembered. */
-static gboolean open_store(IbhRun *run, GError **error)
+/* FALSE: another run has the lock all the time. */
+static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 {
     g_autoptr(GError) problem = NULL;
 
-    run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), writes(run), &problem);
-    if (problem) {
-        g_autofree char *text = g_strdup_printf(
-            "%s; going on without a lock, old sysctl values are not remembered for --undo: make /run writable",
-            problem->message);
-
-        ibh_run_warn(run, text);
-        g_clear_error(&problem);
-    }
-    if (!run->store || !writes(run) || take_turn(run, &problem))
+    run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), run->writes, &problem);
+    if (problem || !run->writes || ibh_store_lock(run->store, lock_seconds, &problem)) {
+        if (problem)
+            go_on(run, problem);
         return TRUE;
-    if (run->event)
-        run->event->busy = g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_AGAIN);
-    g_propagate_error(error, g_steal_pointer(&problem));
-    return FALSE;
+    }
+    if (g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_AGAIN)) {
+        g_propagate_error(error, g_steal_pointer(&problem));
+        return FALSE;
+    }
+    go_on(run, problem);
+    return TRUE;
 }
+
+gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
+{
+    ibh_caps_keep_net();
+    return (run->netlink = ibh_netlink_open(error)) && open_store(run, lock_seconds, error);
+}
+
+void ibh_run_close(IbhRun *run)
+{
+    ibh_announcer_clear(&run->announcer);
+    ibh_rails_free(run->rails);
+    ibh_snapshot_free(run->snapshot);
+    ibh_state_free(run->on_file);
+    ibh_store_close(run->store);
+    ibh_netlink_close(run->netlink);
+    ibh_config_free(run->config);
+}
+
+/* --undo needs the mark only: it works with a bad configuration, too. */
+static void forget_config(IbhRun *run, const GError *problem)
+{
+    ibh_run_warn(run, problem->message);
+    ibh_config_free(run->config);
+    run->config = ibh_config_new();
+    run->bad_config = TRUE;
+}
+
+gboolean ibh_run_configure(IbhRun *run, GError **error)
+{
+    g_autoptr(GError) problem = NULL;
+
+    if ((run->config = ibh_config_load(run->config_path, &problem)))
+        return TRUE;
+    if (!run->undo) {
+        g_propagate_error(error, g_steal_pointer(&problem));
+        return FALSE;
+    }
+    forget_config(run, problem);
+    return TRUE;
+}
+
+gboolean ibh_run_load(IbhRun *run, GError **error)
+{
+    run->on_file = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    return run->on_file != NULL;
+}
+
+/* ---- everything ---- */
 
 /* Old values of an interface that disappeared, or came back as another one, are worthless. */
 static void forget_gone_links(IbhSnapshot *snapshot)
@@ -85,65 +119,34 @@ static void forget_gone_links(IbhSnapshot *snapshot)
     }
 }
 
-static gboolean load(IbhRun *run, GError **error)
+gboolean ibh_run_read(IbhRun *run, GError **error)
 {
-    run->on_file = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
-    return run->on_file != NULL;
-}
-
-static gboolean look(IbhRun *run, GError **error)
-{
-    run->snapshot = ibh_snapshot_take(run->netlink, run->options->sysfs, ibh_state_copy(run->on_file), error);
+    run->snapshot = ibh_snapshot_take(run->netlink, run->sysfs, ibh_state_copy(run->on_file), error);
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
-    if (!run->event)
-        run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only reported */
-    if (!ibh_sysctl_read_all(run->snapshot->all, error) ||
-        !ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error))
-        return FALSE;
-    return run->options->action != IBH_ACTION_UNDO || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
+    return ibh_sysctl_read_all(run->snapshot->all, error) &&
+           ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
+           (!run->undo || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error));
 }
 
-static gboolean check_names(const IbhRun *run, GError **error)
+static gboolean find(IbhRun *run, GError **error)
 {
-    for (guint i = 0; run->only && run->only[i]; i++) {
-        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || run->options->token)
-            continue; /* the waiting process reports to no terminal */
-        g_set_error(error, IBH_CONFIG_ERROR, 0,
-                    "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
+    g_autoptr(GError) problem = NULL;
+
+    g_clear_pointer(&run->rails, ibh_rails_free);
+    run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, &problem);
+    if (!run->rails && !run->undo) {
+        g_propagate_error(error, g_steal_pointer(&problem));
         return FALSE;
     }
-    return TRUE;
-}
-
-/* --plan shows what --apply would do, and --apply lifts holds. */
-static gboolean find_rails(IbhRun *run, GError **error)
-{
-    gboolean respect_holds =
-        run->mode->keeps_holds || run->options->action == IBH_ACTION_SHOW || run->options->action == IBH_ACTION_CHECK;
-    g_autoptr(GError) local = NULL;
-
-    run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, &local);
-    if (!run->rails && run->options->action == IBH_ACTION_UNDO) { /* two NICs with one table: as configure() does */
-        ibh_run_warn(run, local->message);
-        ibh_config_free(run->config);
-        run->config = ibh_config_new();
-        run->bad_config = TRUE;
-        run->rails = ibh_rails_find(run->config, run->snapshot, respect_holds, error);
-    } else if (!run->rails) {
-        g_propagate_error(error, g_steal_pointer(&local));
+    if (!run->rails) { /* two NICs with one table */
+        forget_config(run, problem);
+        run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, error);
     }
-    if (run->rails) {
+    if (run->rails)
         run->rails->only = run->only;
-        run->rails->family = run->options->family;
-    }
     return run->rails != NULL;
-}
-
-static gboolean find_rails_near(IbhRun *run, GError **error)
-{
-    return (run->rails = ibh_rails_find(run->config, run->snapshot, run->mode->keeps_holds, error)) != NULL;
 }
 
 /* Adds the routes of others in the tables that were chosen now. Usually there are none. */
@@ -159,21 +162,16 @@ static gboolean read_new_tables(const IbhRun *run, GHashTable *seen, GError **er
 }
 
 /* A number that others have routes in is not free: with our rules these routes would count. */
-static gboolean avoid_tables_of_others(IbhRun *run, gboolean (*find)(IbhRun *run, GError **error), GError **error)
+static gboolean find_with_free_tables(IbhRun *run, GError **error)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     guint before;
 
-    while (run->options->action != IBH_ACTION_UNDO) {
+    do {
         before = run->snapshot->routes->len;
-        if (!read_new_tables(run, seen, error))
+        if (!find(run, error) || (!run->undo && !read_new_tables(run, seen, error)))
             return FALSE;
-        if (run->snapshot->routes->len == before)
-            break;
-        g_clear_pointer(&run->rails, ibh_rails_free);
-        if (!find(run, error))
-            return FALSE;
-    }
+    } while (run->snapshot->routes->len != before);
     return TRUE;
 }
 
@@ -189,197 +187,81 @@ static gboolean look_into_main(IbhRun *run, GError **error)
     return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
 }
 
-/* An event reads what is near, if that is enough: then the rails are known afterwards. */
-static gboolean look_near(IbhRun *run, GError **error)
+gboolean ibh_run_find_rails(IbhRun *run, GError **error)
+{
+    return find_with_free_tables(run, error) && look_into_main(run, error);
+}
+
+/* ---- what is near ---- */
+
+static void drop_look(IbhRun *run)
+{
+    g_clear_pointer(&run->rails, ibh_rails_free);
+    g_clear_pointer(&run->snapshot, ibh_snapshot_free);
+}
+
+static gboolean judge_near(IbhRun *run, const IbhNear *near, GError **error)
+{
+    forget_gone_links(run->snapshot);
+    if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) ||
+        !find_with_free_tables(run, error))
+        return FALSE;
+    if (ibh_near_is_enough(near, run->rails))
+        ibh_near_add_main(near, run->rails, run->snapshot);
+    else
+        drop_look(run);
+    return TRUE;
+}
+
+gboolean ibh_run_look_near(IbhRun *run, GError **error)
 {
     g_auto(IbhNear) near = {0};
     int all[IBH_N_SYSCTLS];
 
-    if (!run->event || !run->on_file->whole || !ibh_netlink_is_strict(run->netlink))
+    if (!run->on_file->whole || !ibh_netlink_is_strict(run->netlink))
         return TRUE;
     if (!ibh_sysctl_read_all(all, error) ||
-        !(run->snapshot = ibh_snapshot_take_near(run->netlink, run->options->sysfs, ibh_state_copy(run->on_file), all,
+        !(run->snapshot = ibh_snapshot_take_near(run->netlink, run->sysfs, ibh_state_copy(run->on_file), all,
                                                  run->config, &near, error)))
         return FALSE;
-    if (near.enough) {
-        forget_gone_links(run->snapshot);
-        if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error))
-            return FALSE;
-        if (find_rails_near(run, NULL) && !avoid_tables_of_others(run, find_rails_near, error))
-            return FALSE;
-    }
-    if (run->rails && ibh_near_is_enough(&near, run->rails)) {
-        ibh_near_add_main(&near, run->rails, run->snapshot);
-        return TRUE;
-    }
-    g_clear_pointer(&run->rails, ibh_rails_free);
-    g_clear_pointer(&run->snapshot, ibh_snapshot_free);
+    if (near.enough)
+        return judge_near(run, &near, error);
+    drop_look(run);
     return TRUE;
 }
 
-/* ---- the pipeline ---- */
+/* ---- the plan ---- */
 
-static int run_action(IbhRun *run)
+static gboolean undoes_a_former_rail(const IbhRun *run, const IbhPlan *plan)
 {
-    g_autofree char *without = run->options->install ? ibh_run_rails_without_carrier(run) : NULL;
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
+        const IbhNic *nic = op->ifindex ? ibh_rails_nic(run->rails, op->ifindex) : NULL;
 
-    if (without)
-        return ibh_run_hold_back(run, without);
-    switch (run->options->action) {
-    case IBH_ACTION_APPLY:
-    case IBH_ACTION_UNDO:
-        return ibh_run_change(run, ibh_run);
-    case IBH_ACTION_PLAN:
-        return ibh_run_plan(run);
-    case IBH_ACTION_RENDER:
-        return ibh_run_render(run);
-    case IBH_ACTION_PROBE:
-        return ibh_run_probe(run);
-    default:
-        return ibh_run_check(run);
+        if (nic && nic->status != IBH_NIC_RAIL)
+            return TRUE;
     }
+    return FALSE;
 }
 
-/* --undo needs the mark only: it works with a bad configuration, too. */
-static gboolean configure(IbhRun *run, GError **error)
+/* Neighbours, of which a fabric has thousands, are read only where some of them have to go. */
+static IbhPlan *plan_apply(IbhRun *run)
 {
-    g_autoptr(GError) local = NULL;
+    IbhPlan *plan = ibh_plan_apply(run->rails, run->only);
 
-    if ((run->config = ibh_config_load(run->options->config, &local)))
-        return TRUE;
-    if (run->options->action != IBH_ACTION_UNDO) {
-        g_propagate_error(error, g_steal_pointer(&local));
-        return FALSE;
+    if (undoes_a_former_rail(run, plan) && ibh_snapshot_add_neighbours(run->snapshot, run->netlink, NULL)) {
+        ibh_plan_free(plan);
+        plan = ibh_plan_apply(run->rails, run->only);
     }
-    ibh_run_warn(run, local->message);
-    run->config = ibh_config_new();
-    run->bad_config = TRUE;
-    return TRUE;
+    return plan;
 }
 
-/* From now on other runs may leave their work to this one: so an event reads the configuration only now. */
-static gboolean begin(IbhRun *run, GError **error)
+IbhPlan *ibh_run_plan(IbhRun *run)
 {
-    if (!run->mode->configures_late)
-        return TRUE;
-    run->has_begun = run->event->one_of_many && run->store && ibh_store_begin(run->store);
-    return configure(run, error);
-}
+    g_autoptr(IbhRails) after = NULL;
 
-static int look_at_all(IbhRun *run)
-{
-    g_autoptr(GError) error = NULL;
-
-    if (!look(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    if (!check_names(run, &error) || !find_rails(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    if (!avoid_tables_of_others(run, find_rails, &error) || !look_into_main(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    return run_action(run);
-}
-
-static int pipeline(IbhRun *run)
-{
-    g_autoptr(GError) error = NULL;
-
-    if (!run->mode->configures_late && !configure(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    if (!check_privileges(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    ibh_caps_keep_net();
-    if (!(run->netlink = ibh_netlink_open(&error)) || !open_store(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    if (run->options->action == IBH_ACTION_CONFIRM)
-        return ibh_run_confirm(run);
-    if (run->is_done)
-        return IBH_EXIT_OK;
-    if (!begin(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_USAGE, error);
-    if (run->options->action == IBH_ACTION_UNDO && run->options->token && !ibh_run_has_token(run))
-        return IBH_EXIT_OK; /* it was confirmed */
-    if (!load(run, &error) || !look_near(run, &error))
-        return ibh_run_fail(run, IBH_EXIT_SYSTEM, error);
-    return run->rails ? run_action(run) : look_at_all(run);
-}
-
-static int run_all(IbhRun *run)
-{
-    int status;
-
-    run->announcer = IBH_ANNOUNCER_INIT;
-    status = pipeline(run);
-    if (status == IBH_EXIT_OK && run->has_begun)
-        ibh_store_end(run->store);
-    ibh_announcer_clear(&run->announcer);
-    ibh_rails_free(run->rails);
-    ibh_snapshot_free(run->snapshot);
-    ibh_fabric_free(run->fabric);
-    ibh_state_free(run->on_file);
-    ibh_store_close(run->store);
-    ibh_netlink_close(run->netlink);
-    ibh_config_free(run->config);
-    return status;
-}
-
-static const IbhWriter *writer_of(const IbhOptions *options)
-{
-    return options->json ? &ibh_json_writer : options->prometheus ? &ibh_prometheus_writer : &ibh_text_writer;
-}
-
-int ibh_run(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
-{
-    IbhRun run = {.options = options,
-                  .mode = &ibh_run_on_command,
-                  .only = ibh_options_only(options),
-                  .writer = writer_of(options),
-                  .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
-                  .out = out,
-                  .warnings = warnings};
-
-    return run_all(&run);
-}
-
-void ibh_reconcile_clear(IbhReconcile *event)
-{
-    g_clear_pointer(&event->spared, g_array_unref);
-    g_clear_pointer(&event->candidates, g_array_unref);
-    event->busy = FALSE;
-    event->port = 0;
-}
-
-static int reconcile(IbhReconcile *event, GString *out, GString *warnings, gboolean *refused)
-{
-    const IbhOptions options = {.action = IBH_ACTION_APPLY,
-                                .config = (char *)(guintptr)event->config,
-                                .sysfs = (char *)(guintptr)(event->sysfs ? event->sysfs : "/sys")};
-    IbhRun run = {.options = &options,
-                  .mode = &ibh_run_on_event,
-                  .event = event,
-                  .writer = &ibh_log_writer,
-                  .out = out,
-                  .warnings = warnings};
-    const gsize before = warnings->len;
-    int status;
-
-    ibh_reconcile_clear(event);
-    status = run_all(&run);
-    *refused = run.refused;
-    if (warnings->len > before || (event->candidates && !event->candidates->len))
-        ibh_confined_explain(warnings, before);
-    return status;
-}
-
-/* If a manager takes an address away while a plan runs, the kernel refuses a route: a second look tells whether that is
- * an error. */
-int ibh_reconcile(IbhReconcile *event, GString *out, GString *warnings)
-{
-    const gsize before = warnings->len;
-    gboolean refused = FALSE;
-    int status = reconcile(event, out, warnings, &refused);
-
-    if (!refused)
-        return status;
-    g_string_truncate(warnings, before);
-    return reconcile(event, out, warnings, &refused);
+    if (!run->undo)
+        return plan_apply(run);
+    if (run->only && !run->bad_config) /* else the others stay as they are: their settings are not known */
+        after = ibh_rails_without(run->config, run->snapshot, run->only);
+    return ibh_plan_undo(run->rails, after, run->only);
 }

@@ -4,7 +4,8 @@
 #include "plan/backoff.h"
 #include "kernel/caps.h"
 #include "kernel/events.h"
-#include "run/answer.h"
+#include "host/store.h"
+#include "run/event.h"
 #include "run/journal.h"
 #include "run/notify.h"
 #include "run/run.h"
@@ -34,12 +35,10 @@ typedef struct {
 } Burst;
 
 typedef struct {
-    IbhReconcile how;
+    IbhEvent how;
     IbhEvents events;
-    IbhAnswers *answers;
-    gboolean listens; /* for hooks: it does the work that they would do themselves */
-    gboolean asked;   /* hooks wait for the next look */
     int signals;
+    int held; /* the lock that says that it runs; -1: not yet */
     gboolean stop;
 
     gint64 due;   /* when to look again; NEVER: when something happens */
@@ -64,8 +63,7 @@ static void note(gpointer data, const IbhOp *op)
     g_autofree char *command = NULL, *text = NULL;
     gboolean contested =
         watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* the kernel does not tell which process sets those */
-    /* A change that a hook asked for is an event of its manager, and no fight. */
-    int seconds = ibh_backoff_note(watch->backoff, op, contested && !watch->asked, g_get_monotonic_time());
+    int seconds = ibh_backoff_note(watch->backoff, op, contested, g_get_monotonic_time());
 
     watch->changes++;
     if (!seconds)
@@ -110,13 +108,13 @@ static void find_given_up(Watch *watch, gint64 now)
     }
 }
 
-static void plan_next_look(Watch *watch, int status, gint64 now)
+static void plan_next_look(Watch *watch, gboolean ok, gint64 now)
 {
     gint64 next = ibh_backoff_next(watch->backoff, now);
 
     watch->due = next < 0 ? NEVER : next;
     remember_spared(watch, now);
-    watch->retry = status == IBH_EXIT_OK ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
+    watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
         watch->due = MIN(watch->due, now + watch->retry);
 }
@@ -131,46 +129,30 @@ static void report_status(const Watch *watch)
     ibh_notify(text);
 }
 
-/* A hook repairs at its event even if others undo that again: so do we, for it. */
-static void find_backed_off(Watch *watch, gint64 now)
-{
-    g_clear_pointer(&watch->backed_off, g_array_unref);
-    watch->backed_off = ibh_backoff_units(watch->backoff, now);
-    IBH_EACH_BACK (const int, unit, watch->backed_off) {
-        if (ibh_answers_concern(watch->answers, ABS(*unit))) /* that of IPv6 is negative */
-            IBH_REMOVE(const int, unit, watch->backed_off);
-    }
-}
-
-/* Everything is read anew from here on: so this look covers all requests of hooks until now. */
+/* Everything is read anew from here on. */
 static void look(Watch *watch)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
-    g_autoptr(GPtrArray) down = ibh_answers_down(watch->answers);
     gint64 now = g_get_monotonic_time();
     const guint changes = watch->changes;
-    int status;
+    gboolean ok;
 
     find_given_up(watch, now);
-    find_backed_off(watch, now);
-    watch->how.hurries = watch->asked;
-    watch->how.restraint = (IbhRestraint){
-        .down = (const char *const *)down->pdata, .given_up = watch->given_up, .backed_off = watch->backed_off};
-    status = ibh_reconcile(&watch->how, out, warnings);
+    g_clear_pointer(&watch->backed_off, g_array_unref);
+    watch->backed_off = ibh_backoff_units(watch->backoff, now);
+    watch->how.restraint = (IbhRestraint){.given_up = watch->given_up, .backed_off = watch->backed_off};
+    ok = ibh_event_run(&watch->how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
-    if (!watch->asked || !watch->how.busy) /* else the waiting hooks wait for the lock themselves, and report it */
-        ibh_log_complaint(warnings, watch->complained);
-    ibh_answers_reply(watch->answers, watch->how.busy ? IBH_REPLY_BUSY : IBH_REPLY_DONE, status);
-    watch->asked = FALSE;
-    if (watch->listens)
-        ibh_answers_listen(watch->answers);
+    ibh_log_complaint(warnings, watch->complained);
     if (watch->how.candidates)
         ibh_events_focus(&watch->events, watch->how.candidates);
     watch->any.looked = g_get_monotonic_time();
     if (watch->own || watch->changes != changes) /* the kernel also reports the sysctls that we set */
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
-    plan_next_look(watch, status, watch->any.looked);
+    plan_next_look(watch, ok, watch->any.looked);
+    if (watch->held < 0)
+        watch->held = ibh_watch_hold();
     report_status(watch);
 }
 
@@ -199,15 +181,6 @@ static void on_signal(Watch *watch, gint64 now)
     }
 }
 
-/* Without a pause: its caller waits. */
-static void on_request(Watch *watch, gint64 now)
-{
-    if (!ibh_answers_receive(watch->answers))
-        return;
-    watch->asked = TRUE;
-    watch->due = now;
-}
-
 static int time_left(const Watch *watch)
 {
     gint64 next = MIN(watch->due, watch->alive), now = g_get_monotonic_time();
@@ -219,21 +192,15 @@ static int time_left(const Watch *watch)
 
 static void wait_for_something(Watch *watch)
 {
-    const struct pollfd own[] = {{.fd = watch->signals, .events = POLLIN},
-                                 {.fd = watch->events.netlink, .events = POLLIN},
-                                 {.fd = watch->events.uevents, .events = POLLIN}};
-    g_autoptr(GArray) fds = g_array_new(FALSE, FALSE, sizeof(struct pollfd));
+    struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
+                           {.fd = watch->events.netlink, .events = POLLIN},
+                           {.fd = watch->events.uevents, .events = POLLIN}};
     gint64 now;
 
-    g_array_append_vals(fds, own, G_N_ELEMENTS(own));
-    ibh_answers_poll(watch->answers, fds);
-    (void)poll((struct pollfd *)(void *)fds->data, fds->len, time_left(watch));
+    (void)poll(fds, G_N_ELEMENTS(fds), time_left(watch));
     now = g_get_monotonic_time();
     on_signal(watch, now);
-    on_request(watch, now);
-    if ((g_array_index(fds, struct pollfd, 1).revents || g_array_index(fds, struct pollfd, 2).revents ||
-         watch->asked) &&
-        ibh_events_drain(&watch->events, watch->how.port, watch->how.candidates))
+    if ((fds[1].revents || fds[2].revents) && ibh_events_drain(&watch->events, watch->how.port, watch->how.candidates))
         on_event(watch, now);
     if (now >= watch->alive) {
         ibh_notify("WATCHDOG=1");
@@ -279,7 +246,6 @@ static void run(Watch *watch)
     watch->given_up = g_array_new(FALSE, FALSE, sizeof(int));
     watch->backoff = ibh_backoff_new();
     watch->complained = g_string_new(NULL);
-    watch->answers = ibh_answers_new();
     watch->how.done = note;
     watch->how.data = watch;
     while (!watch->stop) {
@@ -288,8 +254,7 @@ static void run(Watch *watch)
         wait_for_something(watch);
     }
     ibh_notify("STOPPING=1");
-    ibh_answers_free(watch->answers);
-    ibh_reconcile_clear(&watch->how);
+    ibh_event_clear(&watch->how);
     g_clear_pointer(&watch->backed_off, g_array_unref);
     g_hash_table_unref(watch->away);
     g_array_unref(watch->given_up);
@@ -297,17 +262,19 @@ static void run(Watch *watch)
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);
     close(watch->signals);
+    if (watch->held >= 0)
+        close(watch->held);
 }
 
-int ibh_watch(const char *config, const char *sysfs)
+gboolean ibh_watch(const char *config, const char *sysfs)
 {
-    Watch watch = {.how = {.config = config, .sysfs = sysfs}, .listens = !config && g_str_equal(sysfs, "/sys")};
+    Watch watch = {.how = {.config = config, .sysfs = sysfs}, .held = -1};
     g_autoptr(GError) error = NULL;
 
     if (!start(&watch, &error)) {
         ibh_log_lines(LOG_ERR, error->message);
-        return IBH_EXIT_SYSTEM;
+        return FALSE;
     }
     run(&watch);
-    return IBH_EXIT_OK;
+    return TRUE;
 }

@@ -4,5 +4,8 @@
  */
 #pragma once
 
-/* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once. Returns the exit status. */
-int ibh_watch(const char *config, const char *sysfs);
+#include <glib.h>
+
+/* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once. FALSE: it could not begin.
+ */
+gboolean ibh_watch(const char *config, const char *sysfs);

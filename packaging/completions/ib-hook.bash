@@ -26,7 +26,7 @@ _ib_hook() {
             ;;
         *)
             words="--show --check --plan --apply --confirm --undo --render --watch --probe --version --help
-                --iface --json --format --hook --install --count --interval --timeout --rdma --config --sysfs --family --verbose --quiet --color"
+                --iface --json --format --install --count --interval --timeout --rdma --config --sysfs --family --verbose --quiet --color"
             ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -31,7 +31,6 @@ main=$main")
         hook B --config "$file" --apply >/dev/null
         wait_until 2 both_learned_right
         hook B --config "$file" --apply >/dev/null
-        hook B --config "$file" --apply --hook
         watch_start B --config "$file"
         # What is repaired: a rule, so that main answers while it is away. A strict rp_filter drops meanwhile, whoever
         # took the rule: there it is another's rule that comes and goes.

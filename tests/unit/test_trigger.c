@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What hooks are called with: what counts of it, and that nothing in it does harm. */
-#include "hook/trigger.h"
+#include "config/trigger.h"
 #include "model/model.h"
 
 #include <setjmp.h>
@@ -98,28 +98,6 @@ static void test_rhel(void **state)
     expect(ibh_trigger_ifcfg(0, NULL), TRUE, "");
 }
 
-static IbhTrigger wicked(const char *action, const char *iface)
-{
-    char *argv[] = {(char *)(guintptr) "/usr/libexec/ib-hook/wicked", (char *)(guintptr)action, (char *)(guintptr)iface,
-                    NULL};
-
-    return ibh_trigger_ifcfg(iface ? 3 : action ? 2 : 1, argv);
-}
-
-static void test_wicked(void **state)
-{
-    (void)state;
-    expect(wicked("post-up", "ib0"), TRUE, "");
-    expect(wicked("post-down", "ib0"), TRUE, "ib0");
-    expect(wicked("pre-up", "ib0"), FALSE, "");
-    expect(wicked("pre-down", "ib0"), FALSE, ""); /* it has its addresses still */
-    expect(wicked("up-timeout", "ib0"), FALSE, "");
-    expect(wicked("post-up", "lo"), FALSE, "");
-    expect(wicked("post-down", "../../etc/passwd"), TRUE, "");
-    expect(wicked("post-up", NULL), FALSE, "");
-    expect(wicked(NULL, NULL), FALSE, "");
-}
-
 /* A name that no interface can have is no name; the event stays one. */
 static void test_hostile_names(void **state)
 {
@@ -161,7 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nm),    cmocka_unit_test(test_networkd), cmocka_unit_test(test_ifupdown),
-        cmocka_unit_test(test_rhel),  cmocka_unit_test(test_wicked),   cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_rhel),  cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_names),
     };
 

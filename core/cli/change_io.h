@@ -4,13 +4,13 @@
  */
 #pragma once
 
-#include "run/confirm.h"
-#include "run/session.h"
+#include "cli/confirm_io.h"
+#include "cli/command_io.h"
 
 /* `again`: starts a run anew, in the process that waits for --confirm. */
-int ibh_run_change(IbhRun *run, IbhRunAgain again);
-int ibh_run_confirm(IbhRun *run);
+int ibh_command_change(IbhCommand *command, IbhCommandAgain again);
+int ibh_command_confirm(IbhCommand *command);
 
 /* A first installation: the NICs that would become rails, and have no carrier; NULL: none. */
-char *ibh_run_rails_without_carrier(const IbhRun *run);
-int ibh_run_hold_back(IbhRun *run, const char *names);
+char *ibh_command_rails_without_carrier(const IbhCommand *command);
+int ibh_command_hold_back(IbhCommand *command, const char *names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/confirm.h"
+#include "cli/confirm_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void wait_for(int seconds)
 }
 
 /* Repeats until it succeeds, or finds that the change was confirmed. */
-static int undo(const IbhOptions *options, IbhRunAgain run)
+static int undo(const IbhOptions *options, IbhCommandAgain run)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     int status = IBH_EXIT_SYSTEM;
@@ -69,7 +69,7 @@ static int undo(const IbhOptions *options, IbhRunAgain run)
     return status;
 }
 
-G_GNUC_NORETURN static void live(const IbhOptions *options, IbhRunAgain run, int ready)
+G_GNUC_NORETURN static void live(const IbhOptions *options, IbhCommandAgain run, int ready)
 {
     IbhOptions later = *options;
 
@@ -80,7 +80,7 @@ G_GNUC_NORETURN static void live(const IbhOptions *options, IbhRunAgain run, int
     _exit(undo(&later, run));
 }
 
-gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **error)
+gboolean ibh_confirm_start(const IbhOptions *options, IbhCommandAgain run, GError **error)
 {
     int ready[2] = {-1, -1};
     sigset_t all, before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Translates a network manager's call of a hook into its meaning for us. Pure, and of the C library alone.
+ * Translates a network manager's call of a hook into its meaning for us. Pure.
  *
  * A run looks at live state, so only this counts of an event: whether to run at all, which interface was taken down on
  * purpose, and whether its change is yet to come.
@@ -17,12 +17,14 @@ typedef struct {
     char down[IFNAMSIZ];  /* the same, if it was taken down on purpose; "": it was not */
 } IbhTrigger;
 
+/* The boot: about all interfaces. */
+#define IBH_TRIGGER_BOOT ((IbhTrigger){.wanted = true})
+
 /* argv of the hook; envp as from environ: nothing in them is trusted. */
 IbhTrigger ibh_trigger_nm(int argc, char **argv);
 IbhTrigger ibh_trigger_networkd(char **envp);
 IbhTrigger ibh_trigger_ifupdown(char **envp);
-/* RHEL's ifup-local and ifdown-local INTERFACE, and wicked ACTION INTERFACE: the program's name tells which one it is.
- */
+/* RHEL's ifup-local and ifdown-local INTERFACE: the program's name tells which one it is. */
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv);
 
 /* Can an interface have this name? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hook/trigger.h"
+#include "config/trigger.h"
 
 #include <string.h>
 
@@ -66,22 +66,10 @@ IbhTrigger ibh_trigger_ifupdown(char **envp)
     return make(trigger_getenv(envp, "IFACE"), is(trigger_getenv(envp, "MODE"), "stop"));
 }
 
-/* At "post-up" the addresses are there, at "post-down" the link is down; earlier calls need no work. */
-static IbhTrigger trigger_wicked(int argc, char **argv)
-{
-    const char *action = argc > 2 ? argv[1] : NULL;
-
-    if (!is(action, "post-up") && !is(action, "post-down"))
-        return (IbhTrigger){.wanted = false};
-    return make(argv[2], is(action, "post-down"));
-}
-
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
 {
     const char *program = argc > 0 ? argv[0] : "", *slash = strrchr(program, '/');
     const char *name = slash ? slash + 1 : program;
 
-    if (is(name, "wicked"))
-        return trigger_wicked(argc, argv);
     return make(argc > 1 ? argv[1] : NULL, is(name, "ifdown-local"));
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * For the journal: one line per interface that changed, with what changed.
- */
-#include "cli/report.h"
+#include "plan/log.h"
+
+#include "model/text.h"
 
 #include <linux/rtnetlink.h>
 
@@ -97,15 +96,14 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops)
     g_string_append_printf(out, "%s: %s\n", name, line->str);
 }
 
-static char *change(const IbhReport *report, const IbhStyle *style)
+char *ibh_log_changes(const GPtrArray *done)
 {
     g_autoptr(GHashTable) ops_of =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
     g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
     GString *out = g_string_new(NULL);
 
-    (void)style;
-    IBH_EACH_POINTER (IbhOp, op, report->done) {
+    IBH_EACH_POINTER (IbhOp, op, done) {
         GPtrArray *ops = g_hash_table_lookup(ops_of, op->iface);
 
         if (!ops) {
@@ -119,13 +117,3 @@ static char *change(const IbhReport *report, const IbhStyle *style)
         put_line(out, iface, g_hash_table_lookup(ops_of, iface));
     return g_string_free(out, FALSE);
 }
-
-static char *error(int status, const char *message)
-{
-    g_autofree char *text = ibh_printable(message);
-
-    (void)status;
-    return g_strconcat(text, "\n", NULL);
-}
-
-const IbhWriter ibh_log_writer = {.change = change, .error = error};

@@ -8,5 +8,5 @@
 
 /* Starts it, just before a change. It has no terminal, no session and no descriptor of ours; it waits, and undoes the
  * change if the token in `options` still exists. */
-typedef int (*IbhRunAgain)(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
-gboolean ibh_confirm_start(const IbhOptions *options, IbhRunAgain run, GError **error);
+typedef int (*IbhCommandAgain)(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
+gboolean ibh_confirm_start(const IbhOptions *options, IbhCommandAgain run, GError **error);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command. */
+#include "cli/action_io.h"
 #include "cli/report.h"
-#include "hook/program.h"
-#include "hook/start.h"
-#include "run/hook.h"
-#include "run/run.h"
+#include "run/start.h"
 #include "run/watch.h"
 
 #include <stdio.h>
@@ -34,7 +32,7 @@ static int fail(const IbhOptions *options, int status, const char *message)
 static int run(const IbhOptions *options)
 {
     GString *out = g_string_new(NULL), *warnings = g_string_new(NULL);
-    int status = ibh_run(options, wants_color(options), out, warnings);
+    int status = ibh_action(options, wants_color(options), out, warnings);
 
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
@@ -58,19 +56,15 @@ int main(int argc, char **argv)
     g_autoptr(GError) error = NULL;
     int status = IBH_EXIT_OK;
 
-    ibh_start(argc, argv, environ);
-    if (argc > 1 && g_str_equal(argv[1], IBH_EVENT)) /* not an option: the exit status is always 0 */
-        return ibh_hook_event(argv);
+    ibh_start();
     if (!ibh_options_parse(argc, argv, &options, &error))
         status = fail(&options, IBH_EXIT_USAGE, error->message);
     else if (options.action == IBH_ACTION_HELP)
         print_help();
     else if (options.action == IBH_ACTION_VERSION)
         puts("ib-hook " IBH_VERSION);
-    else if (options.hook)
-        return ibh_hook(options.config, g_str_equal(options.sysfs, "/sys") ? NULL : options.sysfs);
     else if (options.action == IBH_ACTION_WATCH)
-        status = ibh_watch(options.config, options.sysfs);
+        status = ibh_watch(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else
         status = run(&options);
     if (fflush(stdout) != 0) {

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of ib-hook.service: at boot, and after each start of systemd-networkd. */
+#include "run/hook.h"
+
+int main(void)
+{
+    return ibh_hook(&IBH_TRIGGER_BOOT);
+}

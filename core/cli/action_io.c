@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/action_io.h"
+
+#include "cli/change_io.h"
+#include "cli/look_io.h"
+#include "kernel/caps.h"
+#include "kernel/sysctl.h"
+
+#include <linux/capability.h>
+
+#define LOCK_SECONDS 10
+
+/* Status 2: nothing was changed, the user can mend it. */
+static int fail(IbhCommand *command, const GError *error)
+{
+    return ibh_command_fail(command, error->domain == IBH_CONFIG_ERROR ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, error);
+}
+
+static gboolean check_privileges(const IbhCommand *command, GError **error)
+{
+    if (!command->run.writes || ibh_caps_have(CAP_NET_ADMIN))
+        return TRUE;
+    g_set_error(error, IBH_RUN_ERROR, 0,
+                "%s needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it as root "
+                "(--show, --check, --plan and --render need nothing)",
+                command->options->action == IBH_ACTION_APPLY  ? "--apply"
+                : command->options->action == IBH_ACTION_UNDO ? "--undo"
+                                                              : "--confirm");
+    return FALSE;
+}
+
+static gboolean check_names(const IbhRun *run, GError **error)
+{
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]))
+            continue;
+        g_set_error(error, IBH_CONFIG_ERROR, 0,
+                    "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static int act(IbhCommand *command)
+{
+    g_autofree char *without = command->options->install ? ibh_command_rails_without_carrier(command) : NULL;
+
+    if (without)
+        return ibh_command_hold_back(command, without);
+    switch (command->options->action) {
+    case IBH_ACTION_APPLY:
+    case IBH_ACTION_UNDO:
+        return ibh_command_change(command, ibh_action);
+    case IBH_ACTION_PLAN:
+        return ibh_command_plan(command);
+    case IBH_ACTION_RENDER:
+        return ibh_command_render(command);
+    case IBH_ACTION_PROBE:
+        return ibh_command_probe(command);
+    default:
+        return ibh_command_check(command);
+    }
+}
+
+static int look_and_act(IbhCommand *command)
+{
+    IbhRun *run = &command->run;
+    g_autoptr(GError) error = NULL;
+
+    /* The process that waits for --confirm reports to no terminal. */
+    if (!ibh_run_load(run, &error) || !ibh_run_read(run, &error) ||
+        (!command->options->token && !check_names(run, &error)) || !ibh_run_find_rails(run, &error))
+        return fail(command, error);
+    run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only reported */
+    return act(command);
+}
+
+static int run_live(IbhCommand *command)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!ibh_run_configure(&command->run, &error))
+        return ibh_command_fail(command, IBH_EXIT_USAGE, error);
+    if (!check_privileges(command, &error) || !ibh_run_open(&command->run, LOCK_SECONDS, &error))
+        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    if (command->options->action == IBH_ACTION_CONFIRM)
+        return ibh_command_confirm(command);
+    if (command->run.undo && command->options->token && !ibh_command_has_token(command))
+        return IBH_EXIT_OK; /* it was confirmed */
+    return look_and_act(command);
+}
+
+static const IbhWriter *writer_of(const IbhOptions *options)
+{
+    return options->json ? &ibh_json_writer : options->prometheus ? &ibh_prometheus_writer : &ibh_text_writer;
+}
+
+/* --plan shows what --apply would do, and --apply lifts holds. */
+static IbhRun make_run(const IbhOptions *options, GString *warnings)
+{
+    const IbhAction action = options->action;
+
+    return (IbhRun){.config_path = options->config,
+                    .sysfs = options->sysfs,
+                    .only = ibh_options_only(options),
+                    .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
+                    .undo = action == IBH_ACTION_UNDO,
+                    .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
+                    .speaker = "ib-hook: ",
+                    .warnings = warnings,
+                    .announcer = IBH_ANNOUNCER_INIT};
+}
+
+int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
+{
+    IbhCommand command = {.run = make_run(options, warnings),
+                          .options = options,
+                          .writer = writer_of(options),
+                          .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
+                          .out = out};
+    int status = run_live(&command);
+
+    ibh_run_close(&command.run);
+    ibh_fabric_free(command.fabric);
+    return status;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/change_io.h"
+
+#include "model/state.h"
+
+#include <unistd.h>
+
+/* ---- --confirm ---- */
+
+/* Stores the token, and starts the process that waits: the token identifies this --apply. */
+static gboolean start_waiting(IbhCommand *command, IbhCommandAgain again, GError **error)
+{
+    g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
+    IbhOptions options = *command->options;
+
+    if (!command->run.store) {
+        g_set_error_literal(error, IBH_RUN_ERROR, 0, "--confirm needs " IBH_RUN_DIR "; nothing was changed");
+        return FALSE;
+    }
+    options.token = token;
+    return ibh_store_set_token(command->run.store, token, error) && ibh_confirm_start(&options, again, error);
+}
+
+int ibh_command_confirm(IbhCommand *command)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!ibh_command_has_token(command)) {
+        g_set_error_literal(&error, IBH_RUN_ERROR, 0,
+                            "nothing waits for a confirmation: --apply --confirm changed nothing, or has been undone");
+        return ibh_command_fail(command, IBH_EXIT_USAGE, error);
+    }
+    if (!ibh_store_set_token(command->run.store, NULL, &error))
+        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    if (command->writer == &ibh_json_writer)
+        g_string_append(command->out, "{\"ok\":true}");
+    else if (!command->style.quiet)
+        g_string_append(command->out, "confirmed: it stays\n");
+    return IBH_EXIT_OK;
+}
+
+/* ---- changing ---- */
+
+static char *list_holds(const IbhCommand *command, const IbhPlan *plan)
+{
+    g_autoptr(IbhState) state = ibh_state_new();
+    GString *names = g_string_new(NULL);
+
+    ibh_run_update_holds(&command->run, plan, state);
+    IBH_EACH_POINTER (const char, iface, state->holds)
+        g_string_append_printf(names, "%s%s", names->len ? " " : "", iface);
+    return g_string_free(names, FALSE);
+}
+
+/* ---- a first installation ---- */
+
+/* An SSH session may use the address of a NIC without carrier, if another NIC answers for it. */
+char *ibh_command_rails_without_carrier(const IbhCommand *command)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && !(nic->link->carrier && nic->link->flags & IFF_UP))
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "", nic->link->name);
+    }
+    return names->len ? g_string_free(g_steal_pointer(&names), FALSE) : NULL;
+}
+
+int ibh_command_hold_back(IbhCommand *command, const char *names)
+{
+    g_autoptr(IbhState) after = ibh_state_copy(command->run.snapshot->state);
+    g_autofree char *text = NULL;
+
+    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
+        if (nic->status == IBH_NIC_RAIL)
+            ibh_state_hold(after, nic->link->name);
+    }
+    (void)ibh_run_save(&command->run, command->run.on_file, after);
+    text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
+                           "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
+                           "ib-hook --apply. Until then, or a reboot, all rails are left alone",
+                           names);
+    ibh_run_warn(&command->run, text);
+    return IBH_EXIT_OK;
+}
+
+static void report_confirm(IbhCommand *command)
+{
+    if (command->options->confirm && command->writer == &ibh_text_writer && !command->style.quiet &&
+        ibh_command_has_token(command))
+        g_string_append_printf(command->out, "undone again in %d s, unless: ib-hook --confirm\n",
+                               command->options->confirm);
+}
+
+int ibh_command_change(IbhCommand *command, IbhCommandAgain again)
+{
+    gboolean undo = command->options->action == IBH_ACTION_UNDO;
+    g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
+    g_autoptr(IbhOutcome) outcome = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *held = undo ? list_holds(command, plan) : NULL;
+    g_autofree char *text = NULL;
+    IbhReport report = {.rails = command->run.rails, .only = command->run.only, .held = held};
+
+    if (!undo && command->options->confirm && (plan->ops->len || ibh_command_has_token(command)) &&
+        !start_waiting(command, again, &error))
+        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    outcome = ibh_run_change(&command->run, plan);
+    if (undo && command->run.store && !outcome->errors->len && (!command->run.only || command->options->token))
+        (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
+    report.done = outcome->done;
+    report.errors = outcome->errors;
+    text = command->writer->change(&report, &command->style);
+    g_string_append(command->out, text);
+    report_confirm(command);
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_run_warn(&command->run, message);
+    return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;
+}

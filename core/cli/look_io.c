@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/look_io.h"
+
+#include "host/scripts.h"
+#include "host/manager.h"
+#include "kernel/sysctl.h"
+#include "probe/run_io.h"
+#include "render/render.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- looking ---- */
+
+int ibh_command_plan(IbhCommand *command)
+{
+    g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
+    IbhReport report = {.rails = command->run.rails, .only = command->run.only, .plan = plan};
+    g_autofree char *text = command->writer->plan(&report, &command->style);
+
+    g_string_append(command->out, text);
+    return IBH_EXIT_OK;
+}
+
+#define MAIN_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
+
+static gboolean look_into_main(IbhCommand *command, GError **error)
+{
+    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN};
+
+    return ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error);
+}
+
+static gboolean is_anothers_table(const IbhCommand *command, const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
+           rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(command->run.rails, rule->table);
+}
+
+/* Tables of foreign rules cut the rails' subnets into pieces. */
+static gboolean look_into_foreign_tables(IbhCommand *command, GError **error)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH (const IbhRule, rule, command->run.snapshot->rules) {
+        const IbhRouteFilter filter = {.table = rule->table};
+
+        if (is_anothers_table(command, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
+            !ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The local table is asked first. Addresses of this host, type local, are known. */
+static gboolean look_into_local(IbhCommand *command, GError **error)
+{
+    static const guint8 types[] = {RTN_UNICAST,   RTN_BROADCAST, RTN_ANYCAST,
+                                   RTN_BLACKHOLE, RTN_PROHIBIT,  RTN_UNREACHABLE};
+
+    IBH_EACH_ROW (const guint8, type, types) {
+        const IbhRouteFilter filter = {.table = IBH_TABLE_LOCAL, .type = *type};
+
+        if (!ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Foreign routes in the rails' tables concern only --check. */
+static gboolean look_into_tables(IbhCommand *command, GError **error)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
+        if (nic->status == IBH_NIC_RAIL &&
+            (!ibh_snapshot_add_table(command->run.snapshot, command->run.netlink, nic->table, error) ||
+             !ibh_snapshot_add_table(command->run.snapshot, command->run.netlink, ibh_nic_defaults(nic), error)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean look_at_neighbours(IbhCommand *command, GError **error)
+{
+    g_array_set_size(command->run.snapshot->neighbours, 0);
+    command->run.snapshot->proxy_arp = ibh_sysctl_read_proxy_arp();
+    IBH_EACH (IbhLink, link, command->run.snapshot->links) {
+        const IbhNic *nic = ibh_rails_nic(command->run.rails, link->ifindex);
+
+        if (!nic || !ibh_is_routed(nic))
+            continue;
+        link->mute = ibh_serves_family(nic, AF_INET) && ibh_sysctl_read_mute(link->name, AF_INET);
+        link->mute6 = ibh_serves_family(nic, AF_INET6) && ibh_sysctl_read_mute(link->name, AF_INET6);
+    }
+    return ibh_netlink_read_all_neighbours(command->run.netlink, AF_INET, command->run.snapshot->neighbours, error) &&
+           ibh_netlink_read_all_neighbours(command->run.netlink, AF_INET6, command->run.snapshot->neighbours, error) &&
+           ibh_netlink_read_proxied(command->run.netlink, command->run.snapshot->neighbours, error);
+}
+
+static gboolean ask_kernel(IbhCommand *command, GArray *questions, GError **error)
+{
+    IBH_EACH (IbhQuestion, question, questions) {
+        if (!ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void warn_of_problem(IbhCommand *command, const IbhTree *tree)
+{
+    g_autofree char *text = NULL;
+
+    if (!tree->problem)
+        return;
+    text = g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree->sys,
+                           g_strerror(tree->problem));
+    ibh_run_warn(&command->run, text);
+}
+
+/* `again`: what grows and changes, too. */
+static const IbhFabric *look_at_fabric(IbhCommand *command, gboolean again)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, command->options->sysfs);
+    command->fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
+    if (command->options->action != IBH_ACTION_CHECK)
+        ibh_fabric_read_gpus(&tree, command->fabric);
+    if (again)
+        ibh_fabric_read_again(&tree, command->fabric);
+    warn_of_problem(command, &tree);
+    ibh_fabric_use_rails(command->fabric, command->run.rails);
+    return command->fabric;
+}
+
+int ibh_command_check(IbhCommand *command)
+{
+    g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
+    g_autoptr(GArray) questions = NULL;
+    g_autoptr(GPtrArray) findings = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    IbhReport report = {.rails = command->run.rails, .only = command->run.only};
+    gboolean show = command->options->action == IBH_ACTION_SHOW;
+
+    if (!look_into_tables(command, &error) ||
+        !ibh_snapshot_add_errors(command->run.snapshot, command->run.netlink, &error) ||
+        !look_into_main(command, &error) || !look_into_foreign_tables(command, &error) ||
+        !look_into_local(command, &error) || !look_at_neighbours(command, &error))
+        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    questions = ibh_check_questions(command->run.rails, command->run.only);
+    if (!ask_kernel(command, questions, &error))
+        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    (void)look_at_fabric(command, TRUE);
+    report.questions = questions;
+    ibh_host_read_scripts(command->options->sysfs, command->run.snapshot);
+    ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
+    report.findings = findings = ibh_findings_new();
+    ibh_fabric_judge(command->fabric, command->run.only, findings);
+    ibh_check_judge(command->run.rails, plan, questions, command->run.only, findings);
+    text = (show ? command->writer->show : command->writer->check)(&report, &command->style);
+    g_string_append(command->out, text);
+    return show || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}
+
+int ibh_command_render(IbhCommand *command)
+{
+    IbhRender render = {.rails = command->run.rails, .only = command->run.only};
+    g_autofree char *text = NULL;
+
+    ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
+    if (g_str_equal(command->options->render, "env"))
+        render.fabric = look_at_fabric(command, FALSE);
+    text = ibh_render(command->options->render, &render);
+    g_string_append(command->out, text);
+    return IBH_EXIT_OK;
+}
+
+/* ---- probing ---- */
+
+int ibh_command_probe(IbhCommand *command)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(IbhProbe) probe = ibh_probe_new(command->run.rails, &command->options->probe, &error);
+    IbhReport report = {.rails = command->run.rails, .only = command->run.only, .probe = probe};
+    g_autofree char *text = NULL;
+
+    if (!probe)
+        return ibh_command_fail(command, IBH_EXIT_USAGE, error);
+    if (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs,
+                                            !command->style.quiet && isatty(STDERR_FILENO), &error))
+        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    ibh_probe_judge(probe);
+    report.findings = probe->findings;
+    text = command->writer->probe(&report, &command->style);
+    g_string_append(command->out, text);
+    return ibh_findings_are_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a run on an event says of its changes: one line per interface that changed. Pure.
+ */
+#pragma once
+
+#include "model/operation.h"
+
+char *ibh_log_changes(const GPtrArray *done); /* const IbhOp * */

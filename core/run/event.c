@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/event.h"
+
+#include "plan/log.h"
+#include "run/confined.h"
+#include "run/run.h"
+
+#define LOCK_SECONDS 8 /* its caller waits for it */
+
+void ibh_event_clear(IbhEvent *event)
+{
+    g_clear_pointer(&event->spared, g_array_unref);
+    g_clear_pointer(&event->candidates, g_array_unref);
+    event->port = 0;
+}
+
+static void restrain(IbhEvent *event, IbhRun *run, IbhPlan *plan)
+{
+    const guint before = plan->ops->len;
+
+    event->spared = ibh_restrain(plan, run->rails, &event->restraint);
+    run->restrained = plan->ops->len < before;
+    event->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    event->port = ibh_netlink_port(run->netlink);
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
+        if (nic->rank)
+            g_array_append_val(event->candidates, nic->link->ifindex);
+    }
+}
+
+static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
+{
+    g_autofree char *text = ibh_log_changes(outcome->done);
+
+    g_string_append(out, text);
+    IBH_EACH_POINTER (const IbhOp, op, outcome->done) {
+        if (event->done)
+            event->done(event->data, op);
+    }
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_run_warn(run, message);
+    return outcome->errors->len == 0;
+}
+
+/* The rails: of what is near, or of everything. */
+static gboolean look(IbhRun *run, GError **error)
+{
+    return ibh_run_look_near(run, error) &&
+           (run->rails || (ibh_run_read(run, error) && ibh_run_find_rails(run, error)));
+}
+
+static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_refused)
+{
+    g_autoptr(IbhPlan) plan = NULL;
+    g_autoptr(IbhOutcome) outcome = NULL;
+    g_autoptr(GError) error = NULL;
+
+    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !ibh_run_configure(run, &error) || !ibh_run_load(run, &error) ||
+        !look(run, &error)) {
+        ibh_run_warn(run, error->message);
+        return FALSE;
+    }
+    plan = ibh_run_plan(run);
+    restrain(event, run, plan);
+    outcome = ibh_run_change(run, plan);
+    *ret_refused = !report(event, run, outcome, out);
+    return !*ret_refused;
+}
+
+static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gboolean *ret_refused)
+{
+    IbhRun run = {.config_path = event->config,
+                  .sysfs = event->sysfs,
+                  .is_event = TRUE,
+                  .writes = TRUE,
+                  .respects_holds = TRUE,
+                  .speaker = "",
+                  .warnings = warnings,
+                  .announcer = IBH_ANNOUNCER_INIT};
+    const gsize before = warnings->len;
+    gboolean ok;
+
+    ibh_event_clear(event);
+    ok = act(event, &run, out, ret_refused);
+    ibh_run_close(&run);
+    if (warnings->len > before || (event->candidates && !event->candidates->len))
+        ibh_confined_explain(warnings, before);
+    return ok;
+}
+
+/* If a manager takes an address away while a plan runs, the kernel refuses a route: a second look tells whether that is
+ * an error. */
+gboolean ibh_event_run(IbhEvent *event, GString *out, GString *warnings)
+{
+    const gsize before = warnings->len;
+    gboolean refused = FALSE, ok = run_once(event, out, warnings, &refused);
+
+    if (!refused)
+        return ok;
+    g_string_truncate(warnings, before);
+    return run_once(event, out, warnings, &refused);
+}
