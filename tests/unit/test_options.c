@@ -507,10 +507,21 @@ static void test_hostile_words(void **state)
 static void test_json_of_errors(void **state)
 {
     static const char *const YES[] = {
-        "--json --bogus", "--bogus --json",           "--bogus --format=json",   "--bogus --format json",
-        "ib0 --json",     "--format json --bogus",    "--format json --iface",   "--apply --undo --json",
-        "--json --watch", "--watch --json",           "--format xml --json",
-        "--form json -x", "--quiet --verbose --json", "--format=json --color x", "--iface a/b --json",
+        "--json --bogus",
+        "--bogus --json",
+        "--bogus --format=json",
+        "--bogus --format json",
+        "ib0 --json",
+        "--format json --bogus",
+        "--format json --iface",
+        "--apply --undo --json",
+        "--json --watch",
+        "--watch --json",
+        "--format xml --json",
+        "--form json -x",
+        "--quiet --verbose --json",
+        "--format=json --color x",
+        "--iface a/b --json",
     };
     static const char *const NO[] = {"--bogus", "--bogus --format text", "--format xml", "--format text --bogus",
                                      "json"};

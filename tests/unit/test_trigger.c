@@ -138,9 +138,8 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nm),    cmocka_unit_test(test_networkd), cmocka_unit_test(test_ifupdown),
-        cmocka_unit_test(test_rhel),  cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_nm),   cmocka_unit_test(test_networkd),      cmocka_unit_test(test_ifupdown),
+        cmocka_unit_test(test_rhel), cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
