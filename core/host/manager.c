@@ -193,6 +193,7 @@ static void *load(const char *name)
 
     if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so"))
         return NULL;
+    clearenv(); /* libnm takes from it which bus to ask and which file to write */
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
     /* It stays loaded: GLib's threads and types would not survive that. */
     return plugin ? dlsym(plugin, name) : NULL;

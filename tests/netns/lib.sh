@@ -79,7 +79,6 @@ lay_over() {
 lay_over_usr() {
     local one below=
     [ "$rooted" = yes ] || skip "laying programs over /usr needs the real root: sudo make check-netns"
-    umount /usr/sbin
     [ $# -gt 0 ] || set -- unpacked
     for one in "$@"; do
         [ -e "$IBH_BUILD/$one/.complete" ] || skip "what it needs is not unpacked: make $IBH_BUILD/$one/.complete"
@@ -87,16 +86,6 @@ lay_over_usr() {
         below+=${below:+:}$IBH_BUILD/$one/usr
     done
     lay_over /usr "$below"
-    lay_command
-}
-
-# What the hooks execute, by its full path, is the program under test.
-lay_command() {
-    mkdir -p $work/sbin
-    ln -sf "$IB_HOOK" $work/sbin/ib-hook
-    mount -t overlay overlay -o "lowerdir=$work/sbin:/usr/bin" /usr/bin 2>/dev/null && return
-    copy_over /usr/bin
-    ln -sf "$IB_HOOK" /usr/bin/ib-hook
 }
 
 copy_over() { # DIRECTORY: the same where overlays are refused, of what may be read
@@ -118,7 +107,6 @@ make_private() {
         copy_over /etc
         mount_over /var/tmp mount -t tmpfs -o mode=1777 tmpfs /var/tmp
     fi
-    lay_command
     rm -rf /etc/ib-hook /etc/iproute2
     mkdir /etc/iproute2
     mount -t sysfs -o ro sysfs /sys 2>/dev/null || true # of this network namespace; a container may have its own alone

@@ -18,8 +18,7 @@ for arp in auto strict; do
     [ $arp = auto ] && passes=5 || passes=0
     hook B --undo >/dev/null
     file=$(config "[defaults]
-arp=$arp
-announce=no")
+arp=$arp")
     expect_hook 0 B --config "$file" --apply
     expect_equal "$arp: to a rail" 5 "$(received 172.16.16.1 172.16.34.2)"
     expect_equal "$arp: the peer holds the wrong NIC's address" "$passes" "$(received 172.16.16.1 172.16.34.2 "$(mac B 0)")"

@@ -12,14 +12,14 @@ journal_start
 
 settle() { # WHAT: a hook does it all
     wait_until 5 settled B
-    with_sys B "$IB_HOOK" --event 9 changed "${2:-ib0}"
+    with_sys B "$HOOKS/nm-dispatcher" "${2:-ib0}" dhcp4-change
     expect_equal "$1: nothing is left to be done" "[]" "$(hook B --plan --json | jq -c .operations)"
 }
 
 settle "three rails"
 grep -q '^whole$' /run/ib-hook/* || fail "it is not known that nothing else is left" "$(cat /run/ib-hook/*)"
 if [ "$rooted" = yes ] && type strace >/dev/null 2>&1; then
-    with_sys B strace -o $work/calls "$IB_HOOK" --event 9 changed ib0
+    with_sys B strace -o $work/calls "$HOOKS/nm-dispatcher" ib0 dhcp4-change
     ! grep -q 'RTM_GETADDR.*ifa_index=0' $work/calls || fail "it asked for all addresses" "$(grep RTM_GET $work/calls)"
     ok "it asks for addresses by their NIC"
 fi
@@ -35,7 +35,7 @@ expect_sysctls B ib0 arp_ignore=1 arp_filter=0
 
 ip -n B address del 172.16.34.2/16 dev ib1
 ip -n B address add 172.16.34.2/16 dev other
-with_sys B "$IB_HOOK" --event 9 changed ib1 # the settings of ib1 are spared, as its address may come back
+with_sys B "$HOOKS/nm-dispatcher" ib1 dhcp4-change # the settings of ib1 are spared, as its address may come back
 ! grep -q 34.2 <<<"$(our_rules B)" || fail "another NIC has the address of a rail: its rules are gone" "$(our_rules B)"
 ip -n B address del 172.16.34.2/16 dev other
 ip -n B address add 172.16.34.2/16 dev ib1
@@ -69,7 +69,7 @@ ip -n B address del 172.16.34.78/32 dev other
 settle "it has it no more" ib1
 expect_equal "there is a route by it" 1 "$(ip -n B route show table 2942 | grep -c default)"
 if [ "$rooted" = yes ] && type strace >/dev/null 2>&1; then
-    with_sys B strace -o $work/calls "$IB_HOOK" --event 9 changed ib1
+    with_sys B strace -o $work/calls "$HOOKS/nm-dispatcher" ib1 dhcp4-change
     expect_equal "it asks for the rules once" 1 "$(grep -c 'send.*RTM_GETRULE' $work/calls)"
 fi
 system_config ""

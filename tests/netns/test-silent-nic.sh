@@ -60,7 +60,7 @@ ip -n B address add 192.0.2.1/32 dev lo
 expect_hook 0 B --apply
 expect_sysctls "an address on lo" "0 0 0 0"
 ip -n B address del 192.0.2.1/32 dev lo
-for setting in manage=no arp=keep arp_ignore=keep; do
+for setting in manage=no arp=keep; do
     expect_hook 0 B --config "$(config "[interface ib2]
 $setting")" --apply
     expect_sysctls "$setting" "0 0 0 0"

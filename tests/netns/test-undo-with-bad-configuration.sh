@@ -30,7 +30,7 @@ undone() {
     expect_hook 0 B --config $work/good.conf --apply
     expect_hook 0 B --config "$3" --undo --iface ib1
     expect_contains "$1: --iface ib1: the warning" "$2" "$err"
-    expect_rules B "$(PRIORITY=5000 rule_line 172.16.34.1 700)"
+    expect_rules B "$(rule_line 172.16.34.1 700)"
     expect_sysctls B ib0 rp_filter=1 arp_filter=1 arp_announce=2 arp_ignore=2 # a rail that stands stays as it is
     expect_hook 0 B --config "$3" --undo --iface ib0
     expect_equal "$1: the state after both" "$before" "$(state B)"
