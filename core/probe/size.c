@@ -201,11 +201,27 @@ static IbhRemedy remedy_for(const IbhProbe *probe, const IbhProbePair *pair)
         "look at the MTU of the switch ports on the way, of the peer's NIC (ip link), at firewalls there");
 }
 
+/* What is wrong with the pair's size, once it is known what passed. */
+static IbhProbeCharge charge_for(const IbhProbe *probe, guint i)
+{
+    const IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+    return (IbhProbeCharge){
+        .pair = i,
+        .code = "path-mtu",
+        .place = pair->mtu.held || is_dropped_here(pair) ? IBH_AT_HOME : IBH_AT_EITHER,
+        .severity = is_right(pair)     ? IBH_INFO
+                    : pair->mtu.failed ? IBH_ERROR
+                                       : IBH_WARNING,
+        .why = explain(probe, pair),
+        .advice = remedy_for(probe, pair).advice,
+    };
+}
+
 void ibh_probe_judge_size(const IbhProbe *probe, guint i, GArray *charges)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);
-    IbhProbeCharge charge = {.pair = i, .place = IBH_AT_EITHER, .code = "path-mtu"};
-    IbhRemedy remedy;
+    IbhProbeCharge charge;
 
     if (pair->received < pair->sent) /* what is lost at any size says nothing of one */
         pair->mtu = (IbhProbeSize){.passed = pair->mtu.passed};
@@ -214,11 +230,6 @@ void ibh_probe_judge_size(const IbhProbe *probe, guint i, GArray *charges)
     pair->mtu.passed = passed(probe, pair);
     if (!is_right(pair))
         pair->faults |= 1u << IBH_PROBE_MTU;
-    if (pair->mtu.held || is_dropped_here(pair))
-        charge.place = IBH_AT_HOME;
-    charge.severity = is_right(pair) ? IBH_INFO : pair->mtu.failed ? IBH_ERROR : IBH_WARNING;
-    charge.why = explain(probe, pair);
-    remedy = remedy_for(probe, pair);
-    charge.advice = remedy.advice;
+    charge = charge_for(probe, i);
     g_array_append_val(charges, charge);
 }
