@@ -158,12 +158,3 @@ done <"$work/answers.script"
 expect_equal "the rows of the page are what was measured" "$(<$work/rows)" \
     "$(sed -n '/^## Measured/,/^## /p' "$page" | grep '^|' | tail -n +3)"
 expect_at_least "questions" 10 $rows
-
-rows=0
-while IFS='|' read -r _ question script manager ib_hook _; do
-    question=$(sed 's/^ *//; s/ *$//' <<<"$question")
-    expect_equal "README: $question" "$(answer script "$question") $(answer manager "$question") $(answer ib_hook "$question")" \
-        "$(xargs <<<"$script $manager $ib_hook")"
-    rows=$((rows + 1))
-done < <(sed -n '/^## Other ways/,/^## /p' "$top/README.md" | grep '^|' | tail -n +3)
-expect_at_least "rows of the README" 4 $rows

@@ -70,10 +70,10 @@ while read -r command; do
     follow A "$command"
     expect_equal "$command: exit status" 0 "$status"
     n=$((n + 1))
-done < <(block 3)
+done < <(block 2)
 expect_equal "commands of Use it" 4 $n
 
 # ---- Configuration ----
-page_blocks "$page" | awk '/^@ / { k++; next } k == 4' >$work/ib-hook.conf
-expect_contains "the fourth block is the configuration" "[interface ib*]" "$(<$work/ib-hook.conf)"
+page_blocks "$page" | awk '/^@ / { k++; next } k == 3' >$work/ib-hook.conf
+expect_contains "the third block is the configuration" "[interface ib*]" "$(<$work/ib-hook.conf)"
 expect_hook 0 B --show --config $work/ib-hook.conf

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# packaging/doc/migration.md, by its own commands, on a host that routes by hand as the documents do: by a script of
+# networkd-dispatcher, by lines in /etc/network/interfaces. Nothing is lost under traffic, and after a reboot nothing is left of it.
+. "$(dirname "$0")/lib.sh"
+only networkd-252 ifupdown
+
+page=$managers/../../packaging/doc/migration.md
+commands() { # STEP: of the page, as root has them here, with the package beside
+    sed -n "/^$1\. /,/^$(($1 + 1))\. \|^\*\*Back/s/^ \{7\}//p" "$page" | sed 's,^sudo ,,; s,apt install ./,dpkg -i /root/,; s,_\*\.deb,.deb,'
+}
+routed_by_hand() {
+    ip -n B rule | grep -c -e 'from 172.16.34.[12] lookup 94[12] *$' || true
+}
+
+case $SYSTEM in
+    networkd*)
+        place=/etc/networkd-dispatcher/routable.d/50-route-ib
+        mkdir -p "$ROOT${place%/*}"
+        documents_script | grep -v -e 'route del' -e 'set -e' >"$ROOT$place" # main's routes are left: a peer that binds nothing goes on
+        chmod 0755 "$ROOT$place"
+        host systemctl restart networkd-dispatcher.service
+        ;;
+    *)
+        place=/etc/network/interfaces
+        for i in 0 1; do
+            static ib$i 172.16.34.$((i + 1))/16 "    up ip route add 172.16.0.0/16 dev ib$i src 172.16.34.$((i + 1)) table $((941 + i))" \
+                "    up ip rule add from 172.16.34.$((i + 1)) table $((941 + i))"
+        done
+        ;;
+esac
+restart
+wait_until 20 ready
+by_hand() { [ "$(routed_by_hand)" = 2 ]; }
+wait_until 10 by_hand
+ok "the host routes by hand"
+
+traffic_from_peer
+host sh -c "$(commands 1)" >"$work/said" 2>&1
+expect_contains "step 2 finds it" "$place" "$(host sh -c "$(commands 2)" 2>/dev/null || true)"
+if [ "$place" = /etc/network/interfaces ]; then
+    sed -i '/^ *up ip r/d' "$ROOT$place" "$ROOT"/etc/network/parts/*
+else
+    host rm "$place"
+fi
+expect_equal "then it finds nothing" "" "$(host sh -c "$(commands 2)" 2>/dev/null || true)"
+settle_both() { [ "$(our_rules B | wc -l)" = 4 ]; }
+wait_until 10 settle_both
+traffic_stop
+serve_no_more
+expect_no_loss "while it moved"
+
+# A reboot, as far as routing goes: nothing is in memory.
+ip -n B rule | sed -n 's/^\([0-9]*\):.*from 172.16.34.[12] lookup 94[12] *$/\1/p' | while read -r priority; do
+    ip -n B rule del priority "$priority"
+done
+ip -n B route flush table 941
+ip -n B route flush table 942
+restart
+wait_until 20 ready
+expect_rails_right "after the reboot"
+expect_equal "of what routed by hand, nothing is left" 0 "$(routed_by_hand)"
