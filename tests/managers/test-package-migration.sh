@@ -44,8 +44,6 @@ else
     host rm "$place"
 fi
 expect_equal "then it finds nothing" "" "$(host sh -c "$(commands 2)" 2>/dev/null || true)"
-settle_both() { [ "$(our_rules B | wc -l)" = 4 ]; }
-wait_until 10 settle_both
 traffic_stop
 serve_no_more
 expect_no_loss "while it moved"
