@@ -43,10 +43,6 @@ static gboolean check_names(const IbhRun *run, GError **error)
 
 static int act(IbhCommand *command)
 {
-    g_autofree char *without = command->options->install ? ibh_command_rails_without_carrier(command) : NULL;
-
-    if (without)
-        return ibh_command_hold_back(command, without);
     switch (command->options->action) {
     case IBH_ACTION_APPLY:
     case IBH_ACTION_UNDO:

@@ -52,38 +52,6 @@ static char *list_holds(const IbhCommand *command, const IbhPlan *plan)
     return g_string_free(names, FALSE);
 }
 
-/* ---- a first installation ---- */
-
-/* An SSH session may use the address of a NIC without carrier, if another NIC answers for it. */
-char *ibh_command_rails_without_carrier(const IbhCommand *command)
-{
-    g_autoptr(GString) names = g_string_new(NULL);
-
-    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && !(nic->link->carrier && nic->link->flags & IFF_UP))
-            g_string_append_printf(names, "%s%s", names->len ? ", " : "", nic->link->name);
-    }
-    return names->len ? g_string_free(g_steal_pointer(&names), FALSE) : NULL;
-}
-
-int ibh_command_hold_back(IbhCommand *command, const char *names)
-{
-    g_autoptr(IbhState) after = ibh_state_copy(command->run.snapshot->state);
-    g_autofree char *text = NULL;
-
-    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
-        if (nic->status == IBH_NIC_RAIL)
-            ibh_state_hold(after, nic->link->name);
-    }
-    (void)ibh_run_save(&command->run, command->run.on_file, after);
-    text = g_strdup_printf("nothing was changed: %s would become a rail, but has no carrier: if its address is in use, "
-                           "another NIC answers for it now, and would no more. Plug it in, or see ib-hook --plan; then "
-                           "ib-hook --apply. Until then, or a reboot, all rails are left alone",
-                           names);
-    ibh_run_warn(&command->run, text);
-    return IBH_EXIT_OK;
-}
-
 static void report_confirm(IbhCommand *command)
 {
     if (command->options->confirm && command->writer == &ibh_text_writer && !command->style.quiet &&

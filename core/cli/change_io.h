@@ -10,7 +10,3 @@
 /* `again`: starts a run anew, in the process that waits for --confirm. */
 int ibh_command_change(IbhCommand *command, IbhCommandAgain again);
 int ibh_command_confirm(IbhCommand *command);
-
-/* A first installation: the NICs that would become rails, and have no carrier; NULL: none. */
-char *ibh_command_rails_without_carrier(const IbhCommand *command);
-int ibh_command_hold_back(IbhCommand *command, const char *names);

@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static gboolean wants_color(const IbhOptions *options)
+static gboolean wants_color(void)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-    if (options->color != IBH_COLOR_AUTO)
-        return options->color == IBH_COLOR_ALWAYS;
     return isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
 }
 
@@ -32,7 +30,7 @@ static int fail(const IbhOptions *options, int status, const char *message)
 static int run(const IbhOptions *options)
 {
     GString *out = g_string_new(NULL), *warnings = g_string_new(NULL);
-    int status = ibh_action(options, wants_color(options), out, warnings);
+    int status = ibh_action(options, wants_color(), out, warnings);
 
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
@@ -50,14 +48,14 @@ static void print_help(void)
     fputs(help, stdout);
 }
 
-int main(int argc, char **argv)
+int main(int argc G_GNUC_UNUSED, char **argv)
 {
     g_auto(IbhOptions) options = {0};
     g_autoptr(GError) error = NULL;
     int status = IBH_EXIT_OK;
 
     ibh_start();
-    if (!ibh_options_parse(argc, argv, &options, &error))
+    if (!ibh_options_parse(argv, &options, &error))
         status = fail(&options, IBH_EXIT_USAGE, error->message);
     else if (options.action == IBH_ACTION_HELP)
         print_help();

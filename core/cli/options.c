@@ -5,11 +5,8 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define COUNT_MAX 1000
-#define SECONDS_MIN 0.01
-#define SECONDS_MAX 60
 #define PEERS_MAX 10000
 #define CONFIRM_MAX (24 * 3600)
 
@@ -81,18 +78,6 @@ static gboolean take_path(Parser *parser, const Row *row, const char *value, GEr
     return TRUE;
 }
 
-static gboolean take_seconds(Parser *parser, const Row *row, const char *value, GError **error)
-{
-    gboolean plain = value[0] && strspn(value, "0123456789.") == strlen(value); /* no 0x10, no nan, no 1e3 */
-    char *end = NULL;
-    double seconds = plain ? g_ascii_strtod(value, &end) : 0;
-
-    if (!plain || *end || seconds < SECONDS_MIN || seconds > SECONDS_MAX)
-        return refuse(error, "--%s wants %.2f to %d seconds", row->name, SECONDS_MIN, SECONDS_MAX);
-    G_STRUCT_MEMBER(gint64, parser->options, row->what) = (gint64)(seconds * G_USEC_PER_SEC);
-    return TRUE;
-}
-
 static gboolean take_count(Parser *parser, const Row *row G_GNUC_UNUSED, const char *value, GError **error)
 {
     guint64 count;
@@ -109,44 +94,6 @@ static gboolean take_iface(Parser *parser, const Row *row, const char *value, GE
         return refuse_value(error, row, value, "no interface can have this name");
     g_ptr_array_add(parser->options->ifaces, g_strdup(value));
     return TRUE;
-}
-
-static gboolean take_json(Parser *parser, const Row *row G_GNUC_UNUSED, const char *value G_GNUC_UNUSED,
-                          GError **error G_GNUC_UNUSED)
-{
-    parser->options->json = TRUE;
-    parser->options->prometheus = FALSE;
-    return TRUE;
-}
-
-static gboolean take_format(Parser *parser, const Row *row, const char *value, GError **error)
-{
-    IbhOptions *options = parser->options;
-
-    options->json = g_str_equal(value, "json");
-    options->prometheus = g_str_equal(value, "prometheus");
-    if (!options->json && !options->prometheus && !g_str_equal(value, "text"))
-        return refuse_value(error, row, value, "text, json or prometheus");
-    return TRUE;
-}
-
-static gboolean take_color(Parser *parser, const Row *row, const char *value, GError **error)
-{
-    static const char *const words[] = {"auto", "always", "never"};
-
-    for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
-        if (g_str_equal(value, words[i])) {
-            parser->options->color = (IbhColor)i;
-            return TRUE;
-        }
-    }
-    return refuse_value(error, row, value, "auto, always or never");
-}
-
-static gboolean take_family(Parser *parser, const Row *row, const char *value, GError **error)
-{
-    parser->options->family = g_str_equal(value, "4") ? AF_INET : g_str_equal(value, "6") ? AF_INET6 : 0;
-    return parser->options->family ? TRUE : refuse_value(error, row, value, "4 or 6");
 }
 
 static gboolean take_render(Parser *parser, const Row *row, const char *value, GError **error)
@@ -202,26 +149,18 @@ static const Row rows[] = {
     {ACTION(HELP, "help", "this")},
     {"iface", "NAME", take_iface, 0, BUT(ONLY(WATCH)), "only this interface; may be repeated",
      "it is about all interfaces"},
-    {"json", NULL, take_json, 0, BUT(ONLY(WATCH) | ONLY(RENDER)),
-     "one JSON object on standard output (the same as --format json)", "that has a form of its own"},
-    {"format", "FORMAT", take_format, 0, ANY, "text, json, or (--check and --probe only) prometheus", NULL},
-    {"install", NULL, take_flag, AT(install), ONLY(APPLY),
-     "with --apply: changes nothing, and holds all, if a NIC to become a rail has no carrier", NULL},
+    {"json", NULL, take_flag, AT(json), BUT(ONLY(WATCH) | ONLY(RENDER)), "one JSON object on standard output",
+     "that has a form of its own"},
+    {"prometheus", NULL, take_flag, AT(prometheus), ONLY(CHECK) | ONLY(PROBE), "with --check and --probe: metrics",
+     "it is of --check and --probe"},
     {"count", "N", take_count, 0, ONLY(PROBE), "with --probe: echoes per rail and peer (3)", NULL},
-    {"interval", "S", take_seconds, AT(probe.interval), ONLY(PROBE),
-     "with --probe: seconds from one to the next (0.2); never more than 1000 packets/s together", NULL},
-    {"timeout", "S", take_seconds, AT(probe.timeout), ONLY(PROBE),
-     "with --probe: seconds to wait for the last replies (1)", NULL},
     {"rdma", NULL, take_flag, AT(probe.rdma), ONLY(PROBE),
      "with --probe: asks by RDMA itself, too; the peer needs no server for it", NULL},
     {"config", "PATH", take_path, AT(config), ANY, "instead of /etc/ib-hook: a file, or such a directory", NULL},
     {"sysfs", "DIR", take_path, AT(sysfs), ANY,
      "instead of /sys; managers' files in /run and /etc, and /proc, come from beside it", NULL},
-    {"family", "4|6", take_family, 0, BUT(ONLY(APPLY) | ONLY(UNDO)), "only one family (not with --apply, --undo)",
-     "that does both"},
     {"verbose", NULL, take_flag, AT(verbose), ANY, "more: every netdev, every change", NULL},
     {"quiet", NULL, take_flag, AT(quiet), ANY, "only problems", NULL},
-    {"color", "WHEN", take_color, 0, ANY, "auto, always or never", NULL},
 };
 
 G_STATIC_ASSERT(G_N_ELEMENTS(rows) <= 32);
@@ -377,16 +316,14 @@ static const char *action_name(guint action)
     return row->name;
 }
 
-/* Every option that was used is allowed with the action. Of several formats the last one counts. */
+/* Every option that was used is allowed with the action. */
 static gboolean check_rows(const Parser *parser, GError **error)
 {
     const IbhOptions *options = parser->options;
     guint action = 1u << options->action;
 
     IBH_EACH_ROW (const Row, row, rows) {
-        gboolean used = row->take == take_json      ? options->json
-                        : row->take == take_confirm ? options->confirm != 0
-                                                    : (parser->used & 1u << (row - rows)) != 0;
+        gboolean used = row->take == take_confirm ? options->confirm != 0 : (parser->used & 1u << (row - rows)) != 0;
 
         if (!used || (row->goes_with & action))
             continue;
@@ -401,12 +338,12 @@ static gboolean check(const Parser *parser, GError **error)
 {
     const IbhOptions *options = parser->options;
 
-    if (options->prometheus && options->action != IBH_ACTION_CHECK && options->action != IBH_ACTION_PROBE)
-        return refuse(error, "--format prometheus goes with --check and --probe");
     if (options->action == IBH_ACTION_PROBE && !options->probe.peers->len)
         return refuse(error, "--probe wants the addresses of peers");
     if (options->verbose && options->quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
+    if (options->json && options->prometheus)
+        return refuse(error, "--json and --prometheus contradict each other");
     return check_rows(parser, error);
 }
 
@@ -421,34 +358,25 @@ static gboolean parse(Parser *parser, char **argv, GError **error)
     return check(parser, error);
 }
 
-/* After an error the rest is not parsed, but it may say how to report the error (or be cut short: --form). */
-static gboolean asks_for_json(int argc, char **argv)
+/* After an error the rest is not parsed, but it may say how to report the error. */
+static gboolean asks_for_json(char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *equals = strchr(argv[i], '=');
-        g_autofree char *word = g_strndup(argv[i], equals ? (gsize)(equals - argv[i]) : strlen(argv[i]));
-        const char *value = equals ? equals + 1 : i + 1 < argc ? argv[i + 1] : "";
-
-        if (strlen(word) > 2 &&
-            (g_str_has_prefix("--json", word) || (g_str_has_prefix("--format", word) && g_str_equal(value, "json"))))
-            return TRUE;
-    }
-    return FALSE;
+    return *argv && g_strv_contains((const char *const *)argv + 1, "--json");
 }
 
-gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GError **error)
+gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 {
     Parser parser = {.options = ret_options};
     gboolean parsed;
 
     *ret_options = (IbhOptions){.action = IBH_ACTION_SHOW};
-    ret_options->probe = (IbhProbeRequest){.count = 3, .interval = G_USEC_PER_SEC / 5, .timeout = G_USEC_PER_SEC};
+    ret_options->probe = (IbhProbeRequest){.count = 3};
     ret_options->probe.peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     ret_options->ifaces = g_ptr_array_new_with_free_func(g_free);
     ret_options->sysfs = g_strdup("/sys");
     parsed = parse(&parser, argv, error);
     if (!parsed)
-        ret_options->json = asks_for_json(argc, argv);
+        ret_options->json = asks_for_json(argv);
     if (ret_options->ifaces->len)
         g_ptr_array_add(ret_options->ifaces, NULL);
     return parsed;

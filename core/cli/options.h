@@ -30,8 +30,6 @@ typedef enum {
     IBH_ACTION_HELP
 } IbhAction;
 
-typedef enum { IBH_COLOR_AUTO, IBH_COLOR_ALWAYS, IBH_COLOR_NEVER } IbhColor;
-
 typedef struct {
     IbhAction action;
     GPtrArray *ifaces; /* char *, NULL-terminated when not empty */
@@ -42,16 +40,13 @@ typedef struct {
     gboolean prometheus;
     gboolean verbose;
     gboolean quiet;
-    IbhColor color;
-    int confirm;      /* seconds after which --apply is undone, 0: never */
-    char *token;      /* of the --apply that waits for a confirmation; NULL: none */
-    gboolean install; /* --apply for a first installation */
-    int family;       /* AF_INET, AF_INET6, 0: both */
+    int confirm; /* seconds after which --apply is undone, 0: never */
+    char *token; /* of the --apply that waits for a confirmation; NULL: none */
     IbhProbeRequest probe;
 } IbhOptions;
 
 /* Sets `ret_options` in any case (`json` as far as it was read, so that an error is reported as asked). */
-gboolean ibh_options_parse(int argc, char **argv, IbhOptions *ret_options, GError **error);
+gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error);
 void ibh_options_clear(IbhOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 

@@ -108,10 +108,7 @@ void ibh_put_verdict(GString *out, const IbhReport *report, const IbhStyle *styl
     if (!rails)
         return;
     ibh_put(out, style, IBH_GREEN, "ok");
-    ibh_putf(out, style, NULL, ": %u rail%s%s", rails, rails == 1 ? "" : "s",
-             report->rails->family == AF_INET    ? ", of IPv4 only"
-             : report->rails->family == AF_INET6 ? ", of IPv6 only"
-                                                 : "");
+    ibh_putf(out, style, NULL, ": %u rail%s", rails, rails == 1 ? "" : "s");
     g_string_append_c(out, '\n');
 }
 

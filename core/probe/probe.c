@@ -18,7 +18,7 @@ static void take_peers(IbhProbe *probe, const GArray *peers)
     IBH_EACH (const IbhIp, ip, peers) {
         GArray *list = ibh_rails_holder(probe->rails, ip) ? probe->own : probe->peers;
 
-        if ((probe->rails->family && probe->rails->family != ip->family) || g_hash_table_contains(probe->numbers, ip))
+        if (g_hash_table_contains(probe->numbers, ip))
             continue;
         g_array_append_val(list, *ip);
         g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(list->len - 1));
@@ -124,14 +124,14 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
     probe->missed = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->count = request->count;
-    probe->interval = request->interval;
-    probe->timeout = request->timeout;
+    probe->interval = IBH_PROBE_INTERVAL;
+    probe->timeout = IBH_PROBE_TIMEOUT;
     probe->rdma = request->rdma;
     take_peers(probe, request->peers);
     take_nics(probe);
     if (!probe->peers->len) {
-        g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: none of the addresses is a peer: %s",
-                    probe->own->len ? "they are this host's own" : "they are not of the --family that was asked for");
+        g_set_error_literal(error, IBH_PROBE_ERROR, 0,
+                            "--probe: none of the addresses is a peer: they are this host's own");
         return NULL;
     }
     for (guint i = 0; i < probe->peers->len; i++)

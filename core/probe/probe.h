@@ -16,11 +16,13 @@
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
-#define IBH_PROBE_SPACING 250                /* µs between two packets */
-#define IBH_PROBE_PAUSE (6 * G_USEC_PER_SEC) /* from wave to wave: the kernel collects what is older than 5 s */
-#define IBH_PROBE_TABLE 1024                 /* neighbours, where the kernel's limit cannot be read: its default */
-#define IBH_PROBE_PACKETS_MAX 1000000        /* of one run: 17 minutes */
-#define IBH_PROBE_PACKET 40                  /* bytes of an echo: header, cookie, pair, number, zeros */
+#define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5) /* from one echo of a pair to the next */
+#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC        /* that the last one waits for its reply */
+#define IBH_PROBE_SPACING 250                   /* µs between two packets */
+#define IBH_PROBE_PAUSE (6 * G_USEC_PER_SEC)    /* from wave to wave: the kernel collects what is older than 5 s */
+#define IBH_PROBE_TABLE 1024                    /* neighbours, where the kernel's limit cannot be read: its default */
+#define IBH_PROBE_PACKETS_MAX 1000000           /* of one run: 17 minutes */
+#define IBH_PROBE_PACKET 40                     /* bytes of an echo: header, cookie, pair, number, zeros */
 
 /* What can be wrong with a pair; the names are stable codes of findings. */
 typedef enum {
@@ -183,10 +185,9 @@ typedef struct {
 } IbhProbeEcho;
 
 typedef struct {
-    GArray *peers;            /* IbhIp: who is asked */
-    int count;                /* echoes to each of them from each rail */
-    gint64 interval, timeout; /* µs: from one to the next; that the last one waits for its reply */
-    gboolean rdma;            /* asks by RDMA, too */
+    GArray *peers; /* IbhIp: who is asked */
+    int count;     /* echoes to each of them from each rail */
+    gboolean rdma; /* asks by RDMA, too */
 } IbhProbeRequest;
 
 typedef struct {
@@ -202,7 +203,7 @@ typedef struct {
     GHashTable *numbers;  /* IbhIp → index into peers */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
-    gint64 interval, timeout; /* µs */
+    gint64 interval, timeout; /* µs: IBH_PROBE_INTERVAL, IBH_PROBE_TIMEOUT */
     gboolean rdma;
     gboolean hears_replies; /* also those that are not delivered */
     gboolean hears_arp;     /* an address that did not answer ARP within this time is silent */

@@ -10,10 +10,7 @@ _ib_hook() {
             nics=(/sys/class/net/*)
             words="${nics[*]##*/}"
             ;;
-        --format) words="text json prometheus" ;;
-        --family) words="4 6" ;;
         --render) words="netplan networkd nmcli ifupdown ifcfg rt_tables env" ;;
-        --color) words="auto always never" ;;
         --config)
             compopt -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -26,7 +23,7 @@ _ib_hook() {
             ;;
         *)
             words="--show --check --plan --apply --confirm --undo --render --watch --probe --version --help
-                --iface --json --format --install --count --interval --timeout --rdma --config --sysfs --family --verbose --quiet --color"
+                --iface --json --prometheus --count --rdma --config --sysfs --verbose --quiet"
             ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

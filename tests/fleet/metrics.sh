@@ -20,7 +20,7 @@ host sh -c 'mkdir -p /run/class/files /run/class/work
     mount -t overlay overlay -o lowerdir=/sys/class,upperdir=/run/class/files,workdir=/run/class/work /sys/class'
 tar -C /run/sys/B/class -c infiniband | host tar -C /sys/class -x
 expect_contains "what somebody finds who may lock 64 KiB" 'code="memlock-low"' \
-    "$(host prlimit --memlock=65536:65536 ib-hook --check --format prometheus)"
+    "$(host prlimit --memlock=65536:65536 ib-hook --check --prometheus)"
 without_memlock() {
     grep -v memlock-low
 }
@@ -31,7 +31,7 @@ host ln -s /var/lib/ib-hook-prometheus/ib-hook.prom /var/lib/prometheus/node-exp
 wait_until 75 host test -s "$prom"
 ok "the timer starts the service"
 expect_differs "and will again" "" "$(host systemctl show --value --property NextElapseUSecRealtime ib-hook-prometheus.timer)"
-expect_equal "what it writes" "$(host ib-hook --check --format prometheus | without_memlock)" "$(host cat "$prom" | without_memlock)"
+expect_equal "what it writes" "$(host ib-hook --check --prometheus | without_memlock)" "$(host cat "$prom" | without_memlock)"
 expect_contains "both rails" "ib_hook_rails 2" "$(host cat "$prom")"
 expect_equal "its own limit would be nobody's" infinity "$(host systemctl show --value --property LimitMEMLOCK ib-hook-prometheus.service)"
 if host prlimit --memlock=unlimited true 2>/dev/null; then # not in every container

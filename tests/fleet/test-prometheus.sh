@@ -21,12 +21,12 @@ value() { # SERIES: of the last output
 }
 
 make_hosts 2 B
-expect_hook 1 B --check --format prometheus
+expect_hook 1 B --check --prometheus
 lint "rails that are not yet routed"
 expect_equal "the host is not ok" 0 "$(value ib_hook_check_ok)"
 expect_at_least "what is missing is counted" 1 "$(value 'ib_hook_findings{code="rule-missing",device="ib1",severity="error"}')"
 expect_hook 0 B --apply
-expect_hook 0 B --check --format prometheus
+expect_hook 0 B --check --prometheus
 lint "rails that are right"
 expect_equal "the host is ok, and its rails are" "1 2 1 1" \
     "$(value ib_hook_check_ok) $(value ib_hook_rails) $(value 'ib_hook_rail_ok{device="ib0"}') $(value 'ib_hook_rail_ok{device="ib1"}')"
@@ -34,7 +34,7 @@ written=$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' <<<"$out" | sort)
 expect_equal "all are gauges with a help" "$written" "$(sed -n 's/^# HELP \([^ ]*\) .*/\1/p' <<<"$out" | sort)"
 expect_equal "ib-hook(8) has them all, and no other" "$written" \
     "$(sed -n 's/^\.It Va \(ib_hook_[a-z_]*\)$/\1/p' "$top/packaging/man/ib-hook.8" | grep -v ib_hook_probe_ | sort)"
-expect_hook 2 B --check --format prometheus --config /nowhere
+expect_hook 2 B --check --prometheus --config /nowhere
 expect_equal "an error is no metric" "" "$out"
 
 # ---- the unit ----------------------------------------------------------------------------------------
@@ -43,13 +43,13 @@ expect_equal "an error is no metric" "" "$out"
 mkdir $work/metrics $work/textfiles
 ln -s $work/metrics/ib-hook.prom $work/textfiles
 unit=$(sed -n 's/^ExecStart=//p' "$fleet/ib-hook-prometheus.service" | sed 's/\$\$/$/g')
-expect_contains "the unit runs ib-hook --check" "/usr/bin/ib-hook --check --format prometheus" "$unit"
+expect_contains "the unit runs ib-hook --check" "/usr/bin/ib-hook --check --prometheus" "$unit"
 run_unit() { # [IB_HOOK]
     STATE_DIRECTORY=$work/metrics with_sys B setpriv --bounding-set -all sh -c "${unit//\/usr\/bin\/ib-hook/${1:-$IB_HOOK}}"
 }
 run_unit
 expect_equal "it writes one file, without any capability" ib-hook.prom "$(ls -A $work/metrics)"
-out=$(with_sys B "$IB_HOOK" --check --format prometheus)
+out=$(with_sys B "$IB_HOOK" --check --prometheus)
 expect_equal "with the metrics" "$out" "$(<$work/textfiles/ib-hook.prom)"
 
 printf '#!/bin/sh\necho half; exit 3\n' >$work/refused

@@ -11,11 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* As code of this program, and not as what comes before it: the fuzzer's own environment is none of its business. */
-#define section(name) unused
-#include "hook/start.c"
-#undef section
-
 #define WORDS_MAX 16
 
 /* ---- triggers ---- */
@@ -70,12 +65,12 @@ static void check_triggers(int n, char **words)
 
 /* ---- options ---- */
 
-static void check_options(int n, char **words)
+static void check_options(char **words)
 {
     g_auto(IbhOptions) options = {0};
     g_autoptr(GError) error = NULL;
 
-    if (ibh_options_parse(n, words, &options, &error) == (error != NULL))
+    if (ibh_options_parse(words, &options, &error) == (error != NULL))
         broken("refused without a word, or taken with one");
     for (const char *at = error ? error->message : ""; *at; at++) {
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
@@ -94,6 +89,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (char *at = copy; n <= WORDS_MAX && at < copy + size; at += strlen(at) + 1)
         words[n++] = at;
     check_triggers(n, words);
-    check_options(n, words);
+    check_options(words);
     return 0;
 }

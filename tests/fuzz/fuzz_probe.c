@@ -37,7 +37,7 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
                      (char *)(guintptr) "--count",  (char *)(guintptr) "2",       NULL};
     IbhProbe *probe;
 
-    if (!ibh_options_parse(G_N_ELEMENTS(words) - 1, words, options, NULL))
+    if (!ibh_options_parse(words, options, NULL))
         broken("not even the options");
     probe = ibh_probe_new(rails, &options->probe, NULL);
     if (!probe || probe->pairs->len != 8)

@@ -31,12 +31,12 @@ prints 1 --check --iface lo
 prints 2 --check --iface nowhere
 prints 2 --bogus
 prints 0 --apply
-prints 1 --probe 172.16.16.1 172.16.16.2 --count 1 --timeout 0.2
+prints 1 --probe 172.16.16.1 172.16.16.2 --count 1
 hook A --apply >/dev/null
 prints 0 --probe 172.16.16.1 172.16.16.2 --count 1
 ip -n A link set ib1 down
-prints 1 --probe 172.16.16.1 172.16.16.2 172.16.34.1 --count 1 --timeout 0.2
-prints 1 --probe 172.16.16.1 10.99.0.1 --count 1 --timeout 0.2 --rdma
+prints 1 --probe 172.16.16.1 172.16.16.2 172.16.34.1 --count 1
+prints 1 --probe 172.16.16.1 10.99.0.1 --count 1 --rdma
 prints 0 --undo
 prints 1 --check
 sysctl_set B ib0 arp_ignore 0

@@ -131,7 +131,7 @@ ib1 null null"
 # A name that would move a terminal.
 rm -r $tree/run
 networkd "$zero" configured "/etc/systemd/network/$(printf 'a\033[2Jb').network"
-expect_lacks "no terminal sees what is not printable" $'\033' "$(hook B --sysfs $tree/sys --show --color never)"
+expect_lacks "no terminal sees what is not printable" $'\033' "$(hook B --sysfs $tree/sys --show)"
 expect_equal "JSON has it whole" $'a\033[2Jb.network' \
     "$(hook B --sysfs $tree/sys --show --json | jq -r '.rails[0].connection')"
 

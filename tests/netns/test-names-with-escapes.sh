@@ -42,7 +42,7 @@ before=$(state B)
 clean 0 --plan
 clean 0 --show --verbose
 clean 1 --check --verbose
-clean 1 --check --format prometheus
+clean 1 --check --prometheus
 clean 0 --apply --verbose
 expect_equal "all are rails" ${#names[@]} "$(own_rules B | wc -l)"
 clean 0 --check

@@ -8,7 +8,7 @@ needs nft
 make_hosts 2
 expect_hook 0 A --apply
 expect_hook 0 B --apply
-probe() { expect_hook "$1" A --probe "${@:2}" --count 2 --interval 0.01 --timeout 0.2 --json; }
+probe() { expect_hook "$1" A --probe "${@:2}" --count 2 --json; }
 both=(172.16.34.1 172.16.34.2)
 firewall() { # HOST HOOK RULE…
     on "$1" nft "flush ruleset; add table ip t; add chain ip t c { type filter hook $2 priority 0; }; add rule ip t c ${*:3}"

@@ -20,7 +20,7 @@ replies() {
 }
 
 replies garbage
-expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --timeout 0.3 --json
+expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
 expect_equal "garbage is no reply" "0" "$(json '[.pairs[].received] | unique | .[]')"
 expect_equal "nor has a reply come in that was dropped" "probe-lost" "$(json '[.pairs[].problems[]] | unique | .[]')"
 
@@ -31,7 +31,7 @@ expect_equal "right replies among garbage are found, and counted once" "3/3" \
 
 replies flood
 start=$EPOCHREALTIME
-expect_hook 1 A --probe 172.16.34.1 --timeout 0.5 --json
+expect_hook 1 A --probe 172.16.34.1 --json
 ms=$(((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}) / 1000))
 [ $ms -lt 5000 ] || fail "a flood: expected an end within 5 s, took $ms ms"
 ok "a flood of wrong replies: an end after $ms ms"

@@ -22,7 +22,7 @@ table() { # HOST FAMILY CHAIN RULE…
 
 case_of() { # WHAT CODES MESSAGE ADDRESS…
     forget A B
-    expect_hook 1 A --probe "${@:4}" --count 2 --interval 0.01 --timeout 0.2 --json
+    expect_hook 1 A --probe "${@:4}" --count 2 --json
     expect_equal "$1" "$2" "$(codes)"
     expect_contains "$1: why" "$3" "$(messages)"
     on A nft flush ruleset
@@ -97,5 +97,5 @@ for family in 4 6; do
 done
 
 forget A B
-expect_hook 0 A --probe "${both[@]}" "${both6[@]}" --count 2 --interval 0.01 --json
+expect_hook 0 A --probe "${both[@]}" "${both6[@]}" --count 2 --json
 expect_equal "without all that" "" "$(codes)"

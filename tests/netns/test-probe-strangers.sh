@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
-probe() { expect_hook "$1" A --probe 172.16.34.1 172.16.34.2 --count 1 --timeout 0.3 --json; }
+probe() { expect_hook "$1" A --probe 172.16.34.1 172.16.34.2 --count 1 --json; }
 expect_hook 0 B --apply
 hook A --probe 172.16.34.1 --json >$work/out || true
 expect_equal "our own flux is no stranger" "" "$(jq -r '.findings[].code | select(. == "duplicate-address" or . == "proxy-arp")' $work/out)"
@@ -31,7 +31,7 @@ expect_equal "without it nothing is said" "" "$(codes)"
 # A VIP that both hosts have, on lo here: asked for, as a peer, it is found there.
 ip -n A address add 172.16.99.9/32 dev lo
 forget A B
-probe_vip() { expect_hook "$1" A --probe 172.16.34.1 172.16.99.9 --count 1 --timeout 0.3 --json; }
+probe_vip() { expect_hook "$1" A --probe 172.16.34.1 172.16.99.9 --count 1 --json; }
 probe_vip 0
 expect_equal "a VIP of our own is no finding" "" "$(codes)"
 ip -n C address add 172.16.99.9/16 dev eth0
@@ -66,7 +66,7 @@ for host in A B; do
     wait_until 5 settled $host
     expect_hook 0 $host --apply
 done
-probe6() { expect_hook "$1" A --probe fd00:16::34:1 fd00:16::34:2 --count 1 --timeout 0.3 --json; }
+probe6() { expect_hook "$1" A --probe fd00:16::34:1 fd00:16::34:2 --count 1 --json; }
 probe6 0
 expect_equal "IPv6: our addresses are ours alone" "" "$(codes)"
 ip -n C address add fd00:16::16:2/64 dev eth0 nodad

@@ -16,13 +16,13 @@ reached() {
     json '.pairs[] | select(.received > 0) | "\(.iface) \(.peer)"' | xargs
 }
 
-expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --timeout 0.3 --json
+expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
 expect_equal "each rail reaches its own peer" "ib0 172.16.34.1 ib1 172.16.34.2" "$(reached)"
 
 ip -n wire link set A.0 master br1
 ip -n wire link set A.1 master br0
 forget A B
-expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --timeout 0.3 --json
+expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
 expect_equal "swapped: each rail reaches the other's peer" "ib1 172.16.34.1 ib0 172.16.34.2" "$(reached)"
 expect_contains "said" "cables are swapped: ib0 reaches 172.16.34.2; ib1 reaches 172.16.34.1" \
     "$(json '.findings[] | select(.code == "separate-wires") | .message')"

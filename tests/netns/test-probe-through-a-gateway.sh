@@ -23,7 +23,7 @@ expect_contains "said" "192.0.2.1 through a gateway" "$out"
 # A gateway that is dead is named, and not the peer.
 ip -n wire link set R.0 down
 ip -n A neigh flush all
-expect_hook 1 A --probe 192.0.2.1 --timeout 0.2 --json
+expect_hook 1 A --probe 192.0.2.1 --json
 expect_contains "the gateway" "192.0.2.1 to every rail: the gateway 172.16.50.1 does not answer ARP" "$(messages)"
 expect_contains "as its own cause" "error gateway-down" "$(codes)"
 ip -n wire link set R.0 up
@@ -31,6 +31,6 @@ ip -n wire link set R.0 up
 ip -n A route del default
 ip -n A route add default via 10.0.0.1 dev eth0
 expect_hook 0 A --apply
-expect_hook 1 A --probe 192.0.2.1 --timeout 0.2 --json
+expect_hook 1 A --probe 192.0.2.1 --json
 expect_equal "without a gateway on a rail" "eth0" "$(json '[.pairs[].route_iface] | unique | .[]')"
 expect_contains "found" "routed-other-nic" "$(json '[.pairs[0].problems[]] | join(" ")')"

@@ -32,8 +32,8 @@ expect_hook 2 B --apply --iface '$(reboot)'
 expect_equal "impossible names changed nothing" "$before" "$(state B)"
 refused action --apply --undo
 refused action --plan --check
-refused xml --plan --format xml
-refused prometheus --apply --format prometheus
+refused prometheus --apply --prometheus
+refused --family --plan --family 4
 refused soon --apply --confirm soon
 refused nosuch.conf --apply --config $work/nosuch.conf
 

@@ -6,10 +6,10 @@
 
 dim=$'\e[2m' plain=$'\e[0m'
 
-# On each host, ib-hook is the one under test, looks at that host's RDMA ports, and has the colours that a terminal gets.
+# On each host, ib-hook is the one under test, and looks at that host's RDMA ports.
 command_path() { # HOST
     mkdir -p "$work/bin.$1"
-    printf '#!/bin/sh\nexec "%s" --color always --sysfs /run/sys/%s "$@"\n' "$IB_HOOK" "$1" >"$work/bin.$1/ib-hook"
+    printf '#!/bin/sh\nexec "%s" --sysfs /run/sys/%s "$@"\n' "$IB_HOOK" "$1" >"$work/bin.$1/ib-hook"
     printf '#!/bin/sh\nexec "$@"\n' >"$work/bin.$1/sudo"
     chmod 0755 "$work/bin.$1/ib-hook" "$work/bin.$1/sudo"
 }
@@ -18,7 +18,8 @@ say() { printf '%s# %s%s\n' "$dim" "$1" "$plain"; }
 
 run() { # HOST NAME COMMAND: shown, then run; its output is left in $shown, too
     printf '%s$ %s\n' "$2" "$3"
-    { on "$1" env PATH="$work/bin.$1:$PATH" bash -c "$3" 2>&1 || [ $? = 1 ]; } | tee $work/shown # 1: findings
+    { on "$1" env -u NO_COLOR TERM=xterm PATH="$work/bin.$1:$PATH" script -qec "$3" /dev/null </dev/null || [ $? = 1 ]; } |
+        tr -d '\r' | tee $work/shown # 1: findings
     shown=$(<$work/shown)
 }
 

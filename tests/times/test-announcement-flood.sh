@@ -52,7 +52,7 @@ hook B --check --json >$work/out 2>&1 </dev/null || status=$?
 [ $status -le 1 ] || fail "--check ends: status $status" "$(<$work/out)"
 expect_equal "--check finds no errors" "" "$(jq -r '.findings[] | select(.severity == "error") | .code' $work/out)"
 in_time 10 0 --apply
-hook B --probe 172.16.16.1 172.16.16.2 --timeout 2 --json >$work/out 2>&1 </dev/null || true
+hook B --probe 172.16.16.1 172.16.16.2 --json >$work/out 2>&1 </dev/null || true
 expect_equal "--probe: as many pairs as without" 4 "$(jq '.pairs | length' $work/out)"
 expect_equal "--probe: no reply is invented" "" "$(jq -r '.pairs[] | select(.received > .sent) | .peer' $work/out)"
 [ "$(awk '/VmRSS/ { print $2 }' "/proc/$watch/status")" -lt 10240 ] || fail "--watch has more than 10 MiB"

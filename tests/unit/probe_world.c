@@ -30,13 +30,12 @@ World try_look(const char *text, const char *line)
     g_autoptr(GError) error = NULL;
     World world = {.cas = ibh_case_parse("world", text, &error), .config = ibh_config_new()};
 
-    if (!world.cas || !ibh_options_parse((int)g_strv_length(argv), argv, &world.options, &error))
+    if (!world.cas || !ibh_options_parse(argv, &world.options, &error))
         fail_msg("%s", error->message);
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
     if (!world.rails)
         fail_msg("%s", error->message);
     world.rails->only = ibh_options_only(&world.options);
-    world.rails->family = world.options.family;
     world.probe = ibh_probe_new(world.rails, &world.options.probe, &world.error);
     if (world.probe)
         memcpy(world.probe->cookie, "sixteen letters.", sizeof world.probe->cookie);

@@ -49,8 +49,7 @@ static void test_pairs(void **state)
                 "ib0 172.16.34.1>172.16.16.1, ib1 172.16.34.2>172.16.16.1");
     check_pairs(HOST, "--probe 172.16.16.1 --iface ib1", "ib1 172.16.34.2>172.16.16.1");
     check_pairs(HOST, "--probe 192.168.1.6 --iface eth0", "eth0 192.168.1.5>192.168.1.6");
-    check_pairs(HOST6, "--probe fd00:16::16:1 172.16.16.1 --family 6",
-                "ib0 fd00:16::34:1>fd00:16::16:1, ib1 fd00:16::34:2>fd00:16::16:1");
+    check_pairs(HOST6, "--probe fd00:16::16:1", "ib0 fd00:16::34:1>fd00:16::16:1, ib1 fd00:16::34:2>fd00:16::16:1");
     check_pairs(ETH0, "--probe 172.16.16.1", "");
 }
 
@@ -79,20 +78,11 @@ static void test_sources(void **state)
 
 static void test_nobody_to_ask(void **state)
 {
-    static const struct {
-        const char *line, *part;
-    } CASES[] = {
-        {"--probe 172.16.34.1 172.16.34.2", "this host's own"},
-        {"--probe 172.16.16.1 --family 6", "--family"},
-    };
+    g_auto(World) world = try_look(HOST, "--probe 172.16.34.1 172.16.34.2");
 
     (void)state;
-    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
-        g_auto(World) world = try_look(HOST, CASES[i].line);
-
-        assert_null(world.probe);
-        assert_non_null(strstr(world.error->message, CASES[i].part));
-    }
+    assert_null(world.probe);
+    assert_non_null(strstr(world.error->message, "this host's own"));
 }
 
 static void test_too_much(void **state)

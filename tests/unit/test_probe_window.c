@@ -47,12 +47,13 @@ static guint collect(IbhProbeWindow *window, gint64 now)
 /* All fit: each pair's echoes are an interval apart, and all are over once they are answered. */
 static void test_window(void **state)
 {
-    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2 --count 5 --interval 0.05");
+    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2 --count 5");
     g_auto(IbhProbeWindow) window = {0};
     gint64 now = 1000000;
 
     (void)state;
     ibh_probe_window_init(&window, world.probe);
+    world.probe->interval = 50000;
     window.room[0] = 4;
     assert_int_equal(slide(&window, &now, 1040000, TRUE), 4);
     assert_int_equal(collect(&window, now), 0);
@@ -71,7 +72,7 @@ static void test_window(void **state)
 /* There is room for fewer: others follow when these are over, and were released. */
 static void test_window_slides(void **state)
 {
-    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 --count 1 --timeout 1");
+    g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 --count 1");
     g_auto(IbhProbeWindow) window = {0};
     gint64 now = 1000000;
     IbhProbeSlot slot;
@@ -165,7 +166,7 @@ static void test_waves_through_a_gateway(void **state)
 /* What nothing was sent to is put aside, and said; what could still have been answered is not lost. */
 static void test_interruption(void **state)
 {
-    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 3 --timeout 1");
+    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 3");
     g_autofree char *text = NULL, *json = NULL;
 
     (void)state;
@@ -192,7 +193,7 @@ static void test_interruption(void **state)
 /* What is known to be lost by then stays so. */
 static void test_interruption_after_a_loss(void **state)
 {
-    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 3 --timeout 1");
+    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 3");
 
     (void)state;
     pair_at(&world, 1)->received = 2;
