@@ -48,12 +48,14 @@ traffic_stop
 serve_no_more
 expect_no_loss "while it moved"
 
-# A reboot, as far as routing goes: nothing is in memory.
+# A reboot, as far as routing goes: nothing is in memory. --watch would act between two of these commands.
+host systemctl stop ib-hook-watch.service
 ip -n B rule | sed -n 's/^\([0-9]*\):.*from 172.16.34.[12] lookup 94[12] *$/\1/p' | while read -r priority; do
     ip -n B rule del priority "$priority"
 done
 ip -n B route flush table 941
 ip -n B route flush table 942
+host systemctl start ib-hook-watch.service
 restart
 wait_until 20 ready
 expect_rails_right "after the reboot"
