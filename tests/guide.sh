@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # Markdown's quotes
 # SPDX-License-Identifier: GPL-2.0-or-later
-# packaging/doc/troubleshooting.md, as its readers use it: what they see → what to ask → what it may name.
+# packaging/doc/troubleshooting.md, as its readers use it: what they see → what to ask.
 
 guide=$(dirname "${BASH_SOURCE[0]}")/../packaging/doc/troubleshooting.md
 
@@ -9,9 +9,5 @@ guide_section() { # SYMPTOM: how a heading begins → its section
 }
 
 guide_asks() { # SYMPTOM: its commands, one per line
-    guide_section "$1" | sed -n '/^- Ask/,/^- Named/p' | grep -o '`[^`]*`' | tr -d '`' | grep 'ib-hook' || true
-}
-
-guide_names() { # SYMPTOM: the codes that its commands may find, one per line
-    guide_section "$1" | sed -n '/^- Named/,/^- Do/p' | sed '/^- Do/d' | grep -o '`[^`]*`' | tr -d '`' | sort
+    guide_section "$1" | sed -n '/^- Ask/,/^- Do/p' | sed '/^- Do/d' | grep -o '`[^`]*`' | tr -d '`' | grep 'ib-hook' || true
 }

@@ -3,7 +3,6 @@
 # The documents' case: two hosts, two RoCE NICs each, one /16, no configuration file. RDMA to the second NIC fails; after
 # `ib-hook --apply` on each host every pair of NICs works and uses just these two NICs, by the counters of both hosts.
 . "$(dirname "$0")/lib.sh"
-. "$tests/../guide.sh"
 
 make_hosts 2
 
@@ -22,10 +21,6 @@ for host in A B; do sysctl_set $host ib0 ib1 arp_filter=0; done
 
 for host in A B; do
     expect_hook 1 $host --check --json
-    for symptom in "cma event RDMA_CM_EVENT_REJECTED" "mount.nfs: Connection timed out"; do
-        expect_equal "$host: all that --check finds is in the guide for \"$symptom\"" "" \
-            "$(jq -r '.findings[] | select(.severity != "info") | .code' <<<"$out" | sort -u | comm -23 - <(guide_names "$symptom"))"
-    done
     expect_hook 0 $host --apply
 done
 forget A B

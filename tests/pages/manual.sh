@@ -10,8 +10,6 @@ wrappers() { # HOST ARGUMENT…: for its ib-hook, unless it is to look at anothe
     printf '#!/bin/sh\n[ "${*%%%%--sysfs*}" = "$*" ] || exec "%s" "$@"\nexec "%s" "$@"%s\n' "$IB_HOOK" "$IB_HOOK" \
         "$(printf ' %s' "${@:2}")" >"$bin/ib-hook"
     printf '#!/bin/sh\nexec "$@"\n' >"$bin/sudo"
-    printf '#!/bin/bash\n[ "$1" = node16 ] && PATH=%s:$PATH exec nsenter --net=/run/netns/A "${@:2}"\n' "$work/bin.A" >"$bin/ssh"
-    printf '#!/bin/bash\n[ "$1" = -a ] && bash -c "${*:2}" 2>&1 | sed "s/^/node34: /"\n' >"$bin/clush"
     chmod 0755 "$bin"/*
 }
 

@@ -1,17 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is written for people holds together: every finding has a remedy in the guide, every link leads somewhere.
+# What is written for people holds together: the manual has every code, the guide has something to ask for every
+# symptom, every link leads somewhere.
 # shellcheck disable=SC2016 # Markdown's quotes
 . "$(dirname "$0")/../netns/lib.sh"
 . "$tests/../guide.sh"
 
-codes=$(sed -n 's/^\.It Ic //p' "$top/packaging/man/ib-hook.8" | sed 's/ , /\n/g' | sort -u)
-expect_at_least "ib-hook(8) has findings" 30 "$(wc -l <<<"$codes")"
-expect_equal "the guide has what to do about each, and about no other" "$codes" "$(sed -n 's/^| `\([a-z-]*\)` |.*/\1/p' "$guide" | sort)"
+# ---- the manual's tables of codes ----
+manual() { # SECTION: "CODE SEVERITY", of its table
+    sed -n "/^\.Ss Codes of Fl Fl $1\$/,/^\.TE/p" "$top/packaging/man/ib-hook.8" | awk -F '\t' 'NF == 3 { print $1, $2 }' | sort
+}
+codes=$(sed -nE 's/^    \{"([a-z-]+)", IBH_(ERROR|WARNING|INFO),.*/\1 \L\2/p' "$top/core/check/codes.c" | sort)
+expect_at_least "--check has codes" 30 "$(wc -l <<<"$codes")"
+expect_equal "the manual has --check's codes, their severity, and no other" "$codes" "$(manual check)"
+expect_equal "and those that only --probe has" \
+    "$(cat "$top"/core/probe/*.c | tr -s '\n ' ' ' | grep -oE 'IBH_(ERROR|WARNING|INFO), "[a-z-]+"|"[a-z]+(-[a-z]+)+"' |
+        grep -oE '"[a-z-]+"' | tr -d '"' | grep -vx -e 'ibh-probe-error' | sort -u | comm -23 - <(cut -d' ' -f1 <<<"$codes"))" \
+    "$(manual probe | cut -d' ' -f1)"
+
 while read -r symptom; do
     expect_at_least "$symptom: there is something to ask" 1 "$(guide_asks "$symptom" | wc -l)"
-    expect_at_least "$symptom: there is something to find" 1 "$(guide_names "$symptom" | wc -l)"
-    expect_equal "$symptom: what it names are findings" "" "$(comm -23 <(guide_names "$symptom") <(echo "$codes"))"
 done < <(sed -n 's/^### `\?\([^`]*\).*/\1/p' "$guide")
 
 anchors() { # PAGE: those of its headings
