@@ -2,6 +2,7 @@
 #include "host/files.h"
 
 #include "config/rt_tables.h"
+#include "model/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,13 +27,12 @@ static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, con
     return FALSE;
 }
 
-/* Most runs get this error, so it uses strerror(): g_strerror() loads the tables of iconv. */
 static gboolean fail_errno(GError **error, const char *path, int number)
 {
     g_autofree char *shown = g_strescape(path, NULL);
 
-    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number),
-                "%s: cannot be read: %s; put it right, or take it away", shown, strerror(number));
+    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number), "%s: cannot be read: %s%s", shown,
+                ibh_strerror(number), number == EMFILE || number == ENFILE ? "" : "; put it right, or take it away");
     return FALSE;
 }
 
@@ -134,7 +134,15 @@ static gboolean read_names(DIR *dir, const char *path, GPtrArray *names, GError 
     return TRUE;
 }
 
-/* The *.conf files of a directory that only root can write, sorted; none if there is no such directory. */
+static gboolean is_absent(const char *path)
+{
+    struct stat status;
+
+    return errno == ENOENT && lstat(path, &status) < 0 && errno == ENOENT;
+}
+
+/* The *.conf files of a directory that only root can write, sorted; none if there is no such directory. A link that
+ * dangles is an error: settings would be lost. */
 static GPtrArray *list_trusted(const char *path, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -143,7 +151,7 @@ static GPtrArray *list_trusted(const char *path, GError **error)
     struct stat status;
     gboolean ok;
 
-    if (dir == NULL && errno == ENOENT)
+    if (dir == NULL && is_absent(path))
         return g_steal_pointer(&names);
     if (dir == NULL) {
         fail_errno(error, path, errno);
@@ -265,8 +273,6 @@ static gboolean add_directory(IbhConfig *config, const char *root, const char *p
     IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *file = g_strconcat(path, "/", name, NULL);
 
-        /* The directory lists it, so if it cannot be opened it is a dangling link: an error, because settings would be
-         * lost. */
         if (!add_file(config, root, file, error))
             return FALSE;
     }
@@ -276,7 +282,6 @@ static gboolean add_directory(IbhConfig *config, const char *root, const char *p
 /* All files, in the order in which later ones win. No file at all is fine. */
 static gboolean add_all(IbhConfig *config, const char *root, const char *directory, GError **error)
 {
-    g_autoptr(GError) local = NULL;
     g_autofree char *file = g_strconcat(directory, "/ib-hook.conf", NULL);
     g_autofree char *fragments = g_strconcat(directory, "/conf.d", NULL);
     /* A user who can write the directory can replace root's file or conf.d. */
@@ -284,9 +289,9 @@ static gboolean add_all(IbhConfig *config, const char *root, const char *directo
 
     if (trusted == NULL)
         return FALSE;
-    if (!add_file(config, root, file, &local) && !g_error_matches(local, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
-        g_propagate_error(error, g_steal_pointer(&local));
-        return FALSE;
+    IBH_EACH_POINTER (const char, name, trusted) { /* what is listed must be readable: it may be a link that dangles */
+        if (g_str_equal(name, "ib-hook.conf") && !add_file(config, root, file, error))
+            return FALSE;
     }
     return add_directory(config, root, fragments, error);
 }

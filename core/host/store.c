@@ -2,6 +2,7 @@
 #include "host/store.h"
 
 #include "model/state.h"
+#include "model/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ static gboolean fail(const char *doing, const char *name, GError **error)
     int problem = errno;
 
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s " IBH_RUN_DIR "%s%s: %s", doing,
-                name[0] ? "/" : "", name, g_strerror(problem));
+                name[0] ? "/" : "", name, ibh_strerror(problem));
     return FALSE;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/sysfs.h"
 
+#include "model/text.h"
+
 #include <linux/if_arp.h>
 #include <string.h>
 
@@ -282,7 +284,7 @@ gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(tree->problem),
                 "%s/class/infiniband cannot be read: %s; which NICs have RDMA is not known, so nothing was changed",
-                tree->sys, g_strerror(tree->problem));
+                tree->sys, ibh_strerror(tree->problem));
     return FALSE;
 }
 

@@ -2,6 +2,7 @@
 #include "kernel/announce.h"
 
 #include "model/arp.h"
+#include "model/text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ typedef union {
 
 static gboolean fail(const char *what, GError **error)
 {
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", what, g_strerror(errno));
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", what, ibh_strerror(errno));
     return FALSE;
 }
 

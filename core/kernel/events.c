@@ -2,6 +2,7 @@
 #include "kernel/events.h"
 
 #include "model/model.h"
+#include "model/text.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -51,7 +52,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     if (!failed)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(failed),
-                "--watch cannot subscribe to the kernel's events: %s", g_strerror(failed));
+                "--watch cannot subscribe to the kernel's events: %s", ibh_strerror(failed));
     ibh_events_close(events);
     return FALSE;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/sysctl.h"
 
+#include "model/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -39,7 +41,7 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
 
         if (problem) {
             g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem),
-                        "cannot read %s: %s; nothing was changed", path, g_strerror(problem));
+                        "cannot read %s: %s; nothing was changed", path, ibh_strerror(problem));
             return FALSE;
         }
     }
@@ -103,6 +105,6 @@ gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **
         close(fd);
     if (written == (gssize)strlen(text))
         return TRUE;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "%s: %s", path, g_strerror(problem));
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "%s: %s", path, ibh_strerror(problem));
     return FALSE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/text.h"
 
+#include <errno.h>
 #include <string.h>
 
 char *ibh_shell_word(const char *word)
@@ -23,4 +24,11 @@ char *ibh_printable(const char *text)
         g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
     }
     return g_string_free(out, FALSE);
+}
+
+const char *ibh_strerror(int number)
+{
+    return number == EMFILE || number == ENFILE
+               ? "Too many open files: raise the limit of its caller (ulimit -n, LimitNOFILE=)"
+               : strerror(number);
 }

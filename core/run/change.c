@@ -63,13 +63,14 @@ const IbhState *ibh_run_save(IbhRun *run, const IbhState *on_file, const IbhStat
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
 
-    if (!run->store || ibh_state_equal(on_file, state))
+    if (!run->store || run->forgets || ibh_state_equal(on_file, state))
         return on_file;
     if (ibh_store_save(run->store, state, &error))
         return state;
     text = g_strdup_printf("%s; old sysctl values and holds are not remembered for --undo: make /run writable",
                            error->message);
     ibh_run_warn(run, text);
+    run->forgets = TRUE;
     return on_file;
 }
 

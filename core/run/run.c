@@ -21,17 +21,23 @@ void ibh_run_warn(IbhRun *run, const char *message)
 
 static const char *what_to_do(const GError *problem)
 {
-    return g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_MFILE) ||
-                   g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NFILE)
-               ? "too many files are open: raise the limit of its caller (ulimit -n, LimitNOFILE=)"
-               : "make " IBH_RUN_DIR " a directory that only root can write";
+    switch (problem->code) {
+    case G_FILE_ERROR_ROFS:
+        return "; make /run writable";
+    case G_FILE_ERROR_LOOP:
+    case G_FILE_ERROR_NOTDIR:
+    case G_FILE_ERROR_ISDIR:
+        return "; remove it";
+    default: /* the problem says it */
+        return "";
+    }
 }
 
 /* A change can be made without the directory or its lock as well. */
 static void go_on(IbhRun *run, const GError *problem)
 {
     g_autofree char *text =
-        g_strdup_printf("%s; going on without a lock%s: %s", problem->message,
+        g_strdup_printf("%s; going on without a lock%s%s", problem->message,
                         run->store ? "" : ", old sysctl values are not remembered for --undo", what_to_do(problem));
 
     ibh_run_warn(run, text);

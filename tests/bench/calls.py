@@ -2,8 +2,8 @@
 """
 What a program asked of the system, out of: strace -f -yy -e read=all -e write=all -o FILE PROGRAM
 
-calls.py requests FILE: what it sent to rtnetlink, as replay takes it
-calls.py input FILE: that, and each file that it asked for, once; not those of the loader and of libraries
+calls.py FILE: what it sent to rtnetlink, as replay takes it, and each file that it asked for, once; not those of the loader
+and of libraries
 """
 
 import re
@@ -145,8 +145,8 @@ def ways(calls):
 
 
 if __name__ == "__main__":
-    trace = read(sys.argv[2])
+    trace = read(sys.argv[1])
     for request in requests(trace):
         print(request)
-    for way, path in dict.fromkeys(ways(trace)) if sys.argv[1] == "input" else ():
+    for way, path in dict.fromkeys(ways(trace)):
         print(way, path)

@@ -99,7 +99,7 @@ prepare() {
     } >"$name-lost"
     {
         cat "$name-lost"
-        echo 'rm -f /run/ib-hook/[in]*' # not the sockets of --watch
+        echo 'rm -f /run/ib-hook/[in]*'
     } >"$name"
     chmod +x "$name" "$name-lost" "$name-routes"
 }

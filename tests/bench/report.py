@@ -31,15 +31,10 @@ FILES = {
     "/etc/ib-hook/ib-hook.conf": "the configuration",
     "/etc/ib-hook/conf.d": "the configuration",
     "/run/ib-hook": "whose it is",
-    "/run/ib-hook/watch-*": "does --watch listen?",
     "/run/ib-hook/*.lock": "one at a time per network namespace",
     "/run/ib-hook/*.state": "holds; sysctls as they were",
     "/run/ib-hook/*.new": "the state, written atomically",
 }
-
-
-# Programs that do nothing, and how they are linked.
-STARTS = {"dynamic": ", linked with the C library, as hooks are", "static": ", the C library in it", "bare": ", without a C library"}
 
 
 def elapsed(result):
@@ -108,47 +103,22 @@ def row(figure, target, values, unit="", timed=True):
 def time_rows(r):
     one, same = r.rounds("one-rail", "hook"), r.rounds("one-rail", "hook-routes")
     script, batch, sysctl = (r.rounds("one-rail", label) for label in ("script", "batch", "sysctl"))
-    yield row("one event that programs one rail, against the documents' script for that NIC", 0.35, one / script)
-    yield row("the same against one `ip -batch` with exactly the same operations", 1.0, same / batch)
+    yield row("one event that programs one rail, against the documents' script for that NIC", 0.33, one / script)
+    yield row("the same against one `ip -batch` with exactly the same operations", None, same / batch)
     yield row("the same with the NIC's sysctls, against `ip -batch` and `sysctl -p`", None, one / (batch + sysctl))
-    yield row("one event that programs one rail where --watch runs, and does it when the hook asks, against that script", 0.12,
-              r.rounds("one-rail", "by_watch") / script)
-    if r.has("peer", "sbr"):
-        peer = r.rounds("peer", "hook") / r.rounds("peer", "sbr")
-        yield row("one event that programs one rail, against ADD of CNI's `sbr`, which routes one NIC by its source", None, peer)
-    for nics, target in ((2, 0.15), (8, 0.05)):
+    for nics in (2, 8):
         race = f"converged{nics}"
         script, hook, events = (r.rounds(race, label) for label in ("script", "hook", "events"))
-        yield row(f"{nics} NICs converged, against the documents' script for each", target, hook / script)
+        yield row(f"{nics} NICs converged, against the documents' script for each", None, hook / script)
         yield row(f"{nics} NICs, an event for each, against the documents' script for each", None, events / script)
     nothing = r.rounds("nothing", "hook")
-    yield row("event with nothing to do, against `ip rule show`", 1.0, nothing / r.rounds("nothing", "rules"))
-    yield row("the same against its floor: the same input, and nothing done with it", None, nothing / r.rounds("nothing", "floor"))
+    yield row("event with nothing to do, against `ip rule show`", None, nothing / r.rounds("nothing", "rules"))
+    yield row("the same against its floor: the same input, and nothing done with it", 2, nothing / r.rounds("nothing", "floor"))
+    yield row("event with nothing to do, 8 rails, against its floor", 2,
+              r.rounds("nothing", "hook8") / r.rounds("nothing", "floor8"))
     version = r.rounds("none", "version")
-    yield row("hook in a namespace without candidates, against `ip -V`", 0.8, r.rounds("none", "hook") / version)
+    yield row("hook in a namespace without candidates, against `ip -V`", None, r.rounds("none", "hook") / version)
     yield row("event that is not wanted, against `ip -V`", None, r.rounds("none", "unwanted") / version)
-    asked = r.rounds("awake", "asked")
-    yield row("event with nothing to do that --watch answers, against `ip -V`", None, asked / r.rounds("awake", "version"))
-    yield row("the same against that event without --watch", None, asked / nothing)
-    yield row("the same against its floor", None, asked / r.rounds("nothing", "floor"))
-    for label, what in STARTS.items():
-        if r.has("none", label):
-            yield row(f"for comparison, a program that does nothing{what}, against `ip -V`", None, r.rounds("none", label) / version)
-
-
-def cpu_rows(r, own):
-    """What is promised of CPU time; the times are CPU time already. own: that of --watch, by what for."""
-    asked, script = r.rounds("awake", "asked"), r.rounds("one-rail", "script")
-    by_watch = r.rounds("one-rail", "by_watch")
-    yield row("CPU time of a hook that --watch answers, against `ip -V`", 0.15, asked / r.rounds("awake", "version"))
-    yield row("CPU time of an event with nothing to do, the hook's and --watch's, against its floor", 2,
-              (asked + own["watch answer"]) / r.rounds("nothing", "floor"))
-    yield row("CPU time of the event that --watch does when the hook asks, the hook's, against the documents' script", None,
-              by_watch / script)
-    yield row("the same, the hook's and --watch's", None, (by_watch + own["watch programs"]) / script)
-    together = {label: r.rounds("together", label) for label in ("one", "watched")}
-    yield row("CPU time of 64 hooks at once where --watch runs, theirs and --watch's, against one run for all", None,
-              (together["watched"] + own["watch together"]) / together["one"])
 
 
 def counted_rows(programs, nothing):
@@ -165,17 +135,13 @@ def counted_rows(programs, nothing):
 
 
 def crowd_rows(r):
-    plain, kernel, quiet = r.rounds("crowd", "plain"), r.rounds("crowd", "plain-kernel"), r.rounds("quiet", "plain")
-    for name, what, target in (("routes100000", "100,000 unrelated routes in main", 4), ("rules5000", "5,000 foreign rules", 1.5),
-                               ("links2000", "2,000 other links with 10,000 addresses", 1.2)):
+    quiet = r.rounds("quiet", "plain")
+    for name, what, target in (("routes100000", "100,000 unrelated routes in main", 5), ("rules5000", "5,000 foreign rules", 1.5),
+                               ("links2000", "2,000 other links with 10,000 addresses", 1.5)):
         yield row(f"event with nothing to do with {what}, against that event alone", target, r.rounds("quiet", name) / quiet)
-        more = (r.rounds("crowd", name + "-kernel") - kernel) / plain
-        whole = r.rounds("crowd", name) / plain
-        yield row(f"event that programs one rail, and reads everything, with {what}, against that event alone", None, whole)
-        yield row("the same without the kernel's own work", 1.05, whole - more)
-        yield row("the kernel's own work for it: the same requests, sent by a program that only sends", None, more)
-        own = r.numbers[f"instructions {name}"] / r.numbers["instructions plain"]
-        yield row("ib-hook's own instructions for it", None, own, timed=False)
+        if r.has("named", name):
+            yield row("the same with `[interface ib*]` and `manage=yes`", target,
+                      r.rounds("named", name) / r.rounds("named", "plain"))
 
 
 def scale_rows(r):
@@ -183,15 +149,15 @@ def scale_rows(r):
     batch = {n: r.rounds("scale", f"batch{n}") for n in RAILS}
     for n in RAILS:
         rails = "1 rail" if n == 1 else f"{n} rails"
-        yield row(f"{rails} from nothing, against `ip -batch` of the same operations", 1.2, cost[n] / batch[n])
+        yield row(f"{rails} from nothing, against `ip -batch` of the same operations", None, cost[n] / batch[n])
     whole, rival = r.rounds("scale", "hook256"), batch[256] + r.rounds("scale", "sysctl256")
     yield row("256 rails with their sysctls, against `ip -batch` and `sysctl -p`", None, whole / rival)
     for what, seconds, target in (("ib-hook", cost, 1.2), ("`ip -batch`", batch, None)):
         per_rail = (seconds[256] - seconds[64]) / 192 / ((seconds[64] - seconds[8]) / 56)
         yield row(f"linear: a rail's cost from 64 to 256, against from 8 to 64: {what}", target, per_rail)
     one, each, unwanted = (r.rounds("together", label) for label in ("one", "each", "unwanted"))
-    yield row("64 hooks at once for 64 rails, against one run for all", 2, each / one)
-    yield row("the same where --watch does it when they ask", 2, r.rounds("together", "watched") / one)
+    yield row("64 hooks at once for 64 rails", 0.3, each, " s")
+    yield row("the same, against one run for all", None, each / one)
     yield row("64 processes of the hook at once that look at nothing, against that run", None, unwanted / one)
 
 
@@ -200,7 +166,6 @@ def rows(r, cpu_r, programs, nothing):
     for part in (time_rows, crowd_rows, scale_rows):
         for line, of_cpu in zip(part(r), part(cpu_r), strict=True):
             yield line | ({"cpu": of_cpu["median"]} if line["timed"] else {})
-    yield from cpu_rows(cpu_r, {name: value / 1e9 for name, value in r.numbers.items()})
     yield from counted_rows(programs, nothing)
     yield from number_rows(r)
 
@@ -209,10 +174,7 @@ def number_rows(r):
     for host, what, target in (("two", "2 rails", 4), ("all256", "256 rails", None),
                                ("routes100000", "100,000 routes", None)):
         yield row(f"peak resident memory of a hook, {what}", target, r.numbers[f"memory {host}"] / 1024, " MiB")
-    yield row("page faults of an event with nothing to do", None, r.numbers["faults alone"])
-    yield row("page faults of a hook that --watch answers", None, r.numbers["faults answered"])
-    whole = statistics.median(r.rounds("nothing", "hook")) * 1e9
-    yield row("--watch: its own time for it, against that event without --watch", None, r.numbers["watch answer"] / whole)
+    yield row("page faults of an event with nothing to do", None, r.numbers["faults"])
     yield row("--watch: CPU when idle", 0, r.numbers["watch idle"] / 1e9, " s")
     seconds = r.numbers["watch microseconds"] / 1e6
     share = r.numbers["watch storm"] / 1e9 / seconds
@@ -257,16 +219,12 @@ def series(r):
     """For the picture: what a run costs in units of what the first point costs."""
     unit = statistics.median(r.rounds("scale", "batch1"))
 
-    def routes(label, race="crowd"):
-        """In units of ib-hook without routes of others."""
-        first = statistics.median(r.rounds(race, "plain"))
-        return [[n, statistics.median(r.rounds(race, (f"routes{n}" if n else "plain") + label)) / first] for n in ROUTES]
-
+    first = statistics.median(r.rounds("quiet", "plain"))
     return {
         "rails": {label: [[n, statistics.median(r.rounds("scale", f"{key}{n}")) / unit] for n in RAILS]
                   for label, key in (("ib-hook", "routes"), ("ip -batch", "batch"))},
-        "routes": {"ib-hook": routes(""), "the kernel alone": routes("-kernel"), "ip -batch": routes("-batch"),
-                   "ib-hook, nothing to do": routes("", "quiet")},
+        "routes": {"ib-hook": [[n, statistics.median(r.rounds("quiet", f"routes{n}" if n else "plain")) / first]
+                               for n in ROUTES]},
     }
 
 

@@ -205,7 +205,7 @@ static void report(const IbhRails *rails, const IbhPlan *plan)
     const IbhReport all = {.rails = rails, .plan = plan, .done = plan->ops, .errors = errors, .findings = findings};
     const IbhStyle style = {.verbose = TRUE};
     g_autofree char *show = ibh_text_writer.show(&all, &style), *check = ibh_json_writer.check(&all, &style);
-    g_autofree char *log = ibh_log_writer.change(&all, &style), *json = ibh_json_writer.plan(&all, &style);
+    g_autofree char *log = ibh_log_changes(plan->ops), *json = ibh_json_writer.plan(&all, &style);
 
     if (!g_utf8_validate(log, -1, NULL) || !g_utf8_validate(json, -1, NULL) || !g_utf8_validate(show, -1, NULL) ||
         !g_utf8_validate(check, -1, NULL) || strchr(show, '\033'))

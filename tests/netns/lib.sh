@@ -380,18 +380,6 @@ watch_start() {
     wait_until 5 grep -q READY=1 $work/notified
 }
 
-# watch_listen HOST [ARGUMENT]…: as its unit starts it, with the system's configuration and /sys: it answers the hooks of HOST
-# shellcheck disable=SC2016 # for the inner shell
-watch_listen() {
-    [ -S $work/notify ] || { "$LISTEN" $work/notify >$work/notified & }
-    wait_until 5 test -S $work/notify
-    : >$work/notified
-    NOTIFY_SOCKET=$work/notify nsenter --net="/run/netns/$1" unshare --mount \
-        sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh "/run/sys/$1" "$IB_HOOK" --watch "${@:2}" >$work/watch.out 2>&1 &
-    watch=$!
-    wait_until 5 grep -q READY=1 $work/notified
-}
-
 watch_stop() {
     kill -TERM "$watch"
     wait "$watch" || fail "--watch ends with 0 on SIGTERM" "got $?: $(<$work/watch.out)"

@@ -71,7 +71,9 @@ for file in $main /etc/ib-hook/conf.d/50.conf; do
     attack "$file has escape sequences" "$file:1:" "printf '\e[2J=%%n\n' >$file; chmod 0644 $file"
     expect_lacks "and none of them gets out" $'\e' "$(cat $work/err $work/out)$(journal 1)"
 done
-attack "a dangling link is somebody's wish" "No such file" "ln -s /nowhere /etc/ib-hook/conf.d/x.conf"
+for name in ib-hook.conf conf.d/x.conf conf.d ''; do
+    attack "a link that dangles instead of /etc/ib-hook/$name" "No such file" "rm -rf /etc/ib-hook/$name; ln -s /nowhere /etc/ib-hook${name:+/$name}"
+done
 attack "a name with an escape sequence and a newline" 'conf.d/\033[2J\n.conf: refused' "cp $evil/ib-hook.conf \$'/etc/ib-hook/conf.d/\e[2J\n.conf'; chown 65534 /etc/ib-hook/conf.d/*"
 for directory in /etc/ib-hook /etc/ib-hook/conf.d; do
     attack "$directory is somebody's" "$directory: refused: it belongs to user 65534" "chown 65534 $directory"

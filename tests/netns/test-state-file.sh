@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is remembered in /run/ib-hook may be lost or spoilt: that loses old sysctl values and holds, nothing else. Where it
-# cannot be written, nothing is changed.
+# What is remembered in /run/ib-hook may be lost or spoilt, or cannot be written: that loses old sysctl values and holds,
+# nothing else, and is said.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -29,14 +29,25 @@ for harm in 'rm -f' 'truncate -s 0' 'truncate -s 7' 'cp /dev/stdin'; do
 done
 
 mount -o bind,ro /run/ib-hook /run/ib-hook
-expect_hook 3 B --apply
-expect_contains "it names the directory" /run/ib-hook "$err"
-expect_equal "where nothing can be remembered, nothing is changed" "$before" "$(state B)"
-expect_hook 0 B --show
-expect_hook 0 B --plan
+expect_hook 0 B --apply
+expect_equal "read-only: said once each" "lock: Read-only file system; going on without a lock; make /run writable
+new: Read-only file system; old sysctl values and holds are not remembered for --undo: make /run writable" \
+    "$(sed -n 's|^ib-hook: .*/run/ib-hook/[^.]*\.||p' <<<"$err")"
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 umount /run/ib-hook
 expect_hook 0 B --apply
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+
+
+# Without a descriptor left, whatever it is that cannot be opened, the limit is what is wrong.
+seen=0
+for ((n = 3; n < 12; n++)); do
+    said=$(on B prlimit --nofile=$n "$IB_HOOK" --sysfs /run/sys/B --apply </dev/null 2>&1) || true
+    [[ $said == *"Too many open files"* ]] || continue
+    seen=$((seen + 1))
+    expect_contains "$n descriptors" "raise the limit of its caller (ulimit -n, LimitNOFILE=)" "$said"
+done
+expect_at_least "limits that were too low" 3 $seen
 
 status=0
 hook B --plan >/dev/full 2>$work/err || status=$?

@@ -4,7 +4,6 @@
  *
  *   launch each N PROGRAM [ACTION]    PROGRAM ib0 up (or ACTION), then PROGRAM ib1 up … N of them, one after the other
  *   launch together N PROGRAM [ACTION]    the same, all at once; done when the last one is
- *   launch woken PID N PROGRAM [ACTION]    the same, after that process was sent SIGCONT
  *   launch input FILE PROGRAM [ARGUMENT]…    with the file as its standard input
  *   launch memory PROGRAM [ARGUMENT]…    prints its peak resident memory in KiB
  *   launch faults PROGRAM [ARGUMENT]…    prints how many pages it was given when it first touched them
@@ -12,7 +11,6 @@
  * What network managers tell by the environment, IFACE, is there, too. The first failure is its own exit status.
  */
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,29 +72,17 @@ static int with_input(char **argv)
     return EXIT_SUCCESS;
 }
 
-static void wake(const char *process)
-{
-    if (kill((pid_t)atoi(process), SIGCONT) < 0)
-        failed("launch: SIGCONT");
-}
-
 int main(int argc, char **argv)
 {
-    int woken = argc >= 5 && strcmp(argv[1], "woken") == 0;
     int of_nics, count, together;
     struct rusage usage;
     char up[] = "up";
 
     if (argc >= 4 && strcmp(argv[1], "input") == 0)
         return with_input(argv + 2);
-    if (woken) { /* the rest is as with "together" */
-        wake(argv[2]);
-        argc--;
-        argv++;
-    }
     of_nics = argc == 4 || argc == 5;
     count = of_nics ? atoi(argv[2]) : 0;
-    together = woken || (of_nics && strcmp(argv[1], "together") == 0);
+    together = of_nics && strcmp(argv[1], "together") == 0;
     if (argc >= 3 && (strcmp(argv[1], "memory") == 0 || strcmp(argv[1], "faults") == 0)) {
         start(argv + 2);
         usage = reap();
@@ -104,7 +90,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (count < 1 || (!together && strcmp(argv[1], "each") != 0)) {
-        fputs("usage: launch each|together|woken PID N PROGRAM [ACTION], launch input FILE PROGRAM [ARGUMENT]..., "
+        fputs("usage: launch each|together N PROGRAM [ACTION], launch input FILE PROGRAM [ARGUMENT]..., "
               "launch memory|faults PROGRAM [ARGUMENT]...\n",
               stderr);
         return 2;
