@@ -11,7 +11,7 @@ ip -n R address add 10.99.0.1/32 dev lo
 ip -n R address add fd00:99::1/128 dev lo
 on R sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'
 for i in 1 2; do ip -n B address add fd00:16::34:$i/64 dev ib$((i - 1)); done
-add_nic B eth0 9 10.20.0.5/24
+add_nic B eth0 9 10.20.0.5/24 fd00:20::5/64
 wait_until 5 settled R
 wait_until 5 settled B
 
@@ -107,8 +107,26 @@ answers "one over both rails"
 ip -n B route flush default
 ip -n B -6 route flush default
 ip -n B route add default nexthop via 10.20.0.1 dev eth0 nexthop via 172.16.0.1 dev ib1
-routed "one over a rail and another NIC" 172.16.0.1 -
+ip -n B -6 route add default nexthop via fd00:20::1 dev eth0 nexthop via fd00:16::1 dev ib1
+routed "one over a rail and another NIC" 172.16.0.1 fd00:16::1
+answers "one over a rail and another NIC"
 ip -n B route flush default
+ip -n B -6 route flush default
+ip -n B route add 10.99.0.0/24 nexthop via 10.20.0.1 dev eth0 nexthop via 172.16.0.1 dev ib1
+ip -n B -6 route add fd00:99::/64 nexthop via fd00:20::1 dev eth0 nexthop via fd00:16::1 dev ib1
+routed "a network over a rail and another NIC: the rail's hop" 172.16.0.1 fd00:16::1
+answers "a network over a rail and another NIC"
+ip -n B route delete 10.99.0.0/24
+ip -n B -6 route delete fd00:99::/64
+ip -n B -6 route add default from fd00:16::/64 via fd00:16::2 dev ib0
+ip -n B -6 route add fd00:99::/64 from fd00:16::34:1 via fd00:16::1 dev ib0
+expect_hook 0 B --apply
+steady "routes for one source prefix"
+expect_equal "main applies them, copied they are not" "ib0 via fd00:16::1, ib0 via fd00:16::2, 1940 1941" \
+    "$(leaves fd00:16::34:1 fd00:99::1), $(leaves fd00:16::34:2 fd00:99::1), $(tiers -6 fd00:16::34:2)"
+expect_lacks "in no table of ours" fd00:99 "$(ip -n B -6 route show table 941; ip -n B -6 route show table 942)"
+ip -n B -6 route flush default
+ip -n B -6 route delete fd00:99::/64 from fd00:16::34:1
 ip -n B route add default via 172.16.0.1 dev ib0 metric 50
 
 ip -n B -6 route flush default
