@@ -60,7 +60,7 @@ $(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibh
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook-doctor.a $(BUILD)/libibhook.a
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
-$(BUILD)/core/host/manager.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
+$(BUILD)/core/check/managers_io.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
 
 $(BUILD)/nm.so: nm-dispatcher/connections.c
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/foreign.h"
 
-#include "check/legacy.h"
+#include "check/scripts.h"
 #include "plan/want.h"
 
 #include <errno.h>
@@ -276,22 +276,14 @@ void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
 
 void ibh_judge_scripts(IbhCheck *check, const IbhNic *nic)
 {
-    const GPtrArray *scripts = check->rails->snapshot->scripts;
-    gboolean deletes = TRUE; /* once: a second delete would find only our rule */
+    IBH_EACH_POINTER (const IbhScript, script, check->rails->snapshot->scripts) {
+        g_autofree char *command = ibh_script_command(script, check->rails, nic);
+        IbhFinding *finding =
+            command ? ibh_finding_of(check->findings, "legacy-script", script->path, nic->link->name) : NULL;
 
-    IBH_EACH_POINTER (const IbhScript, script, scripts) {
-        g_autofree char *command = ibh_legacy_command(script, check->rails, nic), *caution = NULL;
-
-        if (!command)
-            continue;
-        caution = ibh_legacy_caution(script, check->rails);
-        ibh_finding_add(
-            check->findings, nic->link->name, IBH_WARNING, "legacy-script",
-            ibh_legacy_fix(script, check->rails, nic, command, deletes),
-            "%s routes it, too (%s): it knows of no change, and what it deletes stays away; one of the two is "
-            "enough%s%s",
-            script->path, command, caution ? "; " : "", caution ? caution : "");
-        deletes = FALSE;
+        if (finding && !finding->message)
+            finding->message =
+                g_strdup_printf("%s routes it by hand, and follows no change: %s", script->path, command);
     }
 }
 

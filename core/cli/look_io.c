@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/look_io.h"
 
-#include "host/scripts.h"
-#include "host/manager.h"
+#include "check/managers_io.h"
 #include "kernel/sysctl.h"
 #include "probe/run_io.h"
 #include "render/render.h"
@@ -154,7 +153,6 @@ int ibh_command_check(IbhCommand *command)
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
     (void)look_at_fabric(command, TRUE);
     report.questions = questions;
-    ibh_host_read_scripts(command->options->sysfs, command->run.snapshot);
     ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
     report.findings = findings = ibh_findings_new();
     ibh_fabric_judge(command->fabric, command->run.only, findings);

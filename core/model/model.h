@@ -271,17 +271,8 @@ typedef struct {
     char *inactive; /* why its next event will not be answered; NULL: it will, or this is not known */
 } IbhManager;
 
-/* A script or file, written by hand, that may also program a rail. */
-typedef enum {
-    IBH_SCRIPT_SHELL,   /* a hook script: deleting it stops its effect */
-    IBH_SCRIPT_STANZAS, /* /etc/network/interfaces: commands among other things */
-    IBH_SCRIPT_RULES,   /* rule-IFACE: arguments of `ip rule add` */
-    IBH_SCRIPT_ROUTES,  /* route-IFACE: arguments of `ip route add` */
-    IBH_SCRIPT_NETPLAN  /* from: ADDRESS, in a routing-policy: */
-} IbhScriptKind;
-
+/* A hand-written file that may route the rails. */
 typedef struct {
-    IbhScriptKind kind;
     char *path;
     char *text;
 } IbhScript;

@@ -423,14 +423,6 @@ documents_script() {
 	END
 }
 
-looked_at() { # the advice of legacy-script, from standard input, after somebody has looked at the script
-    sed 's,^look at .* first\, all that it does will end; then: ,,'
-}
-
-in_tree() { # TREE: a fix of legacy-script, from standard input, as it is where the tree is the root
-    sed "s,\([ >']\)/\(etc\|var/lib/ib-hook\)/,\1$1/\2/,g"
-}
-
 # The contract by hand, for the host that is not under test.
 rails_by_hand() { # HOST N_RAILS
     local i address key

@@ -114,14 +114,10 @@ done
 named "RTNETLINK answers: No such process" A legacy-script
 sees "ping: connect: Network is unreachable" ping_from A 172.16.34.1
 named "ping: connect: Network is unreachable" A legacy-script route-missing
-fixes() { # CODE: pasted, where the tree is the root
-    on A sh -c "$(json "[.findings[] | select(.code == \"$1\") | .fix // .advice][]" | looked_at | in_tree $work |
-        sed "s,ib-hook --apply,$IB_HOOK --sysfs $work/sys --apply,")" >$work/said
-}
+rm $script
 expect_hook 1 A --check "${tree[@]}" --json
-fixes legacy-script
-expect_hook 1 A --check "${tree[@]}" --json
-fixes route-missing
+expect_hook 0 A --apply "${tree[@]}"
+on A sh -c "$(json '[.findings[] | select(.code == "route-missing" and .fix) | .fix][]' | grep -v ib-hook)" >$work/said
 expect_hook 0 A --check "${tree[@]}"
 passes A 172.16.34.1
 tree=()

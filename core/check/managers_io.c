@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/manager.h"
+#include "check/managers_io.h"
 
+#include "check/hooks_io.h"
+#include "check/scripts_io.h"
 #include "host/files.h"
-#include "host/hook_files.h"
-#include "host/scripts.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -208,14 +208,34 @@ static void name_connections(GArray *managers)
         function(managers, NM_MILLISECONDS);
 }
 
+/* The entries of /proc/PID/net are made anew for each network namespace, so their inodes tell namespaces apart. Unlike
+ * /proc/1/ns/net they can be read without the right to trace process 1, which --show does not have. */
+static gboolean is_namespace_of_init(void)
+{
+    struct stat init, own;
+
+    return stat("/proc/1/net/dev", &init) == 0 && stat("/proc/self/net/dev", &own) == 0 && init.st_dev == own.st_dev &&
+           init.st_ino == own.st_ino;
+}
+
+/* The prefix of /run and /etc. Another root (`sysfs` is not /sys) has them beside it; on a running system the prefix is
+ * "", and the files describe the namespace of process 1. NULL: this is another one, or that cannot be found out. */
+static char *find_root(const char *sysfs)
+{
+    if (!g_str_equal(sysfs, "/sys"))
+        return g_path_get_dirname(sysfs);
+    return is_namespace_of_init() ? g_strdup("") : NULL;
+}
+
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot)
 {
-    g_autofree char *root = ibh_host_root(sysfs);
+    g_autofree char *root = find_root(sysfs);
 
     if (!root)
         return;
     IBH_EACH (const IbhLink, link, snapshot->links)
         find_manager(root, link, snapshot->managers);
+    ibh_scripts_read(root, snapshot);
     ibh_hook_files_read(root, snapshot->managers);
     if (!root[0] && manages_candidate(rails, snapshot))
         name_connections(snapshot->managers);

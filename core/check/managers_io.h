@@ -7,7 +7,8 @@
 
 #include "plan/rails.h"
 
-/* Fills in the snapshot's managers. `sysfs` stands for /sys. A manager whose files cannot be read is unknown. */
+/* Fills in the snapshot's managers and hand-written scripts. `sysfs` stands for /sys. A manager whose files cannot be
+ * read is unknown. */
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot);
 
 /* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL

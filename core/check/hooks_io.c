@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/hook_files.h"
+#include "check/hooks_io.h"
 
 #include "host/store.h"
 
