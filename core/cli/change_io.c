@@ -2,6 +2,7 @@
 #include "cli/change_io.h"
 
 #include "model/state.h"
+#include "run/journal.h"
 
 #include <unistd.h>
 
@@ -60,6 +61,17 @@ static void report_confirm(IbhCommand *command)
                                command->options->confirm);
 }
 
+/* The journal tells why rails came or went: a person did it, or a package's script. */
+static void record(const char *action, const IbhOutcome *outcome)
+{
+    const guint done = outcome->done->len, failed = outcome->errors->len;
+    g_autofree char *text = g_strdup_printf("%s: %u change%s%s", action, done, done == 1 ? "" : "s",
+                                            failed ? "; not all could be made" : "");
+
+    if (done || failed)
+        ibh_log_command(text);
+}
+
 int ibh_command_change(IbhCommand *command, IbhCommandAgain again)
 {
     gboolean undo = command->options->action == IBH_ACTION_UNDO;
@@ -74,6 +86,7 @@ int ibh_command_change(IbhCommand *command, IbhCommandAgain again)
         !start_waiting(command, again, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
     outcome = ibh_run_change(&command->run, plan);
+    record(undo ? "--undo" : "--apply", outcome);
     if (undo && command->run.store && !outcome->errors->len && (!command->run.only || command->options->token))
         (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
     report.done = outcome->done;

@@ -291,7 +291,7 @@ static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
         nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
     } else if (nic->held) {
         nic->status = IBH_NIC_HELD;
-        nic->why = g_strdup("left alone since --undo, until --apply or a reboot");
+        nic->why = g_strdup("left alone since it was undone, until --apply or a reboot");
     } else if ((nic->why = why_blocked(rails, nic, &nic->code))) {
         nic->status = IBH_NIC_BLOCKED;
     } else {

@@ -4,6 +4,7 @@
 #include "model/text.h"
 
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 
 #define ITEMS_MAX 12 /* of one kind in one line: a host may have hundreds of addresses */
 
@@ -86,17 +87,68 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
         g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
 }
 
-static void put_line(GString *out, const char *iface, const GPtrArray *ops)
+static gboolean removes(IbhOpType type)
 {
-    g_autoptr(GString) line = g_string_new(NULL);
-    g_autofree char *name = ibh_printable(iface[0] ? iface : "an interface that is gone");
-
-    for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
-        put_kind(line, ops, kind);
-    g_string_append_printf(out, "%s: %s\n", name, line->str);
+    return type == IBH_OP_RULE_DEL || type == IBH_OP_ROUTE_DEL;
 }
 
-char *ibh_log_changes(const GPtrArray *done)
+static gboolean is_spread(const IbhOp *op)
+{
+    return ibh_rule_is_spread(&op->rule) || ibh_route_is_spread(&op->route);
+}
+
+/* Rules and routes that only go, go with their NIC. NULL: they are listed. */
+static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
+{
+    const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
+
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
+        if (is_spread(op) || (!removes(op->type) && op->type != IBH_OP_SYSCTL_SET))
+            return NULL;
+    }
+    if (!link)
+        return "is gone";
+    if (!(link->flags & IFF_UP))
+        return "is down";
+    return link->carrier ? NULL : "lost its link";
+}
+
+static void put_line(GString *out, const char *iface, const GPtrArray *ops, const IbhSnapshot *snapshot)
+{
+    const char *loss = find_loss(snapshot, iface, ops);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_autofree char *name = ibh_printable(iface);
+    guint removed = 0;
+
+    IBH_EACH_POINTER (const IbhOp, op, ops)
+        removed += removes(op->type) ? 1 : 0;
+    if (loss && removed)
+        g_string_append_printf(line, removed == 1 ? "%u rule or route removed" : "%u rules and routes removed",
+                               removed);
+    for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++) {
+        if (!loss || !removes(kinds[kind].type))
+            put_kind(line, ops, kind);
+    }
+    g_string_append_printf(out, "%s%s%s: %s\n", name, loss ? " " : "", loss ? loss : "", line->str);
+}
+
+/* A NIC that is gone has its table in the saved state. */
+static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
+{
+    const guint32 table = op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table;
+
+    if (op->iface[0])
+        return op->iface;
+    if (is_spread(op))
+        return "main=spread";
+    IBH_EACH (const IbhSavedRail, rail, snapshot->state->rails) {
+        if (rail->table == table || rail->table + IBH_TABLE_DEFAULTS == table)
+            return rail->iface;
+    }
+    return "a NIC";
+}
+
+char *ibh_log_changes(const GPtrArray *done, const IbhSnapshot *snapshot)
 {
     g_autoptr(GHashTable) ops_of =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
@@ -104,16 +156,17 @@ char *ibh_log_changes(const GPtrArray *done)
     GString *out = g_string_new(NULL);
 
     IBH_EACH_POINTER (IbhOp, op, done) {
-        GPtrArray *ops = g_hash_table_lookup(ops_of, op->iface);
+        gpointer name = (gpointer)(guintptr)name_of(op, snapshot);
+        GPtrArray *ops = g_hash_table_lookup(ops_of, name);
 
         if (!ops) {
             ops = g_ptr_array_new();
-            g_hash_table_insert(ops_of, op->iface, ops);
-            g_ptr_array_add(ifaces, op->iface);
+            g_hash_table_insert(ops_of, name, ops);
+            g_ptr_array_add(ifaces, name);
         }
         g_ptr_array_add(ops, op);
     }
     IBH_EACH_POINTER (const char, iface, ifaces)
-        put_line(out, iface, g_hash_table_lookup(ops_of, iface));
+        put_line(out, iface, g_hash_table_lookup(ops_of, iface), snapshot);
     return g_string_free(out, FALSE);
 }

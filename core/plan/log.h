@@ -6,4 +6,5 @@
 
 #include "model/operation.h"
 
-char *ibh_log_changes(const GPtrArray *done); /* const IbhOp * */
+/* The snapshot: for the names of NICs that are gone, and for why something was removed. */
+char *ibh_log_changes(const GPtrArray *done, const IbhSnapshot *snapshot); /* const IbhOp * */

@@ -30,7 +30,7 @@ static void restrain(IbhEvent *event, IbhRun *run, IbhPlan *plan)
 
 static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
 {
-    g_autofree char *text = ibh_log_changes(outcome->done);
+    g_autofree char *text = ibh_log_changes(outcome->done, run->snapshot);
 
     g_string_append(out, text);
     IBH_EACH_POINTER (const IbhOp, op, outcome->done) {

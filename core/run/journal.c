@@ -79,6 +79,17 @@ void ibh_log_lines(int priority, const char *lines)
         close(fd);
 }
 
+void ibh_log_command(const char *line)
+{
+    g_autofree char *clean = ibh_printable(line);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    (void)(to_journal(fd, LOG_INFO, clean) || to_syslog(fd, LOG_INFO, clean));
+    close(fd);
+}
+
 void ibh_log_complaint(const GString *warnings, GString *complained)
 {
     if (!g_string_equal(warnings, complained))

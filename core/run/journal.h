@@ -8,5 +8,7 @@
 #include <syslog.h>
 
 void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
+/* Of a command: never to standard error, which has its report. */
+void ibh_log_command(const char *line);
 /* A warning, unless it equals the last one: a lasting problem is reported once, not at every event. */
 void ibh_log_complaint(const GString *warnings, GString *complained);

@@ -15,6 +15,10 @@ gone() { # takes back what the hook did, and the hold that this leaves
     expect_equal "as before" "$state_before" "$(state B | tidy)"
 }
 
+lost_carrier() { # HOST NIC
+    [ "$(on "$1" cat "/sys/class/net/$2/carrier" 2>/dev/null)" = 0 ] || [[ $(ip -n "$1" link show dev "$2") == *NO-CARRIER* ]]
+}
+
 called() { # NAME ENVIRONMENT-AND-PROGRAM…: routes both rails, with a line for each, then is silent
     local from
     from=$(($(journal_lines) + 1))
@@ -44,6 +48,33 @@ ln -s "$HOOKS/rhel-ifcfg" $work/ifdown-local
 called network-scripts $work/ifup-local ib1
 gone
 called boot "$HOOKS/boot"
+gone
+
+# Commands: one line each, unless nothing changed. A link that is lost is said to be; a NIC that is gone has its name.
+from=$(($(journal_lines) + 1))
+for n in 1 2; do expect_hook 0 B --apply; done
+expect_hook 0 B --undo
+expect_hook 0 B --apply
+expect_equal "--apply and --undo are in the journal" "6 --apply: 12 changes
+6 --undo: 12 changes
+6 --apply: 12 changes" "$(journal "$from")"
+from=$(($(journal_lines) + 1))
+ip -n B address flush dev ib1
+ip -n wire link set B.1 down
+wait_until 5 lost_carrier B ib1
+manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" ib1 down
+expect_contains "why they went" "6 ib1 lost its link: " "$(journal "$from")"
+ip -n wire link set B.1 up
+wait_until 5 eval '! lost_carrier B ib1'
+ip -n B address add 172.16.34.2/16 dev ib1
+expect_hook 0 B --apply
+from=$(($(journal_lines) + 1))
+ip -n B link del ib1
+rm -r /run/sys/B/class/infiniband/mlx5_1
+manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" ib1 down
+expect_contains "a NIC that is gone has its name" "6 ib1 is gone: " "$(journal "$from")"
+add_nic B ib1 1 172.16.34.2/16
+rdma B ib0 ib1
 gone
 
 # What is no event for us.

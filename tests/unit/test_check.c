@@ -579,7 +579,7 @@ static void test_messages(void **state)
     SAID(find_code(&other, "foreign-rule")->message, "1500", "52");
     SAID(find_code(&refused, "routed-other-nic")->message, g_strerror(EHOSTUNREACH));
     SAID(find_code(&foreign, "foreign-table")->message, "942", "10.0.0.0/8");
-    SAID(find_code(&held, "held")->message, "--undo");
+    SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
 }
 

@@ -216,7 +216,7 @@ static void test_backed_off(void **state)
 
 static char *log_of(const World *world)
 {
-    return ibh_log_changes(world->plan->ops);
+    return ibh_log_changes(world->plan->ops, world->cas->snapshot);
 }
 
 static void test_a_line_per_interface(void **state)
@@ -240,8 +240,34 @@ static void test_a_rule_of_no_interface(void **state)
     g_autofree char *text = log_of(&world);
 
     (void)state;
-    assert_non_null(strstr(text, "removed rule to table 940\n"));
+    assert_non_null(strstr(text, "main=spread: removed rule to table 940\n"));
     end(&world);
+}
+
+static void test_why_rules_went(void **state)
+{
+    typedef struct {
+        const char *change, *text;
+    } Loss;
+    static const Loss losses[] = {
+        {"ip link set ib1 carrier off\n", "ib1 lost its link: 1 rule or route removed; set arp_announce=0\n"},
+        {"ip link set ib1 down\n", "ib1 is down: 1 rule or route removed; set arp_announce=0, arp_ignore=0\n"},
+        {"ip link del ib1\nrail ib1 table=942 ifindex=9\nonce ip rule add priority 1940 from 172.16.34.2 to "
+         "172.16.0.0/16 lookup "
+         "main suppress_prefixlength 16 suppress_ifgroup mark protocol kernel\n",
+         "ib1 is gone: 1 rule or route removed\n"},
+    };
+
+    (void)state;
+    IBH_EACH_ROW (const Loss, loss, losses) {
+        const IbhRestraint restraint = {.down = IB1};
+        World world = restrain(loss->change, &restraint);
+        g_autofree char *text = log_of(&world);
+
+        if (!strstr(text, loss->text))
+            fail_msg("not \"%s\" but \"%s\"", loss->text, text);
+        end(&world);
+    }
 }
 
 static void test_silence(void **state)
@@ -259,6 +285,7 @@ static void test_silence(void **state)
 static void test_hostile_names_in_the_journal(void **state)
 {
     g_autoptr(IbhPlan) plan = ibh_plan_new();
+    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autofree char *text = NULL;
 
     (void)state;
@@ -269,7 +296,7 @@ static void test_hostile_names_in_the_journal(void **state)
         g_strlcpy(op->iface, "x\n\033]0;\a", sizeof op->iface);
         g_ptr_array_add(plan->ops, op);
     }
-    text = ibh_log_changes(plan->ops);
+    text = ibh_log_changes(plan->ops, snapshot);
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, " and 28 more"));
@@ -290,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_backed_off),
         cmocka_unit_test(test_a_line_per_interface),
         cmocka_unit_test(test_a_rule_of_no_interface),
+        cmocka_unit_test(test_why_rules_went),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_hostile_names_in_the_journal),
     };
