@@ -6,6 +6,7 @@
 #include "check/rules.h"
 #include "check/wires.h"
 #include "plan/emit.h"
+#include "plan/known.h"
 #include "plan/tables.h"
 #include "plan/want.h"
 
@@ -59,17 +60,11 @@ static gboolean report_place_taken(IbhCheck *check, const IbhOp *op)
     return FALSE;
 }
 
-static gboolean is_gone(const IbhCheck *check, const IbhSavedRail *saved)
-{
-    return ibh_saved_rail_gone(check->rails, saved) != IBH_HERE &&
-           (!check->only || g_strv_contains(check->only, saved->iface));
-}
-
 /* nic-gone reports it. */
 static gboolean was_of_gone_nic(const IbhCheck *check, guint32 table)
 {
     IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
-        if (saved->table == table && is_gone(check, saved))
+        if (saved->table == table)
             return TRUE;
     }
     return FALSE;
@@ -85,7 +80,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
         return FALSE;
     if (!nic || nic->status == IBH_NIC_NO_CANDIDATE)
         return was_of_gone_nic(check, op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table);
-    return nic->status == IBH_NIC_BLOCKED ||
+    return nic->status == IBH_NIC_BLOCKED || ibh_nic_missing(check->rails, nic) != IBH_IS_THERE ||
            (nic->status == IBH_NIC_RAIL && !(nic->link->flags & IFF_UP) && ibh_op_family(op) == AF_INET6);
 }
 
@@ -291,9 +286,11 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
                         "not programmed: %s", nic->why);
         break;
     case IBH_NIC_NO_ADDRESS:
-        ibh_finding_add(check->findings, iface, IBH_INFO, "no-address",
-                        ibh_advice("give it an address where its network manager is configured, if it is to be used"),
-                        "%s: nothing to route", nic->why);
+        if (ibh_nic_missing(check->rails, nic) == IBH_IS_THERE)
+            ibh_finding_add(
+                check->findings, iface, IBH_INFO, "no-address",
+                ibh_advice("give it an address where its network manager is configured, if it is to be used"),
+                "%s: nothing to route", nic->why);
         break;
     default:
         break;
@@ -362,29 +359,6 @@ static void judge_port(IbhCheck *check, const IbhNic *nic)
                         "in the VRF %s, whose table routes it: left alone", master->name);
 }
 
-static void report_gone(IbhCheck *check, const IbhSavedRail *saved)
-{
-    if (ibh_saved_rail_gone(check->rails, saved) == IBH_GONE_DEVICE)
-        ibh_finding_add(check->findings, saved->iface, IBH_WARNING, "nic-gone",
-                        ibh_advice("is the card's RDMA driver loaded? ib-hook --undo forgets the rail"),
-                        "it was a rail (table %u), and its RDMA device is gone: RDMA by it fails", saved->table);
-    else
-        ibh_finding_add(
-            check->findings, saved->iface, IBH_WARNING, "nic-gone",
-            ibh_advice("is its driver loaded, is it in another network namespace? ib-hook --undo forgets it"),
-            "it was a rail (table %u), and this NIC is gone: what used it goes by other NICs, or nowhere",
-            saved->table);
-}
-
-/* Of this boot: the state in /run ends with the boot. */
-static void judge_gone_nics(IbhCheck *check)
-{
-    IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
-        if (is_gone(check, saved))
-            report_gone(check, saved);
-    }
-}
-
 void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only,
                      GPtrArray *findings)
 {
@@ -405,7 +379,6 @@ void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *q
             "the kernel was asked %u questions; of further addresses, routes and rules it is not known where "
             "their traffic goes",
             questions->len);
-    judge_gone_nics(&check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (!ibh_is_selected(nic, only))
             continue;

@@ -29,10 +29,20 @@ static gboolean check_privileges(const IbhCommand *command, GError **error)
     return FALSE;
 }
 
+/* --undo forgets it. */
+static gboolean was_rail(const IbhRun *run, const char *iface)
+{
+    IBH_EACH (const IbhKnownRail, known, run->snapshot->state->known) {
+        if (g_str_equal(known->iface, iface))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
-        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]))
+        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || (run->undo && was_rail(run, run->only[i])))
             continue;
         g_set_error(error, IBH_CONFIG_ERROR, 0,
                     "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);

@@ -78,6 +78,23 @@ static void put_checked(IbhJson *json, const IbhReport *report)
     ibh_json_close(json, ']');
 }
 
+static void put_missing(IbhJson *json, const IbhReport *report)
+{
+    ibh_json_open(json, "missing", '[');
+    for (guint i = 0; report->missed && i < report->missed->len; i++) {
+        const IbhMissed *missed = &g_array_index(report->missed, IbhMissed, i);
+        g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
+        g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+
+        ibh_json_open(json, NULL, '{');
+        ibh_json_string(json, "iface", missed->known.iface);
+        ibh_json_string(json, "since", text);
+        ibh_json_string(json, "why", ibh_missing_text(missed->why));
+        ibh_json_close(json, '}');
+    }
+    ibh_json_close(json, ']');
+}
+
 static char *check(const IbhReport *report, const IbhStyle *style)
 {
     IbhJson *json = ibh_json_new();
@@ -86,6 +103,7 @@ static char *check(const IbhReport *report, const IbhStyle *style)
     ibh_json_bool(json, "ok", ibh_findings_are_ok(report->findings, NULL));
     put_nics(json, report, "rails", TRUE, style->verbose);
     put_nics(json, report, "others", FALSE, style->verbose);
+    put_missing(json, report);
     put_findings(json, report);
     if (style->verbose)
         put_checked(json, report);

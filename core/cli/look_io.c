@@ -2,6 +2,7 @@
 #include "cli/look_io.h"
 
 #include "check/managers_io.h"
+#include "check/missing.h"
 #include "kernel/sysctl.h"
 #include "probe/run_io.h"
 #include "render/render.h"
@@ -135,6 +136,7 @@ static const IbhFabric *look_at_fabric(IbhCommand *command, gboolean again)
 
 int ibh_command_check(IbhCommand *command)
 {
+    g_autoptr(GArray) missed = NULL;
     g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
     g_autoptr(GArray) questions = NULL;
     g_autoptr(GPtrArray) findings = NULL;
@@ -156,6 +158,9 @@ int ibh_command_check(IbhCommand *command)
     ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
     report.findings = findings = ibh_findings_new();
     ibh_fabric_judge(command->fabric, command->run.only, findings);
+    missed = ibh_run_missed(&command->run);
+    report.missed = missed;
+    ibh_check_missing(command->run.rails, missed, command->run.only, findings);
     ibh_check_judge(command->run.rails, plan, questions, command->run.only, findings);
     text = (show ? command->writer->show : command->writer->check)(&report, &command->style);
     g_string_append(command->out, text);

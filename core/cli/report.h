@@ -8,6 +8,7 @@
 
 #include "plan/apply.h"
 #include "check/check.h"
+#include "plan/known.h"
 #include "probe/probe.h"
 
 typedef struct {
@@ -24,6 +25,7 @@ typedef struct {
     const GPtrArray *done;     /* --apply, --undo: const IbhOp *, done and not rolled back */
     const GPtrArray *errors;   /* char *, the operations that failed */
     const GPtrArray *findings; /* --check, --show: IbhFinding * */
+    const GArray *missed;      /* --check, --show: IbhMissed */
     const GArray *questions;   /* --check, --show: IbhQuestion, answered */
     const char *held;          /* --undo: the interfaces left alone from now on */
     const IbhProbe *probe;     /* --probe: judged; its findings are in `findings` */

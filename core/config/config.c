@@ -406,14 +406,16 @@ IbhMain ibh_config_main(const IbhConfig *config)
 
 gboolean ibh_config_managed_names(const IbhConfig *config, GPtrArray *names)
 {
+    gboolean all = TRUE;
+
     IBH_EACH_POINTER (const Setting, setting, config->settings) {
         if (setting->key != KEY_MANAGE || setting->value != IBH_MANAGE_YES)
             continue;
-        if (setting->rank != IBH_RANK_EXACT)
-            return FALSE;
-        g_ptr_array_add(names, setting->pattern);
+        if (setting->rank == IBH_RANK_EXACT)
+            g_ptr_array_add(names, setting->pattern);
+        all &= setting->rank == IBH_RANK_EXACT;
     }
-    return TRUE;
+    return all;
 }
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)

@@ -12,13 +12,14 @@
 
 typedef struct {
     bool wanted;          /* false: the event changes nothing for us */
+    bool boot;            /* all managers have done their work */
     bool early;           /* the manager has not finished, and does not call again when it has */
     char iface[IFNAMSIZ]; /* which interface it is about; "": no name that an interface can have */
     char down[IFNAMSIZ];  /* the same, if it was taken down on purpose; "": it was not */
 } IbhTrigger;
 
 /* The boot: about all interfaces. */
-#define IBH_TRIGGER_BOOT ((IbhTrigger){.wanted = true})
+#define IBH_TRIGGER_BOOT ((IbhTrigger){.wanted = true, .boot = true})
 
 /* argv of the hook; envp as from environ: nothing in them is trusted. */
 IbhTrigger ibh_trigger_nm(int argc, char **argv);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fabric/fabric.h"
 
+#include "plan/known.h"
+
 #include <string.h>
 
 const IbhCounter ibh_counters[IBH_N_COUNTERS] = {
@@ -105,7 +107,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
             if (!address->tentative)
                 g_array_append_val(own->addresses, address->local);
         }
-        own->rail = nic->status == IBH_NIC_RAIL;
+        own->rail = nic->status == IBH_NIC_RAIL || ibh_is_fault(ibh_nic_missing(rails, nic));
         own->used = own->subnets->len > 0;
     }
 }

@@ -232,17 +232,16 @@ static char *read_whole(int fd, gsize size, gsize *ret_length)
 
 /* The whole text of one of our files. NULL: there is none, or it cannot be trusted; or, with an error, it cannot be
  * read now. */
-static char *read_file(IbhStore *store, const char *suffix, gsize *ret_length, GError **error)
+static char *read_file(int directory, const char *name, gsize *ret_length, GError **error)
 {
-    g_autofree char *name = g_strdup_printf("%s.%s", store->key, suffix);
     char *text = NULL;
     struct stat info;
     int fd;
 
-    if (store->directory < 0)
+    if (directory < 0)
         return NULL;
     do
-        fd = openat(store->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO))
         fail("open", name, error);
@@ -257,7 +256,8 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     gsize length = 0;
     g_autoptr(GError) local = NULL;
-    g_autofree char *text = read_file(store, "state", &length, &local);
+    g_autofree char *name = g_strdup_printf("%s.state", store->key);
+    g_autofree char *text = read_file(store->directory, name, &length, &local);
 
     if (local) {
         g_propagate_error(error, g_steal_pointer(&local));
@@ -284,21 +284,20 @@ static gboolean write_whole(int fd, const char *text)
 }
 
 /* Written to a new file and renamed: no reader, and no crash, sees half of it. */
-static gboolean write_file(IbhStore *store, const char *suffix, const char *text, GError **error)
+static gboolean write_file(int directory, const char *name, const char *text, GError **error)
 {
-    g_autofree char *name = g_strdup_printf("%s.%s", store->key, suffix);
-    g_autofree char *beside = g_strdup_printf("%s.new", store->key);
+    g_autofree char *beside = g_strdup_printf("%s.new", name);
     gboolean written;
     int fd;
 
-    (void)unlinkat(store->directory, beside, 0); /* left by a run that was killed: we have the lock */
-    fd = openat(store->directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    (void)unlinkat(directory, beside, 0); /* left by a run that was killed: we have the lock */
+    fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return fail("write", beside, error);
     written = write_whole(fd, text);
-    if (close(fd) < 0 || !written || renameat(store->directory, beside, store->directory, name) < 0) {
+    if (close(fd) < 0 || !written || renameat(directory, beside, directory, name) < 0) {
         fail("write", name, error);
-        (void)unlinkat(store->directory, beside, 0);
+        (void)unlinkat(directory, beside, 0);
         return FALSE;
     }
     return TRUE;
@@ -306,18 +305,90 @@ static gboolean write_file(IbhStore *store, const char *suffix, const char *text
 
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 {
+    g_autofree char *name = g_strdup_printf("%s.state", store->key);
     g_autofree char *text = ibh_state_format(state);
 
-    return write_file(store, "state", text, error);
+    return write_file(store->directory, name, text, error);
+}
+
+/* ---- what is known of earlier boots ---- */
+
+#define KEPT_DIR "/var/lib/ib-hook"
+#define KEPT "rails"
+#define MACHINE "# ib-hook: hardware that was a rail of machine "
+
+/* What a container or a test sees must not be missed by the host. The files of a namespace in /proc have inodes of its
+ * own, and unlike its handle they may be looked at without any capability. */
+static gboolean is_home(void)
+{
+    struct stat own, first;
+
+    return stat("/proc/self/net/dev", &own) == 0 && stat("/proc/1/net/dev", &first) == 0 &&
+           own.st_ino == first.st_ino && own.st_dev == first.st_dev;
+}
+
+/* A cloned image has the file of another machine. NULL: who this one is, is not known. */
+static char *make_header(void)
+{
+    g_autofree char *id = NULL;
+
+    if (!g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
+        return NULL;
+    return g_strdup_printf(MACHINE "%s\n", g_strstrip(id));
+}
+
+/* The package made it. -1: there is none that is root's alone, so nothing is kept. */
+static int open_kept(void)
+{
+    int fd = is_home() ? open(KEPT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    struct stat info;
+
+    if (fd >= 0 && (fstat(fd, &info) < 0 || info.st_uid != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void ibh_store_recall(IbhState *state)
+{
+    gsize length = 0;
+    int directory = open_kept();
+    g_autofree char *text = read_file(directory, KEPT, &length, NULL), *header = make_header();
+    g_autoptr(IbhState) kept = NULL;
+
+    state->recalled = TRUE;
+    if (directory >= 0)
+        close(directory);
+    if (!text || !header || !g_str_has_prefix(text, header))
+        return;
+    kept = ibh_state_parse(text, length);
+    IBH_EACH (const IbhKnownRail, known, kept->known)
+        g_array_append_vals(state->known, known, 1);
+}
+
+void ibh_store_keep(const IbhState *state)
+{
+    g_autofree char *header = make_header();
+    g_autoptr(GString) text = g_string_new(header);
+    int directory = header ? open_kept() : -1;
+
+    if (directory < 0)
+        return;
+    ibh_state_format_known(state, text);
+    (void)write_file(directory, KEPT, text->str,
+                     NULL); /* without it, what is missing after the next boot is not known */
+    close(directory);
 }
 
 /* ---- the confirmation that is waited for ---- */
 
 char *ibh_store_get_token(IbhStore *store)
 {
+    g_autofree char *name = g_strdup_printf("%s.confirm", store->key);
     gsize length = 0;
 
-    return read_file(store, "confirm", &length, NULL);
+    return read_file(store->directory, name, &length, NULL);
 }
 
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
@@ -325,7 +396,7 @@ gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
     g_autofree char *name = g_strdup_printf("%s.confirm", store->key);
 
     if (token)
-        return write_file(store, "confirm", token, error);
+        return write_file(store->directory, name, token, error);
     if (unlinkat(store->directory, name, 0) < 0 && errno != ENOENT)
         return fail("remove", name, error);
     return TRUE;

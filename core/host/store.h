@@ -27,6 +27,11 @@ gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 
+/* Hardware that was a rail in an earlier boot, in /var/lib/ib-hook: of this machine, in the network namespace of
+ * process 1 only. Where it cannot be read or written, nothing is known of earlier boots. */
+void ibh_store_recall(IbhState *state);
+void ibh_store_keep(const IbhState *state);
+
 /* --watch holds a lock as long as it runs. Returns its descriptor, -1: not now. */
 int ibh_watch_hold(void);
 /* A --watch of this network namespace runs. A user who may not test the lock relies on the file. */

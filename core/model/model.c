@@ -390,6 +390,7 @@ IbhState *ibh_state_new(void)
     state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
     state->holds = g_ptr_array_new_with_free_func(g_free);
     state->rails = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
+    state->known = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
     return state;
 }
 
@@ -400,6 +401,7 @@ void ibh_state_free(IbhState *state)
     g_array_unref(state->sysctls);
     g_ptr_array_unref(state->holds);
     g_array_unref(state->rails);
+    g_array_unref(state->known);
     g_free(state);
 }
 

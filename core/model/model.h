@@ -225,13 +225,30 @@ typedef struct {
     int ifindex;
     guint32 table;
     gboolean is_explicit; /* the configuration gave the number: it does not stick */
-    gboolean has_device;  /* an RDMA device, not manage=yes alone, made it a candidate */
 } IbhSavedRail;
 
+#define IBH_KNOWN_ADDRESSES 8
+
+/* Hardware that was a rail (plan/known.h). */
 typedef struct {
-    GArray *sysctls;  /* IbhSavedSysctl */
-    GPtrArray *holds; /* char *: interface names that --undo left alone */
-    GArray *rails;    /* IbhSavedRail: of the last run, and those whose NIC has disappeared since */
+    char iface[IFNAMSIZ]; /* its last name */
+    char port[72];        /* "mlx5_1/1" */
+    char slot[40];        /* PCI address and port, "0000:81:00.0/1" (host/hardware.h) */
+    char hardware[40];    /* port GUID or MAC */
+    struct {
+        IbhIp ip;
+        guint8 length;
+    } addresses[IBH_KNOWN_ADDRESSES];
+    guint n_addresses;
+    gint64 since; /* seconds since 1970: missing since then; 0: it is there */
+} IbhKnownRail;
+
+typedef struct {
+    GArray *sysctls;   /* IbhSavedSysctl */
+    GPtrArray *holds;  /* char *: interface names that --undo left alone */
+    GArray *rails;     /* IbhSavedRail: of the last run */
+    GArray *known;     /* IbhKnownRail */
+    gboolean recalled; /* what earlier boots knew is among them */
     gboolean whole; /* the last run ended well and had read everything: nothing of ours lies in tables other than those
                        of rails, or those that rules lead to */
 } IbhState;

@@ -6,7 +6,9 @@
 
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex key old set), interfaces that --undo left alone, rails (iface "       \
-    "ifindex table by device), whether nothing else is left"
+    "ifindex table), known hardware (iface port slot hardware since addresses), whether nothing else is left"
+
+#define KNOWN_MAX 1024 /* more hardware than a host has */
 
 static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
 {
@@ -20,16 +22,52 @@ static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_val
 
 static void parse_rail(IbhState *state, char **words)
 {
-    IbhSavedRail saved = {.is_explicit = g_str_equal(words[4], "explicit"), .has_device = words[5] != NULL};
+    IbhSavedRail saved = {.is_explicit = g_str_equal(words[4], "explicit")};
     guint64 table;
 
     if (!ibh_is_iface_name(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
         !g_ascii_string_to_unsigned(words[3], 10, 1, G_MAXUINT32, &table, NULL) ||
-        (!saved.is_explicit && !g_str_equal(words[4], "auto")) || (saved.has_device && !g_str_equal(words[5], "rdma")))
+        (!saved.is_explicit && !g_str_equal(words[4], "auto")))
         return;
     g_strlcpy(saved.iface, words[1], sizeof saved.iface);
     saved.table = (guint32)table;
     g_array_append_val(state->rails, saved);
+}
+
+static void parse_addresses(IbhKnownRail *known, const char *list)
+{
+    g_auto(GStrv) each = g_strsplit(list, ",", IBH_KNOWN_ADDRESSES + 1);
+
+    for (char **one = each; *one && known->n_addresses < IBH_KNOWN_ADDRESSES; one++) {
+        const char *slash = strchr(*one, '/');
+        IbhPrefix subnet;
+
+        if (!slash || !ibh_prefix_parse(*one, &subnet))
+            continue;
+        *strchr(*one, '/') = '\0';
+        known->addresses[known->n_addresses].length = (guint8)subnet.length;
+        if (ibh_ip_parse(*one, &known->addresses[known->n_addresses].ip))
+            known->n_addresses++;
+    }
+}
+
+static gboolean take_word(char *place, gsize size, const char *word)
+{
+    return word[0] && g_strlcpy(place, word, size) < size;
+}
+
+static void parse_known(IbhState *state, char **words)
+{
+    IbhKnownRail known = {.since = 0};
+
+    if (!ibh_is_iface_name(words[1]) || !take_word(known.iface, sizeof known.iface, words[1]) ||
+        !take_word(known.port, sizeof known.port, words[2]) || !take_word(known.slot, sizeof known.slot, words[3]) ||
+        !take_word(known.hardware, sizeof known.hardware, words[4]) ||
+        !g_ascii_string_to_signed(words[5], 10, 0, G_MAXINT64, &known.since, NULL))
+        return;
+    parse_addresses(&known, words[6]);
+    if (state->known->len < KNOWN_MAX)
+        g_array_append_val(state->known, known);
 }
 
 static void parse_line(IbhState *state, char *line)
@@ -38,8 +76,12 @@ static void parse_line(IbhState *state, char *line)
     guint n = g_strv_length(words);
     IbhSavedSysctl saved = {.ifindex = 0};
 
-    if ((n == 5 || n == 6) && g_str_equal(words[0], "rail")) {
+    if (n == 5 && g_str_equal(words[0], "rail")) {
         parse_rail(state, words);
+    } else if (n == 7 && g_str_equal(words[0], "known")) {
+        parse_known(state, words);
+    } else if (n == 1 && g_str_equal(words[0], "recalled")) {
+        state->recalled = TRUE;
     } else if (n == 1 && g_str_equal(words[0], "whole")) {
         state->whole = TRUE;
     } else if (n == 2 && g_str_equal(words[0], "hold") && ibh_is_iface_name(words[1])) {
@@ -64,6 +106,20 @@ IbhState *ibh_state_parse(const char *text, gsize length)
     return state;
 }
 
+void ibh_state_format_known(const IbhState *state, GString *text)
+{
+    IBH_EACH (const IbhKnownRail, known, state->known) {
+        char ip[IBH_IP_STRLEN];
+
+        g_string_append_printf(text, "known %s %s %s %s %" G_GINT64_FORMAT " ", known->iface, known->port, known->slot,
+                               known->hardware, known->since);
+        for (guint i = 0; i < known->n_addresses; i++)
+            g_string_append_printf(text, "%s%s/%d", i ? "," : "", ibh_ip_format(&known->addresses[i].ip, ip),
+                                   known->addresses[i].length);
+        g_string_append(text, known->n_addresses ? "\n" : "-\n");
+    }
+}
+
 char *ibh_state_format(const IbhState *state)
 {
     GString *text = g_string_new(HEADER "\n");
@@ -75,8 +131,11 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH_POINTER (const char, iface, state->holds)
         g_string_append_printf(text, "hold %s\n", iface);
     IBH_EACH (const IbhSavedRail, saved, state->rails)
-        g_string_append_printf(text, "rail %s %d %u %s%s\n", saved->iface, saved->ifindex, saved->table,
-                               saved->is_explicit ? "explicit" : "auto", saved->has_device ? " rdma" : "");
+        g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
+                               saved->is_explicit ? "explicit" : "auto");
+    ibh_state_format_known(state, text);
+    if (state->recalled)
+        g_string_append(text, "recalled\n");
     if (state->whole)
         g_string_append(text, "whole\n");
     return g_string_free(text, FALSE);
@@ -90,6 +149,8 @@ IbhState *ibh_state_copy(const IbhState *state)
     IBH_EACH_POINTER (const char, iface, state->holds)
         ibh_state_hold(copy, iface);
     ibh_state_set_rails(copy, state->rails);
+    g_array_append_vals(copy->known, state->known->data, state->known->len);
+    copy->recalled = state->recalled;
     copy->whole = state->whole;
     return copy;
 }
@@ -115,15 +176,45 @@ static gboolean equal_rails(const GArray *a, const GArray *b)
         const IbhSavedRail *one = &g_array_index(a, IbhSavedRail, i), *other = &g_array_index(b, IbhSavedRail, i);
 
         equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex && one->table == other->table &&
-                one->is_explicit == other->is_explicit && one->has_device == other->has_device;
+                one->is_explicit == other->is_explicit;
     }
+    return equal;
+}
+
+gboolean ibh_known_equal(const IbhKnownRail *a, const IbhKnownRail *b)
+{
+    gboolean equal = g_str_equal(a->iface, b->iface) && g_str_equal(a->port, b->port) &&
+                     g_str_equal(a->hardware, b->hardware) && a->n_addresses == b->n_addresses;
+
+    for (guint i = 0; equal && i < a->n_addresses; i++)
+        equal =
+            a->addresses[i].length == b->addresses[i].length && ibh_ip_equal(&a->addresses[i].ip, &b->addresses[i].ip);
+    return equal;
+}
+
+gboolean ibh_state_knows_the_same(const IbhState *a, const IbhState *b)
+{
+    gboolean equal = a->known->len == b->known->len;
+
+    for (guint i = 0; equal && i < a->known->len; i++)
+        equal = ibh_known_equal(&g_array_index(a->known, IbhKnownRail, i), &g_array_index(b->known, IbhKnownRail, i));
+    return equal;
+}
+
+static gboolean missing_alike(const GArray *a, const GArray *b)
+{
+    gboolean equal = a->len == b->len;
+
+    for (guint i = 0; equal && i < a->len; i++)
+        equal = g_array_index(a, IbhKnownRail, i).since == g_array_index(b, IbhKnownRail, i).since;
     return equal;
 }
 
 gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
 {
     gboolean equal = equal_sysctls(a->sysctls, b->sysctls) && equal_rails(a->rails, b->rails) &&
-                     a->holds->len == b->holds->len && a->whole == b->whole;
+                     a->holds->len == b->holds->len && a->whole == b->whole && a->recalled == b->recalled &&
+                     ibh_state_knows_the_same(a, b) && missing_alike(a->known, b->known);
 
     for (guint i = 0; equal && i < a->holds->len; i++)
         equal = g_str_equal(g_ptr_array_index(a->holds, i), g_ptr_array_index(b->holds, i));

@@ -240,46 +240,19 @@ void ibh_assign_tables(IbhRails *rails)
 
 /* ---- the saved state ---- */
 
-/* A port of another NIC is what its administrator made of it; without its RDMA device a NIC is no candidate. */
-static gboolean has_lost_its_device(const IbhNic *nic, const IbhSavedRail *saved)
-{
-    return saved->has_device && nic->status == IBH_NIC_NO_CANDIDATE && !nic->link->master && !nic->link->representor;
-}
-
-IbhGone ibh_saved_rail_gone(const IbhRails *rails, const IbhSavedRail *saved)
-{
-    const IbhLink *link = ibh_snapshot_link(rails->snapshot, saved->ifindex);
-    const IbhNic *nic;
-
-    link = link ? link : ibh_snapshot_link_by_name(rails->snapshot, saved->iface);
-    nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
-    if (!link)
-        return IBH_GONE_NIC;
-    return nic && has_lost_its_device(nic, saved) ? IBH_GONE_DEVICE : IBH_HERE;
-}
-
 GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all)
 {
     GArray *remembered = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
-    const GArray *last = rails->snapshot->state->rails;
 
     for (guint i = 0; !all && i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-        IbhSavedRail saved = {.ifindex = nic->link->ifindex,
-                              .table = nic->table,
-                              .is_explicit = nic->settings.table != IBH_TABLE_AUTO,
-                              .has_device = nic->link->rdma[0] != '\0'};
+        IbhSavedRail saved = {
+            .ifindex = nic->link->ifindex, .table = nic->table, .is_explicit = nic->settings.table != IBH_TABLE_AUTO};
 
         g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
         if (nic->status == IBH_NIC_RAIL && !nic->link->vf && /* virtual functions come and go */
             !(undone && g_strv_contains(undone, nic->link->name)))
             g_array_append_val(remembered, saved);
-    }
-    for (guint i = 0; !all && i < last->len; i++) {
-        const IbhSavedRail *saved = &g_array_index(last, IbhSavedRail, i);
-
-        if (ibh_saved_rail_gone(rails, saved) != IBH_HERE)
-            g_array_append_val(remembered, *saved);
     }
     return remembered;
 }

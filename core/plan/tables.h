@@ -15,11 +15,3 @@ void ibh_assign_tables(IbhRails *rails);
 /* The tables to remember of these rails (IbhSavedRail), and of earlier ones whose NIC has disappeared. `undone`: names
  * of interfaces that are left alone now; NULL: none. `all`: all interfaces are. */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all);
-
-typedef enum {
-    IBH_HERE,
-    IBH_GONE_NIC,    /* no NIC has this name or index */
-    IBH_GONE_DEVICE, /* the NIC has no RDMA device any more */
-} IbhGone;
-
-IbhGone ibh_saved_rail_gone(const IbhRails *rails, const IbhSavedRail *saved);

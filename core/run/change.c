@@ -2,8 +2,10 @@
 /* A plan is done, and the state file follows it. */
 #include "run/run.h"
 
+#include "host/hardware.h"
 #include "kernel/sysctl.h"
 #include "model/state.h"
+#include "plan/known.h"
 #include "plan/tables.h"
 
 #include <signal.h>
@@ -87,14 +89,27 @@ static void hold_all(const IbhRun *run, const IbhPlan *plan, IbhState *state)
     }
 }
 
+/* --undo only forgets that it was a rail. */
+static gboolean is_missing(const IbhRun *run, const char *iface)
+{
+    const IbhLink *link = ibh_snapshot_link_by_name(run->snapshot, iface);
+    const IbhNic *nic = link ? ibh_rails_nic(run->rails, link->ifindex) : NULL;
+
+    return !nic || ibh_nic_missing(run->rails, nic) != IBH_IS_THERE;
+}
+
 void ibh_run_update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state)
 {
     if (!run->only && run->undo)
         hold_all(run, plan, state);
     else if (!run->only)
         ibh_state_lift(state, NULL);
-    for (guint i = 0; run->only && run->only[i]; i++)
-        (run->undo ? ibh_state_hold : ibh_state_lift)(state, run->only[i]);
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (!run->undo)
+            ibh_state_lift(state, run->only[i]);
+        else if (!is_missing(run, run->only[i]))
+            ibh_state_hold(state, run->only[i]);
+    }
 }
 
 /* Blocks signals (a terminal that closes, a service that stops) for the few milliseconds of a change. */
@@ -118,21 +133,62 @@ static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
            run->rails->candidates;
 }
 
-static gboolean is_remembered(const IbhState *state, const IbhSavedRail *rail)
+/* Its hardware is looked at when something is new. */
+static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
 {
-    IBH_EACH (const IbhSavedRail, saved, state->rails) {
-        if (saved->ifindex == rail->ifindex && saved->has_device)
-            return TRUE;
-    }
-    return FALSE;
+    IbhKnownRail now;
+    const IbhKnownRail *before;
+
+    if (!ibh_known_of(nic, &now))
+        return;
+    before = ibh_known_find(known, &now);
+    if (!(before && ibh_known_equal(before, &now)) && ibh_hardware_find(run->sysfs, &now))
+        ibh_known_put(known, &now);
 }
 
-/* Where something was refused, a new rail may not stand: it can't be missed with its RDMA device. */
-static void remember_rails(IbhState *after, const IbhState *before, GArray *rails, gboolean refused)
+static void mark_missing(const IbhRun *run, GArray *known)
 {
-    IBH_EACH (IbhSavedRail, rail, rails)
-        rail->has_device &= !refused || is_remembered(before, rail);
-    ibh_state_set_rails(after, rails);
+    IBH_EACH (IbhKnownRail, one, known) {
+        const gboolean in_slot = ibh_known_link(run->snapshot, one) || ibh_hardware_is_there(run->sysfs, one);
+
+        if (ibh_known_missing(run->rails, one, in_slot) == IBH_IS_THERE)
+            one->since = 0;
+        else if (!one->since)
+            one->since = g_get_real_time() / G_USEC_PER_SEC;
+    }
+}
+
+static gboolean is_in_slot(gpointer data, const IbhKnownRail *known)
+{
+    const IbhRun *run = data;
+
+    return ibh_hardware_is_there(run->sysfs, known);
+}
+
+GArray *ibh_run_missed(IbhRun *run)
+{
+    return ibh_known_missed(run->rails, run->config, is_in_slot, run);
+}
+
+/* Where something was refused, a new rail may not stand: it can't be missed. What --undo takes is no rail any more. */
+static void know_rails(const IbhRun *run, IbhState *after, gboolean refused)
+{
+    if (run->undo && !run->only)
+        g_array_set_size(after->known, 0);
+    for (guint i = 0; run->undo && run->only && run->only[i]; i++)
+        ibh_known_forget_name(after->known, run->only[i]);
+    for (guint i = 0; !run->undo && !refused && i < run->rails->nics->len; i++)
+        know_rail(run, g_ptr_array_index(run->rails->nics, i), after->known);
+    if (!run->bad_config)
+        ibh_known_forget(after->known, run->rails, run->config);
+    mark_missing(run, after->known);
+}
+
+static void save_after(IbhRun *run, const IbhState *on_file, const IbhState *after)
+{
+    if (!ibh_state_knows_the_same(run->on_file, after))
+        ibh_store_keep(after);
+    (void)ibh_run_save(run, on_file, after);
 }
 
 IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
@@ -149,11 +205,12 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
     on_file = ibh_run_save(run, on_file, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    remember_rails(after, before, rails, outcome->errors->len > 0);
+    ibh_state_set_rails(after, rails);
+    know_rails(run, after, outcome->errors->len > 0);
     after->whole = is_whole(run, outcome);
     if (!run->is_event)
         ibh_run_update_holds(run, plan, after);
-    (void)ibh_run_save(run, on_file, after);
+    save_after(run, on_file, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }

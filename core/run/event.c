@@ -11,6 +11,7 @@ void ibh_event_clear(IbhEvent *event)
 {
     g_clear_pointer(&event->spared, g_array_unref);
     g_clear_pointer(&event->candidates, g_array_unref);
+    g_clear_pointer(&event->missed, g_array_unref);
     event->port = 0;
 }
 
@@ -63,6 +64,7 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
     plan = ibh_run_plan(run);
     restrain(event, run, plan);
     outcome = ibh_run_change(run, plan);
+    event->missed = ibh_run_missed(run);
     *ret_refused = !report(event, run, outcome, out);
     return !*ret_refused;
 }

@@ -15,6 +15,7 @@ typedef struct {
     gpointer data;
     GArray *spared;     /* out: int, the NICs that were spared; NULL: it did not come so far */
     GArray *candidates; /* out: int; NULL: it did not come so far */
+    GArray *missed;     /* out: IbhMissed; NULL: it did not come so far */
     guint32 port;       /* out: of the socket that made the changes */
 } IbhEvent;
 

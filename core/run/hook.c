@@ -5,6 +5,7 @@
 #include "kernel/events.h"
 #include "run/event.h"
 #include "run/journal.h"
+#include "run/missing.h"
 #include "run/start.h"
 
 #include <poll.h>
@@ -105,6 +106,8 @@ int ibh_hook(const IbhTrigger *trigger)
     limit_time();
     complained = g_string_new(NULL);
     (trigger->early && !ibh_watch_is_running() ? run_for_a_moment : run)(&event, complained);
+    if (trigger->boot && event.missed && !ibh_watch_is_running())
+        ibh_missing_say(event.missed);
     ibh_event_clear(&event);
     return 0;
 }

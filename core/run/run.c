@@ -105,6 +105,8 @@ gboolean ibh_run_configure(IbhRun *run, GError **error)
 gboolean ibh_run_load(IbhRun *run, GError **error)
 {
     run->on_file = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    if (run->on_file && !run->on_file->recalled)
+        ibh_store_recall(run->on_file);
     return run->on_file != NULL;
 }
 

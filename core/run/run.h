@@ -55,6 +55,8 @@ gboolean ibh_run_look_near(IbhRun *run, GError **error);
 IbhPlan *ibh_run_plan(IbhRun *run);
 /* Old values are stored before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan);
+/* IbhMissed: what was a rail and is none, and why. */
+GArray *ibh_run_missed(IbhRun *run);
 /* What a command holds back, or releases, in the state. */
 void ibh_run_update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state);
 /* Returns the state that is in the file afterwards: on_file or state. */

@@ -7,6 +7,7 @@
 #include "host/store.h"
 #include "run/event.h"
 #include "run/journal.h"
+#include "run/missing.h"
 #include "run/notify.h"
 #include "run/run.h"
 
@@ -52,6 +53,7 @@ typedef struct {
     GArray *given_up;   /* int: for long enough */
     GArray *backed_off; /* int: units */
     IbhBackoff *backoff;
+    IbhMissingLog *missing;
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 
@@ -151,6 +153,7 @@ static void look(Watch *watch)
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
     plan_next_look(watch, ok, watch->any.looked);
+    watch->due = MIN(watch->due, ibh_missing_log(watch->missing, watch->how.missed, watch->any.looked));
     if (watch->held < 0)
         watch->held = ibh_watch_hold();
     report_status(watch);
@@ -246,6 +249,7 @@ static void run(Watch *watch)
     watch->given_up = g_array_new(FALSE, FALSE, sizeof(int));
     watch->backoff = ibh_backoff_new();
     watch->complained = g_string_new(NULL);
+    watch->missing = ibh_missing_log_new();
     watch->how.done = note;
     watch->how.data = watch;
     while (!watch->stop) {
@@ -259,6 +263,7 @@ static void run(Watch *watch)
     g_hash_table_unref(watch->away);
     g_array_unref(watch->given_up);
     ibh_backoff_free(watch->backoff);
+    ibh_missing_log_free(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);
     close(watch->signals);

@@ -96,7 +96,7 @@ for file in state new; do
     attack "$file is huge" 0 "" "truncate -s 64G $KEY.$file"
 done
 attack "state is a directory" 0 "$KEY.state: Is a directory" "mkdir $KEY.state"
-attack "new is a directory" 0 "$KEY.new: File exists" "mkdir $KEY.new"
+attack "new is a directory" 0 "$KEY.state.new: File exists" "mkdir $KEY.state.new"
 
 # A confirmation that nobody waits for.
 echo "1 1" >/run/test/victims.token
@@ -168,8 +168,8 @@ begin "mkdir -m 0755 /run/test/ours"
     set +e
     while :; do
         ln -sfn ../test/victim "$KEY.state"
-        ln -sfn ../test/victim "$KEY.new"
-        ln -f /run/test/victim "$KEY.new"
+        ln -sfn ../test/victim "$KEY.state.new"
+        ln -f /run/test/victim "$KEY.state.new"
         ln -f /run/test/victim "$KEY.state"
         mv -T /run/ib-hook /run/test/ours/x && ln -s test/victims /run/ib-hook
         rm -f /run/ib-hook && mv -T /run/test/ours/x /run/ib-hook

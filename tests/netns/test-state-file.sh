@@ -31,7 +31,7 @@ done
 mount -o bind,ro /run/ib-hook /run/ib-hook
 expect_hook 0 B --apply
 expect_equal "read-only: said once each" "lock: Read-only file system; going on without a lock; make /run writable
-new: Read-only file system; old sysctl values and holds are not remembered for --undo: make /run writable" \
+state.new: Read-only file system; old sysctl values and holds are not remembered for --undo: make /run writable" \
     "$(sed -n 's|^ib-hook: .*/run/ib-hook/[^.]*\.||p' <<<"$err")"
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 umount /run/ib-hook

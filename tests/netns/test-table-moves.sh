@@ -60,9 +60,7 @@ ip netns add C
 traffic_start
 ip -n B link set ib1 netns C
 untouched "before anything runs" ib0 172.16.34.1 ib2 172.16.34.3
-expect_hook 1 B --check --json
-expect_equal "--check names the NICs that are gone, and no other" "ib nic-gone warning
-ib1 nic-gone warning" "$(json '.findings[] | select(.severity != "info" and .ifaces != []) | "\(.ifaces | join("+")) \(.code) \(.severity)"' | sort)"
+expect_hook 0 B --check --json # a pod has it
 expect_equal "ib2 is right" true "$(json '.rails[] | select(.iface == "ib2") | .ok')"
 expect_hook 0 B --apply
 expect_rails B ib0:941:172.16.34.1 ib2:943:172.16.34.3

@@ -156,7 +156,6 @@ static const Attribute rail_words[] = {{"", NAME, AT(IbhSavedRail, iface), NULL}
                                        {"table", EQUALS, AT(IbhSavedRail, table), NULL},
                                        {"ifindex", EQUALS, AT(IbhSavedRail, ifindex), NULL},
                                        {"explicit", SET, TO(IbhSavedRail, is_explicit, TRUE), NULL},
-                                       {"device", SET, TO(IbhSavedRail, has_device, TRUE), NULL},
                                        {0}};
 
 /* ---- a line that is being read ---- */

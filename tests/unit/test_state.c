@@ -121,8 +121,8 @@ static void test_equal(void **state)
         "rail ib0 3 941 auto\n",
         "rail ib0 2 942 auto\n",
         "rail ib0 2 941 explicit\n",
-        "rail ib0 2 941 explicit rdma\n",
-        "rail ib0 2 941 auto rdma\n",
+        "known ib0 mlx5_0/1 - 02:00 0 -\n",
+        "recalled\n",
         "rail ib0 2 941 auto\nrail ib1 3 942 auto\n",
     };
 

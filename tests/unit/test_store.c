@@ -29,7 +29,7 @@
 #define COOKIE 0x1234abcdu
 #define KEY IBH_RUN_DIR "/n1234abcd"
 #define STATE KEY ".state"
-#define NEW KEY ".new"
+#define NEW KEY ".state.new"
 #define LOCK KEY ".lock"
 
 /* ---- set-up: an empty directory to work in ------------------------------------------------------------- */

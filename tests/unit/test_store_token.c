@@ -159,7 +159,7 @@ static void test_cannot(void **state G_GNUC_UNUSED)
     assert_int_equal(mkdir(TOKEN, 0755), 0);
     assert_false(ibh_store_set_token(store, "1 2\n", &write_error));
     assert_non_null(strstr(write_error->message, TOKEN));
-    assert_false(g_file_test(IBH_RUN_DIR "/n1234abcd.new", G_FILE_TEST_EXISTS));
+    assert_false(g_file_test(IBH_RUN_DIR "/n1234abcd.state.new", G_FILE_TEST_EXISTS));
     assert_false(ibh_store_set_token(store, NULL, &remove_error));
     assert_non_null(strstr(remove_error->message, "cannot remove " TOKEN));
     assert_int_equal(rmdir(TOKEN), 0);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/missing.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *code;
+    IbhSeverity severity;
+    const char *advice;
+} Row;
+
+static const Row rows[] = {
+    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "ip link set it up to have it back"},
+    [IBH_ELSEWHERE] = {"nic-gone", IBH_INFO,
+                       "another network namespace has it, or its driver is not loaded (dmesg); ib-hook --undo --iface "
+                       "forgets it"},
+    [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
+    [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR,
+                           "look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet "
+                           "manager"},
+    [IBH_LACKS_RDMA] = {"nic-gone", IBH_ERROR,
+                        "is the card's RDMA driver loaded? ib-hook --undo --iface forgets the rail"},
+    [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
+                     "look at the card, and at dmesg for why it left the bus; if it was taken out for good, ib-hook "
+                     "--undo --iface forgets it"},
+};
+
+/* "it was a rail with 172.16.34.2"; without an address, the configuration wants it to be one. */
+static char *describe(const IbhMissed *missed)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (!missed->known.n_addresses)
+        return g_strdup("it shall be a rail (manage=yes)");
+    return g_strdup_printf("it was a rail with %s", ibh_ip_format(&missed->known.addresses[0].ip, ip));
+}
+
+static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Row *row)
+{
+    const IbhLink *link = ibh_known_link(rails->snapshot, &missed->known);
+    const IbhManager *manager = link ? ibh_snapshot_manager(rails->snapshot, link->ifindex) : NULL;
+
+    if (row->advice)
+        return ibh_advice("%s", row->advice);
+    if (manager && manager->name)
+        return ibh_advice("%s configures it%s%s: ask it why it gives none", manager->name,
+                          manager->connection ? ", as " : "", manager->connection ? manager->connection : "");
+    return ibh_advice("no network manager says that it configures it: give it its address where it had it from");
+}
+
+/* Its port says more. */
+static gboolean is_explained(const GPtrArray *findings, const IbhMissed *missed, const char *iface)
+{
+    return missed->why == IBH_LACKS_CARRIER &&
+           (ibh_findings_have(findings, iface, "port-not-active") || ibh_findings_have(findings, iface, "sm-missing"));
+}
+
+void ibh_check_missing(const IbhRails *rails, const GArray *missed, const char *const *only, GPtrArray *findings)
+{
+    IBH_EACH (const IbhMissed, one, missed) {
+        const IbhLink *link = ibh_known_link(rails->snapshot, &one->known);
+        const char *iface = link ? link->name : one->known.iface;
+        const Row *row = &rows[one->why];
+        g_autofree char *was = describe(one);
+
+        if ((only && !g_strv_contains(only, iface)) || is_explained(findings, one, iface))
+            continue;
+        ibh_finding_add(findings, iface, row->severity, row->code, advise(rails, one, row), "%s, and %s", was,
+                        ibh_missing_text(one->why));
+    }
+}

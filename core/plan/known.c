@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plan/known.h"
+
+#include <linux/if_arp.h>
+#include <net/if.h>
+#include <string.h>
+
+#define GUID_LEN 8 /* the last bytes of an IPoIB address: the others change */
+
+/* ---- the hardware of a link ---- */
+
+static void name_hardware(const IbhLink *link, char *text, gsize size)
+{
+    const guint first =
+        link->type == ARPHRD_INFINIBAND && link->lladdr_len > GUID_LEN ? link->lladdr_len - GUID_LEN : 0;
+
+    g_strlcpy(text, link->lladdr_len ? "" : "-", size);
+    for (guint i = first; i < link->lladdr_len; i++) {
+        char byte[4];
+
+        g_snprintf(byte, sizeof byte, "%s%02x", i > first ? ":" : "", link->lladdr[i]);
+        g_strlcat(text, byte, size);
+    }
+}
+
+static gboolean stays(const IbhLink *link)
+{
+    static const char *const soft[] = {"bond", "team", "vlan", "macvlan", "ipvlan", "dummy", NULL};
+
+    return link->rdma[0] && !link->vf && !link->parent && !link->representor && !g_strv_contains(soft, link->kind);
+}
+
+gboolean ibh_known_of(const IbhNic *nic, IbhKnownRail *ret_known)
+{
+    const IbhLink *link = nic->link;
+
+    *ret_known = (IbhKnownRail){.slot = "-"};
+    if (nic->status != IBH_NIC_RAIL || !stays(link))
+        return FALSE;
+    g_strlcpy(ret_known->iface, link->name, sizeof ret_known->iface);
+    g_strlcpy(ret_known->port, link->rdma, sizeof ret_known->port);
+    name_hardware(link, ret_known->hardware, sizeof ret_known->hardware);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ret_known->n_addresses == IBH_KNOWN_ADDRESSES)
+            break;
+        ret_known->addresses[ret_known->n_addresses].ip = address->local;
+        ret_known->addresses[ret_known->n_addresses++].length = (guint8)address->subnet.length;
+    }
+    return TRUE;
+}
+
+static gboolean has_hardware(const IbhLink *link, const IbhKnownRail *known)
+{
+    char hardware[sizeof known->hardware];
+
+    name_hardware(link, hardware, sizeof hardware);
+    return !link->parent && g_str_equal(hardware, known->hardware);
+}
+
+/* An administrator may have given it another hardware address: then its name and port tell. */
+const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+{
+    const IbhLink *named = ibh_snapshot_link_by_name(snapshot, known->iface);
+
+    if (named && has_hardware(named, known))
+        return named;
+    IBH_EACH (const IbhLink, link, snapshot->links) {
+        if (has_hardware(link, known) && stays(link))
+            return link;
+    }
+    return named && g_str_equal(named->rdma, known->port) ? named : NULL;
+}
+
+/* ---- is it missing? ---- */
+
+static IbhMissing what_lacks(const IbhNic *nic)
+{
+    if (nic->status == IBH_NIC_NO_CANDIDATE)
+        return nic->link->rdma[0] ? IBH_IS_THERE : IBH_LACKS_RDMA;
+    if (nic->status != IBH_NIC_NO_ADDRESS && nic->status != IBH_NIC_ALONE)
+        return IBH_IS_THERE;
+    if (!(nic->link->flags & IFF_UP))
+        return IBH_ON_PURPOSE;
+    if (!nic->link->carrier)
+        return IBH_LACKS_CARRIER;
+    return nic->status == IBH_NIC_NO_ADDRESS ? IBH_LACKS_ADDRESS : IBH_IS_THERE;
+}
+
+IbhMissing ibh_known_missing(const IbhRails *rails, const IbhKnownRail *known, gboolean in_slot)
+{
+    const IbhLink *link = ibh_known_link(rails->snapshot, known);
+    const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
+
+    if (nic)
+        return what_lacks(nic);
+    return in_slot ? IBH_ELSEWHERE : IBH_IS_GONE;
+}
+
+gboolean ibh_is_fault(IbhMissing missing)
+{
+    return missing >= IBH_LACKS_ADDRESS;
+}
+
+const char *ibh_missing_text(IbhMissing missing)
+{
+    static const char *const texts[] = {
+        [IBH_IS_THERE] = "it is there",
+        [IBH_ON_PURPOSE] = "it is administratively down",
+        [IBH_ELSEWHERE] = "its hardware is there, but has no interface in this network namespace",
+        [IBH_LACKS_ADDRESS] = "it has link, but no address",
+        [IBH_LACKS_CARRIER] = "its link has no carrier",
+        [IBH_LACKS_RDMA] = "its RDMA device is gone",
+        [IBH_IS_GONE] = "its hardware is gone",
+    };
+
+    return texts[missing];
+}
+
+IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
+{
+    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
+        if (ibh_known_link(rails->snapshot, known) == nic->link)
+            return what_lacks(nic);
+    }
+    return IBH_IS_THERE;
+}
+
+static void add_missed(GArray *missed, const IbhRails *rails, const IbhKnownRail *known, gboolean in_slot)
+{
+    IbhMissed one = {.known = *known, .why = ibh_known_missing(rails, known, in_slot)};
+
+    if (one.why != IBH_IS_THERE)
+        g_array_append_val(missed, one);
+}
+
+static gboolean is_missed_already(const GArray *missed, const char *iface)
+{
+    IBH_EACH (const IbhMissed, one, missed) {
+        if (g_str_equal(one->known.iface, iface))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, IbhIsInSlot is_in_slot, gpointer data)
+{
+    GArray *missed = g_array_new(FALSE, TRUE, sizeof(IbhMissed));
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
+        add_missed(missed, rails, known, ibh_known_link(rails->snapshot, known) || is_in_slot(data, known));
+    (void)ibh_config_managed_names(config, names);
+    IBH_EACH_POINTER (const char, name, names) {
+        const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
+        IbhKnownRail known = {.slot = "-"};
+
+        if (!link || is_missed_already(missed, name))
+            continue;
+        g_strlcpy(known.iface, name, sizeof known.iface);
+        name_hardware(link, known.hardware, sizeof known.hardware);
+        add_missed(missed, rails, &known, TRUE);
+    }
+    return missed;
+}
+
+/* ---- the list ---- */
+
+IbhKnownRail *ibh_known_find(const GArray *known, const IbhKnownRail *like)
+{
+    IBH_EACH (IbhKnownRail, one, known) {
+        if (g_str_equal(one->hardware, like->hardware))
+            return one;
+    }
+    return NULL;
+}
+
+void ibh_known_put(GArray *known, const IbhKnownRail *now)
+{
+    IBH_EACH_BACK (const IbhKnownRail, one, known) {
+        if (g_str_equal(one->hardware, now->hardware) || g_str_equal(one->iface, now->iface) ||
+            g_str_equal(one->slot, now->slot))
+            IBH_REMOVE(IbhKnownRail, one, known);
+    }
+    g_array_append_vals(known, now, 1);
+}
+
+static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        for (guint i = 0; i < known->n_addresses; i++) {
+            if (ibh_prefix_contains(&address->subnet, &known->addresses[i].ip))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean is_missed(const IbhRails *rails, const IbhConfig *config, const IbhKnownRail *known)
+{
+    const IbhLink *link = ibh_known_link(rails->snapshot, known);
+    const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
+
+    if (!nic)
+        return ibh_config_settings(config, known->iface).manage != IBH_MANAGE_NO;
+    return nic->status != IBH_NIC_UNMANAGED && !link->master &&
+           (nic->status != IBH_NIC_ALONE || shares_a_subnet(nic, known));
+}
+
+void ibh_known_forget(GArray *known, const IbhRails *rails, const IbhConfig *config)
+{
+    IBH_EACH_BACK (const IbhKnownRail, one, known) {
+        if (!is_missed(rails, config, one))
+            IBH_REMOVE(IbhKnownRail, one, known);
+    }
+}
+
+void ibh_known_forget_name(GArray *known, const char *iface)
+{
+    IBH_EACH_BACK (const IbhKnownRail, one, known) {
+        if (g_str_equal(one->iface, iface))
+            IBH_REMOVE(IbhKnownRail, one, known);
+    }
+}

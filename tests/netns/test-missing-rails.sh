@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A rail that was there and is not: --check names the cause, whether the network manager takes its address away or leaves
+# it, after a boot without it, too; --watch says it once when it begins and once when it ends. Its partner, what was taken
+# down on purpose and what is not managed any more are not accused.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 2 B
+mkdir -p /var/lib/ib-hook
+journal_start
+
+event() { with_sys B "$HOOKS/nm-dispatcher" ib0 up; } # of another NIC
+takes_address() { ip -n B address flush dev ib1 scope global; }
+gives_address() {
+    ip -n B address add 172.16.34.2/16 dev ib1
+    ip -n B link set ib1 up
+    wait_until 5 settled B
+    event
+}
+
+# found WHAT EXIT FINDINGS: with the address first, then without it
+found() {
+    expect_hook "$2" B --check --json
+    expect_equal "$1: one finding, of its cause" "$3" "$(findings)"
+}
+
+port() { # STATE PHYSICAL-STATE
+    echo "$1" >/run/sys/B/class/infiniband/mlx5_1/ports/1/state
+    echo "$2" >/run/sys/B/class/infiniband/mlx5_1/ports/1/phys_state
+}
+
+event
+found "both stand" 0 ""
+
+# The cable: the port tells, else the link.
+ip -n wire link set B.1 down
+found "no carrier, ifupdown" 1 "ib1 error carrier-down"
+takes_address
+event
+found "no carrier, NetworkManager and networkd" 1 "ib1 error carrier-down"
+expect_contains "what it was" "it was a rail with 172.16.34.2, and its link has no carrier" "$(json '.findings[].message')"
+port "1: DOWN" "2: Polling"
+found "the RDMA port says more" 1 "ib1 error port-not-active"
+expect_hook 0 B --show --json
+expect_equal "--show has it among the missing" "ib1 its link has no carrier" \
+    "$(json '.missing[] | "\(.iface) \(.why)"')"
+[ "$(json '.missing[].since')" != null ] || fail "since when it is missing"
+port "4: ACTIVE" "5: LinkUp"
+
+# Others that have no address.
+ip -n wire link set B.1 up
+wait_until 5 settled B
+found "link, and no address" 1 "ib1 warning no-address"
+ip -n B link set ib1 down
+found "taken down on purpose" 0 ""
+gives_address
+found "all is well again" 0 ""
+takes_address
+ip -n B address add 10.9.9.2/24 dev ib1
+event
+found "it has another network now" 0 ""
+ip -n B address flush dev ib1 scope global
+event
+found "nobody misses it there" 0 ""
+gives_address
+system_config "[interface ib1]
+manage=no"
+takes_address
+event
+found "not managed" 0 ""
+system_config ""
+gives_address
+
+# The NIC: in a pod; gone.
+ip netns add pod
+ip -n B link set ib1 netns pod
+event
+found "a pod has it" 0 ""
+ip -n pod link set ib1 netns B
+gives_address
+found "it came back" 0 ""
+remove_nic B ib1
+rdma B ib0
+event
+found "it is gone" 1 "ib1 error nic-gone"
+expect_hook 0 B --undo --iface ib1
+found "--undo forgets it" 0 ""
+expect_lacks "and leaves no hold" "hold ib1" "$(cat /run/ib-hook/*.state)"
+expect_hook 2 B --undo --iface ib1
+add_nic B ib1 1
+rdma B ib0 ib1
+gives_address
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+
+# A section of its own wants it, as on a host without a disk.
+ip -n B address flush dev ib1 scope global
+expect_hook 0 B --undo
+rm -rf /run/ib-hook
+expect_hook 1 B --config "$(config "[interface ib1]
+manage=yes")" --check --json
+expect_equal "manage=yes" "ib1 warning no-address" "$(findings)"
+gives_address
+
+# --watch says so.
+from=$(($(journal_lines) + 1))
+watch_start B
+ip -n wire link set B.1 down
+takes_address
+begun() { [[ $(journal "$from") == *"4 ib1 is missing: it was a rail with 172.16.34.2, and its link has no carrier"* ]]; }
+wait_until 15 begun
+ip -n wire link set B.1 up
+gives_address
+ended() { [[ $(journal "$from") == *"ib1 is missing no more"* ]]; }
+wait_until 5 ended
+expect_equal "once each" 2 "$(journal "$from" | grep -c missing)"
+watch_stop
+
+# Other network namespaces than that of process 1 keep nothing: what a container has is not missed by the host.
+[ ! -e /var/lib/ib-hook/rails ] || fail "it keeps what it knows of a network namespace that ends" "$(</var/lib/ib-hook/rails)"
+ok "only the host's own rails are kept"

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is remembered of the rails between two runs and two boots: their tables, and the hardware that is missed. */
+#include "case_text.h"
+#include "model/state.h"
+#include "plan/known.h"
+#include "plan/tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A host as it is now, and what is known of it: "known" lines as in the state file. */
+typedef struct {
+    IbhSnapshot *snapshot;
+    IbhConfig *config;
+    IbhRails *rails;
+} Host;
+
+static Host look_at(const char *const *lines, const char *known, const char *settings)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_new();
+    g_autoptr(IbhState) state = ibh_state_parse(known, strlen(known));
+    Host host = {.config = ibh_config_new()};
+
+    for (guint i = 0; lines[i]; i++)
+        fake_do(kernel, lines[i], NULL);
+    host.snapshot = fake_snapshot(kernel);
+    IBH_EACH (const IbhKnownRail, one, state->known)
+        g_array_append_vals(host.snapshot->state->known, one, 1);
+    assert_true(ibh_config_add(host.config, "config", settings, strlen(settings), NULL, NULL, NULL));
+    host.rails = ibh_rails_find(host.config, host.snapshot, FALSE, NULL);
+    return host;
+}
+
+static void leave(Host *host)
+{
+    ibh_rails_free(host->rails);
+    ibh_config_free(host->config);
+    ibh_snapshot_free(host->snapshot);
+}
+
+#define NIC0 "nic ib0 rdma mlx5_0/1 address=02:00:00:00:00:00", "ip address add 172.16.34.1/16 dev ib0"
+#define NIC1 "nic ib1 rdma mlx5_1/1 address=02:00:00:00:00:01"
+#define KNOWN1 "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.2/16\n"
+
+/* One row: the host, what is known, the configuration → what is missed ("" for nothing), and what is still known. */
+typedef struct {
+    const char *lines[8];
+    const char *known, *settings;
+    IbhMissing why;
+    gboolean kept;
+} Row;
+
+static const Row rows[] = {
+    {{NIC0, NIC1, "ip address add 172.16.34.2/16 dev ib1", NULL}, KNOWN1, "", IBH_IS_THERE, TRUE},
+    {{NIC0, NIC1, NULL}, KNOWN1, "", IBH_LACKS_ADDRESS, TRUE},
+    {{NIC0, NIC1 " no-carrier", NULL}, KNOWN1, "", IBH_LACKS_CARRIER, TRUE},
+    {{NIC0, NIC1 " down", NULL}, KNOWN1, "", IBH_ON_PURPOSE, TRUE},
+    {{NIC0, NULL}, KNOWN1, "", IBH_IS_GONE, TRUE},
+    {{NIC0, "nic ib1 address=02:00:00:00:00:01", "ip address add 172.16.34.2/16 dev ib1", NULL},
+     KNOWN1,
+     "",
+     IBH_LACKS_RDMA,
+     TRUE},
+    /* Its partner is the one that is missing. */
+    {{NIC1, "ip address add 172.16.34.2/16 dev ib1", NULL}, KNOWN1, "", IBH_IS_THERE, TRUE},
+    /* It was renamed; another one has its name. */
+    {{NIC0, "nic ib7 rdma mlx5_1/1 address=02:00:00:00:00:01", NULL}, KNOWN1, "", IBH_LACKS_ADDRESS, TRUE},
+    {{NIC0, "nic ib1 rdma mlx5_2/1 address=02:00:00:00:00:09", NULL}, KNOWN1, "", IBH_IS_GONE, TRUE},
+    /* Nobody misses it any more. */
+    {{NIC0, NIC1, NULL}, KNOWN1, "[interface ib1]\nmanage=no\n", IBH_IS_THERE, FALSE},
+    {{NIC0, NULL}, KNOWN1, "[interface ib1]\nmanage=no\n", IBH_IS_GONE, FALSE},
+    {{NIC0, NIC1, "ip address add 10.9.0.2/24 dev ib1", NULL}, KNOWN1, "", IBH_IS_THERE, FALSE},
+    {{NIC0, "nic bond0 type=bond", NIC1 " master=bond0", NULL}, KNOWN1, "", IBH_IS_THERE, FALSE},
+    /* A section of its own says that it shall be one. */
+    {{NIC0, NIC1, NULL}, "", "[interface ib1]\nmanage=yes\n", IBH_LACKS_ADDRESS, FALSE},
+    {{NIC0, NIC1, NULL}, "", "[interface ib*]\nmanage=yes\n", IBH_IS_THERE, FALSE},
+};
+
+static gboolean nothing_is_there(gpointer data, const IbhKnownRail *known)
+{
+    (void)data;
+    (void)known;
+    return FALSE;
+}
+
+static void test_missed(void **state)
+{
+    (void)state;
+    IBH_EACH_ROW (const Row, row, rows) {
+        Host host = look_at(row->lines, row->known, row->settings);
+        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config, nothing_is_there, NULL);
+        GArray *known = host.snapshot->state->known;
+        const IbhMissing why = missed->len ? g_array_index(missed, IbhMissed, 0).why : IBH_IS_THERE;
+
+        if (why != row->why)
+            print_error("row %d\n", (int)(row - rows));
+        assert_int_equal(why, row->why);
+        ibh_known_forget(known, host.rails, host.config);
+        if (known->len != (row->kept ? 1 : 0))
+            print_error("row %d\n", (int)(row - rows));
+        assert_int_equal(known->len, row->kept ? 1 : 0);
+        leave(&host);
+    }
+}
+
+/* What is in its place, or has its name, replaces it; children, VLANs, virtual functions and bonds come and go. */
+static void test_put(void **state)
+{
+    static const char *const lines[] = {NIC0,
+                                        NIC1,
+                                        "ip address add 172.16.34.2/16 dev ib1",
+                                        "nic vf rdma mlx5_2/1 vf",
+                                        "ip address add 172.16.34.3/16 dev vf",
+                                        NULL};
+    Host host = look_at(lines, KNOWN1, "");
+    GArray *known = host.snapshot->state->known;
+    IbhKnownRail now;
+    guint n = 0;
+
+    (void)state;
+    IBH_EACH_POINTER (const IbhNic, nic, host.rails->nics) {
+        if (!ibh_known_of(nic, &now))
+            continue;
+        n++;
+        if (g_str_equal(now.iface, "ib0"))
+            g_strlcpy(now.slot, "0000:81:00.1/1", sizeof now.slot); /* the card that is in that slot now */
+        ibh_known_put(known, &now);
+    }
+    assert_int_equal(n, 2);
+    assert_int_equal(known->len, 2);
+    ibh_known_forget_name(known, "ib1");
+    assert_int_equal(known->len, 1);
+    leave(&host);
+}
+
+/* Any file may be damaged; what makes sense comes back as it was. */
+static void test_file(void **state)
+{
+    static const char text[] =
+        KNOWN1 "known ib2 mlx5_2/1 - 02:00 7 fd00::1/64,10.0.0.1/24\n"
+               "known ib3\nknown a/b x y z 0 -\nknown ib4 p s h -1 -\nknown ib5 p s h 0 nonsense\n";
+    g_autoptr(IbhState) read = ibh_state_parse(text, strlen(text)), again = NULL;
+    g_autoptr(IbhState) copy = ibh_state_copy(read);
+    g_autofree char *written = ibh_state_format(read);
+
+    (void)state;
+    assert_int_equal(read->known->len, 3);
+    assert_int_equal(g_array_index(read->known, IbhKnownRail, 1).n_addresses, 2);
+    assert_int_equal(g_array_index(read->known, IbhKnownRail, 1).since, 7);
+    again = ibh_state_parse(written, strlen(written));
+    assert_true(ibh_state_equal(read, again));
+    assert_true(ibh_state_equal(read, copy));
+    g_array_index(copy->known, IbhKnownRail, 0).since = 9;
+    assert_false(ibh_state_equal(read, copy));
+    assert_true(ibh_state_knows_the_same(read, copy));
+}
+
+/* "ib0=941 ib1=942!": ! is for a number that the configuration gives. */
+static void test_tables(void **state)
+{
+    static const char *const lines[] = {NIC0, NIC1, "ip address add 172.16.34.2/16 dev ib1", NULL};
+    static const char *const undone[] = {"ib1", NULL};
+    Host host = look_at(lines, "", "[interface ib1]\ntable=1500\n");
+    g_autoptr(GArray) saved = ibh_rails_to_remember(host.rails, NULL, FALSE);
+    g_autoptr(GArray) without = ibh_rails_to_remember(host.rails, undone, FALSE);
+    g_autoptr(GArray) none = ibh_rails_to_remember(host.rails, NULL, TRUE);
+
+    (void)state;
+    assert_int_equal(saved->len, 2);
+    assert_int_equal(g_array_index(saved, IbhSavedRail, 0).table, 941);
+    assert_int_equal(g_array_index(saved, IbhSavedRail, 1).table, 1500);
+    assert_true(g_array_index(saved, IbhSavedRail, 1).is_explicit);
+    assert_int_equal(without->len, 1);
+    assert_int_equal(none->len, 0);
+    leave(&host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_put),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_tables),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
