@@ -115,8 +115,8 @@ named "RTNETLINK answers: No such process" A legacy-script
 sees "ping: connect: Network is unreachable" ping_from A 172.16.34.1
 named "ping: connect: Network is unreachable" A legacy-script route-missing
 rm $script
-expect_hook 1 A --check "${tree[@]}" --json
 expect_hook 0 A --apply "${tree[@]}"
+expect_hook 1 A --check "${tree[@]}" --json
 on A sh -c "$(json '[.findings[] | select(.code == "route-missing" and .fix) | .fix][]' | grep -v ib-hook)" >$work/said
 expect_hook 0 A --check "${tree[@]}"
 passes A 172.16.34.1
