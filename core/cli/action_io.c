@@ -7,6 +7,7 @@
 #include "kernel/sysctl.h"
 
 #include <linux/capability.h>
+#include <unistd.h>
 
 #define LOCK_SECONDS 10
 
@@ -122,7 +123,10 @@ int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString 
     IbhCommand command = {.run = make_run(options, warnings),
                           .options = options,
                           .writer = writer_of(options),
-                          .style = {.color = color, .verbose = options->verbose, .quiet = options->quiet},
+                          .style = {.color = color,
+                                    .verbose = options->verbose,
+                                    .quiet = options->quiet,
+                                    .width = isatty(STDOUT_FILENO) ? 80 : 0},
                           .out = out};
     int status = run_live(&command);
 

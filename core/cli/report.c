@@ -55,7 +55,24 @@ const char *ibh_report_main(const IbhRails *rails, const IbhNic *nic)
     return ibh_spread_has(rails, nic) ? "spread" : "keep";
 }
 
-guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted)
+const IbhNic *ibh_report_nic(const IbhReport *report, const char *name)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
+        if (g_str_equal(nic->link->name, name))
+            return nic;
+    }
+    return NULL;
+}
+
+const char *ibh_report_link(const IbhLink *link)
+{
+    if (!(link->flags & IFF_UP))
+        return "down";
+    return link->carrier ? "up" : "no carrier";
+}
+
+/* How many of its wanted rules exist. */
+static guint count_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted)
 {
     g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
     guint found = 0;
@@ -72,9 +89,25 @@ guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_want
     return found;
 }
 
+char *ibh_report_facts(const IbhReport *report, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
+    guint wanted, found = count_rules(report->rails, nic, &wanted);
+    const int *value = nic->link->sysctl;
+
+    return g_strdup_printf("%s: %s, %s%s%s%s, table %u, main=%s, %u of %u rules, rp_filter=%d arp_filter=%d "
+                           "arp_announce=%d arp_ignore=%d",
+                           nic->link->name, nic->link->rdma[0] ? nic->link->rdma : "no RDMA port",
+                           manager ? manager->name : "no manager known", manager && manager->connection ? " (" : "",
+                           manager && manager->connection ? manager->connection : "",
+                           manager && manager->connection ? ")" : "", nic->table, ibh_report_main(report->rails, nic),
+                           found, wanted, value[IBH_SYSCTL_RP_FILTER], value[IBH_SYSCTL_ARP_FILTER],
+                           value[IBH_SYSCTL_ARP_ANNOUNCE], value[IBH_SYSCTL_ARP_IGNORE]);
+}
+
 static void add_rail(const IbhReport *report, const IbhNic *nic, GPtrArray *lines)
 {
-    guint wanted, found = ibh_report_rules(report->rails, nic, &wanted), asked = 0, well = 0;
+    guint wanted, found = count_rules(report->rails, nic, &wanted), asked = 0, well = 0;
 
     for (guint i = 0; report->questions && i < report->questions->len; i++) {
         const IbhQuestion *question = &g_array_index(report->questions, IbhQuestion, i);

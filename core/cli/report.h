@@ -15,6 +15,7 @@ typedef struct {
     gboolean color;
     gboolean verbose;
     gboolean quiet;
+    guint width; /* of the terminal; 0: none, lines are whole */
 } IbhStyle;
 
 /* The contents of a report; parts that an action does not have are NULL. */
@@ -49,8 +50,10 @@ char *ibh_report_error(int status, const char *message); /* for people, on stand
 /* The NICs asked about by name; without names, every candidate and RDMA-capable NIC, or with `verbose` every netdev. */
 gboolean ibh_report_lists(const IbhReport *report, const IbhNic *nic, gboolean verbose);
 GPtrArray *ibh_report_addresses(const IbhNic *nic); /* char *, "172.16.34.1/16" */
-/* How many of its wanted rules exist. */
-guint ibh_report_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted);
+const IbhNic *ibh_report_nic(const IbhReport *report, const char *name);
+const char *ibh_report_link(const IbhLink *link); /* "up", "no carrier", "down" */
+/* Of a rail: RDMA port, manager, table, rules, sysctls, in a line. */
+char *ibh_report_facts(const IbhReport *report, const IbhNic *nic);
 /* Facts that were checked and are right, or are not known: char *, a line each. */
 GPtrArray *ibh_report_checked(const IbhReport *report);
 char *ibh_report_lladdr(const guint8 *lladdr, guint length);           /* "02:00:…" */

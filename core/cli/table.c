@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/table.h"
 
+#include <string.h>
+
 void ibh_put(GString *out, const IbhStyle *style, const char *color, const char *text)
 {
     g_autofree char *safe = ibh_printable(text);
@@ -22,9 +24,10 @@ void ibh_putf(GString *out, const IbhStyle *style, const char *color, const char
     ibh_put(out, style, color, text);
 }
 
-void ibh_put_line(GString *out, const IbhStyle *style, const char *color, const char *text)
+void ibh_put_line(GString *out, const IbhStyle *style, const char *lead, const char *text)
 {
-    ibh_put(out, style, color, text);
+    g_string_append(out, lead);
+    ibh_put(out, style, NULL, text);
     g_string_append_c(out, '\n');
 }
 
@@ -96,16 +99,36 @@ guint ibh_table_width(const IbhTable *table)
     return width;
 }
 
-void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table)
+/* At a word, where it would be longer than `width`. */
+static char *cut(const char *text, guint width)
+{
+    const char *end;
+
+    if (g_utf8_strlen(text, -1) <= (glong)width)
+        return g_strdup(text);
+    end = g_utf8_offset_to_pointer(text, MAX(width, 3) - 3);
+    while (end > text && *end != ' ')
+        end--;
+    while (end > text && strchr(" ,:;(", end[-1]))
+        end--;
+    return g_strdup_printf("%.*s...", (int)(end - text), text);
+}
+
+void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table, guint width)
 {
     g_autofree guint *widths = g_new(guint, table->columns);
-    guint column = 0;
+    guint column = 0, before = 0;
 
-    for (guint i = 0; i < table->columns; i++)
+    for (guint i = 0; i < table->columns; i++) {
         widths[i] = find_width(table, i);
+        before += i + 1 < table->columns ? widths[i] + 2 : 0;
+    }
     IBH_EACH (const Cell, cell, table->cells) {
-        ibh_put(out, style, cell->color, cell->text);
-        if (++column < table->columns) {
+        gboolean last = ++column == table->columns;
+        g_autofree char *text = last && width ? cut(cell->text, width > before ? width - before : 0) : NULL;
+
+        ibh_put(out, style, cell->color, text ? text : cell->text);
+        if (!last) {
             g_string_append_printf(out, "%*s", (int)widths[column - 1] - (int)g_utf8_strlen(cell->text, -1) + 2, "");
         } else {
             g_string_append_c(out, '\n');

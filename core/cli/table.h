@@ -15,7 +15,7 @@
 void ibh_put(GString *out, const IbhStyle *style, const char *color, const char *text);
 G_GNUC_PRINTF(4, 5)
 void ibh_putf(GString *out, const IbhStyle *style, const char *color, const char *format, ...);
-void ibh_put_line(GString *out, const IbhStyle *style, const char *color, const char *text);
+void ibh_put_line(GString *out, const IbhStyle *style, const char *lead, const char *text); /* and a newline */
 
 /* Columns as wide as their widest cell. */
 typedef struct {
@@ -33,4 +33,5 @@ void ibh_table_add_heading(IbhTable *table, const char *const *texts); /* NULL-t
 /* Another text for a cell of the heading. Takes `text`. */
 void ibh_table_rename(IbhTable *table, guint column, char *text);
 guint ibh_table_width(const IbhTable *table);
-void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table);
+/* `width`: the last column is cut at a word where a line would be longer; 0: it is whole. */
+void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table, guint width);

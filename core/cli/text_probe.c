@@ -109,8 +109,8 @@ static gboolean put_matrix(GString *out, const IbhProbe *probe, const IbhStyle *
     numbered = ibh_table_width(table) > MATRIX_WIDTH;
     for (guint i = 0; numbered && i < probe->peers->len; i++)
         ibh_table_rename(table, i + 2, g_strdup_printf("[%u]", i + 1));
-    ibh_put_table(out, style, table);
-    ibh_put_line(out, style, NULL, "the shortest round trip in ms");
+    ibh_put_table(out, style, table, 0);
+    ibh_put_line(out, style, "", "the shortest round trip in ms");
     return numbered;
 }
 

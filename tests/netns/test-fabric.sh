@@ -66,7 +66,7 @@ polling
 expect_hook 1 B --check --json
 expect_equal "the port is the cause" "port-not-active" \
     "$(json '[.findings[].code | select(. == "carrier-down" or . == "port-not-active")] | join(" ")')"
-expect_contains "the table of --show says so, too" " port-not-active " "$(hook B --show | grep '^ib1 ')"
+expect_contains "the table of --show says so, too" " port-not-active: " "$(hook B --show | grep '^ib1 ')"
 ip -n B link set ib1 up
 rdma B ib0 ib1
 expect_hook 0 B --apply

@@ -72,7 +72,7 @@ wait_until 15 is_active ib2 ""
 
 look
 says "by name; what NetworkManager only watches is nobody's" "$named"
-text=$("$IB_HOOK" --config "$only" --show)
+text=$("$IB_HOOK" --config "$only" --show --verbose)
 expect_contains "and in the table" "NetworkManager (rail 1)" "$text"
 
 # The environment.
