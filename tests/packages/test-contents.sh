@@ -39,6 +39,7 @@ modes() { # DIRECTORY
 }
 programs="755 ./usr/bin/ib-hook
 755 ./usr/lib/NetworkManager/dispatcher.d/50-ib-hook
+755 ./usr/libexec/ib-hook/boot
 755 ./usr/libexec/ib-hook/ifup-local
 755 ./usr/libexec/ib-hook/ifupdown
 755 ./usr/libexec/ib-hook/networkd-dispatcher
