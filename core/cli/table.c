@@ -83,7 +83,7 @@ void ibh_table_rename(IbhTable *table, guint column, char *text)
 
 static guint find_width(const IbhTable *table, guint column)
 {
-    glong width = 0;
+    glong width = table->least ? table->least[column] : 0;
 
     for (guint at = column; at < table->cells->len; at += table->columns)
         width = MAX(width, g_utf8_strlen(g_array_index(table->cells, Cell, at).text, -1));

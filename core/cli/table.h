@@ -20,7 +20,8 @@ void ibh_put_line(GString *out, const IbhStyle *style, const char *lead, const c
 /* Columns as wide as their widest cell. */
 typedef struct {
     guint columns;
-    GArray *cells; /* row by row; the first row is the heading */
+    const guint *least; /* how wide each of them is at least; NULL: as wide as its cells */
+    GArray *cells;      /* row by row; the first row is the heading */
 } IbhTable;
 
 IbhTable *ibh_table_new(guint columns);

@@ -165,8 +165,10 @@ static char *join_addresses(const IbhNic *nic, guint most)
 static void put_lines(GString *out, const IbhReport *report, const IbhStyle *style)
 {
     g_autoptr(GPtrArray) owners = list_owners(report, style, FALSE);
+    static const guint least[] = {0, sizeof "warning" - 1, 0};
     g_autoptr(IbhTable) table = ibh_table_new(3);
 
+    table->least = least;
     IBH_EACH_POINTER (const char, owner, owners) {
         const IbhNic *nic = ibh_report_nic(report, owner);
         IbhSeverity worst = find_worst(report->findings, owner);
@@ -174,8 +176,7 @@ static void put_lines(GString *out, const IbhReport *report, const IbhStyle *sty
         g_autofree char *addresses = ok ? join_addresses(nic, 3) : NULL;
 
         ibh_table_add(table, g_strdup(owner), NULL);
-        ibh_table_add(table, g_strdup_printf("%-7s", ok ? "ok" : ibh_severity_name(worst)),
-                      ok ? IBH_GREEN : colors[worst]);
+        ibh_table_add(table, g_strdup(ok ? "ok" : ibh_severity_name(worst)), ok ? IBH_GREEN : colors[worst]);
         ibh_table_add(table,
                       ok ? g_strdup_printf("%s leaves and arrives by it (table %u)", addresses, nic->table)
                          : describe_findings(report->findings, owner),

@@ -126,7 +126,7 @@ tree=()
 mkdir -p /run/sys/A/class/net/ib{0,1}
 for nic in 0 1; do echo $((1500 + 7500 * nic)) >/run/sys/A/class/net/ib$nic/mtu; done
 ip -n A link set ib1 mtu 9000
-sees "Message too long" on A ping -n -c 1 -W 1 -M "do" -s 8000 172.16.34.1
+sees "Message too long" on A ping -I ib0 -n -c 1 -W 1 -M "do" -s 8000 172.16.34.1
 named "Message too long" A mode-mtu
 ip -n A link set ib1 mtu 1500
 rm -r /run/sys/A/class/net
