@@ -10,5 +10,5 @@
 
 /* `plan`: what --apply would do; `questions`: answered; `findings`: begins with those of the RDMA ports, which explain
  * others. */
-void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, const GArray *questions, const char *const *only,
+void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const char *const *only,
                      GPtrArray *findings);

@@ -36,151 +36,6 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
     return link ? link->name : "no interface";
 }
 
-char *ibh_check_say_where(const IbhCheck *check, const IbhLookup *answer)
-{
-    if (answer->error == EINVAL) /* of a blackhole: no cause to name */
-        return g_strdup("does not leave at all");
-    if (answer->error)
-        return g_strdup_printf("does not leave at all (%s)", g_strerror(answer->error));
-    if (answer->type == RTN_LOCAL)
-        return g_strdup("stays on this host");
-    return g_strdup_printf("leaves by %s%s", ibh_check_link_name(check, answer->oif),
-                           answer->hops ? " and others, by turns" : "");
-}
-
-/* ---- rules and routes ---- */
-
-/* The kernel asks the table only for families that the rail serves. */
-static gboolean is_foreign_in_table(const IbhRoute *route, const IbhNic *nic)
-{
-    return ibh_nic_has_table(nic, route->table) && !ibh_route_is_ours(route) && ibh_serves_family(nic, route->family);
-}
-
-static gboolean can_have_answered(const IbhRoute *route, const IbhLookup *answer)
-{
-    return ibh_prefix_contains(&route->dst, &answer->to) &&
-           (answer->error ? ibh_route_is_error(route) || route->type == RTN_THROW
-                          : answer->table == route->table && route->ifindex == answer->oif);
-}
-
-const IbhRoute *ibh_find_foreign_route(const IbhCheck *check, const IbhQuestion *question)
-{
-    const IbhRoute *found = NULL;
-
-    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
-        if (is_foreign_in_table(route, question->nic) && can_have_answered(route, &question->lookup) &&
-            (!found || route->dst.length > found->dst.length))
-            found = route;
-    }
-    return found;
-}
-
-/* Our route is wanted there: its absence is reported. */
-static gboolean has_place_of_ours(const IbhCheck *check, const IbhRoute *route)
-{
-    IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
-        if (op->type == IBH_OP_ROUTE_ADD && ibh_route_same_place(route, &op->route))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* It leads to the right NIC, but large packets are cut or dropped. */
-static gboolean has_small_mtu(const IbhNic *nic, const IbhLookup *answer)
-{
-    return answer->mtu && nic->link->mtu > 0 && answer->mtu < (guint)nic->link->mtu &&
-           answer->oif == nic->link->ifindex && ibh_nic_has_table(nic, answer->table);
-}
-
-static void report_small_mtu(IbhCheck *check, const IbhNic *nic, const IbhLookup *answer)
-{
-    char to[IBH_IP_STRLEN];
-
-    if (ibh_findings_have(check->findings, nic->link->name, "foreign-table"))
-        return;
-    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "foreign-table",
-                    ibh_advice("if that is not meant, delete the route: ip -%c route show table %u",
-                               ibh_ip_option(answer->to.family), answer->table),
-                    "table %u has a route that is not ours and leads to %s with an MTU of %u, the NIC has %d",
-                    answer->table, ibh_ip_format(&answer->to, to), answer->mtu, nic->link->mtu);
-}
-
-/* A route that is not ours and leads to a neighbour of the subnet by a gateway: the NIC is right, and the packet
- * arrives only if the gateway forwards it. */
-static const IbhRoute *find_detour(const IbhCheck *check, const IbhQuestion *question)
-{
-    const IbhLookup *answer = &question->lookup;
-    gboolean is_neighbour = FALSE;
-
-    IBH_EACH_POINTER (const IbhAddress, address, &question->nic->served)
-        is_neighbour |= ibh_prefix_contains(&address->subnet, &answer->to);
-    if (!is_neighbour || answer->error || answer->oif != question->nic->link->ifindex)
-        return NULL;
-    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
-        if (is_foreign_in_table(route, question->nic) && route->gateway.family != AF_UNSPEC &&
-            route->dst.length == answer->length && can_have_answered(route, answer) &&
-            !ibh_ip_equal(&route->gateway, &answer->to)) /* which is the neighbour itself */
-            return route;
-    }
-    return NULL;
-}
-
-static void report_detour(IbhCheck *check, const IbhQuestion *question, const IbhRoute *route)
-{
-    char to[IBH_IP_STRLEN], by[IBH_IP_STRLEN];
-
-    if (ibh_findings_have(check->findings, question->nic->link->name, "foreign-table"))
-        return;
-    ibh_finding_add(check->findings, question->nic->link->name, IBH_WARNING, "foreign-table",
-                    ibh_advice("if that is not meant, delete the route: ip -%c route show table %u",
-                               ibh_ip_option(route->family), route->table),
-                    "table %u has a route that is not ours and leads to %s by the gateway %s, though it is a "
-                    "neighbour: it is reached if that host is there, and forwards",
-                    route->table, ibh_ip_format(&question->lookup.to, to), ibh_ip_format(&route->gateway, by));
-}
-
-/* By the right NIC, and yet not well. */
-static void judge_way(IbhCheck *check, const IbhQuestion *question)
-{
-    const IbhRoute *detour = find_detour(check, question);
-
-    if (has_small_mtu(question->nic, &question->lookup))
-        report_small_mtu(check, question->nic, &question->lookup);
-    if (detour)
-        report_detour(check, question, detour);
-}
-
-static void report_taken(IbhCheck *check, const IbhQuestion *question, const IbhRoute *route)
-{
-    g_autofree char *where = ibh_check_say_where(check, &question->lookup);
-    char dst[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
-
-    ibh_finding_add(check->findings, question->nic->link->name, IBH_ERROR, "foreign-table",
-                    ibh_advice("remove what is not marked from table %u, or choose another table=", route->table),
-                    "table %u has a route to %s that is not ours and comes before ours: traffic from its address to %s "
-                    "%s, not %s",
-                    route->table, ibh_prefix_format(&route->dst, dst), ibh_ip_format(&question->lookup.to, to), where,
-                    question->kind == IBH_ASK_LEAVES && !question->as_main_says ? "by it" : "as table main says");
-}
-
-/* Reported where it makes an answer wrong: by its metric, or by a longer prefix. */
-void ibh_judge_foreign_routes(IbhCheck *check, const IbhNic *nic)
-{
-    IBH_EACH (const IbhQuestion, question, check->questions) {
-        const IbhRoute *route;
-
-        if (question->nic != nic || (question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_ELSEWHERE))
-            continue;
-        if (question->kind == IBH_ASK_LEAVES)
-            judge_way(check, question);
-        if (ibh_question_is_well_answered(check->rails, question) ||
-            !(route = ibh_find_foreign_route(check, question)) || has_place_of_ours(check, route))
-            continue;
-        report_taken(check, question, route);
-        return;
-    }
-}
-
 /* The configuration has given its old number to another NIC. */
 void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
 {
@@ -194,44 +49,6 @@ void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
                     ibh_advice("table= promises a number, where one is needed"),
                     "its table is %u, because %s has table=%u (%s): programs that use the old number reach that NIC",
                     nic->table, other->link->name, other->table, other->settings.table_origin);
-}
-
-/* A last resort, behind main's own default route, is never used. */
-static gboolean has_better_default(const GArray *routes, const IbhRoute *error)
-{
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (route->table == IBH_TABLE_MAIN && route->family == error->family && ibh_route_is_default(route) &&
-            route->metric <= error->metric)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-void ibh_judge_errors_in_main(IbhCheck *check, const IbhNic *nic)
-{
-    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
-    const GArray *routes = check->rails->snapshot->routes;
-
-    if (ibh_findings_have(check->findings, nic->link->name, "main-error-route"))
-        return; /* an answer has reported it */
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (route->table != IBH_TABLE_MAIN || route->dst.length || !ibh_route_is_error(route))
-            continue;
-        IBH_EACH (const IbhRoute, want, wanted) {
-            if (want->family != route->family || !ibh_route_is_default(want))
-                continue;
-            if (!ibh_check_covers(check->rails, route->family) || has_better_default(routes, route))
-                continue;
-            ibh_finding_add(
-                check->findings, nic->link->name, IBH_ERROR, "main-error-route",
-                ibh_advice("remove it, or give it a higher metric: ip -%c route show table main exact default",
-                           ibh_ip_option(route->family)),
-                "main has a default route that is an error, and it comes before the gateway in table %u: other "
-                "networks are not reached from this rail",
-                ibh_nic_defaults(nic));
-            return;
-        }
-    }
 }
 
 /* ---- the manager, scripts, addresses ---- */
@@ -423,8 +240,8 @@ void ibh_judge_foreign_nic(IbhCheck *check, const IbhNic *nic)
             !is_on_wire_of(check, nic, rail))
             continue;
         ibh_finding_add(
-            check->findings, nic->link->name, IBH_WARNING, "foreign-nic-answers",
-            ibh_fix(ibh_sysctl_command(nic->link->name, IBH_SYSCTL_ARP_IGNORE, 1)),
+            check->findings, nic->link->name, IBH_INFO, "foreign-nic-answers",
+            ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
             "it is no rail of ib-hook's, but on the wire of %s, and answers ARP for its address: peers may send to the "
             "wrong NIC",
             rail->link->name);

@@ -1,309 +1,265 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The questions about pieces of a rail's subnet that foreign rules and routes, and main, take out.
- */
-#include "check/asking.h"
-#include "check/rules.h"
-#include "plan/others.h"
+#include "check/pieces.h"
 
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define UNASKABLE (IBH_SELECT_NOT | IBH_SELECT_OTHER)
-#define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
-
-IbhQuestion ibh_ask_about(IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
+gboolean ibh_add_once(GArray *prefixes, const IbhPrefix *prefix)
 {
-    return (IbhQuestion){
-        .kind = kind,
-        .nic = nic,
-        .lookup = {.from = *from,
-                   .to = *to,
-                   .iif = kind == IBH_ASK_ARRIVES || kind == IBH_ASK_PROXIES ? nic->link->ifindex : 0,
-                   .match = kind == IBH_ASK_LEAVES || kind == IBH_ASK_ELSEWHERE || kind == IBH_ASK_UNBOUND}};
+    IBH_EACH (const IbhPrefix, other, prefixes) {
+        if (ibh_prefix_equal(other, prefix))
+            return FALSE;
+    }
+    g_array_append_val(prefixes, *prefix);
+    return TRUE;
 }
 
-IbhQuestion ibh_ask_leaving(const IbhAskTarget *target, const IbhIp *neighbour)
-{
-    IbhQuestion question = ibh_ask_about(IBH_ASK_LEAVES, target->nic, &target->address->local, neighbour);
+/* ---- the prefixes ---- */
 
-    question.length = target->prefix->length;
-    return question;
+static void add_piece(GArray *pieces, const IbhPrefix *prefix, gboolean ours)
+{
+    const IbhPiece piece = {.prefix = *prefix, .ours = ours};
+
+    if (prefix->ip.family == AF_INET || prefix->ip.family == AF_INET6)
+        g_array_append_val(pieces, piece);
 }
 
-void ibh_question_add(const IbhAsking *asking, const IbhQuestion *question)
+static IbhIp last_of(const IbhPrefix *prefix)
 {
-    if (asking->questions->len < IBH_QUESTIONS_MAX)
-        g_array_append_val(asking->questions, *question);
+    IbhIp ip = prefix->ip;
+
+    for (guint bit = prefix->length; bit < ibh_ip_bits(&ip); bit++)
+        ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    return ip;
 }
 
-/* The same with the values that a rule matches by. */
-static void ask_with(const IbhAsking *asking, IbhQuestion *question, const IbhRule *rule)
+/* The network and broadcast address of a subnet; in IPv6 the first is any router's. */
+static void add_edges(GArray *pieces, const IbhPrefix *subnet)
 {
-    question->lookup.by = rule->by;
-    question->lookup.selectors = rule->selectors & SELECTIVE;
-    ibh_question_add(asking, question);
+    guint bits = ibh_ip_bits(&subnet->ip);
+    const IbhIp last = last_of(subnet);
+    const IbhPrefix first = ibh_prefix(&subnet->ip, bits), broadcast = ibh_prefix(&last, bits);
+
+    if (bits - subnet->length <= 1)
+        return;
+    add_piece(pieces, &first, TRUE);
+    if (subnet->ip.family == AF_INET)
+        add_piece(pieces, &broadcast, TRUE);
 }
 
-void ibh_ask_simply(const IbhAsking *asking, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from,
-                    const IbhIp *to)
-{
-    const IbhQuestion question = ibh_ask_about(kind, nic, from, to);
+/* Zones by their lengths, so that a hundred thousand routes elsewhere are passed by quickly. */
+typedef struct {
+    const GArray *zones;
+    GHashTable *known; /* IbhPrefix */
+    gboolean lengths[2][129];
+} Zones;
 
-    ibh_question_add(asking, &question);
+static guint hash_prefix(gconstpointer data)
+{
+    const IbhPrefix *prefix = data;
+
+    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
 }
 
-/* Traffic without a source concerns the whole host: one question for each subnet is enough. */
-gboolean ibh_is_asked_unbound(const IbhAsking *asking, const IbhIp *to)
+static gboolean same_prefix(gconstpointer a, gconstpointer b)
 {
-    IBH_EACH (const IbhQuestion, question, asking->questions) {
-        if (question->kind == IBH_ASK_UNBOUND && ibh_ip_equal(&question->lookup.to, to))
+    return ibh_prefix_equal(a, b);
+}
+
+static void zones_init(Zones *all, const GArray *zones)
+{
+    all->zones = zones;
+    all->known = g_hash_table_new(hash_prefix, same_prefix);
+    IBH_EACH (IbhPrefix, zone, zones) {
+        g_hash_table_add(all->known, zone);
+        all->lengths[zone->ip.family == AF_INET6][zone->length] = TRUE;
+    }
+}
+
+static gboolean is_in_zone(const Zones *all, const IbhPrefix *prefix)
+{
+    for (guint length = 0; length <= prefix->length; length++) {
+        const IbhPrefix outer = ibh_prefix(&prefix->ip, length);
+
+        if (all->lengths[prefix->ip.family == AF_INET6][length] && g_hash_table_contains(all->known, &outer))
             return TRUE;
     }
     return FALSE;
 }
 
-void ibh_ask_in_piece(const IbhAsking *asking, const IbhAskTarget *target, const IbhPrefix *piece, const IbhRule *rule)
+static gboolean is_multicast(const IbhIp *ip)
 {
-    IbhQuestion question;
-    IbhIp neighbour;
-
-    if (!ibh_find_in_piece(&asking->all, piece, target->holes, &neighbour))
-        return;
-    question = ibh_ask_leaving(target, &neighbour);
-    if (rule)
-        ask_with(asking, &question, rule);
-    else
-        ibh_question_add(asking, &question);
+    return ip->family == AF_INET6 ? ip->bytes[0] == 0xff : (ip->bytes[0] & 0xf0) == 0xe0;
 }
 
-/* A rule takes a piece of it, or only some packets: the question has the values that the rule matches by. */
-static void ask_about_rule(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
+static void add_routes(GArray *pieces, const Zones *zones, const GArray *routes)
 {
-    gboolean takes_piece = ibh_prefix_is_inside(&rule->to, target->prefix);
-
-    if ((takes_piece || (rule->selectors & SELECTIVE)) &&
-        (!rule->to.length || ibh_prefix_overlaps(&rule->to, target->prefix)))
-        ibh_ask_in_piece(asking, target, takes_piece ? &rule->to : target->prefix, rule);
-}
-
-/* Broadcast and anycast addresses are mostly edges of subnets, and no neighbours. */
-static gboolean takes_neighbours(const IbhAsking *asking, const IbhRoute *route)
-{
-    IbhIp neighbour;
-
-    if (route->type == RTN_BROADCAST || route->type == RTN_ANYCAST)
-        return ibh_find_neighbour(&asking->all, &route->dst, NULL, &neighbour);
-    return route->type == RTN_UNICAST || route->type >= RTN_BLACKHOLE;
-}
-
-/* A foreign route, in a table that this address is led to, takes a piece of it. */
-static void ask_about_foreign_routes(const IbhAsking *asking, const IbhAskTarget *target, guint32 table,
-                                     const IbhRule *rule)
-{
-    g_autoptr(GPtrArray) inside = ibh_snapshot_routes_inside(asking->rails->snapshot, table, target->prefix);
-
-    IBH_EACH_POINTER (const IbhRoute, route, inside) {
-        if (!ibh_route_is_ours(route) && takes_neighbours(asking, route))
-            ibh_ask_in_piece(asking, target, &route->dst, rule);
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->dst.length && !is_multicast(&route->dst.ip) && !ibh_ip_is_link_local(&route->dst.ip) &&
+            is_in_zone(zones, &route->dst))
+            add_piece(pieces, &route->dst, FALSE);
     }
 }
 
-static void ask_about_piece(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
-                            const IbhPrefix *subnet)
+static void add_rules(GArray *pieces, const GArray *rules)
 {
-    const IbhPrefix *piece = rule->to.length > subnet->length ? &rule->to : subnet;
-    g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    IbhQuestion question;
-    IbhIp neighbour;
-
-    g_array_append_val(own, address->subnet);
-    if (piece->ip.family != address->local.family || (rule->to.length && !ibh_prefix_overlaps(&rule->to, subnet)) ||
-        !ibh_find_in_piece(&asking->all, piece, own, &neighbour) ||
-        ibh_find_address_near(asking->rails, nic->link->ifindex, &neighbour))
-        return;
-    question = ibh_ask_about(IBH_ASK_ELSEWHERE, nic, &address->local, &neighbour);
-    ask_with(asking, &question, rule);
-}
-
-#define BY_GATEWAY_MAX 16 /* for each rule */
-
-/* Asks about the networks that the other rail reaches by its gateways: remote=, and main's routes. */
-static void ask_about_gateways_of(const IbhAsking *asking, const IbhNic *owner, const IbhNic *nic,
-                                  const IbhAddress *address, const IbhRule *rule)
-{
-    guint left = BY_GATEWAY_MAX;
-
-    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
-        if (!ibh_route_is_ours(route) || route->table != rule->table || !ibh_nic_has_table(owner, route->table) ||
-            route->gateway.family == AF_UNSPEC || route->family != rule->family ||
-            (rule->to.length && !ibh_prefix_overlaps(&rule->to, &route->dst)))
+    IBH_EACH (const IbhRule, rule, rules) {
+        if (ibh_rule_is_ours(rule))
             continue;
-        ask_about_piece(asking, nic, address, rule, &route->dst);
-        if (!--left)
-            return;
+        if (rule->to.length)
+            add_piece(pieces, &rule->to, FALSE);
+        if (rule->from.length)
+            add_piece(pieces, &rule->from, FALSE);
     }
 }
 
-/* Both NICs have addresses in that subnet, and this address is of another one: so it leaves by its own NIC. */
-static void ask_across(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule,
-                       const IbhPrefix *subnet, GArray *holes)
+/* Reserved for documentation: one of them stands for all that only a default route reaches. */
+static void add_beyond(GArray *pieces)
 {
-    const IbhAskTarget target = {.nic = nic, .address = address, .prefix = subnet, .holes = holes};
-    const IbhPrefix *piece = rule->to.length > subnet->length ? &rule->to : subnet;
+    static const char *const beyond[] = {"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"};
 
-    if (subnet->ip.family == address->local.family && !ibh_prefix_overlaps(subnet, &address->subnet) &&
-        (!rule->to.length || ibh_prefix_overlaps(&rule->to, subnet)) && ibh_serves_subnet(nic, subnet))
-        ibh_ask_in_piece(asking, &target, piece, rule);
+    IBH_EACH_ROW (const char *const, text, beyond) {
+        IbhPrefix prefix;
+
+        if (ibh_prefix_parse(*text, &prefix))
+            add_piece(pieces, &prefix, FALSE);
+    }
 }
 
-/* Asks in main's prefixes inside the subnet; with a rule: in the pieces and with the values that it matches. */
-static void ask_in_holes(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
-{
-    IBH_EACH (const IbhPrefix, hole, target->holes) {
-        const IbhPrefix *piece = rule && rule->to.length > hole->length ? &rule->to : hole;
-        IbhQuestion question;
-        IbhIp neighbour;
+/* ---- in order ---- */
 
-        if ((rule && rule->to.length && !ibh_prefix_overlaps(&rule->to, hole)) ||
-            !ibh_find_in_piece(&asking->all, piece, NULL, &neighbour))
-            continue;
-        question = ibh_ask_leaving(target, &neighbour);
-        question.length = hole->length;
-        question.as_main_says = TRUE;
-        if (rule)
-            ask_with(asking, &question, rule);
+static gint by_place(gconstpointer a, gconstpointer b)
+{
+    const IbhPiece *one = a, *other = b;
+    int order = one->prefix.ip.family - other->prefix.ip.family;
+
+    order = order ? order : ibh_ip_compare(&one->prefix.ip, &other->prefix.ip);
+    return order ? order : (one->prefix.length > other->prefix.length) - (one->prefix.length < other->prefix.length);
+}
+
+static void drop_repeated(GArray *pieces)
+{
+    guint kept = 0;
+
+    for (guint i = 0; i < pieces->len; i++) {
+        IbhPiece *piece = &g_array_index(pieces, IbhPiece, i);
+        IbhPiece *last = kept ? &g_array_index(pieces, IbhPiece, kept - 1) : NULL;
+
+        if (last && ibh_prefix_equal(&last->prefix, &piece->prefix))
+            last->ours |= piece->ours;
         else
-            ibh_question_add(asking, &question);
+            g_array_index(pieces, IbhPiece, kept++) = *piece;
+    }
+    g_array_set_size(pieces, kept);
+}
+
+/* The first address after this prefix; FALSE: there is none. */
+static gboolean next_after(const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    IbhIp ip = prefix->ip;
+    guint carry = prefix->length;
+
+    while (carry-- > 0 && !((ip.bytes[carry / 8] ^= (guint8)(0x80u >> (carry % 8))) & (0x80u >> (carry % 8))))
+        ;
+    *ret_ip = ip;
+    return ibh_ip_compare(&ip, &prefix->ip) > 0;
+}
+
+/* Goes through the pieces inside in their order, and takes the first address between them. */
+static gboolean find_host(const GArray *pieces, const IbhPrefix *prefix, guint first, const IbhIp *but, IbhIp *ret_ip)
+{
+    guint bits = ibh_ip_bits(&prefix->ip);
+    IbhIp ip = prefix->ip;
+
+    for (guint i = first;; i++) {
+        const IbhPiece *inner = i < pieces->len ? &g_array_index(pieces, IbhPiece, i) : NULL;
+        gboolean inside = inner && ibh_prefix_is_inside(&inner->prefix, prefix);
+        IbhPrefix host = ibh_prefix(&ip, bits);
+
+        if (!inside || ibh_ip_compare(&ip, &inner->prefix.ip) < 0) {
+            if (!but || !ibh_ip_equal(but, &ip)) {
+                *ret_ip = ip;
+                return TRUE;
+            }
+            if (!next_after(&host, &ip) || !ibh_prefix_contains(prefix, &ip))
+                return FALSE;
+            i--;
+        } else if (ibh_prefix_contains(&inner->prefix, &ip) &&
+                   (!next_after(&inner->prefix, &ip) || !ibh_prefix_contains(prefix, &ip))) {
+            return FALSE;
+        }
     }
 }
 
-void ibh_ask_about_holes(const IbhAsking *asking, const IbhAskTarget *target)
+static void find_hosts(GArray *pieces)
 {
-    ask_in_holes(asking, target, NULL);
-}
+    for (guint i = 0; i < pieces->len; i++) {
+        IbhPiece *piece = &g_array_index(pieces, IbhPiece, i);
 
-/* A rule that leads to the rail's own table, past what main has inside its subnets. */
-static void ask_past_main(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhRule *rule)
-{
-    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
-        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
-        const IbhAskTarget target = {.nic = nic, .address = address, .prefix = &other->subnet, .holes = holes};
-
-        ask_in_holes(asking, &target, rule);
+        piece->found = !piece->ours && find_host(pieces, &piece->prefix, i + 1, NULL, &piece->host);
     }
 }
 
-/* A rule that leads to another rail's table: asks beyond this rail's subnet, in the other's, and in main's prefixes
- * inside. */
-static void ask_about_detour(const IbhAsking *asking, const IbhNic *owner, const IbhNic *nic, const IbhAddress *address,
-                             const IbhRule *rule)
+GArray *ibh_pieces_new(const IbhWanted *wanted, const GArray *zones, GArray *ret_found)
 {
-    IBH_EACH_POINTER (const IbhAddress, other, &owner->served) {
-        g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &other->subnet);
+    const IbhSnapshot *snapshot = wanted->rails->snapshot;
+    GArray *pieces = g_array_new(FALSE, TRUE, sizeof(IbhPiece));
+    Zones all = {0};
 
-        ask_about_piece(asking, nic, address, rule, &other->subnet);
-        ask_across(asking, nic, address, rule, &other->subnet, holes);
-        IBH_EACH (const IbhPrefix, hole, holes)
-            ask_about_piece(asking, nic, address, rule, hole);
+    zones_init(&all, zones);
+    IBH_EACH (const IbhPrefix, zone, zones)
+        add_piece(pieces, zone, FALSE);
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+
+        add_piece(pieces, &own, TRUE);
+        add_edges(pieces, &address->subnet);
     }
-    ask_about_gateways_of(asking, owner, nic, address, rule);
+    IBH_EACH (const IbhPrefix, zone, zones)
+        add_edges(pieces, zone);
+    add_rules(pieces, snapshot->rules);
+    add_routes(pieces, &all, snapshot->routes);
+    add_routes(pieces, &all, snapshot->more);
+    IBH_EACH_POINTER (const GArray, routes, wanted->routes)
+        add_routes(pieces, &all, routes);
+    add_beyond(pieces);
+    g_hash_table_unref(all.known);
+    g_array_sort(pieces, by_place);
+    drop_repeated(pieces);
+    find_hosts(pieces);
+    IBH_EACH (const IbhPiece, piece, pieces) {
+        if (piece->found)
+            g_array_append_val(ret_found, *piece);
+    }
+    return pieces;
 }
 
-void ibh_ask_about_detours(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+void ibh_pieces_inside(const GArray *pieces, const IbhPrefix *prefix, guint *ret_first, guint *ret_end)
 {
-    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
-        const IbhNic *owner = rule->action == FR_ACT_TO_TBL ? ibh_rails_nic_by_table(asking->rails, rule->table) : NULL;
+    const IbhPiece start = {.prefix = *prefix};
+    guint low = 0, high = pieces->len;
 
-        if (!owner || (rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &address->local))
-            continue;
-        if (owner == nic)
-            ask_past_main(asking, nic, address, rule);
+    while (low < high) {
+        guint middle = (low + high) / 2;
+
+        if (by_place(&g_array_index(pieces, IbhPiece, middle), &start) < 0)
+            low = middle + 1;
         else
-            ask_about_detour(asking, owner, nic, address, rule);
+            high = middle;
     }
+    *ret_first = low;
+    while (high < pieces->len && ibh_prefix_contains(prefix, &g_array_index(pieces, IbhPiece, high).prefix.ip) &&
+           g_array_index(pieces, IbhPiece, high).prefix.length >= prefix->length)
+        high++;
+    *ret_end = high;
 }
 
-static void ask_unbound_piece(const IbhAsking *asking, const IbhAskTarget *target, const IbhPrefix *piece,
-                              const GArray *holes)
+gboolean ibh_find_neighbour(const GArray *pieces, const IbhPrefix *prefix, const IbhIp *but, IbhIp *ret_ip)
 {
-    const IbhIp none = {.family = piece->ip.family};
-    IbhQuestion question;
-    IbhIp neighbour;
+    guint first, end;
 
-    if (!ibh_find_in_piece(&asking->all, piece, holes, &neighbour) || ibh_is_asked_unbound(asking, &neighbour))
-        return;
-    question = ibh_ask_about(IBH_ASK_UNBOUND, target->nic, &none, &neighbour);
-    question.as_main_says = TRUE;
-    ibh_question_add(asking, &question);
-}
-
-/* A rule that every packet meets which names no source, and perhaps no destination. */
-static gboolean meets_unbound(const IbhRule *rule, int family)
-{
-    const IbhIp none = {.family = family};
-
-    return ibh_rule_matches_source(rule, &none) && !rule->l3mdev &&
-           !(rule->selectors & ~(guint)(IBH_SELECT_TO | IBH_SELECT_NOT)) && !ibh_rule_is_ours(rule);
-}
-
-static void ask_unbound_errors(const IbhAsking *asking, const IbhAskTarget *target, guint32 table)
-{
-    g_autoptr(GPtrArray) inside = ibh_snapshot_routes_inside(asking->rails->snapshot, table, target->prefix);
-
-    IBH_EACH_POINTER (const IbhRoute, route, inside) {
-        if (route->type >= RTN_BLACKHOLE)
-            ask_unbound_piece(asking, target, &route->dst, target->holes);
-    }
-}
-
-/* A rule without a source that refuses a piece of the subnet refuses it to the whole host, at any priority; so does one
- * whose table has an error there, and a throw in main. */
-void ibh_ask_unbound_pieces(const IbhAsking *asking, const IbhAskTarget *target)
-{
-    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
-        if (!meets_unbound(rule, target->prefix->ip.family))
-            continue;
-        if (ibh_prefix_is_inside(&rule->to, target->prefix))
-            ask_unbound_piece(asking, target, &rule->to, target->holes);
-        if (rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN)
-            ask_unbound_errors(asking, target, rule->table);
-    }
-    if (asking->rails->main == IBH_MAIN_SPREAD)
-        ask_unbound_errors(asking, target, IBH_TABLE_SPREAD);
-    IBH_EACH (const IbhPrefix, hole, target->holes)
-        ask_unbound_piece(asking, target, hole, NULL);
-}
-
-/* An inverted rule matches where its selectors do not: a plain question reaches it, also inside its own destination. */
-static void ask_about_inverted(const IbhAsking *asking, const IbhAskTarget *target, const IbhRule *rule)
-{
-    if (ibh_prefix_is_inside(&rule->to, target->prefix))
-        ibh_ask_in_piece(asking, target, &rule->to, NULL);
-    if (rule->action == FR_ACT_TO_TBL)
-        ask_about_foreign_routes(asking, target, rule->table, NULL);
-}
-
-void ibh_ask_about_others(const IbhAsking *asking, const IbhAskTarget *target)
-{
-    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
-        if ((rule->selectors & IBH_SELECT_NOT) && rule->family == target->prefix->ip.family)
-            ask_about_inverted(asking, target, rule);
-        if ((rule->selectors & UNASKABLE) || !ibh_rule_matches_source(rule, &target->address->local))
-            continue;
-        ask_about_rule(asking, target, rule);
-        if (rule->action == FR_ACT_TO_TBL)
-            ask_about_foreign_routes(asking, target, rule->table, rule);
-    }
-    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
-        if (ibh_rails_theirs(asking->rails, target->address) && ibh_rule_is_of_a_source(rule) &&
-            ibh_rule_matches_source(rule, &target->address->local))
-            ask_about_foreign_routes(asking, target, rule->table, NULL);
-    }
-    if (target->nic->status == IBH_NIC_RAIL) {
-        ask_about_foreign_routes(asking, target, target->nic->table, NULL);
-        ask_about_foreign_routes(asking, target, ibh_nic_defaults(target->nic), NULL);
-    }
-    ask_about_foreign_routes(asking, target, IBH_TABLE_LOCAL, NULL);
+    ibh_pieces_inside(pieces, prefix, &first, &end);
+    while (first < end && ibh_prefix_equal(&g_array_index(pieces, IbhPiece, first).prefix, prefix))
+        first++;
+    return find_host(pieces, prefix, first, but, ret_ip);
 }

@@ -1,355 +1,375 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/questions.h"
 
-#include "check/asking.h"
-#include "check/rules.h"
+#include "check/pieces.h"
 #include "plan/emit.h"
+#include "plan/gateways.h"
 #include "plan/want.h"
 
-#include <errno.h>
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
-/* The NIC whose address this is; NULL: none. */
-static const IbhNic *find_asked(const IbhRails *rails, const IbhIp *address)
+typedef struct {
+    const IbhRails *rails;
+    const IbhFib *actual;
+    const GArray *pieces; /* IbhPiece: all */
+    const GArray *found;  /* IbhPiece: those with a host */
+    GArray *siblings;     /* IbhPrefix: subnets of all rails */
+    GHashTable *classes;  /* what decides, as text → index of the question that is asked, + 1 */
+    GPtrArray *bound;     /* char *: NICs that a foreign rule names by oif */
+    gboolean before_local;
+    GArray *questions;
+} Asking;
+
+gboolean ibh_nic_is_usable(const IbhNic *nic)
 {
-    return ibh_rails_owner(rails, address);
+    return (nic->link->flags & IFF_UP) && nic->link->carrier;
 }
 
-static gboolean can_match_rail(const IbhRails *rails, const IbhRule *rule)
+gboolean ibh_is_routed(const IbhNic *nic)
 {
-    if (!rule->from.length || (rule->selectors & IBH_SELECT_NOT))
-        return TRUE;
-    if (rule->from.length == ibh_ip_bits(&rule->from.ip))
-        return find_asked(rails, &rule->from.ip) != NULL;
-    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
-        if (ibh_prefix_contains(&rule->from, &address->local))
-            return TRUE;
-    }
-    return FALSE;
+    return nic->status == IBH_NIC_RAIL;
 }
 
-static GPtrArray *find_foreign_rules(const IbhRails *rails)
+gboolean ibh_check_covers(const IbhRails *rails, int family)
 {
-    GPtrArray *foreign = g_ptr_array_new();
-
-    IBH_EACH (IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_foreign(rails, rule) && can_match_rail(rails, rule))
-            g_ptr_array_add(foreign, rule);
-    }
-    return foreign;
+    return !rails->family || rails->family == family;
 }
 
-static gboolean have_same_rules(const IbhAsking *asking, const IbhAddress *a, const IbhAddress *b)
+const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
 {
-    IBH_EACH_POINTER (const IbhRule, rule, asking->foreign) {
-        if (ibh_rule_matches_source(rule, &a->local) != ibh_rule_matches_source(rule, &b->local))
-            return FALSE;
-    }
-    return TRUE;
-}
+    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
 
-/* ---- questions ---- */
-
-static const IbhAddress *first_address(const IbhNic *nic, int family)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (address->local.family == family)
+    if (!nic)
+        return NULL;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (ibh_prefix_contains(&address->subnet, ip))
             return address;
     }
     return NULL;
 }
 
-#define OWN_MAX 1024 /* own addresses that are all asked for */
+/* ---- where a rail's answer matters: its subnets, remote=, with that its siblings' subnets ---- */
 
-/* Each own address is this host's. */
-static void ask_own(const IbhAsking *asking, const IbhNic *nic, int family)
+static void add_zone(GArray *zones, const IbhPrefix *zone)
 {
-    if (asking->rails->snapshot->addresses->len > OWN_MAX)
-        return;
+    if (!ibh_ip_is_link_local(&zone->ip) || zone->ip.family == AF_INET)
+        ibh_prefixes_add(zones, zone);
+}
+
+static void add_subnets(GArray *zones, const IbhNic *nic, int family)
+{
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (address->local.family == family && address != first_address(nic, family))
-            ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &address->local, &address->local);
+        if (!ibh_address_is_host(address) && (!family || address->local.family == family))
+            add_zone(zones, &address->subnet);
     }
 }
 
-/* From each rail to itself and to the next one: a ring reaches all of them. */
-static void ask_local(const IbhAsking *asking, const IbhNic *nic, int family)
+/* IbhPrefix: the outermost */
+static GArray *find_zones(const Asking *asking, const IbhNic *nic, int family)
 {
-    const IbhRails *rails = asking->rails;
-    const IbhAddress *own = first_address(nic, family), *next = NULL;
-    gboolean passed = FALSE;
+    GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+    const GArray *remote = nic->settings.remote;
 
-    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        if (other == nic)
-            passed = TRUE;
-        else if (ibh_is_routed(other) && (passed || !next)) {
-            const IbhAddress *first = first_address(other, family);
+    add_subnets(zones, nic, family);
+    for (guint i = 0; remote && i < remote->len; i++) {
+        const IbhPrefix *prefix = &g_array_index(remote, IbhPrefix, i);
 
-            next = first ? first : next;
-            if (passed && first)
-                break;
+        if (!family || prefix->ip.family == family)
+            add_zone(zones, prefix);
+    }
+    if (!remote || !remote->len)
+        return zones;
+    IBH_EACH (const IbhPrefix, subnet, asking->siblings) {
+        if ((!family || subnet->ip.family == family) && ibh_prefixes_overlap(remote, subnet))
+            add_zone(zones, subnet);
+    }
+    return zones;
+}
+
+static GArray *find_all_zones(Asking *asking)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    GArray *all = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+    char text[IBH_PREFIX_STRLEN];
+
+    IBH_EACH_POINTER (const IbhNic, nic, asking->rails->nics) {
+        g_autoptr(GArray) zones = NULL;
+
+        if (!nic->rank)
+            continue;
+        zones = find_zones(asking, nic, 0);
+        IBH_EACH (const IbhPrefix, zone, zones) {
+            if (g_hash_table_add(seen, g_strdup(ibh_prefix_format(zone, text))))
+                g_array_append_val(all, *zone);
         }
     }
-    if (own)
-        ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &own->local);
-    if (own && next)
-        ibh_ask_simply(asking, IBH_ASK_LOCAL, nic, &own->local, &next->local);
+    return all;
 }
 
-/* Traffic without a source. Main may lack the connected route on purpose: if another program routes the NIC, and in
- * IPv6. */
-static void ask_unbound(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, const IbhIp *neighbour)
-{
-    const IbhIp none = {.family = neighbour->family};
-    gboolean may_lack =
-        ibh_rails_theirs(asking->rails, address) || (neighbour->family == AF_INET6 && !address->is_on_link);
-    gboolean has = ibh_main_has(asking->rails, &address->subnet);
+/* ---- questions and their classes ---- */
 
-    if (has ? !ibh_is_asked_unbound(asking, neighbour) : !may_lack)
-        ibh_ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, neighbour);
+/* Our own rules to one table are alike; every other object counts for itself. */
+static char *name_class(const IbhQuestion *question, const IbhTrace *trace, const char *more)
+{
+    gboolean ours = trace->rule && ibh_rule_is_ours(trace->rule);
+
+    return g_strdup_printf("%d %u %d %d %p %u/%u %p %p %s", question->kind, question->nic->position,
+                           question->lookup.to.family, question->lookup.bound, ours ? NULL : (gconstpointer)trace->rule,
+                           ours ? trace->rule->priority : 0, ours ? trace->rule->table : 0, (gconstpointer)trace->jump,
+                           (gconstpointer)trace->route, more ? more : "");
 }
 
-/* With proxy_arp a NIC answers for every address that would be forwarded by another one. */
-static void ask_proxies(const IbhAsking *asking, const IbhNic *nic, const IbhPrefix *subnet, const IbhIp *neighbour,
-                        GArray *holes)
+/* `as`: what decides about it beside rules and routes of its own way; NULL: nothing. */
+static void ask(const Asking *asking, IbhQuestion *question, const char *as)
 {
-    const IbhPrefix first = ibh_prefix(neighbour, ibh_ip_bits(neighbour));
-    IbhIp second;
+    const IbhTrace trace = ibh_fib_walk(asking->actual, &question->lookup);
+    g_autofree char *name = name_class(question, &trace, as);
+    gpointer like = g_hash_table_lookup(asking->classes, name);
 
-    if (!nic->link->forwarding)
+    question->asked = !like || question->kind == IBH_ASK_PROXIES;
+    question->like = question->asked ? asking->questions->len : GPOINTER_TO_UINT(like) - 1;
+    if (!like)
+        g_hash_table_insert(asking->classes, g_steal_pointer(&name), GUINT_TO_POINTER(question->like + 1));
+    g_array_append_val(asking->questions, *question);
+}
+
+static void ask_simply(const Asking *asking, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from,
+                       const IbhIp *to)
+{
+    IbhQuestion question = {.kind = kind,
+                            .nic = nic,
+                            .piece = ibh_prefix(to, ibh_ip_bits(to)),
+                            .lookup = {.from = *from, .to = *to, .match = kind == IBH_ASK_UNBOUND}};
+
+    if (kind == IBH_ASK_PROXIES)
+        question.lookup.iif = nic->link->ifindex;
+    ask(asking, &question, NULL);
+}
+
+/* What it is answered comes back the same way. */
+static void ask_back(const Asking *asking, const IbhQuestion *out, const IbhAddress *address)
+{
+    const IbhTrace trace = ibh_fib_walk(asking->actual, &out->lookup);
+    g_autofree char *way = NULL;
+    IbhQuestion question = {.kind = IBH_ASK_ARRIVES,
+                            .nic = out->nic,
+                            .piece = out->piece,
+                            .lookup = {.from = out->lookup.to, .to = address->local, .iif = out->nic->link->ifindex}};
+
+    if (address->local.family != AF_INET || !trace.route || trace.refused ||
+        !ibh_route_leads_by(trace.route, out->nic->link->ifindex))
         return;
-    IBH_EACH (const IbhNeighbour, other, asking->rails->snapshot->neighbours) {
-        if (other->proxied && other->ifindex == nic->link->ifindex && ibh_prefix_contains(subnet, &other->ip))
-            ibh_ask_simply(asking, IBH_ASK_PROXIES, nic, neighbour, &other->ip);
-    }
-    if (!nic->link->proxy_arp && !asking->rails->snapshot->proxy_arp)
+    way = name_class(out, &trace, NULL);
+    ask(asking, &question, way);
+}
+
+static void ask_piece(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece)
+{
+    IbhQuestion question = {.kind = IBH_ASK_LEAVES,
+                            .nic = nic,
+                            .piece = piece->prefix,
+                            .theirs = ibh_rails_theirs(asking->rails, address) != NULL,
+                            .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
+
+    ask(asking, &question, NULL);
+    if (ibh_prefix_contains(&address->subnet, &piece->host))
+        ask_back(asking, &question, address);
+    if (!g_ptr_array_find_with_equal_func(asking->bound, nic->link->name, g_str_equal, NULL))
         return;
-    g_array_append_val(holes, first);
-    if (ibh_find_neighbour(&asking->all, subnet, holes, &second))
-        ibh_ask_simply(asking, IBH_ASK_PROXIES, nic, neighbour, &second);
-    g_array_set_size(holes, holes->len - 1);
+    question.lookup.bound = nic->link->ifindex; /* a socket of RDMA is bound to the NIC as well */
+    g_strlcpy(question.lookup.by.oif, nic->link->name, sizeof question.lookup.by.oif);
+    ask(asking, &question, NULL);
 }
 
-/* Rules that refuse what arrives from a piece of the subnet alone. */
-static void ask_about_refusals(const IbhAsking *asking, const IbhAskTarget *target)
+/* Where gateway= was set. */
+static gboolean reaches_beyond(const IbhNic *nic, int family)
 {
-    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
-        IbhIp neighbour;
+    IbhIp gateway;
 
-        if (rule->family == target->address->local.family && ibh_rule_refuses(rule) &&
-            ibh_prefix_is_inside(&rule->from, target->prefix) &&
-            ibh_find_in_piece(&asking->all, &rule->from, NULL, &neighbour))
-            ibh_ask_simply(asking, IBH_ASK_ARRIVES, target->nic, &neighbour, &target->address->local);
-    }
+    return nic->settings.gateway >= IBH_GATEWAY_ADDRESS && ibh_find_gateway(nic, family, &gateway);
 }
 
-static void ask_about_subnet(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
+static gboolean is_beyond(const IbhPiece *piece)
 {
-    g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &address->subnet);
-    const IbhAskTarget target = {.nic = nic, .address = address, .prefix = &address->subnet, .holes = holes};
-    IbhQuestion question;
-    IbhIp neighbour;
+    static const guint8 nets[][4] = {{192, 0, 2}, {198, 51, 100}, {203, 0, 113}}, six[] = {0x20, 0x01, 0x0d, 0xb8};
 
-    if (ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour)) {
-        question = ibh_ask_leaving(&target, &neighbour);
-        ibh_question_add(asking, &question);
-        ask_unbound(asking, nic, address, &neighbour);
-        if (neighbour.family == AF_INET) { /* IPv6 has no rp_filter, and no ARP */
-            ibh_ask_simply(asking, IBH_ASK_ARRIVES, nic, &neighbour, &address->local);
-            ask_proxies(asking, nic, &address->subnet, &neighbour, holes);
-        }
-    }
-    ibh_ask_unbound_pieces(asking, &target);
-    ask_about_refusals(asking, &target);
-    ibh_ask_about_others(asking, &target);
-    if (nic->status == IBH_NIC_RAIL)
-        ibh_ask_about_holes(asking, &target);
-}
-
-/* Foreign routes in the rail's own tables, to destinations beyond its subnets: they may use the rail itself. */
-static void ask_beyond(const IbhAsking *asking, const IbhNic *nic, const IbhIp *own)
-{
-    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
-        IbhQuestion question;
-        IbhIp neighbour;
-
-        if (ibh_route_is_ours(route) || !ibh_nic_has_table(nic, route->table) || route->family != own->family ||
-            !route->dst.length || ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip) ||
-            !ibh_find_in_piece(&asking->all, &route->dst, NULL, &neighbour))
-            continue;
-        question = ibh_ask_about(IBH_ASK_ELSEWHERE, nic, own, &neighbour);
-        question.as_main_says = TRUE;
-        ibh_question_add(asking, &question);
-    }
-}
-
-/* An address reserved for documentation stands for all destinations beyond the subnets. */
-static void ask_in_default(const IbhAsking *asking, const IbhAskTarget *target)
-{
-    IbhPrefix beyond;
-
-    if (ibh_prefix_parse(target->prefix->ip.family == AF_INET6 ? "2001:db8::/32" : "192.0.2.0/24", &beyond))
-        ibh_ask_in_piece(asking, target, &beyond, NULL);
-}
-
-/* The prefixes that its own tables have beyond its subnets: remote=, siblings, gateways. */
-static void ask_about_gateways(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
-{
-    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
-        g_autoptr(GArray) holes = NULL;
-        IbhAskTarget target = {.nic = nic, .address = address, .prefix = &route->dst};
-
-        if (!ibh_route_is_ours(route) || !ibh_nic_has_table(nic, route->table) ||
-            route->family != address->local.family || route->gateway.family == AF_UNSPEC ||
-            ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip))
-            continue;
-        holes = ibh_find_holes(asking->rails, &route->dst);
-        target.holes = holes;
-        if (!route->dst.length) {
-            ask_in_default(asking, &target);
-            continue;
-        }
-        ibh_ask_in_piece(asking, &target, &route->dst, NULL);
-        ibh_ask_about_others(asking, &target);
-        ibh_ask_about_holes(asking, &target);
-    }
-}
-
-/* A foreign route in the rail's own table takes all of it. */
-static gboolean is_covered_by_foreign(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *network)
-{
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (!ibh_route_is_ours(route) && route->table == nic->table && route->family == network->ip.family &&
-            route->dst.length <= network->length && ibh_prefix_contains(&route->dst, &network->ip))
+    if (piece->prefix.ip.family == AF_INET6)
+        return piece->prefix.length == 32 && memcmp(piece->prefix.ip.bytes, six, sizeof six) == 0;
+    for (guint i = 0; i < G_N_ELEMENTS(nets); i++) {
+        if (piece->prefix.length == 24 && memcmp(piece->prefix.ip.bytes, nets[i], 3) == 0)
             return TRUE;
     }
     return FALSE;
 }
 
-#define ELSEWHERE_MAX 16
-
-/* The networks of other NICs, unless this rail has a subnet there; those of rails only if its table may lead to them.
- */
-static void ask_elsewhere(const IbhAsking *asking, const IbhNic *nic, const IbhIp *own)
+static void ask_beyond(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
-    guint asked = 0;
+    IBH_EACH (const IbhPiece, piece, asking->found) {
+        const IbhRoute *route;
 
-    IBH_EACH (const IbhRoute, route, asking->rails->snapshot->routes) {
-        const IbhNic *other = route->ifindex ? ibh_rails_nic(asking->rails, route->ifindex) : NULL;
-        IbhIp neighbour;
-
-        if (asked == ELSEWHERE_MAX)
-            return;
-        if (route->family != own->family || route->table != IBH_TABLE_MAIN || route->gateway.family != AF_UNSPEC ||
-            !other || (other->status == IBH_NIC_RAIL && !is_covered_by_foreign(asking->rails, nic, &route->dst)) ||
-            (other->link->flags & IFF_LOOPBACK) || ibh_ip_is_link_local(&route->dst.ip) ||
-            ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip) ||
-            !ibh_find_neighbour(&asking->all, &route->dst, NULL, &neighbour))
+        if (!is_beyond(piece) || piece->prefix.ip.family != address->local.family)
             continue;
-        ibh_ask_simply(asking, IBH_ASK_ELSEWHERE, nic, own, &neighbour);
-        asked++;
-    }
-}
-
-/* The first of its NIC's addresses with the same foreign rules: in its subnet it stands for all that have that subnet,
- * and beyond the subnets, for all of its family. */
-static gboolean stands_for_all(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address, gboolean beyond)
-{
-    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
-        if (other == address)
-            return TRUE;
-        if ((beyond ? other->local.family == address->local.family
-                    : ibh_prefix_equal(&other->subnet, &address->subnet)) &&
-            have_same_rules(asking, other, address) && find_asked(asking->rails, &other->local) == nic)
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* An address leaves by its NIC to all subnets of that NIC, also a single one (a VIP). It is asked for where the
- * addresses of such a subnet do not have the same foreign rules. */
-static void ask_in_other_subnets(const IbhAsking *asking, const IbhNic *nic, const IbhAddress *address)
-{
-    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
-        g_autoptr(GArray) holes = NULL;
-        IbhAskTarget target = {.nic = nic, .address = address, .prefix = &other->subnet};
-
-        if (other->local.family != address->local.family || ibh_address_is_host(other) ||
-            ibh_prefix_equal(&other->subnet, &address->subnet) || have_same_rules(asking, other, address))
+        route = ibh_fib_find(asking->actual, IBH_TABLE_MAIN, &piece->host);
+        if (route && route->dst.length)
             continue;
-        holes = ibh_find_holes(asking->rails, &other->subnet);
-        target.holes = holes;
-        ibh_ask_in_piece(asking, &target, &other->subnet, NULL);
-        ibh_ask_about_others(asking, &target);
-    }
-}
-
-static void ask_about_family(const IbhAsking *asking, const IbhNic *nic, int family)
-{
-    if (!first_address(nic, family) || !ibh_check_covers(asking->rails, family))
+        ask_piece(asking, nic, address, piece);
         return;
-    ask_local(asking, nic, family);
-    ask_own(asking, nic, family);
-}
-
-static void ask_about_rail(const IbhAsking *asking, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!ibh_check_covers(asking->rails, address->local.family) ||
-            find_asked(asking->rails, &address->local) != nic)
-            continue;
-        if (nic->status == IBH_NIC_RAIL && stands_for_all(asking, nic, address, TRUE)) {
-            ask_elsewhere(asking, nic, &address->local);
-            ask_about_gateways(asking, nic, address);
-            ask_beyond(asking, nic, &address->local);
-        }
-        if (!stands_for_all(asking, nic, address, FALSE))
-            continue;
-        if (!ibh_address_is_host(address))
-            ask_about_subnet(asking, nic, address);
-        if (nic->status == IBH_NIC_RAIL)
-            ask_in_other_subnets(asking, nic, address);
-        ibh_ask_about_detours(asking, nic, address);
     }
-    ask_about_family(asking, nic, AF_INET);
-    ask_about_family(asking, nic, AF_INET6);
 }
 
-/* A NIC without an IPv4 address is kept silent on the rails' wire, but as a proxy it still answers. */
-static void ask_about_silent(const IbhAsking *asking, const IbhNic *nic)
+static void ask_from(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
-    g_autoptr(GArray) subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    guint first, end;
+
+    IBH_EACH (const IbhPrefix, zone, zones) {
+        if (zone->ip.family != address->local.family)
+            continue;
+        ibh_pieces_inside(asking->found, zone, &first, &end);
+        for (guint i = first; i < end; i++)
+            ask_piece(asking, nic, address, &g_array_index(asking->found, IbhPiece, i));
+    }
+    if (reaches_beyond(nic, address->local.family))
+        ask_beyond(asking, nic, address);
+}
+
+/* To itself and to the next rail; to all, where a rule comes before table local's. */
+static void ask_local(const Asking *asking, const IbhNic *nic, const IbhIp *from)
+{
+    guint others = 0;
+
+    ask_simply(asking, IBH_ASK_LOCAL, nic, from, from);
+    IBH_EACH_POINTER (const IbhNic, other, asking->rails->nics) {
+        if (other == nic || !ibh_is_routed(other) || (others && !asking->before_local))
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+            if (address->local.family == from->family) {
+                ask_simply(asking, IBH_ASK_LOCAL, nic, from, &address->local);
+                others++;
+                break;
+            }
+        }
+    }
+}
+
+/* With proxy_arp a NIC answers for every address that would be forwarded by another one. */
+static void ask_proxies(const Asking *asking, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    IbhIp first, second;
+
+    if (!nic->link->forwarding || !ibh_find_neighbour(asking->pieces, subnet, NULL, &first))
+        return;
+    IBH_EACH (const IbhNeighbour, other, asking->rails->snapshot->neighbours) {
+        if (other->proxied && other->ifindex == nic->link->ifindex && ibh_prefix_contains(subnet, &other->ip))
+            ask_simply(asking, IBH_ASK_PROXIES, nic, &first, &other->ip);
+    }
+    if ((nic->link->proxy_arp || asking->rails->snapshot->proxy_arp) &&
+        ibh_find_neighbour(asking->pieces, subnet, &first, &second))
+        ask_simply(asking, IBH_ASK_PROXIES, nic, &first, &second);
+}
+
+/* Traffic without a source concerns the whole host: once for each piece of the rails' subnets. */
+static void ask_unbound(const Asking *asking, const char *const *only)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    guint first, end;
+
+    IBH_EACH_POINTER (const IbhNic, nic, asking->rails->nics) {
+        g_autoptr(GArray) subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+
+        if (!ibh_is_routed(nic) || !ibh_nic_is_usable(nic) || !ibh_is_selected(nic, only))
+            continue;
+        add_subnets(subnets, nic, 0);
+        IBH_EACH (const IbhPrefix, subnet, subnets) {
+            ibh_pieces_inside(asking->found, subnet, &first, &end);
+            for (guint i = first; i < end; i++) {
+                IbhPiece *piece = &g_array_index(asking->found, IbhPiece, i);
+                const IbhIp none = {.family = piece->prefix.ip.family};
+
+                if (ibh_check_covers(asking->rails, none.family) && g_hash_table_add(seen, piece))
+                    ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, &piece->host);
+            }
+        }
+    }
+}
+
+static void ask_about_rail(const Asking *asking, const IbhNic *nic)
+{
+    g_autoptr(GArray) zones = find_zones(asking, nic, 0);
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        const IbhNic *owner = ibh_rails_owner(asking->rails, &address->local);
+
+        if (!ibh_check_covers(asking->rails, address->local.family) || (owner && owner != nic))
+            continue;
+        ask_from(asking, nic, address, zones);
+        ask_local(asking, nic, &address->local);
+    }
+    IBH_EACH (const IbhPrefix, zone, zones) {
+        if (zone->ip.family == AF_INET && ibh_check_covers(asking->rails, AF_INET) && ibh_serves_subnet(nic, zone))
+            ask_proxies(asking, nic, zone);
+    }
+}
+
+/* It is kept silent on the rails' wire, but as a proxy it still answers. */
+static void ask_about_silent(const Asking *asking, const IbhNic *nic)
+{
+    g_autoptr(GArray) subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
     IBH_EACH_POINTER (const IbhNic, rail, asking->rails->nics) {
-        if (rail->status != IBH_NIC_RAIL || rail->link->type != nic->link->type)
-            continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &rail->served) {
-            g_autoptr(GArray) holes = ibh_find_holes(asking->rails, &address->subnet);
-            IbhIp neighbour;
+        if (rail->status == IBH_NIC_RAIL && rail->link->type == nic->link->type)
+            add_subnets(subnets, rail, AF_INET);
+    }
+    IBH_EACH (const IbhPrefix, subnet, subnets)
+        ask_proxies(asking, nic, subnet);
+}
 
-            if (address->local.family != AF_INET || ibh_address_is_host(address) ||
-                !ibh_add_once(subnets, &address->subnet) ||
-                !ibh_find_neighbour(&asking->all, &address->subnet, holes, &neighbour))
-                continue;
-            ask_proxies(asking, nic, &address->subnet, &neighbour, holes);
-        }
+/* What foreign rules make necessary. */
+static void look_at_rules(Asking *asking)
+{
+    gboolean local[2] = {FALSE, FALSE};
+
+    IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
+        gboolean *seen = &local[rule->family == AF_INET6];
+
+        if ((rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule))
+            g_ptr_array_add(asking->bound, (gpointer)(guintptr)rule->by.oif);
+        *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
+        asking->before_local |= !*seen && !rule->l3mdev;
     }
 }
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
 {
-    g_autoptr(GPtrArray) foreign = find_foreign_rules(rails);
-    IbhAsking asking = {.rails = rails, .foreign = foreign, .questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion))};
+    g_auto(IbhWanted) wanted = {0};
+    g_autoptr(IbhFib) actual = NULL;
+    g_autoptr(GArray) pieces = NULL, zones = NULL, found = g_array_new(FALSE, TRUE, sizeof(IbhPiece)),
+                      siblings = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+    g_autoptr(GHashTable) classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GPtrArray) bound = g_ptr_array_new();
+    Asking asking = {.rails = rails,
+                     .siblings = siblings,
+                     .classes = classes,
+                     .bound = bound,
+                     .questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion))};
 
-    ibh_neighbours_init(&asking.all, rails);
+    ibh_wanted_init(&wanted, rails);
+    asking.actual = actual = ibh_model_new(&wanted, IBH_MODEL_ACTUAL, NULL);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->status == IBH_NIC_RAIL)
+            add_subnets(siblings, nic, 0);
+    }
+    zones = find_all_zones(&asking);
+    asking.pieces = pieces = ibh_pieces_new(&wanted, zones, found);
+    asking.found = found;
+    look_at_rules(&asking);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (ibh_is_routed(nic) && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(&asking, nic);
         else if (ibh_must_be_silent(rails, nic) && ibh_check_covers(rails, AF_INET) && ibh_is_selected(nic, only))
             ask_about_silent(&asking, nic);
     }
-    ibh_neighbours_clear(&asking.all);
+    ask_unbound(&asking, only);
     return asking.questions;
 }

@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The questions of --check to the kernel about its own routing. Pure: run/look.c asks the kernel in between.
- *
- * One address stands for all of its NIC that have the same subnet and that the same foreign rules can match. Foreign
- * rules and main's longer prefixes cut its subnet into pieces: one neighbour in each piece is asked about.
+ * The packets that --check is about: of each address of a rail, one into every piece that rules and routes cut out of
+ * its subnets. Packets that the same rule and route decide are one class, and the kernel is asked about one of each.
+ * Pure.
  */
 #pragma once
 
-#include "check/outcome.h"
+#include "check/models.h"
+
+typedef enum {
+    IBH_ASK_LEAVES,  /* from a rail's address to another host */
+    IBH_ASK_ARRIVES, /* from a host that the rail reaches, by the rail, to its address */
+    IBH_ASK_LOCAL,   /* from it to ourselves */
+    IBH_ASK_UNBOUND, /* without a source address, to a rail's subnet */
+    IBH_ASK_PROXIES  /* comes in for another neighbour: with proxy_arp, the NIC would answer ARP for it */
+} IbhQuestionKind;
+
+typedef struct {
+    IbhQuestionKind kind;
+    const IbhNic *nic;
+    IbhPrefix piece;
+    gboolean theirs; /* rules of others route its address */
+    IbhLookup lookup;
+    gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
+    guint like;     /* the index of the question that is asked for this class */
+    gboolean wrong; /* ibh_judge_ways() */
+} IbhQuestion;
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
+
+gboolean ibh_is_routed(const IbhNic *nic);                    /* a rail, routed by ib-hook or by another program */
+gboolean ibh_nic_is_usable(const IbhNic *nic);                /* up, with carrier */
+gboolean ibh_check_covers(const IbhRails *rails, int family); /* --family */
+/* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
+const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);

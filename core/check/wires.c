@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/wires.h"
 
-#include "check/neighbours.h"
-
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -290,18 +288,17 @@ static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
         const IbhLink *own;
         char ip[IBH_IP_STRLEN];
 
-        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len ||
+        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || !neighbour->fixed ||
             ibh_neighbour_is_unasked(nic->link, neighbour) || is_multicast(&neighbour->ip) ||
             !ibh_check_covers(check->rails, neighbour->ip.family) || ibh_rails_holder(check->rails, &neighbour->ip) ||
             !(own = find_own(check, nic, neighbour)))
             continue;
         ibh_ip_format(&neighbour->ip, ip);
-        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING,
-                        neighbour->fixed ? "neighbour-static" : "neighbour-wrong-rail",
+        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "neighbour-static",
                         ibh_fix(g_strdup_printf("ip neigh del %s dev %s", ip, word)),
-                        "%s, a neighbour, has the hardware address of %s here%s: what is sent to it comes back to this "
-                        "host",
-                        ip, own->name, neighbour->fixed ? ", in a permanent entry" : "");
+                        "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to "
+                        "it comes back to this host",
+                        ip, own->name);
         return;
     }
 }

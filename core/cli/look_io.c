@@ -101,7 +101,7 @@ static gboolean look_at_neighbours(IbhCommand *command, GError **error)
 static gboolean ask_kernel(IbhCommand *command, GArray *questions, GError **error)
 {
     IBH_EACH (IbhQuestion, question, questions) {
-        if (!ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
+        if (question->asked && !ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
             return FALSE;
     }
     return TRUE;

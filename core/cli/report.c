@@ -113,7 +113,7 @@ static void add_rail(const IbhReport *report, const IbhNic *nic, GPtrArray *line
         const IbhQuestion *question = &g_array_index(report->questions, IbhQuestion, i);
 
         asked += question->nic == nic;
-        well += question->nic == nic && ibh_question_is_well_answered(report->rails, question);
+        well += question->nic == nic && !question->wrong;
     }
     g_ptr_array_add(lines,
                     g_strdup_printf("%s: %u of %u rules stand; the kernel was asked where its traffic goes: %u of "

@@ -230,8 +230,6 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-#define NOBODY 65534 /* a user that few rules name; a rule may well name root */
-
 static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
 {
     const IbhSelection *by = &lookup->by;
@@ -239,7 +237,7 @@ static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
     if (lookup->selectors & IBH_SELECT_FWMARK)
         nla_put_u32(message, RTA_MARK, by->mark);
     if (!lookup->iif)
-        nla_put_u32(message, RTA_UID, lookup->selectors & IBH_SELECT_UID ? by->uid[0] : NOBODY);
+        nla_put_u32(message, RTA_UID, lookup->selectors & IBH_SELECT_UID ? by->uid[0] : 0); /* as RDMA asks */
     if (!(lookup->selectors & IBH_SELECT_PORT))
         return;
     nla_put_u8(message, RTA_IP_PROTO, by->ip_protocol ? by->ip_protocol : IPPROTO_TCP);
@@ -267,6 +265,8 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
     nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
     if (lookup->iif)
         nla_put_u32(message, RTA_IIF, (guint32)lookup->iif);
+    if (lookup->bound)
+        nla_put_u32(message, RTA_OIF, (guint32)lookup->bound);
     put_selection(message, lookup);
     return message;
 }

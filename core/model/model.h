@@ -317,6 +317,7 @@ typedef struct {
 typedef struct {
     IbhIp from, to;
     int iif;         /* the NIC by which the packet comes in; 0: it is sent from here */
+    int bound;       /* the NIC that its socket is bound to; 0: none */
     guint selectors; /* IbhSelector: with these values of `by` */
     IbhSelection by;
     gboolean match; /* ask for the route that was found, and its table */

@@ -273,7 +273,9 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
         route = ibh_fib_find(fib, rule->table, &packet->to);
-        if (route && route->type != RTN_THROW && !is_suppressed(rule, route)) {
+        if (route && route->type == RTN_THROW) {
+            trace.thrown = trace.thrown ? trace.thrown : route;
+        } else if (route && !is_suppressed(rule, route)) {
             trace.route = route;
             trace.refused = ibh_route_is_error(route);
             return trace;

@@ -13,10 +13,11 @@ typedef struct IbhFib IbhFib;
 
 /* What decides about a packet. */
 typedef struct {
-    const IbhRule *rule;   /* whose table answers, or which refuses; NULL: none does */
-    const IbhRule *jump;   /* the first goto that was followed; NULL: none */
-    const IbhRoute *route; /* NULL: the rule refuses, or none decides */
-    gboolean refused;      /* by the rule, by an error route, or because nothing decides */
+    const IbhRule *rule;    /* whose table answers, or which refuses; NULL: none does */
+    const IbhRule *jump;    /* the first goto that was followed; NULL: none */
+    const IbhRoute *thrown; /* the first that sent it on to the next rule; NULL: none */
+    const IbhRoute *route;  /* NULL: the rule refuses, or none decides */
+    gboolean refused;       /* by the rule, by an error route, or because nothing decides */
 } IbhTrace;
 
 IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* empty; the snapshot has the links */

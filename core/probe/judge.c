@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/outcome.h"
+#include "check/questions.h"
 #include "model/text.h"
 #include "probe/answers.h"
 #include "probe/local.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/trace.h"
 
-#include "check/outcome.h"
+#include "check/questions.h"
 #include "model/arp.h"
 #include "model/bytes.h"
 

@@ -30,8 +30,9 @@ TYPES = ("unicast", "unicast", "unicast", "unreachable", "blackhole", "prohibit"
 
 
 class Fault:
-    def __init__(self, kind, steps, culprits=(), pieces=(), questions=(), mine=True):
+    def __init__(self, kind, steps, culprits=(), pieces=(), questions=(), mine=True, objects=()):
         self.kind, self.steps, self.culprits = kind, steps, set(culprits)
+        self.objects = list(objects)  # as a finding's owner names them
         self.pieces, self.questions = list(pieces), list(questions)
         self.mine = mine  # False: nothing that rails have to do with
 
@@ -40,6 +41,11 @@ def pieces_of(line):
     """The prefix of a route, of which the default is none."""
     to = next(one for one in line.split() if one not in TYPES)
     return [] if to == "default" else [ipaddress.ip_network(to, strict=False)]
+
+
+def named(line):
+    """A route as the owner of a finding; a host's is shown with its length."""
+    return [str(one) for one in pieces_of(line)] or ["default"]
 
 
 class Faults:
@@ -188,7 +194,7 @@ class Faults:
         kind = action if action != "table" else "another" if table == "700" else "T or D" if table.isdigit() else table
         return Fault(f"rule added: {kind}{' 6' if family == 6 else ''}{' ' + '+'.join(questions) if questions else ''}",
                      steps + [self.ip(f"{flag}rule add {' '.join(words)} priority {priority}")], self.nics, pieces,
-                     [questions] if questions else [])
+                     [questions] if questions else [], objects=[f"rule {priority}: ", *map(str, pieces_of(line) if steps else ())])
 
     # ---- routes ----
 
@@ -247,7 +253,7 @@ class Faults:
         flag = "-6 " if family == 6 else ""
         kind = line.split()[0] if line.split()[0] in TYPES else "unicast"
         return Fault(f"route added: {kind} {self.where(line)}{' 6' if family == 6 else ''}", [self.ip(f"{flag}route add {line}")],
-                     self.nics, pieces_of(line))
+                     self.nics, pieces_of(line), objects=named(line))
 
     def multipath(self):
         """Main's route to the rails' subnet by all of them, before or instead of their own."""
@@ -272,7 +278,8 @@ class Faults:
         target = self.rng.choice((["dev", self.rng.choice(self.nics + self.others())], ["unreachable"], ["blackhole"]))
         line = " ".join(keep + target) if target[0] == "dev" else " ".join(target + keep)
         return Fault(f"route replaced: {target[0]} {self.where(line)}{' 6' if flag else ''}",
-                     [self.ip(f"{flag}route replace {line}")], self.owner(" ".join(words)) or self.nics, pieces_of(line))
+                     [self.ip(f"{flag}route replace {line}")], self.owner(" ".join(words)) or self.nics, pieces_of(line),
+                     objects=named(line))
 
     def ours(self):
         """What ib-hook itself has been told, or has forgotten."""

@@ -28,7 +28,6 @@ class Right:
         self.rng, self.steps, self.settings, self.extras = rng, [], [], []
         self.rails, self.unbound, self.others, self.ports = [], [], [], {}
         self.among = []  # peers that reach each other
-        self.removed = False
         self.spare = []  # rails to be, without an address
         self.nics = 0
         self.make()
@@ -157,7 +156,7 @@ class Right:
 
     def unusual(self):
         kinds = [self.bridge_inside, self.static_inside, self.vrf, self.macvlan, self.vlan, self.vip, self.rules_of_others,
-                 self.more_addresses, self.forwarding, self.spread, self.remove, self.strict, self.no_address,
+                 self.more_addresses, self.forwarding, self.spread, self.strict, self.no_address,
                  self.plain_nic, self.second_subnet, self.other_routes]
         chosen = self.rng.sample(kinds, self.rng.choice((0, 0, 1, 1, 2, 3)))
         if self.vip in chosen and self.no_address in chosen:  # it is left to answer for the VIP, and so for the rails
@@ -239,18 +238,9 @@ class Right:
         self.set("net/ipv4/ip_forward=1")
 
     def spread(self):
-        return self.main("spread")
-
-    def remove(self):
-        return self.main("remove")
-
-    def main(self, value):
-        if self.routed or "4" not in self.families or any(setting.startswith("main=") for _, setting in self.settings):
+        if self.routed or "4" not in self.families:
             return False
-        self.settings.append(("[defaults]", f"main={value}"))
-        if value == "remove" and "4" in self.families:
-            self.unbound = [one for one in self.unbound if ":" in one]
-            self.removed = True
+        self.settings.append(("[defaults]", "main=spread"))
         return True
 
     def strict(self):

@@ -47,11 +47,11 @@ class Truth:
 
     # ---- what main has more exactly than the rail's subnet stays so: that is promised ----
 
-    def routes_of(self, table):
+    def routes_of(self, table, throws=False):
         found = []
         for raw, _, known in self.state.routes:
             known = dict(known)
-            if number(known[RTA_TABLE]) == table and KINDS.get(raw[7]) != "throw":
+            if number(known[RTA_TABLE]) == table and (throws or KINDS.get(raw[7]) != "throw"):
                 found.append((prefix(raw, known), KINDS.get(raw[7]), known.get(RTA_OIF), number(known.get(6, bytes(4))),
                               RTA_GATEWAY in known))
         return found
@@ -124,7 +124,8 @@ class Truth:
         return found
 
     def explained(self, to):
-        return all(self.by_another(rail, to) for rail in self.right.rails for address, _ in rail.addresses
+        """Main leads elsewhere, or has nothing there: whoever did that wanted it."""
+        return not any(net.prefixlen and ipaddress.ip_address(to) in net for net, *_ in self.routes_of(MAIN, True)) or all(self.by_another(rail, to) for rail in self.right.rails for address, _ in rail.addresses
                    if family_of(address) == family_of(to))
 
     def forget(self):
@@ -135,7 +136,7 @@ class Truth:
         rail = echo.about
         who = answers.get(echo.to, set()) if echo.source != "10.9.0.1" else set()
         exact = {(rail.nic, self.links[rail.nic].mac.hex(":"))}
-        if who and who != exact:
+        if who and who != exact and {nic for nic, _ in who} <= self.right_nics() and self.macs_of_rails() >= {mac for _, mac in who}:
             self.wrong.append(Wrong(rail.nic, f"{echo.to} is answered for by {', '.join(sorted(f'{n} {m}' for n, m in who))}"))
         if self.by_another(rail, echo.source) or self.on_its_wire(rail, echo.source):
             self.unclear.append(f"main has {echo.source} more exactly")
@@ -203,6 +204,10 @@ class Truth:
                 and device and device not in self.right_nics() and not any(net.overlaps(one) for one in rails)]
         return sorted({str(net[net.num_addresses // 2 + 1]) for net in nets} - set(self.right.others) - set(self.present))
 
+    def macs_of_rails(self):
+        """That another NIC answers, too, only the wire knows: it is --probe's to find."""
+        return {self.links[nic].mac.hex(":") for nic in self.right_nics() if nic in self.links}
+
     def right_nics(self):
         return {one.nic for one in self.right.rails}
 
@@ -217,7 +222,7 @@ class Truth:
     def unbound(self, pieces):
         """What has no source yet has a way to every host of the rails' subnets."""
         nets = {net for rail in self.right.rails for net in rail.subnets()}
-        if not self.right.unbound or self.right.removed:
+        if not self.right.unbound:
             return []
         return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
                 for to in self.destinations(net, pieces) if str(to) not in self.present]
@@ -238,7 +243,8 @@ class Truth:
 
     @staticmethod
     def variants(question, extra):
-        return [question] + [question._replace(**one) for one in extra]
+        """What has a mark, a user, a port or a tos is no packet of RDMA: whose rule takes it, wants it."""
+        return [question]
 
     def judge_own(self, rail, question, answer, _):
         if self.by_another(rail, question.to):

@@ -16,8 +16,8 @@ from truth import Truth
 ALLOWED = {
     "rule-missing": "main happens to lead the same way",
     "route-missing": "main happens to lead the same way",
-    "route-wrong": "another route happens to lead the same way",
-    "rule-stale": "nothing uses it, and it is not needed",
+    "stale": "nothing uses it, and it is not needed",
+    "sysctl-wrong": "peers that have learned another NIC lose packets, and here none has",
     "duplicate-address": "whose it is depends on who answers first",
     "held": "it is no rail, and the only other one goes the right way without rules",
     "proxy-arp": "main leads to the subnet by another rail, so that this one does not answer before that rail is down",
@@ -27,7 +27,7 @@ ALLOWED = {
     "foreign-nic-answers": "its address says that it is on the rails' wire; that it is on another one is not known",
     "effective-sysctl": "peers that have learned another NIC lose packets, and here none has",
 }
-# So is foreign-table, of a route that the fault put into a rail's table: it leads to what the judge does not ask for.
+# So is table-clash, of a route that the fault put into a rail's table: it leads to what the judge does not ask for.
 
 # Nothing of the host differs: only packets show it, and that is --probe's work.
 HIDDEN = ("link off the switch", "link drops by tbf", "address of a third host", "address of a peer",
@@ -147,7 +147,7 @@ class World:
         findings = serious(report)
         text = "".join(f"wrong: {one.nic or ''} {one.what}\n" for one in wrong[:6])
         text += "".join(f"unclear: {one}\n" for one in unclear[:3])
-        text += "".join(f"--check: {one['severity']} {one['iface'] or ''} {one['code']}: {one['message']} [{one['fix']}]\n"
+        text += "".join(f"--check: {one['severity']} {'+'.join(one['ifaces'])} {one['code']}: {one['message']} [{one['fix']}]\n"
                         for one in report["findings"] if one in findings or wrong)
         cause = f"{fault.kind} / {codes(findings)}"
         if wrong and not findings and fault.kind in HIDDEN:
@@ -156,15 +156,21 @@ class World:
             wrong, _ = self.truth.judge(fault.pieces, fault.questions, PATIENCE)
             return "silent" if wrong else "right", cause, text
         if wrong:
-            affected = {one.nic for one in wrong} | fault.culprits | {None, ""}
-            if any(one["iface"] in affected for one in findings):
+            if any(self.is_named(fault, one, {one.nic for one in wrong}) for one in findings):
                 return "named", cause, text
             return "misnamed", cause, text
         if not findings:
             return "unclear" if unclear else "right", cause, text
-        if all(one["code"] in ALLOWED or one["code"] == "foreign-table" and "T or D" in fault.kind for one in findings):
+        if all(one["code"] in ALLOWED or one["code"] == "table-clash" and "T or D" in fault.kind for one in findings):
             return "right, said", cause, text
         return "unclear" if unclear else "accused", cause, text
+
+    @staticmethod
+    def is_named(fault, finding, hit):
+        """The owner is what was put there; of what was taken away or set, the NIC is the right one."""
+        if fault.objects and finding["owner"]:
+            return any(one in finding["owner"] for one in fault.objects)
+        return not finding["ifaces"] or bool(set(finding["ifaces"]) & (hit | fault.culprits))
 
     # ---- fixes ----
 
@@ -186,7 +192,7 @@ class World:
             before = self.state()
             status, out, err = self.scene.do_run(fix)
             after = self.check()
-            same = [one for one in serious(after) if all(one[key] == finding[key] for key in ("iface", "code", "message", "fix"))]
+            same = [one for one in serious(after) if all(one[key] == finding[key] for key in ("ifaces", "code", "owner", "message", "fix"))]
             if same and self.state() != before:
                 return "fix", f"{finding['code']}: leaves traces and does not cure: {fault.kind}", \
                     f"{fix}: {status} {out}{err}\n{verdict[2]}"
@@ -210,8 +216,8 @@ class World:
         """What --apply is said to cure is gone after it."""
         tally["hosts that --apply is to cure"] = tally.get("hosts that --apply is to cure", 0) + 1
         status, out, err = self.scene.do_run("ib-hook --apply")
-        told = [(one["iface"], one["code"], one["message"]) for one in serious(report)]
-        left = [one for one in serious(self.check()) if (one["iface"], one["code"], one["message"]) in told]
+        told = [(one["ifaces"], one["code"], one["message"]) for one in serious(report)]
+        left = [one for one in serious(self.check()) if (one["ifaces"], one["code"], one["message"]) in told]
         if left:
             return "fix", f"{codes(left)}: --apply does not cure it: {fault.kind}", f"{status} {out}{err}\n{verdict[2]}"
         return verdict

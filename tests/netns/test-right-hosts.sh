@@ -187,9 +187,6 @@ ip link set cali1 up
 ip link set pod1 up
 ip route add 172.16.77.5 dev cali1 scope link
 END
-right "a blackhole inside the subnet" <<END
-ip route add blackhole 172.16.98.0/24 proto bird
-END
 right "an unreachable default of last resort" <<END
 ip route add unreachable default metric 4278198272
 END

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rules of others, where they come to stand when they are added without a priority after ours: before ours. --check names each
-# that takes a rail's traffic, and the pasted fix cures; what the rule does for everybody else goes on.
+# that takes a rail's traffic; of one that was written by hand for a rail the pasted fix cures.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -20,12 +20,12 @@ by() { # FROM TO → the device
     ip -n B route get "$2" ${1:+from "$1"} | sed -nE 's/.* dev ([^ ]+) .*/\1/p'
 }
 
-paste() { # every fix of a foreign-rule that is an error
+paste() { # every fix of a foreign-rule that is no note
     local fix
     hook B --check --json >$work/found || true
-    jq -r '[.findings[] | select(.code == "foreign-rule" and .severity == "error") | .fix] | unique[]' $work/found >$work/fixes
+    jq -r '[.findings[] | select(.code == "foreign-rule" and .severity != "info") | .fix] | unique[]' $work/found >$work/fixes
     while read -r fix; do
-        on B bash -c "$fix" || fail "its fix" "$fix"
+        on B bash -c "$fix" || fail "its fix" "$fix $(jq -c .findings $work/found)"
     done <$work/fixes
 }
 
@@ -44,11 +44,8 @@ expect_equal "named, and nothing else" "ib1 foreign-rule" \
     "$(json '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"] | unique | join(" ")')"
 expect_contains "which one" "from all lookup 254 suppress_prefixlength 0" \
     "$(json '.findings[] | select(.severity == "error") | .message')"
-paste
-paste # behind it there was the other one
-expect_cured "wg-quick"
-expect_equal "what is bound to nothing goes by the tunnel, as before" wg0 "$(by '' 203.0.113.1)"
-expect_equal "the bridge's network does not" docker0 "$(by '' 172.17.0.9)"
+expect_equal "a VPN's rule is its own business: a sentence, no command" "null true" \
+    "$(json '.findings[] | select(.severity == "error") | "\(.fix) \(.advice | length > 20)"')"
 expect_hook 0 B --undo
 ip -n B rule flush
 for table in local:0 main:32766 default:32767; do ip -n B rule add priority "${table#*:}" table "${table%:*}" 2>/dev/null || true; done

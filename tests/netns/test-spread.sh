@@ -86,16 +86,18 @@ expect_hook 0 B --config "$spread" --apply
 ip -n B rule del priority 4941 lookup 940 suppress_ifgroup $MARK
 expect_hook 1 B --config "$spread" --check --json
 expect_equal "the missing rule" rule-missing "$(json '.findings[] | select(.severity == "error") | .code')"
-on B sh -c "$(json '.findings[] | select(.code == "rule-missing") | .fix')"
+expect_equal "what cures" "sudo ib-hook --apply" "$(json '.findings[] | select(.code == "rule-missing") | .fix')"
+expect_hook 0 B --config "$spread" --apply
 expect_equal "cured by its fix" "$applied" "$(state B)"
 ip -n B route flush table 940
 expect_hook 1 B --config "$spread" --check --json
 expect_equal "the missing route" route-missing "$(json '.findings[] | select(.severity == "error") | .code')"
-on B sh -c "$(json '.findings[] | select(.code == "route-missing") | .fix')"
+expect_equal "what cures" "sudo ib-hook --apply" "$(json '.findings[] | select(.code == "route-missing") | .fix')"
+expect_hook 0 B --config "$spread" --apply
 expect_equal "cured by its fix" "$applied" "$(state B)"
 expect_hook 1 B --check --json
-expect_equal "without main=spread it is left over" rule-stale \
-    "$(json '[.findings[] | select(.code == "rule-stale") | .code] | unique[]')"
+expect_equal "without main=spread it is left over" stale \
+    "$(json '[.findings[] | select(.code == "stale") | .code] | unique[]')"
 
 expect_hook 0 B --config "$spread" --undo
 expect_equal "the state after --undo" "$before" "$(state B)"

@@ -68,7 +68,7 @@ done
 sysctls B rp_filter=1 arp_ignore=1
 forget A B
 sees "Destination Host Unreachable" on A ping -n -c 1 -W 3 172.16.34.2
-named "Destination Host Unreachable" B rule-missing route-missing effective-sysctl
+named "Destination Host Unreachable" B rule-missing
 named "cma event RDMA_CM_EVENT_REJECTED, error 8" B rule-missing
 named "mount.nfs: Connection timed out" B rule-missing
 expect_hook 0 B --apply
@@ -113,12 +113,11 @@ for text in 'Error: argument "tible" is wrong' "RTNETLINK answers: No such proce
 done
 named "RTNETLINK answers: No such process" A legacy-script
 sees "ping: connect: Network is unreachable" ping_from A 172.16.34.1
-named "ping: connect: Network is unreachable" A legacy-script route-missing
+named "ping: connect: Network is unreachable" A legacy-script stale
 rm $script
 expect_hook 0 A --apply "${tree[@]}"
-expect_hook 1 A --check "${tree[@]}" --json
-on A sh -c "$(json '[.findings[] | select(.code == "route-missing" and .fix) | .fix][]' | grep -v ib-hook)" >$work/said
 expect_hook 0 A --check "${tree[@]}"
+ip -n A route add 172.16.0.0/16 dev ib0
 passes A 172.16.34.1
 tree=()
 

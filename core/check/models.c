@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/models.h"
+
+#include "plan/gateways.h"
+#include "plan/want.h"
+
+#include <linux/fib_rules.h>
+#include <sys/socket.h>
+
+void ibh_wanted_init(IbhWanted *wanted, const IbhRails *rails)
+{
+    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(rails->snapshot);
+
+    wanted->rails = rails;
+    wanted->rules = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    wanted->routes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        GArray *routes;
+
+        if (nic->status != IBH_NIC_RAIL)
+            continue;
+        routes = ibh_want_routes_of_many(rails, nic, copied);
+        g_ptr_array_add(wanted->routes, routes);
+        g_ptr_array_add(wanted->rules, ibh_want_rules(rails, nic, routes));
+    }
+}
+
+void ibh_wanted_clear(IbhWanted *wanted)
+{
+    g_clear_pointer(&wanted->rules, g_ptr_array_unref);
+    g_clear_pointer(&wanted->routes, g_ptr_array_unref);
+}
+
+gboolean ibh_owner_equal(const IbhOwner *a, const IbhOwner *b)
+{
+    return (a->rule && b->rule && ibh_rule_compare(a->rule, b->rule) == 0) ||
+           (a->route && b->route && ibh_route_compare(a->route, b->route) == 0);
+}
+
+gboolean ibh_rule_is_expected(const IbhRule *rule)
+{
+    gboolean plain = rule->action == FR_ACT_TO_TBL && !rule->from.length && !rule->to.length && !rule->selectors &&
+                     rule->suppress_prefixlength < 0 && rule->suppress_ifgroup < 0;
+
+    return ibh_rule_is_ours(rule) || rule->l3mdev ||
+           (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL) ||
+           (plain && rule->priority >= IBH_PRIORITY_MAIN);
+}
+
+static gboolean is_taken_away(const GArray *without, const IbhOwner *object)
+{
+    if (!without)
+        return FALSE;
+    IBH_EACH (const IbhOwner, other, without) {
+        if (ibh_owner_equal(other, object))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void add_rules(IbhFib *fib, const GArray *rules, IbhModelKind kind, const GArray *without)
+{
+    IBH_EACH (const IbhRule, rule, rules) {
+        const IbhOwner object = {.rule = rule};
+        gboolean keep = kind == IBH_MODEL_ACTUAL ||
+                        (kind == IBH_MODEL_REPAIRED && (!ibh_rule_is_ours(rule) || ibh_rule_is_spread(rule))) ||
+                        (kind == IBH_MODEL_IDEAL && ibh_rule_is_spread(rule));
+
+        if (keep && !is_taken_away(without, &object))
+            ibh_fib_add_rule(fib, rule);
+    }
+}
+
+static gboolean is_kept(const IbhRoute *route, IbhModelKind kind)
+{
+    if (kind == IBH_MODEL_ACTUAL || ibh_route_is_spread(route))
+        return TRUE;
+    return kind == IBH_MODEL_REPAIRED
+               ? !ibh_route_is_ours(route)
+               : route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1; /* main, default */
+}
+
+static void add_routes(IbhFib *fib, const GArray *routes, IbhModelKind kind, const GArray *without)
+{
+    IBH_EACH (const IbhRoute, route, routes) {
+        const IbhOwner object = {.route = route};
+
+        if (is_kept(route, kind) && !is_taken_away(without, &object))
+            ibh_fib_add_route(fib, route);
+    }
+}
+
+#define PLAIN(of, at, number)                                                                                          \
+    {                                                                                                                  \
+        .family = (of), .priority = (at), .from.ip.family = (of), .action = FR_ACT_TO_TBL, .table = (number),          \
+        .suppress_prefixlength = -1, .suppress_ifgroup = -1                                                            \
+    }
+
+static const IbhRule plain[] = {PLAIN(AF_INET, 0, IBH_TABLE_LOCAL),
+                                PLAIN(AF_INET6, 0, IBH_TABLE_LOCAL),
+                                PLAIN(AF_INET, IBH_PRIORITY_MAIN, IBH_TABLE_MAIN),
+                                PLAIN(AF_INET6, IBH_PRIORITY_MAIN, IBH_TABLE_MAIN),
+                                PLAIN(AF_INET, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1),
+                                PLAIN(AF_INET6, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1)};
+
+IbhFib *ibh_model_new(const IbhWanted *wanted, IbhModelKind kind, const GArray *without)
+{
+    const IbhSnapshot *snapshot = wanted->rails->snapshot;
+    IbhFib *fib = ibh_fib_new(snapshot);
+
+    ibh_fib_add_own_addresses(fib);
+    IBH_EACH_ROW (const IbhRule, rule, plain) {
+        if (kind == IBH_MODEL_IDEAL)
+            ibh_fib_add_rule(fib, rule);
+    }
+    add_rules(fib, snapshot->rules, kind, without);
+    add_routes(fib, snapshot->routes, kind, without);
+    add_routes(fib, snapshot->more, kind, without);
+    for (guint i = 0; kind != IBH_MODEL_ACTUAL && i < wanted->rules->len; i++) {
+        const GArray *rules = g_ptr_array_index(wanted->rules, i), *routes = g_ptr_array_index(wanted->routes, i);
+
+        IBH_EACH (const IbhRule, rule, rules)
+            ibh_fib_add_rule(fib, rule);
+        IBH_EACH (const IbhRoute, route, routes)
+            ibh_fib_add_route(fib, route);
+    }
+    return fib;
+}

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/verdict.h"
+
+#include "check/names.h"
+#include "check/wires.h"
+
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define FIXES_MAX 64 /* each is proved by walking everything again */
+
+/* ---- right or wrong ---- */
+
+static gboolean is_rail(const IbhRails *rails, int ifindex)
+{
+    const IbhNic *nic = ifindex ? ibh_rails_nic(rails, ifindex) : NULL;
+
+    return nic && nic->status == IBH_NIC_RAIL;
+}
+
+static gboolean is_near(const IbhRails *rails, int ifindex, const IbhIp *to)
+{
+    return ibh_find_address_near(rails, ifindex, to) != NULL;
+}
+
+static gboolean same_answer(const IbhTrace *a, const IbhTrace *b)
+{
+    if (a->refused || b->refused)
+        return a->refused == b->refused;
+    return a->route->type == b->route->type && a->route->ifindex == b->route->ifindex &&
+           a->route->hops == b->route->hops && ibh_ip_equal(&a->route->gateway, &b->route->gateway);
+}
+
+/* The subnet of another rail inside this one's: the two ends of a cable, or prefix-differs. */
+static gboolean is_connected(const IbhRails *rails, const IbhQuestion *question, const IbhRoute *route)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, route->ifindex);
+    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, &question->lookup.to);
+
+    return nic && !(near && near->subnet.length >= route->dst.length) && route->gateway.family == AF_UNSPEC &&
+           ibh_serves_subnet(nic, &route->dst);
+}
+
+static IbhGrade grade_by_itself(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
+                                const IbhTrace *ideal)
+{
+    const IbhRails *rails = judging->check->rails;
+    const IbhIp *gateway = &got->route->gateway, *to = &question->lookup.to;
+    gboolean same = same_answer(got, ideal);
+
+    if (question->theirs)
+        return IBH_RIGHT;
+    if (gateway->family == AF_UNSPEC)
+        return same ? IBH_RIGHT : IBH_DOUBTFUL;
+    if (ibh_rails_holder(rails, gateway))
+        return IBH_WRONG;
+    if (!same && !ibh_ip_equal(gateway, to))
+        return IBH_DOUBTFUL;
+    return is_near(rails, question->nic->link->ifindex, to) && ibh_route_is_ours(got->route) ? IBH_NOTED : IBH_RIGHT;
+}
+
+static IbhGrade grade_leaving(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
+                              const IbhTrace *ideal)
+{
+    const IbhRails *rails = judging->check->rails;
+    gboolean others = question->theirs;
+
+    if (got->refused && (others ? got->route != NULL : ideal->refused && !ideal->route))
+        return IBH_RIGHT;
+    if (got->refused)
+        return ideal->refused && !others ? IBH_DOUBTFUL : IBH_WRONG;
+    if (got->route->type != RTN_UNICAST)
+        return IBH_WRONG;
+    if (ibh_route_leads_by(got->route, question->nic->link->ifindex))
+        return grade_by_itself(judging, question, got, ideal);
+    if (!same_answer(got, ideal) || (others && got->route->table != IBH_TABLE_MAIN))
+        return IBH_WRONG;
+    return got->route->hops || (is_rail(rails, got->route->ifindex) && !is_connected(rails, question, got->route))
+               ? IBH_DOUBTFUL
+               : IBH_NOTED;
+}
+
+/* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice. */
+static IbhGrade grade_unbound(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
+                              const IbhTrace *ideal)
+{
+    const IbhRails *rails = judging->check->rails;
+    const IbhIp *to = &question->lookup.to;
+    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, to);
+    gboolean lacks = !ideal->route || !near || ideal->route->dst.length < near->subnet.length;
+
+    if (lacks && !(ideal->refused && ideal->route) && !ideal->thrown)
+        return IBH_NOTED;
+    if (got->refused || ideal->refused)
+        return got->refused && ideal->refused ? IBH_DOUBTFUL : got->refused ? IBH_WRONG : IBH_RIGHT;
+    if (same_answer(got, ideal) || got->route->hops ||
+        (got->route->type == RTN_UNICAST && is_near(rails, got->route->ifindex, to)))
+        return IBH_RIGHT;
+    return IBH_DOUBTFUL;
+}
+
+IbhGrade ibh_grade(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got)
+{
+    IbhTrace ideal;
+
+    switch (question->kind) {
+    case IBH_ASK_LEAVES:
+        ideal = ibh_fib_walk(judging->ideal, &question->lookup);
+        return grade_leaving(judging, question, got, &ideal);
+    case IBH_ASK_UNBOUND:
+        ideal = ibh_fib_walk(judging->ideal, &question->lookup);
+        return grade_unbound(judging, question, got, &ideal);
+    case IBH_ASK_LOCAL:
+    case IBH_ASK_ARRIVES:
+        return got->refused || got->route->type != RTN_LOCAL ? IBH_WRONG : IBH_RIGHT;
+    case IBH_ASK_PROXIES:
+        break;
+    }
+    return IBH_RIGHT;
+}
+
+/* ---- the kernel's own answer ---- */
+
+static gboolean agrees(const IbhQuestion *question, const IbhTrace *trace, const IbhLookup *answer)
+{
+    if (answer->error || trace->refused)
+        return (answer->error && trace->refused) || question->kind == IBH_ASK_ARRIVES || question->lookup.bound;
+    return answer->type == trace->route->type &&
+           (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
+}
+
+/* Of routes with one prefix and metric the kernel may take another one than the first: its answer tells which. */
+static void settle(const IbhSnapshot *snapshot, IbhTrace *trace, const IbhLookup *answer)
+{
+    const GArray *lists[] = {snapshot->routes, snapshot->more};
+
+    for (guint i = 0; trace->route && !answer->error && i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == trace->route->table && ibh_prefix_equal(&route->dst, &trace->route->dst) &&
+                route->type == answer->type && route->hops == answer->hops &&
+                (route->hops || route->ifindex == answer->oif)) {
+                trace->route = route;
+                trace->refused = FALSE;
+                return;
+            }
+        }
+    }
+}
+
+/* ---- in words ---- */
+
+static char *say_packet(const IbhQuestion *question)
+{
+    char from[IBH_IP_STRLEN], piece[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
+    const IbhLookup *lookup = &question->lookup;
+
+    if (question->piece.length == ibh_ip_bits(&lookup->to))
+        ibh_ip_format(&lookup->to, to);
+    else
+        g_strlcpy(to, ibh_prefix_format(&question->piece, piece), sizeof to);
+    if (question->kind == IBH_ASK_UNBOUND)
+        return g_strdup_printf("what has no source address, to %s,", to);
+    if (question->kind == IBH_ASK_ARRIVES)
+        return g_strdup_printf("what %s gets from %s", to, ibh_ip_format(&lookup->from, from));
+    return g_strdup_printf("%s to %s", ibh_ip_format(&lookup->from, from), to);
+}
+
+static char *say_way(const IbhCheck *check, const IbhTrace *got)
+{
+    const IbhRoute *route = got->route;
+    char ip[IBH_IP_STRLEN];
+
+    if (got->refused)
+        return g_strdup("does not leave");
+    if (route->type == RTN_LOCAL)
+        return g_strdup("stays on this host");
+    if (route->type != RTN_UNICAST)
+        return g_strdup_printf("is sent as a broadcast by %s", ibh_check_link_name(check, route->ifindex));
+    if (route->hops)
+        return g_strdup("leaves by several NICs by turns");
+    if (route->gateway.family != AF_UNSPEC)
+        return g_strdup_printf("leaves by %s to the gateway %s", ibh_check_link_name(check, route->ifindex),
+                               ibh_ip_format(&route->gateway, ip));
+    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, route->ifindex));
+}
+
+static char *say(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+{
+    g_autofree char *packet = say_packet(question), *way = say_way(check, got);
+
+    return g_strdup_printf("%s %s", packet, way);
+}
+
+/* ---- findings by owner ---- */
+
+typedef struct {
+    IbhOwner owner;
+    IbhGrade grade;
+    IbhFinding *finding;
+    GPtrArray *wrong; /* const IbhQuestion * */
+} Cause;
+
+typedef struct {
+    IbhJudging judging;
+    IbhCheck *check;
+    GPtrArray *causes;    /* Cause */
+    GHashTable *by_owner; /* text → Cause */
+    char *ours;           /* what is wrong because something of ours is missing */
+} Naming;
+
+static void free_cause(gpointer data)
+{
+    Cause *cause = data;
+
+    g_ptr_array_unref(cause->wrong);
+    g_free(cause);
+}
+
+static const char *code_of(const IbhQuestion *question, const IbhOwner *owner)
+{
+    if (owner->rule)
+        return "foreign-rule";
+    if (question->kind == IBH_ASK_UNBOUND && (!owner->route || ibh_route_is_error(owner->route)))
+        return "unbound";
+    return owner->route ? "foreign-route" : "not-known";
+}
+
+static IbhSeverity severity_of(IbhGrade grade)
+{
+    return grade == IBH_WRONG ? IBH_ERROR : grade == IBH_DOUBTFUL ? IBH_WARNING : IBH_INFO;
+}
+
+static void set_message(const Naming *naming, Cause *cause, const IbhQuestion *question, const IbhTrace *got)
+{
+    g_autofree char *what = say(naming->check, question, got);
+
+    g_free(cause->finding->message);
+    cause->finding->message = g_strdup_printf("%s: %s", what,
+                                              cause->finding->owner ? cause->finding->owner
+                                              : got->rule           ? "table main has no route there"
+                                                                    : "no rule leads there");
+    cause->finding->severity = severity_of(cause->grade);
+}
+
+static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
+{
+    const IbhOwner owner = ibh_find_owner(&naming->judging, question, got, NULL);
+    g_autofree char *text =
+        owner.rule || owner.route ? ibh_owner_describe(naming->check->rails->snapshot, &owner) : NULL;
+    const char *code = text ? code_of(question, &owner) : "unbound";
+    Cause *cause = g_hash_table_lookup(naming->by_owner, text ? text : "");
+    gboolean worse = !cause || grade > cause->grade;
+
+    if (!cause) {
+        cause = g_new0(Cause, 1);
+        cause->owner = owner;
+        cause->wrong = g_ptr_array_new();
+        cause->finding = ibh_finding_of(naming->check->findings, code, text, question->nic->link->name);
+        g_ptr_array_add(naming->causes, cause);
+        g_hash_table_insert(naming->by_owner, g_strdup(text ? text : ""), cause);
+    }
+    if (worse) {
+        cause->grade = grade;
+        cause->finding->code = code;
+        set_message(naming, cause, question, got);
+    }
+    ibh_finding_hits(cause->finding, question->nic->link->name);
+    if (grade >= IBH_DOUBTFUL)
+        g_ptr_array_add(cause->wrong, (gpointer)(guintptr)question);
+}
+
+/* ---- what only the kernel tells ---- */
+
+static void report_lacking_address(Naming *naming, const IbhQuestion *question)
+{
+    const IbhNic *holder = ibh_rails_holder(naming->check->rails, &question->lookup.to);
+    char ip[IBH_IP_STRLEN];
+    IbhFinding *finding;
+
+    ibh_ip_format(&question->lookup.to, ip);
+    finding =
+        ibh_finding_of(naming->check->findings, "address-unusable", ip, (holder ? holder : question->nic)->link->name);
+    if (finding->message)
+        return;
+    finding->advice = g_strdup("take the address away and add it again");
+    finding->message = g_strdup_printf("table local lacks the address %s, so what comes in for it is not taken", ip);
+}
+
+static void report_unknown(Naming *naming, const IbhQuestion *question, const IbhTrace *got)
+{
+    g_autofree char *expected = say(naming->check, question, got);
+    const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
+    IbhFinding *finding = ibh_finding_of(naming->check->findings, "not-known", NULL, question->nic->link->name);
+
+    if (!finding->message)
+        finding->message =
+            g_strdup_printf("by its rules and routes %s, but the kernel says %s%s: where traffic goes is not known",
+                            expected, answer->error ? g_strerror(answer->error) : "by ",
+                            answer->error ? "" : ibh_check_link_name(naming->check, answer->oif));
+}
+
+/* What is sent there is right, and what comes from there is not taken: rp_filter. */
+static void report_filter(Naming *naming, const IbhQuestion *question)
+{
+    const char *iface = question->nic->link->name;
+    g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", iface);
+    IbhFinding *finding;
+
+    IBH_EACH_POINTER (const IbhOp, op, naming->check->plan->ops) {
+        if (op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER && g_str_equal(op->iface, iface))
+            return;
+    }
+    finding = ibh_finding_of(naming->check->findings, "effective-sysctl", owner, iface);
+    if (finding->message)
+        return;
+    finding->fix = ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2);
+    finding->message =
+        g_strdup_printf("rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
+}
+
+/* ---- one question ---- */
+
+static void judge_arrival(Naming *naming, IbhQuestion *question, const IbhTrace *got)
+{
+    const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
+
+    if (ibh_grade(&naming->judging, question, got) == IBH_WRONG) {
+        question->wrong = TRUE;
+        name(naming, question, got, IBH_WRONG);
+    } else if (question->asked && answer->error) {
+        question->wrong = TRUE;
+        report_filter(naming, question);
+    }
+}
+
+static void judge_proxy(Naming *naming, IbhQuestion *question)
+{
+    const IbhLookup *answer = &question->lookup;
+
+    question->wrong = !answer->error && answer->type == RTN_UNICAST && answer->oif != question->nic->link->ifindex;
+    if (question->wrong)
+        ibh_judge_proxy_arp(naming->check, question);
+}
+
+/* What would be right if all of ours were there is ours to repair. */
+static void judge_wrong(Naming *naming, const IbhQuestion *question, const IbhTrace *got, const IbhFib *actual,
+                        IbhGrade grade)
+{
+    IbhTrace repaired = *got;
+
+    if (naming->judging.repaired != actual) {
+        repaired = ibh_fib_walk(naming->judging.repaired, &question->lookup);
+        grade = ibh_grade(&naming->judging, question, &repaired);
+    }
+    if (grade >= IBH_DOUBTFUL)
+        name(naming, question, &repaired, grade);
+    else if (!naming->ours)
+        naming->ours = say(naming->check, question, got);
+}
+
+/* A route has a smaller MTU than its NIC: what is larger is lost or cut. */
+static gboolean cuts(const IbhQuestion *question, const IbhTrace *got, const IbhLookup *answer)
+{
+    const IbhLink *link = question->nic->link;
+
+    return question->kind == IBH_ASK_LEAVES && got->route && !ibh_route_is_ours(got->route) && answer->mtu &&
+           link->mtu && answer->mtu < (guint)link->mtu && ibh_route_leads_by(got->route, link->ifindex);
+}
+
+static void judge(Naming *naming, const IbhFib *actual, IbhQuestion *question)
+{
+    const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
+    IbhTrace got = ibh_fib_walk(actual, &question->lookup);
+    IbhGrade grade;
+
+    if (question->kind == IBH_ASK_PROXIES) {
+        judge_proxy(naming, question);
+        return;
+    }
+    if (question->kind == IBH_ASK_ARRIVES) {
+        judge_arrival(naming, question, &got);
+        return;
+    }
+    if (!agrees(question, &got, answer))
+        settle(naming->check->rails->snapshot, &got, answer);
+    if (!agrees(question, &got, answer)) {
+        question->wrong = TRUE;
+        if (question->kind == IBH_ASK_LOCAL && !got.refused && got.route->type == RTN_LOCAL)
+            report_lacking_address(naming, question);
+        else
+            report_unknown(naming, question, &got);
+        return;
+    }
+    grade = ibh_grade(&naming->judging, question, &got);
+    if (grade < IBH_DOUBTFUL && cuts(question, &got, answer)) {
+        question->wrong = TRUE;
+        name(naming, question, &got, IBH_DOUBTFUL);
+        return;
+    }
+    question->wrong = grade >= IBH_DOUBTFUL;
+    if (question->wrong)
+        judge_wrong(naming, question, &got, actual, grade);
+    else if (grade == IBH_NOTED)
+        name(naming, question, &got, grade);
+}
+
+/* ---- rules that no packet of RDMA meets ---- */
+
+#define BEFORE_OURS 1941u
+#define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
+
+static gboolean may_meet(const IbhRule *rule, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (rule->family == address->local.family &&
+            ((rule->selectors & IBH_SELECT_NOT) ||
+             (ibh_prefix_contains(&rule->from, &address->local) &&
+              (!rule->to.length || ibh_prefix_overlaps(&rule->to, &address->subnet)))))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void note_selective_rules(const IbhCheck *check)
+{
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        if (!(rule->selectors & SELECTIVE) || ibh_rule_is_expected(rule) || rule->priority > BEFORE_OURS)
+            continue;
+        IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+            const IbhOwner owner = {.rule = rule};
+            g_autofree char *text = NULL;
+            IbhFinding *finding;
+
+            if (!ibh_is_routed(nic) || !ibh_is_selected(nic, check->only) || !may_meet(rule, nic))
+                continue;
+            text = ibh_owner_describe(check->rails->snapshot, &owner);
+            finding = ibh_finding_of(check->findings, "foreign-rule", text, nic->link->name);
+            if (finding->message)
+                continue;
+            finding->severity = IBH_INFO;
+            g_free(finding->advice);
+            finding->advice = g_strdup("nothing has to be done; ib-hook --probe sees what other packets do");
+            finding->message = g_strdup_printf("%s comes before ours, for packets that RDMA does not send", text);
+        }
+    }
+}
+
+/* ---- all ---- */
+
+static void add_fixes(Naming *naming)
+{
+    guint tried = 0;
+
+    IBH_EACH_POINTER (const Cause, cause, naming->causes) {
+        char *fix;
+
+        if (cause->grade < IBH_DOUBTFUL) {
+            g_clear_pointer(&cause->finding->advice, g_free);
+            cause->finding->advice = g_strdup("nothing has to be done");
+            continue;
+        }
+        fix = tried++ < FIXES_MAX ? ibh_find_fix(&naming->judging, &cause->owner, cause->wrong) : NULL;
+        if (fix)
+            g_clear_pointer(&cause->finding->advice, g_free);
+        else if (!cause->finding->advice)
+            cause->finding->advice = g_strdup("let main have its route to the rails' subnet again, and its rule");
+        cause->finding->fix = fix;
+    }
+}
+
+/* Something of ours is missing or too much. */
+static gboolean changes_routing(const IbhPlan *plan)
+{
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
+        if (op->type != IBH_OP_SYSCTL_SET && op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+char *ibh_judge_ways(IbhCheck *check, GArray *questions)
+{
+    g_auto(IbhWanted) wanted = {0};
+    g_autoptr(IbhFib) actual = NULL, ideal = NULL, repaired = NULL;
+    g_autoptr(GPtrArray) causes = g_ptr_array_new_with_free_func(free_cause);
+    g_autoptr(GHashTable) by_owner = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    Naming naming = {.check = check, .causes = causes, .by_owner = by_owner};
+
+    ibh_wanted_init(&wanted, check->rails);
+    actual = ibh_model_new(&wanted, IBH_MODEL_ACTUAL, NULL);
+    ideal = ibh_model_new(&wanted, IBH_MODEL_IDEAL, NULL);
+    if (changes_routing(check->plan))
+        repaired = ibh_model_new(&wanted, IBH_MODEL_REPAIRED, NULL);
+    naming.judging = (IbhJudging){.check = check,
+                                  .questions = questions,
+                                  .wanted = &wanted,
+                                  .ideal = ideal,
+                                  .repaired = repaired ? repaired : actual};
+    IBH_EACH (IbhQuestion, question, questions)
+        judge(&naming, actual, question);
+    add_fixes(&naming);
+    note_selective_rules(check);
+    return naming.ours;
+}
