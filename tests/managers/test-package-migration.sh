@@ -1,19 +1,56 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/migration.md, by its own commands, on a host that routes by hand as the documents do: by a script of
-# networkd-dispatcher, by lines in /etc/network/interfaces. Nothing is lost under traffic, and after a reboot nothing is left of it.
+# networkd-dispatcher, by lines in /etc/network/interfaces, by netplan's routing-policy, by a profile of NetworkManager. Where
+# only a file goes, nothing is lost under traffic, and after a reboot nothing is left of it.
 . "$(dirname "$0")/lib.sh"
-only networkd-252 ifupdown
+only nm-1.42 networkd-252 netplan ifupdown
 
 page=$managers/../../packaging/doc/migration.md
 commands() { # STEP: of the page, as root has them here, with the package beside
     sed -n "/^$1\. /,/^$(($1 + 1))\. \|^\*\*Back/s/^ \{7\}//p" "$page" | sed 's,^sudo ,,; s,apt install ./,dpkg -i /root/,; s,_\*\.deb,.deb,'
 }
 routed_by_hand() {
-    ip -n B rule | grep -c -e 'from 172.16.34.[12] lookup 94[12] *$' || true
+    ip -n B rule | grep -c -E 'from 172.16.34.[12] lookup 94[12]( proto static)? *$' || true
+}
+# shellcheck disable=SC2016 # Markdown's quotes
+# step 3 of the page: delete it where it is
+take_away() {
+    case $SYSTEM in
+        nm*)
+            for n in 0 1; do
+                host sh -c "$(sed -n 's/^ *| NetworkManager.s profiles | `sudo \(nmcli.*\)`, at.*/\1/p' "$page" | sed "s/ib0/ib$n/")"
+                host nmcli connection up ib$n
+            done
+            ;;
+        netplan)
+            sed -i '/routing-policy:\|table: /d' "$ROOT$place"
+            host sh -c "$(sed -n 's/^ *| .*`routing-policy:`.* then `sudo \(.*\)` |$/\1/p' "$page")"
+            ;;
+        ifupdown) sed -i '/^ *up ip r/d' "$ROOT$place" "$ROOT"/etc/network/parts/* ;;
+        *) host rm "$place" ;;
+    esac
 }
 
 case $SYSTEM in
+    nm*)
+        place=/etc/NetworkManager/system-connections/ib0.nmconnection
+        for i in 0 1; do
+            host nmcli connection modify ib$i ipv4.route-table $((941 + i)) \
+                ipv4.routing-rules "priority $((941 + i)) from 172.16.34.$((i + 1)) table $((941 + i))"
+        done
+        ;;
+    netplan)
+        place=/etc/netplan/99-netcfg.yaml
+        for i in 0 1; do
+            lines[i]="addresses: [172.16.34.$((i + 1))/16]
+      routes: [{to: 172.16.0.0/16, scope: link, from: 172.16.34.$((i + 1)), table: $((941 + i))}]
+      routing-policy: [{from: 172.16.34.$((i + 1)), table: $((941 + i))}]"
+        done
+        ethernets "${lines[@]}"
+        chmod 0600 "$ROOT$place"
+        host netplan generate
+        ;;
     networkd*)
         place=/etc/networkd-dispatcher/routable.d/50-route-ib
         mkdir -p "$ROOT${place%/*}"
@@ -38,15 +75,13 @@ ok "the host routes by hand"
 traffic_from_peer
 host sh -c "$(commands 1)" >"$work/said" 2>&1
 expect_contains "step 2 finds it" "$place" "$(host sh -c "$(commands 2)" 2>/dev/null || true)"
-if [ "$place" = /etc/network/interfaces ]; then
-    sed -i '/^ *up ip r/d' "$ROOT$place" "$ROOT"/etc/network/parts/*
-else
-    host rm "$place"
-fi
+take_away
 expect_equal "then it finds nothing" "" "$(host sh -c "$(commands 2)" 2>/dev/null || true)"
 traffic_stop
 serve_no_more
-expect_no_loss "while it moved"
+case $SYSTEM in
+    networkd* | ifupdown) expect_no_loss "while it moved" ;; # the others configure the NIC anew, and take its address away for it
+esac
 
 # A reboot, as far as routing goes: nothing is in memory. --watch would act between two of these commands.
 host systemctl stop ib-hook-watch.service

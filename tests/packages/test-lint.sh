@@ -13,7 +13,7 @@ out=$(rpmlint -c "$top/packaging/rpm/rpmlint.toml" "$rpm" "$selinux" "$network_s
 expect_contains "rpmlint: no error" " 0 errors, " "$out"
 
 for unit in ib-hook.service ib-hook-watch.service; do
-    sed "s,=/usr/bin/ib-hook,=$IB_HOOK," "$top/packaging/systemd/$unit" >$work/$unit
+    sed "s,=/usr/bin/ib-hook,=$IB_HOOK,; s,=/usr/libexec/ib-hook/,=$HOOKS/," "$top/packaging/systemd/$unit" >$work/$unit
     expect_equal "systemd-analyze verify $unit" "" "$(systemd-analyze verify --man=no $work/$unit 2>&1 | grep ib-hook || true)"
 done
 mkdir $work/fleet
