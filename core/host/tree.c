@@ -34,6 +34,7 @@ void ibh_tree_open(IbhTree *tree, const char *sysfs)
     parent = g_path_get_dirname(path);
     *tree = (IbhTree){.complete = g_str_equal(path, "/sys")};
     tree->proc = g_build_filename(parent, "proc", NULL);
+    tree->lists = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
     tree->sys = g_steal_pointer(&path);
     if (tree->complete)
         return;
@@ -43,6 +44,7 @@ void ibh_tree_open(IbhTree *tree, const char *sysfs)
 
 void ibh_tree_clear(IbhTree *tree)
 {
+    g_clear_pointer(&tree->lists, g_hash_table_unref);
     g_clear_pointer(&tree->sys, g_free);
     g_clear_pointer(&tree->proc, g_free);
     g_clear_pointer(&tree->real_sys, g_free);
@@ -91,8 +93,9 @@ static void note_problem(IbhTree *tree, int problem)
         tree->problem = problem;
 }
 
-/* Up to `limit` bytes; -1: no such file, or none that gives its text at once. */
-static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit)
+/* Up to `limit` bytes, or only to the end of the first line (which saves asking for more); -1: no such file, or none
+ * that gives its text at once. */
+static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line)
 {
     g_autofree char *full = locate(tree, path);
     gssize length = 0, n;
@@ -104,8 +107,11 @@ static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit
     n = fd < 0 ? -1 : 0;
     if (fd < 0)
         note_problem(tree, errno);
-    while (fd >= 0 && (gsize)length < limit && (n = read(fd, text + length, limit - (gsize)length)) > 0)
+    while (fd >= 0 && (gsize)length < limit && (n = read(fd, text + length, limit - (gsize)length)) > 0) {
         length += n;
+        if (line && text[length - 1] == '\n')
+            break;
+    }
     if (fd >= 0 && n < 0)
         note_problem(tree, errno);
     if (fd >= 0)
@@ -125,7 +131,7 @@ void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ..
     va_start(args, format);
     path = g_strdup_vprintf(format, args);
     va_end(args);
-    length = read_file(tree, path, text, sizeof text - 1);
+    length = read_file(tree, path, text, sizeof text - 1, TRUE);
     text[MAX(length, 0)] = '\0';
     text[strcspn(text, "\n")] = '\0';
     g_strlcpy(line, text, size);
@@ -140,7 +146,7 @@ char *ibh_tree_text(IbhTree *tree, gsize limit, const char *format, ...)
     va_start(args, format);
     path = g_strdup_vprintf(format, args);
     va_end(args);
-    return read_file(tree, path, text, limit) < 0 ? NULL : g_steal_pointer(&text);
+    return read_file(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
 }
 
 gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
@@ -175,19 +181,12 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return ibh_natural_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
-GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
+static GPtrArray *read_list(IbhTree *tree, const char *path)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    g_autofree char *path = NULL, *full = NULL;
+    g_autofree char *full = locate(tree, path);
     const struct dirent *entry;
-    DIR *dir;
-    va_list args;
-
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
-    full = locate(tree, path);
-    dir = full ? opendir(full) : NULL;
+    DIR *dir = full ? opendir(full) : NULL;
     if (!dir && full && errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
         tree->problem = errno;
     if (!dir)
@@ -201,4 +200,20 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
     closedir(dir);
     g_ptr_array_sort(names, compare_names);
     return names;
+}
+
+GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
+{
+    g_autofree char *path = NULL;
+    GPtrArray *names;
+    va_list args;
+
+    va_start(args, format);
+    path = g_strdup_vprintf(format, args);
+    va_end(args);
+    if (!(names = g_hash_table_lookup(tree->lists, path))) {
+        names = read_list(tree, path);
+        g_hash_table_insert(tree->lists, g_steal_pointer(&path), names);
+    }
+    return g_ptr_array_ref(names);
 }

@@ -14,6 +14,7 @@ typedef struct {
     char *proc;
     char *real_sys; /* both without links, where others than the kernel could have made some; NULL: no need */
     char *real_proc;
+    GHashTable *lists; /* path → GPtrArray: each directory is listed once */
     gboolean complete; /* /sys itself: a missing file does not exist */
     int problem;       /* errno of a file that exists, perhaps, but could not be read; 0: none */
 } IbhTree;
@@ -29,5 +30,6 @@ G_GNUC_PRINTF(3, 4) char *ibh_tree_text(IbhTree *tree, gsize limit, const char *
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
 /* Where the links of this path lead, below sys: "devices/pci0000:3a/…"; NULL: not below it. */
 G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
-/* The names in a directory, sorted (ib2 before ib10), no more than 4,096; none where there is no directory. */
+/* The names in a directory, sorted (ib2 before ib10), no more than 4,096; none where there is no directory. Not to be
+ * changed. */
 G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...); /* char * */

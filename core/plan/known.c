@@ -9,17 +9,21 @@
 
 /* ---- the hardware of a link ---- */
 
+/* Called for each known rail and link: no formatting. */
 static void name_hardware(const IbhLink *link, char *text, gsize size)
 {
+    static const char digits[] = "0123456789abcdef";
     const guint first =
         link->type == ARPHRD_INFINIBAND && link->lladdr_len > GUID_LEN ? link->lladdr_len - GUID_LEN : 0;
 
-    g_strlcpy(text, link->lladdr_len ? "" : "-", size);
-    for (guint i = first; i < link->lladdr_len; i++) {
-        char byte[4];
+    g_strlcpy(text, "-", size);
+    for (guint i = first; i < link->lladdr_len && 3 * (i - first) + 4 <= size; i++) {
+        char *at = text + 3 * (gsize)(i - first);
 
-        g_snprintf(byte, sizeof byte, "%s%02x", i > first ? ":" : "", link->lladdr[i]);
-        g_strlcat(text, byte, size);
+        at[0] = digits[link->lladdr[i] >> 4];
+        at[1] = digits[link->lladdr[i] & 15];
+        at[2] = ':';
+        at[i + 1 < link->lladdr_len ? 3 : 2] = '\0';
     }
 }
 
