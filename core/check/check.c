@@ -198,8 +198,7 @@ static void judge_rail(IbhCheck *check, const IbhNic *nic)
 {
     if (!ibh_nic_is_usable(nic) && !is_explained(check, nic))
         judge_carrier(check, nic);
-    if (ibh_check_covers(check->rails, AF_INET))
-        judge_arp_ignore(check, nic);
+    judge_arp_ignore(check, nic);
     ibh_judge_gateway(check, nic);
     ibh_judge_manager(check, nic);
     ibh_judge_scripts(check, nic);
@@ -283,7 +282,7 @@ static void judge_address_of_port(IbhCheck *check, const IbhNic *nic, const IbhL
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!ibh_check_covers(check->rails, address->local.family) || !concerns_rails(check, nic, address))
+        if (!concerns_rails(check, nic, address))
             continue;
         ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "address-unusable",
                         ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",
@@ -324,8 +323,7 @@ void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questio
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (!ibh_is_selected(nic, only))
             continue;
-        if (ibh_check_covers(rails, AF_INET))
-            ibh_judge_foreign_nic(&check, nic);
+        ibh_judge_foreign_nic(&check, nic);
         ibh_judge_duplicate_elsewhere(&check, nic);
         ibh_judge_wire(&check, nic);
         (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);

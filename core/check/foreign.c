@@ -79,8 +79,7 @@ void ibh_judge_manager(IbhCheck *check, const IbhNic *nic)
         gboolean six = families[i] == AF_INET6;
         g_autofree char *connection = ibh_shell_word(manager->connection);
 
-        if ((six ? manager->prunes6 : manager->prunes4) && ibh_check_covers(check->rails, families[i]) &&
-            ibh_serves_family(nic, families[i]))
+        if ((six ? manager->prunes6 : manager->prunes4) && ibh_serves_family(nic, families[i]))
             ibh_finding_add(
                 check->findings, nic->link->name, IBH_WARNING, "manager-removes-foreign",
                 ibh_advice("nmcli connection modify %s ipv%d.route-table 0, and activate it again", connection,
@@ -130,8 +129,7 @@ void ibh_judge_duplicate_elsewhere(IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
 
-        if (owner && owner != nic && owner->link->type == nic->link->type &&
-            ibh_check_covers(check->rails, address->local.family))
+        if (owner && owner != nic && owner->link->type == nic->link->type)
             ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "duplicate-address",
                             ibh_advice("take %s from one of the two", ibh_ip_format(&address->local, ip)),
                             "%s is also an address of the rail %s: where both are on one wire, peers learn either", ip,

@@ -115,8 +115,8 @@ void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic)
     if (!(nic->link->flags & IFF_UP))
         return;
     wanted = ibh_want_routes(check->rails, nic);
-    if (ibh_serves_family(nic, AF_INET) && ibh_check_covers(check->rails, AF_INET))
+    if (ibh_serves_family(nic, AF_INET))
         judge_family(check, nic, wanted, AF_INET);
-    if (ibh_serves_family(nic, AF_INET6) && ibh_check_covers(check->rails, AF_INET6))
+    if (ibh_serves_family(nic, AF_INET6))
         judge_family(check, nic, wanted, AF_INET6);
 }

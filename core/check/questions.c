@@ -32,11 +32,6 @@ gboolean ibh_is_routed(const IbhNic *nic)
     return nic->status == IBH_NIC_RAIL;
 }
 
-gboolean ibh_check_covers(const IbhRails *rails, int family)
-{
-    return !rails->family || rails->family == family;
-}
-
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
 {
     const IbhNic *nic = ibh_rails_nic(rails, ifindex);
@@ -287,7 +282,7 @@ static void ask_unbound(const Asking *asking, const char *const *only)
                 IbhPiece *piece = &g_array_index(asking->found, IbhPiece, i);
                 const IbhIp none = {.family = piece->prefix.ip.family};
 
-                if (ibh_check_covers(asking->rails, none.family) && g_hash_table_add(seen, piece))
+                if (g_hash_table_add(seen, piece))
                     ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, &piece->host);
             }
         }
@@ -301,13 +296,13 @@ static void ask_about_rail(const Asking *asking, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *owner = ibh_rails_owner(asking->rails, &address->local);
 
-        if (!ibh_check_covers(asking->rails, address->local.family) || (owner && owner != nic))
+        if ((owner && owner != nic))
             continue;
         ask_from(asking, nic, address, zones);
         ask_local(asking, nic, &address->local);
     }
     IBH_EACH (const IbhPrefix, zone, zones) {
-        if (zone->ip.family == AF_INET && ibh_check_covers(asking->rails, AF_INET) && ibh_serves_subnet(nic, zone))
+        if (zone->ip.family == AF_INET && ibh_serves_subnet(nic, zone))
             ask_proxies(asking, nic, zone);
     }
 }
@@ -367,7 +362,7 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (ibh_is_routed(nic) && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(&asking, nic);
-        else if (ibh_must_be_silent(rails, nic) && ibh_check_covers(rails, AF_INET) && ibh_is_selected(nic, only))
+        else if (ibh_must_be_silent(rails, nic) && ibh_is_selected(nic, only))
             ask_about_silent(&asking, nic);
     }
     ask_unbound(&asking, only);

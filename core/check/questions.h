@@ -29,8 +29,7 @@ typedef struct {
 
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
 
-gboolean ibh_is_routed(const IbhNic *nic);                    /* a rail, routed by ib-hook or by another program */
-gboolean ibh_nic_is_usable(const IbhNic *nic);                /* up, with carrier */
-gboolean ibh_check_covers(const IbhRails *rails, int family); /* --family */
+gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, routed by ib-hook or by another program */
+gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);

@@ -13,7 +13,7 @@ static void judge_failed_addresses(IbhCheck *check, const IbhNic *nic)
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->failed && ibh_check_covers(check->rails, address->local.family))
+        if (address->failed)
             ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "address-unusable",
                             ibh_advice("find the other host that has it, then take the address away here and add it "
                                        "again"),
@@ -29,8 +29,7 @@ static void judge_scopes(IbhCheck *check, const IbhNic *nic)
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->local.family == AF_INET && address->scope >= RT_SCOPE_HOST && !ibh_address_is_host(address) &&
-            ibh_check_covers(check->rails, AF_INET))
+        if (address->local.family == AF_INET && address->scope >= RT_SCOPE_HOST && !ibh_address_is_host(address))
             ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "address-unusable",
                             ibh_advice("if it is to reach other hosts, give it scope global where its network manager "
                                        "is configured"),
@@ -68,7 +67,7 @@ static void judge_prefix(IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhAddress *wider = has_room(&address->subnet) ? find_wider(check, nic, address) : NULL;
 
-        if (!wider || !ibh_check_covers(check->rails, address->local.family))
+        if (!wider)
             continue;
         ibh_finding_add(
             check->findings, nic->link->name, IBH_WARNING, "prefix-differs",
@@ -132,7 +131,7 @@ static void judge_mtu6(IbhCheck *check, const IbhNic *nic)
     g_autofree char *setting = g_strdup_printf("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu);
     g_autofree char *word = ibh_shell_word(setting);
 
-    if (!is_cut(nic->link) || !ibh_serves_family(nic, AF_INET6) || !ibh_check_covers(check->rails, AF_INET6))
+    if (!is_cut(nic->link) || !ibh_serves_family(nic, AF_INET6))
         return;
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         if (other == nic || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6) || is_cut(other->link))
@@ -238,10 +237,7 @@ static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_arp(IbhCheck *check, const IbhNic *nic)
 {
-    gboolean needed = (ibh_serves_family(nic, AF_INET) && ibh_check_covers(check->rails, AF_INET)) ||
-                      (ibh_serves_family(nic, AF_INET6) && ibh_check_covers(check->rails, AF_INET6));
-
-    if (!(nic->link->flags & IFF_NOARP) || !(nic->link->flags & IFF_BROADCAST) || !needed ||
+    if (!(nic->link->flags & IFF_NOARP) || !(nic->link->flags & IFF_BROADCAST) || !nic->served.len ||
         has_written_neighbours(check, nic))
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
@@ -257,7 +253,7 @@ static void judge_solicitations(IbhCheck *check, const IbhNic *nic, int family)
     g_autofree char *setting = g_strdup_printf("net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name);
     g_autofree char *word = ibh_shell_word(setting);
 
-    if (!mute || !ibh_check_covers(check->rails, family))
+    if (!mute)
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
                     ibh_fix(g_strdup_printf("sysctl -w %s", word)),
@@ -290,8 +286,7 @@ static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
 
         if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || !neighbour->fixed ||
             ibh_neighbour_is_unasked(nic->link, neighbour) || is_multicast(&neighbour->ip) ||
-            !ibh_check_covers(check->rails, neighbour->ip.family) || ibh_rails_holder(check->rails, &neighbour->ip) ||
-            !(own = find_own(check, nic, neighbour)))
+            ibh_rails_holder(check->rails, &neighbour->ip) || !(own = find_own(check, nic, neighbour)))
             continue;
         ibh_ip_format(&neighbour->ip, ip);
         ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "neighbour-static",
@@ -312,8 +307,8 @@ static void report_written_neighbours(IbhCheck *check, const IbhNic *nic)
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
         if (neighbour->ifindex != nic->link->ifindex || !neighbour->fixed ||
-            ibh_neighbour_is_unasked(nic->link, neighbour) || !ibh_check_covers(check->rails, neighbour->ip.family) ||
-            !neighbour->lladdr_len || !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
+            ibh_neighbour_is_unasked(nic->link, neighbour) || !neighbour->lladdr_len ||
+            !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
             continue;
         first = first ? first : neighbour;
         count++;
@@ -367,8 +362,7 @@ static void judge_private_vlan(IbhCheck *check, const IbhNic *nic)
     g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name);
     g_autofree char *word = ibh_shell_word(setting);
 
-    if (!nic->link->forwarding || !nic->link->proxy_arp_pvlan || !ibh_serves_family(nic, AF_INET) ||
-        !ibh_check_covers(check->rails, AF_INET))
+    if (!nic->link->forwarding || !nic->link->proxy_arp_pvlan || !ibh_serves_family(nic, AF_INET))
         return;
     ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "proxy-arp",
                     ibh_fix(g_strdup_printf("sysctl -w %s", word)),

@@ -45,7 +45,6 @@ typedef struct {
     gpointer *programmed; /* likewise */
     IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
-    int family;              /* the family that is judged, 0: both */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
         GHashTable *nics;    /* ifindex → IbhNic */
         GHashTable *first;   /* address → the NIC of lowest rank that has it */

@@ -20,11 +20,6 @@ gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic)
            ibh_render_is_printable(nic->link->name);
 }
 
-gboolean ibh_render_has_family(const IbhRender *render, int family)
-{
-    return !render->rails->family || render->rails->family == family;
-}
-
 void ibh_render_comment(GString *out, const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);

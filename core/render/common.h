@@ -25,7 +25,6 @@ typedef struct {
 
 /* A rail that was asked for, and whose name a text can hold. */
 gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic);
-gboolean ibh_render_has_family(const IbhRender *render, int family);
 
 gboolean ibh_render_is_printable(const char *name);
 

@@ -38,13 +38,12 @@ guint32 ibh_native_table(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- a rail ---- */
 
-static GArray *find_addresses(const IbhRender *render, const IbhNic *nic)
+static GArray *find_addresses(const IbhNic *nic)
 {
     GArray *addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_render_has_family(render, address->local.family))
-            g_array_append_val(addresses, *address);
+        g_array_append_val(addresses, *address);
     }
     return addresses;
 }
@@ -59,7 +58,7 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
     native->nic = nic;
     native->connection = manager && g_strcmp0(manager->name, "NetworkManager") == 0 ? manager->connection : NULL;
     native->table = ibh_native_table(render->rails, nic);
-    native->addresses = find_addresses(render, nic);
+    native->addresses = find_addresses(nic);
     native->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     native->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     for (guint i = 0; i < routes->len; i++) {
@@ -67,16 +66,14 @@ IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
 
         route.table += native->table - nic->table;
         route.src = (IbhIp){0}; /* see render/native.h */
-        if (ibh_render_has_family(render, route.family))
-            g_array_append_val(native->routes, route);
+        g_array_append_val(native->routes, route);
     }
     for (guint i = 0; i < rules->len; i++) {
         IbhRule rule = g_array_index(rules, IbhRule, i);
 
         if (ibh_nic_has_table(nic, rule.table))
             rule.table += native->table - nic->table;
-        if (ibh_render_has_family(render, rule.family))
-            g_array_append_val(native->rules, rule);
+        g_array_append_val(native->rules, rule);
     }
     return native;
 }
