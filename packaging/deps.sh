@@ -135,19 +135,26 @@ if [ "${1:-}" = unpack ]; then
     exit 0
 fi
 
-wanted=
-for group in "$@"; do
-    wanted="$wanted $(packages $manager "$group")"
-done
-# shellcheck disable=SC2086 # a list of words
-needed=$(missing $manager $wanted)
+find_needed() { # GROUP...
+    wanted=
+    for group in "$@"; do
+        wanted="$wanted $(packages $manager "$group")"
+    done
+    # shellcheck disable=SC2086 # a list of words
+    needed=$(missing $manager $wanted)
+}
+
+find_needed "$@"
 [ -n "$needed" ] || exit 0
 
 # shellcheck disable=SC2086
 need_root $manager install $needed
-echo "installing: $(echo "$needed" | tr '\n' ' ')"
 if [ $manager = apt ]; then
     update
+    find_needed "$@" # some have another name in another release, which is known now
+fi
+echo "installing: $(echo "$needed" | tr '\n' ' ')"
+if [ $manager = apt ]; then
     # shellcheck disable=SC2086
     quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $needed
 else

@@ -81,7 +81,7 @@ static IbhMissing what_lacks(const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_NO_CANDIDATE)
         return nic->link->rdma[0] ? IBH_IS_THERE : IBH_LACKS_RDMA;
-    if (nic->status != IBH_NIC_NO_ADDRESS && nic->status != IBH_NIC_ALONE)
+    if (nic->status != IBH_NIC_NO_ADDRESS && nic->status != IBH_NIC_ALONE && nic->status != IBH_NIC_RAIL)
         return IBH_IS_THERE;
     if (!(nic->link->flags & IFF_UP))
         return IBH_ON_PURPOSE;
@@ -123,7 +123,7 @@ const char *ibh_missing_text(IbhMissing missing)
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        if (ibh_known_link(rails->snapshot, known) == nic->link)
+        if (nic->status != IBH_NIC_RAIL && ibh_known_link(rails->snapshot, known) == nic->link)
             return what_lacks(nic);
     }
     return IBH_IS_THERE;

@@ -8,7 +8,7 @@
 #include "plan/rails.h"
 
 typedef enum {
-    IBH_IS_THERE,   /* a rail, or what only lacks a partner: the partner is missing then */
+    IBH_IS_THERE,   /* a rail whose link works, or what only lacks a partner: the partner is missing then */
     IBH_ON_PURPOSE, /* its administrator took it down */
     IBH_ELSEWHERE,  /* its hardware is there, and has no netdev here: a pod has it, or its driver is not loaded */
     IBH_LACKS_ADDRESS,
@@ -30,7 +30,7 @@ gboolean ibh_is_fault(IbhMissing missing); /* neither there nor away on purpose 
 /* "its link has no carrier": ends a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
 
-/* The same of a NIC; IBH_IS_THERE where it never was a rail. */
+/* The same of a NIC that is no rail now; IBH_IS_THERE where it never was one. */
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
 typedef struct {

@@ -20,6 +20,7 @@ power_on() { # as nspawn's process can be a test's, it is known by its number
     add_nic B ib0 0
     add_nic B ib1 1
     add_nic B eth0 2
+    [ -z "${UNPLUGGED:-}" ] || carrier "$UNPLUGGED" off
     ip -n wire link set B.2 master br1
     mkdir -p /run/systemd
     nspawn --boot --directory="$ROOT" --network-namespace-path=/run/netns/B --register=no --keep-unit --resolv-conf=off \

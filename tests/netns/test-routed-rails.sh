@@ -211,7 +211,7 @@ pairs "an address of its own alone" "10.%d.%d.9"
 # A routing daemon's multipath route over the NICs is left alone.
 expect_hook 0 A --undo
 ip -n A route add 10.2.0.0/16 proto bgp nexthop via 10.1.0.1 dev ib0 nexthop via 10.1.1.1 dev ib1
-rm /etc/ib-hook/ib-hook.conf
+rm -f /etc/ib-hook/ib-hook.conf
 before=$(state A)
 expect_hook 0 A --apply
 expect_equal "without the configuration a routing daemon's NICs are left alone" "$before" "$(state A)"

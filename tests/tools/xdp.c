@@ -19,13 +19,14 @@ static int load(void)
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_DROP},
         {.code = BPF_JMP | BPF_EXIT},
     };
+    static const char license[] = "GPL";
     union bpf_attr attributes;
 
     memset(&attributes, 0, sizeof attributes);
     attributes.prog_type = BPF_PROG_TYPE_XDP;
     attributes.insns = (uint64_t)(uintptr_t)steps;
     attributes.insn_cnt = sizeof steps / sizeof steps[0];
-    attributes.license = (uint64_t)(uintptr_t) "GPL";
+    attributes.license = (uint64_t)(uintptr_t)license;
     return (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof attributes);
 }
 
