@@ -17,11 +17,26 @@
 
 /* ---- what is missing, stale or wrong of ours: one finding, one fix ---- */
 
-/* nic-gone reports it. */
-static gboolean was_of_gone_nic(const IbhCheck *check, guint32 table)
+static gboolean is_from(const IbhOp *op, const IbhKnownRail *known)
 {
-    IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
-        if (saved->table == table)
+    for (guint i = 0; i < known->n_addresses; i++) {
+        if (op->type == IBH_OP_RULE_DEL && ibh_ip_equal(&op->rule.from.ip, &known->addresses[i].ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* nic-gone reports it. */
+static gboolean was_of_gone_nic(const IbhCheck *check, const IbhOp *op)
+{
+    const IbhState *state = check->rails->snapshot->state;
+
+    IBH_EACH (const IbhSavedRail, saved, state->rails) {
+        if (saved->table == (op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table))
+            return TRUE;
+    }
+    IBH_EACH (const IbhKnownRail, known, state->known) {
+        if (is_from(op, known) && !ibh_known_link(check->rails->snapshot, known))
             return TRUE;
     }
     return FALSE;
@@ -40,7 +55,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
     if (op->type != IBH_OP_RULE_DEL && op->type != IBH_OP_ROUTE_DEL)
         return FALSE;
     if (!nic || nic->status == IBH_NIC_NO_CANDIDATE)
-        return was_of_gone_nic(check, op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table);
+        return was_of_gone_nic(check, op);
     return nic->status == IBH_NIC_RAIL && !(nic->link->flags & IFF_UP) && ibh_op_family(op) == AF_INET6;
 }
 

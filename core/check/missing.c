@@ -60,10 +60,12 @@ void ibh_check_missing(const IbhRails *rails, const GArray *missed, const char *
     IBH_EACH (const IbhMissed, one, missed) {
         const IbhLink *link = ibh_known_link(rails->snapshot, &one->known);
         const char *iface = link ? link->name : one->known.iface;
+        const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
         const Row *row = &rows[one->why];
         g_autofree char *was = describe(one);
 
-        if ((only && !g_strv_contains(only, iface)) || is_explained(findings, one, iface))
+        if ((only && !g_strv_contains(only, iface)) || (nic && nic->status == IBH_NIC_RAIL) ||
+            is_explained(findings, one, iface))
             continue;
         ibh_finding_add(findings, iface, row->severity, row->code, advise(rails, one, row), "%s, and %s", was,
                         ibh_missing_text(one->why));

@@ -21,7 +21,7 @@ ip -n B rule add priority 30001 to 192.0.2.0/24 blackhole
 # Routes: in other tables, in ours, with our metric, in main.
 ip -n B route add default via 172.16.16.1 dev ib0 table 700
 ip -n B route add 10.9.0.0/16 dev ib0 table 941
-ip -n B route add 172.16.0.0/16 dev ib0 scope link src 172.16.34.1 table 941 proto static metric 50
+ip -n B route add 172.16.64.0/18 dev ib0 scope link src 172.16.34.1 table 941 proto static metric 50
 ip -n B route add 10.10.0.0/16 dev ib1 table 942 proto static metric $MARK
 ip -n B route add blackhole 10.11.0.0/16 table 942 proto kernel
 ip -n B route add 10.12.0.0/16 via 172.16.16.1 dev ib0
