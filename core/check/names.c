@@ -45,6 +45,14 @@ static void put_selection(GString *text, const IbhRule *rule)
         put_range(text, "dport", by->dport[0], by->dport[1]);
 }
 
+static void put_table(GString *text, const char *word, guint32 table)
+{
+    if (table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL)
+        g_string_append_printf(text, " %s %s", word, table == IBH_TABLE_MAIN ? "main" : "local");
+    else
+        g_string_append_printf(text, " %s %u", word, table);
+}
+
 static void put_action(GString *text, const IbhRule *rule)
 {
     if (rule->action != FR_ACT_TO_TBL) {
@@ -57,7 +65,7 @@ static void put_action(GString *text, const IbhRule *rule)
             g_string_append_printf(text, " %u", rule->target);
         return;
     }
-    g_string_append_printf(text, " lookup %u", rule->table);
+    put_table(text, "lookup", rule->table);
     if (rule->suppress_prefixlength >= 0)
         g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
     if (rule->suppress_ifgroup >= 0)
@@ -98,16 +106,6 @@ static const char *name_protocol(guint8 protocol, char buffer[8])
     return buffer;
 }
 
-static void put_table(GString *text, guint32 table)
-{
-    if (table == IBH_TABLE_MAIN)
-        g_string_append(text, " table main");
-    else if (table == IBH_TABLE_LOCAL)
-        g_string_append(text, " table local");
-    else
-        g_string_append_printf(text, " table %u", table);
-}
-
 static void put_way(GString *text, const IbhSnapshot *snapshot, const IbhRoute *route)
 {
     const IbhLink *link = route->ifindex ? ibh_snapshot_link(snapshot, route->ifindex) : NULL;
@@ -132,7 +130,7 @@ char *ibh_route_describe(const IbhSnapshot *snapshot, const IbhRoute *route)
 
     g_string_append(text, route->dst.length ? ibh_prefix_format(&route->dst, prefix) : "default");
     put_way(text, snapshot, route);
-    put_table(text, route->table);
+    put_table(text, "table", route->table);
     g_string_append_printf(text, " proto %s", name_protocol(route->protocol, protocol));
     if (route->metric)
         g_string_append_printf(text, " metric %u", route->metric);

@@ -54,19 +54,12 @@ static gboolean look_into_foreign_tables(IbhCommand *command, GError **error)
     return TRUE;
 }
 
-/* The local table is asked first. Addresses of this host, type local, are known. */
+/* The local table is asked first. */
 static gboolean look_into_local(IbhCommand *command, GError **error)
 {
-    static const guint8 types[] = {RTN_UNICAST,   RTN_BROADCAST, RTN_ANYCAST,
-                                   RTN_BLACKHOLE, RTN_PROHIBIT,  RTN_UNREACHABLE};
+    const IbhRouteFilter filter = {.table = IBH_TABLE_LOCAL};
 
-    IBH_EACH_ROW (const guint8, type, types) {
-        const IbhRouteFilter filter = {.table = IBH_TABLE_LOCAL, .type = *type};
-
-        if (!ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error))
-            return FALSE;
-    }
-    return TRUE;
+    return ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error);
 }
 
 /* Foreign routes in the rails' tables concern only --check. */

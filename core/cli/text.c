@@ -178,7 +178,7 @@ static void put_lines(GString *out, const IbhReport *report, const IbhStyle *sty
         ibh_table_add(table, g_strdup(owner), NULL);
         ibh_table_add(table, g_strdup(ok ? "ok" : ibh_severity_name(worst)), ok ? IBH_GREEN : colors[worst]);
         ibh_table_add(table,
-                      ok ? g_strdup_printf("%s leaves and arrives by it (table %u)", addresses, nic->table)
+                      ok ? g_strdup_printf("%s leaves by it (table %u)", addresses, nic->table)
                          : describe_findings(report->findings, owner),
                       NULL);
     }

@@ -82,7 +82,10 @@ class Truth:
         inward, outward = [], []
         for rail in self.right.rails:
             if rail.nic not in self.links:
-                self.wrong.append(Wrong(rail.nic, "is gone"))
+                if self.right.by_name:  # no hardware that could be missed
+                    self.unclear.append(f"{rail.nic} is gone")
+                else:
+                    self.wrong.append(Wrong(rail.nic, "is gone"))
                 continue
             for address, _ in rail.addresses:
                 if rail.nic not in {one[0] for one in self.present.get(address, ())}:

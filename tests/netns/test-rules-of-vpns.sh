@@ -42,7 +42,7 @@ expect_equal "wg-quick's rules take the second rail's traffic" ib0 "$(by 172.16.
 expect_hook 1 B --check --json
 expect_equal "named, and nothing else" "ib1 foreign-rule" \
     "$(json '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"] | unique | join(" ")')"
-expect_contains "which one" "from all lookup 254 suppress_prefixlength 0" \
+expect_contains "which one" "from all lookup main suppress_prefixlength 0" \
     "$(json '.findings[] | select(.severity == "error") | .message')"
 expect_equal "a VPN's rule is its own business: a sentence, no command" "null true" \
     "$(json '.findings[] | select(.severity == "error") | "\(.fix) \(.advice | length > 20)"')"

@@ -545,7 +545,7 @@ static void test_check_text(void **state)
     quiet = ibh_text_writer.check(&world.report, &QUIET);
     verbose = ibh_text_writer.check(&world.report, &VERBOSE);
     assert_string_equal(plain, "error: 1 of 3 NICs wrong; why, and what to do: ib-hook --check --verbose\n"
-                               "ib0   ok       172.16.34.1/16 leaves and arrives by it (table 941)\n"
+                               "ib0   ok       172.16.34.1/16 leaves by it (table 941)\n"
                                "ib1   error    route-missing: first message\n"
                                "ib2   info     no-address: third message\n"
                                "host  warning  rule-stale: second message\n");
@@ -631,8 +631,8 @@ static void test_check_of_a_right_host(void **state)
 
     (void)state;
     assert_string_equal(plain, "ok: 2 rails\n"
-                               "ib0  ok       172.16.34.1/16 leaves and arrives by it (table 941)\n"
-                               "ib1  ok       172.16.34.2/16 10.0.0.1/32 leaves and arrives by it (table 942)\n");
+                               "ib0  ok       172.16.34.1/16 leaves by it (table 941)\n"
+                               "ib1  ok       172.16.34.2/16 10.0.0.1/32 leaves by it (table 942)\n");
     assert_string_equal(quiet, "");
     HAS(of_one, "ok: 1 rail\n", "ib1  ok ");
     HAS_NOT(of_one, "ib0");

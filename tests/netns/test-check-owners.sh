@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What others do to the rails' traffic: one finding for each cause, with the object that is the cause, and the rails that it
+# hits; a fix is printed only if it cures, and its pasting cures.
+. "$(dirname "$0")/lib.sh"
+
+make_hosts 8 B
+expect_hook 0 B --apply
+expect_hook 0 B --check
+expect_equal "eight rails that are right: nine lines" 9 "$(grep -vc '^host' <<<"$out")"
+expect_equal "as it says, nothing arrives that was not asked" "" "$(grep arrives <<<"$out" || true)"
+expect_hook 0 B --check --verbose
+[ "$(wc -l <<<"$out")" -lt 30 ] || fail "--verbose has less than 30 lines" "$out"
+right=$(state B)
+
+# row WHAT FOUND COMMANDS: of the findings "NICS SEVERITY CODE: OWNER, …"; a line of COMMANDS breaks, one with ~ takes it back
+row() {
+    local fix status=1
+    local -a words
+    [ -n "$2" ] || status=0
+    while read -ra words; do [[ "${words[0]}" == "~"* ]] || ip -n B "${words[@]}"; done <<<"$3"
+    expect_hook $status B --check --json
+    expect_equal "$1" "$2" \
+        "$(json '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.severity) \(.code): \(.owner)"] | join(", ")')"
+    fix=$(json '[.findings[] | select(.severity != "info") | .fix // empty] | join("\n")')
+    case $fix in *"priority 0"* | *"table 255"* | *"table local"* | *"$MARK"*) fail "$1: the fix is no harm" "$fix" ;; esac
+    if [ -n "$fix" ]; then
+        on B sh -ec "$fix" >/dev/null
+        expect_hook 0 B --check
+        expect_equal "$1: the fix takes nothing of ours" "$(own <<<"$right")" "$(state B | own)"
+    fi
+    while read -ra words; do [[ "${words[0]}" != "~" ]] || ip -n B "${words[@]:1}" 2>/dev/null || true; done <<<"$3"
+    expect_equal "$1: taken back" "$(own <<<"$right")" "$(state B | own)"
+}
+own() { grep -F "$MARK"; }
+all=ib0+ib1+ib2+ib3+ib4+ib5+ib6+ib7
+but_ib0=${all#ib0+}
+
+row "a rule from a part of the subnet, to a default by a peer" \
+    "ib0+ib1+ib2 error foreign-rule: rule 1000: from 172.16.34.0/30 lookup 700" \
+    "route add default via 172.16.16.1 dev ib0 table 700
+rule add priority 1000 from 172.16.34.0/30 lookup 700
+~ rule del priority 1000
+~ route flush table 700"
+row "a mark of Kubernetes' that no packet of RDMA has" "" \
+    "rule add priority 1024 fwmark 0x80/0x80 lookup main
+~ rule del priority 1024"
+row "a daemon's route by a gateway that is our own address" \
+    "$all error foreign-route: route 172.16.34.0/25 via 172.16.34.1 dev ib0 table main proto zebra" \
+    "route add 172.16.34.0/25 via 172.16.34.1 dev ib0 proto zebra
+~ route del 172.16.34.0/25"
+row "a neighbour as a broadcast" \
+    "$all error foreign-route: route broadcast 172.16.16.9/32 table local proto boot" \
+    "route add broadcast 172.16.16.9 dev ib0 table local
+~ route del broadcast 172.16.16.9 dev ib0 table local"
+row "a neighbour as an address of ours" \
+    "$all error foreign-route: route local 172.16.16.9/32 table local proto boot" \
+    "route add local 172.16.16.9 dev lo table local
+~ route del local 172.16.16.9 dev lo table local"
+row "not to a part of the subnet" \
+    "$but_ib0 error foreign-rule: rule 1000: not from all to 172.16.0.0/17 lookup main" \
+    "rule add priority 1000 not to 172.16.0.0/17 lookup main
+~ rule del priority 1000"
+row "to another rail's table" \
+    "ib0 error foreign-rule: rule 500: from 172.16.34.1/32 lookup 942" \
+    "rule add priority 500 from 172.16.34.1 lookup 942
+~ rule del priority 500"
+row "a jump over main" \
+    "ib0 error foreign-rule: rule 1942: from all to 172.16.99.0/24 iif lo goto 32767" \
+    "rule add priority 1942 from all to 172.16.99.0/24 iif lo goto 32767
+~ rule del priority 1942"
+row "one rule, seven rails" \
+    "$but_ib0 error foreign-rule: rule 500: from 172.16.34.0/24 lookup 700" \
+    "route add 172.16.0.0/17 dev ib0 table 700
+rule add priority 500 from 172.16.34.0/24 lookup 700
+~ rule del priority 500
+~ route flush table 700"
+
+# Addresses of /32, which others route, and which no rail has the subnet of.
+ip -n B address add 10.5.5.5/32 dev ib1
+expect_hook 0 B --apply
+right=$(state B)
+row "not from the subnet" \
+    "ib1 error foreign-rule: rule 1000: not from 172.16.0.0/16 lookup main" \
+    "rule add priority 1000 not from 172.16.0.0/16 lookup main
+~ rule del priority 1000"
+
+# IPv6, by the NIC that a socket is bound to.
+for i in 0 1; do ip -n B address add "fd00:16::34:$((i + 1))/64" dev ib$i nodad; done
+expect_hook 0 B --apply
+right=$(state B)
+row "IPv6, refused by the NIC" \
+    "ib1 error foreign-rule: rule 100: from fd00:16::/64 oif ib1 unreachable" \
+    "-6 rule add priority 100 from fd00:16::/64 oif ib1 unreachable
+~ -6 rule del priority 100"
