@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "model/arp.h"
+#include "probe/arp.h"
 #include "check/finding.h"
 #include "plan/rails.h"
 

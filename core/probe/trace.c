@@ -2,7 +2,6 @@
 #include "probe/trace.h"
 
 #include "check/questions.h"
-#include "model/arp.h"
 #include "model/bytes.h"
 
 #include <linux/if_ether.h>

@@ -30,6 +30,7 @@ FILES = {
     "/etc/ib-hook": "whose it is: what is not root's is refused",
     "/etc/ib-hook/ib-hook.conf": "the configuration",
     "/etc/ib-hook/conf.d": "the configuration",
+    "/etc/machine-id": "whose known rails they are",
     "/run/ib-hook": "whose it is",
     "/run/ib-hook/*.lock": "one at a time per network namespace",
     "/run/ib-hook/*.state": "holds; sysctls as they were",

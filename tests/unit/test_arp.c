@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/arp.h"
+#include "probe/arp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
