@@ -175,8 +175,10 @@ char *ibh_find_fix(const IbhJudging *judging, const IbhOwner *owner, const GPtrA
         IbhTrace trace;
 
         g_array_append_val(steps, next);
-        then.repaired = model = ibh_model_new(judging->wanted, IBH_MODEL_REPAIRED, steps);
-        then.ideal = ideal = ibh_model_new(judging->wanted, IBH_MODEL_IDEAL, steps);
+        model = ibh_model_new(judging->wanted, IBH_MODEL_REPAIRED, steps);
+        ideal = ibh_model_new(judging->wanted, IBH_MODEL_IDEAL, steps);
+        then.repaired = model;
+        then.ideal = ideal;
         left = find_wrong(&then, wrong, &trace);
         if (!left)
             return spares_the_rest(judging, &then) ? write_commands(judging, steps) : NULL;

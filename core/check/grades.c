@@ -94,7 +94,7 @@ static IbhGrade grade_unbound(const IbhJudging *judging, const IbhQuestion *ques
 
     if (lacks && !(ideal->refused && ideal->route) && !ideal->thrown)
         return IBH_NOTED;
-    if (got->refused || ideal->refused)
+    if (got->refused || ideal->refused || !ideal->route)
         return got->refused && ideal->refused ? IBH_DOUBTFUL : got->refused ? IBH_WRONG : IBH_RIGHT;
     if (same_answer(got, ideal) || got->route->hops ||
         (got->route->type == RTN_UNICAST && reaches(rails, got->route->ifindex, to)))

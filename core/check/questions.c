@@ -350,13 +350,15 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
                      .questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion))};
 
     ibh_wanted_init(&wanted, rails);
-    asking.actual = actual = ibh_model_new(&wanted, IBH_MODEL_ACTUAL, NULL);
+    actual = ibh_model_new(&wanted, IBH_MODEL_ACTUAL, NULL);
+    asking.actual = actual;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
             add_subnets(siblings, nic, 0);
     }
     zones = find_all_zones(&asking);
-    asking.pieces = pieces = ibh_pieces_new(&wanted, zones, found);
+    pieces = ibh_pieces_new(&wanted, zones, found);
+    asking.pieces = pieces;
     asking.found = found;
     look_at_rules(&asking);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {

@@ -182,7 +182,7 @@ static gboolean search_file(TableSearch *search, const char *path, gboolean *ret
 {
     g_autoptr(GError) local = NULL;
     g_autofree char *text = NULL;
-    gsize length;
+    gsize length = 0;
 
     *ret_exists = ibh_file_read_trusted(path, TEXT_MAX, &text, &length, &local);
     if (*ret_exists) {
@@ -258,7 +258,7 @@ static gboolean add_file(IbhConfig *config, const char *root, const char *path, 
 {
     g_autofree char *text = NULL;
     g_autofree char *table_root = g_strdup(root);
-    gsize length;
+    gsize length = 0;
 
     return ibh_file_read_trusted(path, TEXT_MAX, &text, &length, error) &&
            ibh_config_add(config, path, text, length, find_table, table_root, error);
