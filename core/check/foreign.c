@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/foreign.h"
 
+#include "check/names.h"
 #include "check/scripts.h"
+#include "plan/fib.h"
 #include "plan/want.h"
 
 #include <errno.h>
@@ -36,12 +38,34 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
     return link ? link->name : "no interface";
 }
 
+/* Our rule leads all that the rail sends into its table: a default there by another NIC, or an error, takes what main
+ * has elsewhere. */
+static void judge_default_in_table(IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
+        const IbhOwner owner = {.route = route};
+        g_autofree char *text = NULL;
+        IbhFinding *finding;
+
+        if (route->table != nic->table || route->dst.length || route->type == RTN_THROW || ibh_route_is_ours(route) ||
+            (route->type == RTN_UNICAST && ibh_route_leads_by(route, nic->link->ifindex)) ||
+            !ibh_serves_family(nic, route->family))
+            continue;
+        text = ibh_owner_describe(check->rails->snapshot, &owner);
+        finding = ibh_finding_of(check->findings, "table-clash", text, nic->link->name);
+        if (!finding->message)
+            finding->message =
+                g_strdup_printf("%s stands in the rail's table, and takes what it sends elsewhere", text);
+    }
+}
+
 /* The configuration has given its old number to another NIC. */
 void ibh_judge_table(IbhCheck *check, const IbhNic *nic)
 {
     guint32 number = IBH_TABLE_BASE + nic->rank;
     const IbhNic *other = ibh_rails_nic_by_table(check->rails, number);
 
+    judge_default_in_table(check, nic);
     if (nic->settings.table != IBH_TABLE_AUTO || nic->table == number || !other ||
         other->settings.table == IBH_TABLE_AUTO)
         return;

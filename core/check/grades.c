@@ -44,7 +44,7 @@ static IbhGrade grade_by_itself(const IbhJudging *judging, const IbhQuestion *qu
     if (question->theirs)
         return IBH_RIGHT;
     if (gateway->family == AF_UNSPEC)
-        return same ? IBH_RIGHT : IBH_DOUBTFUL;
+        return same || is_near(rails, question->nic->link->ifindex, to) ? IBH_RIGHT : IBH_DOUBTFUL;
     if (ibh_rails_holder(rails, gateway))
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(gateway, to))

@@ -274,6 +274,8 @@ static void judge(Naming *naming, const IbhFib *actual, IbhQuestion *question)
         judge_arrival(naming, question, &got);
         return;
     }
+    if (question->lookup.bound && !answer->error && answer->oif == question->lookup.bound)
+        return; /* the kernel takes no other NIC than the socket's */
     if (!agrees(question, &got, answer))
         settle(naming->check->rails->snapshot, &got, answer);
     if (!agrees(question, &got, answer)) {

@@ -239,9 +239,8 @@ class Truth:
         found = [own[own.num_addresses // 3 + 7], own[own.num_addresses * 3 // 4 + 5]] if own.num_addresses > 64 else []
         for piece in pieces:
             if piece.version == own.version and piece.overlaps(own) and piece.prefixlen >= own.prefixlen:
-                host = piece[min(5, piece.num_addresses - 1)]
-                if host not in (own[0], own[-1]):
-                    found.append(host)
+                found += {host for host in (piece[min(5, piece.num_addresses - 1)], piece[-min(6, piece.num_addresses)])
+                          if host not in (own[0], own[-1])}
         return found
 
     @staticmethod
