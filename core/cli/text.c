@@ -103,27 +103,64 @@ static const char *find_command(const GPtrArray *findings)
     return by_apply ? APPLY : same ? command : NULL;
 }
 
-static void put_wrong(GString *out, const IbhReport *report, const IbhStyle *style)
+/* The one problem that the host has; NULL: it has several. */
+static const IbhFinding *find_only_problem(const GPtrArray *findings)
 {
-    g_autoptr(GPtrArray) owners = list_owners(report, style, FALSE);
-    IbhSeverity worst = find_worst(report->findings, NULL);
-    const char *command = find_command(report->findings);
-    g_autoptr(GString) text = g_string_new(NULL);
-    guint wrong = 0, nics = 0;
+    const IbhFinding *only = NULL;
+
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+        if (finding->severity != IBH_INFO && only)
+            return NULL;
+        only = finding->severity != IBH_INFO ? finding : only;
+    }
+    return only;
+}
+
+/* "2 of 8 NICs wrong: ib1, ib3" */
+static void append_wrong(GString *text, const IbhReport *report, const IbhStyle *style, gboolean names)
+{
+    g_autoptr(GPtrArray) owners = list_owners(report, style, FALSE), wrong = g_ptr_array_new();
+    g_autofree char *list = NULL;
+    guint nics = 0;
 
     IBH_EACH_POINTER (const char, owner, owners) {
         gboolean host = g_str_equal(owner, HOST);
 
         nics += !host;
-        wrong += !host && find_worst(report->findings, owner) != IBH_INFO;
+        if (!host && find_worst(report->findings, owner) != IBH_INFO)
+            g_ptr_array_add(wrong, (char *)(guintptr)owner);
     }
-    if (wrong)
-        g_string_append_printf(text, "%u of %u NIC%s wrong; ", wrong, nics, nics == 1 ? "" : "s");
-    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH)
+    if (!wrong->len)
+        return;
+    g_string_append_printf(text, "%u of %u NIC%s wrong", wrong->len, nics, nics == 1 ? "" : "s");
+    g_ptr_array_add(wrong, NULL);
+    list = g_strjoinv(", ", (char **)wrong->pdata);
+    if (names && text->len + strlen(list) + strlen("warning: : ; why: ib-hook --check --verbose") <= WIDTH)
+        g_string_append_printf(text, ": %s", list);
+    g_string_append(text, "; ");
+}
+
+/* The one command that cures it, or the one cause, or which NICs. */
+static void put_wrong(GString *out, const IbhReport *report, const IbhStyle *style)
+{
+    const IbhSeverity worst = find_worst(report->findings, NULL);
+    const char *command = find_command(report->findings);
+    const IbhFinding *only = find_only_problem(report->findings);
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    append_wrong(text, report, style, FALSE);
+    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH) {
         g_string_append_printf(text, "fix: %s", command);
-    else
-        g_string_append(text, style->verbose ? "what to do stands with each finding"
-                                             : "why, and what to do: ib-hook --check --verbose");
+    } else if (only) {
+        if (only->ifaces->len <= 1)
+            g_string_printf(text, "%s%s", only->iface, only->iface[0] ? ": " : "");
+        g_string_append(text, only->message);
+    } else {
+        g_string_truncate(text, 0);
+        append_wrong(text, report, style, TRUE);
+        g_string_append(text,
+                        style->verbose ? "what to do stands with each finding" : "why: ib-hook --check --verbose");
+    }
     ibh_put(out, style, colors[worst], ibh_severity_name(worst));
     ibh_put_line(out, style, ": ", text->str);
 }

@@ -39,6 +39,8 @@ takes_address
 event
 found "no carrier, NetworkManager and networkd" 1 "ib1 error carrier-down"
 expect_contains "what it was" "it was a rail with 172.16.34.2, and its link has no carrier" "$(json '.findings[].message')"
+expect_hook 1 B --check
+expect_equal "the first line says which, and why" "error: ib1: it was a rail with 172.16.34.2, and its link has no carrier" "${out%%$'\n'*}"
 port "1: DOWN" "2: Polling"
 found "the RDMA port says more" 1 "ib1 error port-not-active"
 expect_hook 0 B --show --json

@@ -544,7 +544,7 @@ static void test_check_text(void **state)
     plain = ibh_text_writer.check(&world.report, &PLAIN);
     quiet = ibh_text_writer.check(&world.report, &QUIET);
     verbose = ibh_text_writer.check(&world.report, &VERBOSE);
-    assert_string_equal(plain, "error: 1 of 3 NICs wrong; why, and what to do: ib-hook --check --verbose\n"
+    assert_string_equal(plain, "error: 1 of 3 NICs wrong: ib1; why: ib-hook --check --verbose\n"
                                "ib0   ok       172.16.34.1/16 leaves by it (table 941)\n"
                                "ib1   error    route-missing: first message\n"
                                "ib2   info     no-address: third message\n"
@@ -594,11 +594,11 @@ static void test_check_names_one_command(void **state)
         const char *line;
     } cases[] = {
         {{"apply", "apply", "apply"}, "error: 2 of 2 NICs wrong; fix: sudo ib-hook --apply"},
-        {{"apply", "apply", NULL}, "error: 2 of 2 NICs wrong; why, and what to do: ib-hook --check --verbose"},
-        {{"apply", "x", "apply"}, "error: 2 of 2 NICs wrong; why, and what to do: ib-hook --check --verbose"},
+        {{"apply", "apply", NULL}, "error: 2 of 2 NICs wrong: ib0, ib1; why: ib-hook --check --verbose"},
+        {{"apply", "x", "apply"}, "error: 2 of 2 NICs wrong: ib0, ib1; why: ib-hook --check --verbose"},
         {{"modprobe x", "modprobe x", "modprobe x"}, "error: 2 of 2 NICs wrong; fix: modprobe x"},
         {{"modprobe x", "modprobe y", "modprobe x"},
-         "error: 2 of 2 NICs wrong; why, and what to do: ib-hook --check --verbose"},
+         "error: 2 of 2 NICs wrong: ib0, ib1; why: ib-hook --check --verbose"},
     };
 
     (void)state;
