@@ -428,6 +428,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
 
     snapshot->links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    snapshot->places = g_hash_table_new(NULL, NULL);
     snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
     snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
@@ -445,6 +446,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     if (!snapshot)
         return;
     g_array_unref(snapshot->links);
+    g_hash_table_unref(snapshot->places);
     g_array_unref(snapshot->addresses);
     g_array_unref(snapshot->rules);
     g_array_unref(snapshot->routes);
@@ -461,8 +463,25 @@ gboolean ibh_link_is_of_the_host(const IbhLink *link)
     return (link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy");
 }
 
+#define FEW 16 /* links are looked through as quickly as a table is asked */
+
+static const IbhLink *find_place(const IbhSnapshot *snapshot, int ifindex)
+{
+    guint place = GPOINTER_TO_UINT(g_hash_table_lookup(snapshot->places, GINT_TO_POINTER(ifindex)));
+
+    return place ? &g_array_index(snapshot->links, IbhLink, place - 1) : NULL;
+}
+
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
 {
+    if (snapshot->links->len > FEW) {
+        for (guint i = g_hash_table_size(snapshot->places); i < snapshot->links->len; i++) {
+            const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+
+            g_hash_table_insert(snapshot->places, GINT_TO_POINTER(link->ifindex), GUINT_TO_POINTER(i + 1));
+        }
+        return find_place(snapshot, ifindex);
+    }
     IBH_EACH (const IbhLink, link, snapshot->links) {
         if (link->ifindex == ifindex)
             return link;

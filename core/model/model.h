@@ -297,12 +297,13 @@ typedef struct {
 void ibh_script_free(IbhScript *script);
 
 typedef struct {
-    GArray *links;     /* IbhLink */
-    GArray *addresses; /* IbhAddress, in the kernel's order */
-    GArray *rules;     /* IbhRule, in the kernel's order: all of the family */
-    GArray *routes;    /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and connected ones), and
-                          all routes of the tables that a foreign rule leads a rail's address to */
-    GArray *more;      /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
+    GArray *links;      /* IbhLink */
+    GHashTable *places; /* of the links: ifindex → place + 1; made when it is asked for one of many */
+    GArray *addresses;  /* IbhAddress, in the kernel's order */
+    GArray *rules;      /* IbhRule, in the kernel's order: all of the family */
+    GArray *routes; /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and connected ones), and
+                       all routes of the tables that a foreign rule leads a rail's address to */
+    GArray *more;   /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
     GArray *neighbours;     /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
     GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
