@@ -53,9 +53,11 @@ NM ?= $(shell $(PKG_CONFIG) --exists 'libnm >= 1.22' 2>/dev/null && echo $(BUILD
 
 all: $(BUILD)/ib-hook $(HOOKS:%=$(BUILD)/hooks/%) $(NM)
 
-$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/hooks/%: $(BUILD)/%/main.o $(BUILD)/libibhook.a
+$(BUILD)/hooks/boot: $(BUILD)/packaging/boot/main.o
+$(filter-out %/boot,$(HOOKS:%=$(BUILD)/hooks/%)): $(BUILD)/hooks/%: $(BUILD)/%/main.o
+$(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/libibhook.a
 	@mkdir -p $(@D)
-	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(HOOK_LIBS)
+	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(HOOK_LIBS)
 
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook-doctor.a $(BUILD)/libibhook.a
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
@@ -83,7 +85,7 @@ $(BUILD)/%.o: %.c | toolchain
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(wildcard $(BUILD)/nm.d $(addprefix $(BUILD)/,*/main.d core/*/*.d tests/*/*.d))
+-include $(wildcard $(BUILD)/nm.d $(addprefix $(BUILD)/,*/main.d packaging/*/*.d core/*/*.d tests/*/*.d))
 
 include packaging/packages.mk
 include tests/tests.mk

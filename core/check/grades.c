@@ -34,6 +34,14 @@ static gboolean is_connected(const IbhRails *rails, const IbhQuestion *question,
            ibh_serves_subnet(nic, &route->dst);
 }
 
+/* On the rail's own wire, unless main has something more exact inside its subnet. */
+static gboolean is_on_the_wire(const IbhRails *rails, const IbhQuestion *question, const IbhTrace *ideal)
+{
+    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, &question->lookup.to);
+
+    return near && !(ideal->route && ideal->route->dst.length > near->subnet.length);
+}
+
 static IbhGrade grade_by_itself(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
                                 const IbhTrace *ideal)
 {
@@ -44,7 +52,7 @@ static IbhGrade grade_by_itself(const IbhJudging *judging, const IbhQuestion *qu
     if (question->theirs)
         return IBH_RIGHT;
     if (gateway->family == AF_UNSPEC)
-        return same || is_near(rails, question->nic->link->ifindex, to) ? IBH_RIGHT : IBH_DOUBTFUL;
+        return same || is_on_the_wire(rails, question, ideal) ? IBH_RIGHT : IBH_DOUBTFUL;
     if (ibh_rails_holder(rails, gateway))
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(gateway, to))

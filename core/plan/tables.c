@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/tables.h"
 
+#include "plan/others.h"
+
 #include <linux/fib_rules.h>
 
 #define KEY(table) GUINT_TO_POINTER(table)
 
 typedef struct {
     IbhRails *rails;
-    GHashTable *used;     /* table numbers that hold a route, or that a rule of ours leads to */
-    GHashTable *needed;   /* those of them that a present NIC uses */
-    GHashTable *ruled;    /* numbers that rules of others lead to */
+    GHashTable *used;   /* table numbers that hold a route, or that a rule of ours leads to */
+    GHashTable *needed; /* those of them that a present NIC uses */
+    GHashTable *ruled;  /* numbers that rules of others lead to → the NIC of ours whose addresses they lead there, if
+                         * it is one; `several` if it is more; else NULL */
     GHashTable *by_route; /* IbhNic → its table, by a route of ours */
     GHashTable *by_rule;  /* IbhNic → its table, by a rule of ours */
     GHashTable *by_d;     /* IbhNic → its table, by routes that remain in D */
@@ -43,11 +46,51 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
     return FALSE;
 }
 
+static const IbhNic several;
+
+static void note_led(const Assignment *all, const IbhRule *rule)
+{
+    const IbhNic *led = g_hash_table_lookup(all->ruled, KEY(rule->table));
+
+    for (guint i = 0; ibh_rule_is_of_a_source(rule) && i < all->rails->candidates; i++) {
+        const IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
+
+        for (guint j = 0; nic->settings.manage != IBH_MANAGE_NO && j < nic->served.len; j++) {
+            const IbhAddress *address = g_ptr_array_index(&nic->served, j);
+
+            if (ibh_prefix_contains(&rule->from, &address->local))
+                led = led && led != nic ? &several : nic;
+        }
+    }
+    g_hash_table_insert(all->ruled, KEY(rule->table), (gpointer)(guintptr)led);
+}
+
+/* Rules of others lead to tables of their own, whether anything is in them yet or not: routes of ours there would
+ * change the way of what they match. */
+static void note_rules_of_others(Assignment *all)
+{
+    const GArray *rules = all->rails->snapshot->rules;
+
+    IBH_EACH (const IbhRule, rule, rules) {
+        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table)
+            note_led(all, rule);
+    }
+}
+
+/* Where others lead an address of another NIC of ours, whoever was first, our routes would mislead it. */
+static gboolean is_led_from_none_but(const Assignment *all, const IbhNic *nic, guint32 table)
+{
+    const IbhNic *led = g_hash_table_lookup(all->ruled, KEY(table));
+
+    return !led || led == nic;
+}
+
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
 static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
 {
     return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
-           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
+           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table)) &&
+           is_led_from_none_but(all, nic, table);
 }
 
 /* Those that lead to D come later. */
@@ -161,18 +204,6 @@ static void give_by_evidence(Assignment *all, GHashTable *evidence)
     }
 }
 
-/* Rules of others lead to tables of their own, whether anything is in them yet or not: routes of ours there would
- * change the way of what they match. */
-static void note_rules_of_others(Assignment *all)
-{
-    const GArray *rules = all->rails->snapshot->rules;
-
-    IBH_EACH (const IbhRule, rule, rules) {
-        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table)
-            g_hash_table_add(all->ruled, KEY(rule->table));
-    }
-}
-
 static gboolean is_free(GHashTable *taken, guint32 table)
 {
     return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(table + IBH_TABLE_DEFAULTS));
@@ -218,10 +249,10 @@ void ibh_assign_tables(IbhRails *rails)
                       .by_rule = by_rule,
                       .by_d = by_d};
 
+    note_rules_of_others(&all);
     give_explicit(&all);
     note_rules(&all);
     note_routes(&all);
-    note_rules_of_others(&all);
     give_by_evidence(&all, by_route);
     give_remembered(&all);
     g_hash_table_remove_all(by_rule);

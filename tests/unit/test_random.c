@@ -1071,8 +1071,9 @@ static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *so
     if (answer.jump ? answer.jump->priority <= IBH_PRIORITY_BASE
                     : answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= IBH_PRIORITY_BASE)
         return TRUE;
-    if (answer.route && answer.route->table == IBH_TABLE_MAIN && answer.kind == FIB_UNREACHABLE)
-        return TRUE; /* main's own errors are obeyed where it lacks the subnet */
+    if (answer.route && answer.kind == FIB_UNREACHABLE && !fake_is_our_route(answer.route) &&
+        (answer.route->table == IBH_TABLE_MAIN || (!fake_is_our_rule(answer.rule) && answer.rule->from.length)))
+        return TRUE; /* main's own errors are obeyed where it lacks the subnet, and theirs where they lead the source */
     text = fib_describe(now, &answer);
     return broken(c, "%s of %s to %s: %s", ibh_ip_format(&source->local, from), nic->link->name,
                   ibh_ip_format(&neighbour, to), text);
