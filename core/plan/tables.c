@@ -77,7 +77,7 @@ static void note_rules_of_others(Assignment *all)
     }
 }
 
-/* Where others lead an address of another NIC of ours, whoever was first, our routes would mislead it. */
+/* Where others lead an address of another NIC of ours, before or after us, our routes would mislead it. */
 static gboolean is_led_from_none_but(const Assignment *all, const IbhNic *nic, guint32 table)
 {
     const IbhNic *led = g_hash_table_lookup(all->ruled, KEY(table));
