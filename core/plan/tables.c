@@ -48,11 +48,17 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
 
 static const IbhNic several;
 
+/* Before ours, such a rule wins with any number of ours: --check names it. */
+static gboolean may_be_last(const IbhRule *rule)
+{
+    return ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE;
+}
+
 static void note_led(const Assignment *all, const IbhRule *rule)
 {
     const IbhNic *led = g_hash_table_lookup(all->ruled, KEY(rule->table));
 
-    for (guint i = 0; ibh_rule_is_of_a_source(rule) && i < all->rails->candidates; i++) {
+    for (guint i = 0; may_be_last(rule) && i < all->rails->candidates; i++) {
         const IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
 
         for (guint j = 0; nic->settings.manage != IBH_MANAGE_NO && j < nic->served.len; j++) {
@@ -77,7 +83,7 @@ static void note_rules_of_others(Assignment *all)
     }
 }
 
-/* Where others lead an address of another NIC of ours, before or after us, our routes would mislead it. */
+/* Where others lead an address of another NIC of ours after us, our routes would mislead it. */
 static gboolean is_led_from_none_but(const Assignment *all, const IbhNic *nic, guint32 table)
 {
     const IbhNic *led = g_hash_table_lookup(all->ruled, KEY(table));
