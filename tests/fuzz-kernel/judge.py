@@ -478,23 +478,29 @@ class Judge:
             decided = tuple(one.table != WALL for one in (early, around, before_last))
             self.rail(facts, question, mine, other, decided, main)
 
+    def must_be_said(self, question, what):
+        """By --check; but no packet of RDMA has a mark."""
+        if not question.mark:
+            self.wrong_but_said.append(what)
+
     def rail(self, facts, question, mine, other, decided, main):
         """Where a rail's own address sends."""
         device = facts.rail_of[question.source]
-        if self.by_a_table_of_two(facts, question, mine):
-            if other.dev and mine.dev not in (other.dev, device):  # what had no way has lost none
-                self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
-            return
-        remote = Remote(facts, self.config.keys, device, question, main)
-        right, why, key = self.expected(facts, question, device, mine, other, decided, main, remote)
         inside = within(question.to, facts.subnets[device])
+        remote = Remote(facts, self.config.keys, device, question, main)
+        if self.by_a_table_of_two(facts, question, mine):
+            # What had no way has lost none; and outside of what a rail reaches, rules of others are right.
+            if other.dev and mine.dev not in (other.dev, device) and (inside >= 0 or remote.length >= 0):
+                self.must_be_said(question, f"{asked(question)} ({device}): {said(mine)}")
+            return
+        right, why, key = self.expected(facts, question, device, mine, other, decided, main, remote)
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
         if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to, question.source) and \
                 question.to not in facts.none:
-            self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
-        elif inside < 0 and remote.promised() and remote.certain and other.kind not in SETTLED and mine.dev != device:
+            self.must_be_said(question, f"{asked(question)} ({device}): {said(mine)}")
+        elif not question.mark and inside < 0 and remote.promised() and remote.certain and other.kind not in SETTLED and mine.dev != device:
             self.remote_taken = True
 
     def by_a_table_of_two(self, facts, question, mine):
@@ -517,8 +523,8 @@ class Judge:
             right = same(mine, other)
             if not right and within(question.to, facts.our_prefixes.get(mine.table, ())) > 0 and self.rule_to_our_table(facts):
                 right = True  # it leads to a rail's table
-                if not by(mine, device):
-                    self.wrong_but_said.append(f"{asked(question)} ({device}): {said(mine)}")
+                if not by(mine, device) and (inside >= 0 or remote.length >= 0):  # beyond, others' rules are right
+                    self.must_be_said(question, f"{asked(question)} ({device}): {said(mine)}")
             return right, "as without: a rule of somebody else answers first", "early"
         if around and same(mine, other):
             return True, "", ""
@@ -548,7 +554,8 @@ class Judge:
             self.count("main has a prefix twice, and the rail goes by its own gateway although main prefers another NIC")
             right = True
         if not right and own and self.rule_to_our_table(facts):
-            self.remote_taken = right = True
+            self.remote_taken |= not question.mark
+            right = True
         return right, f"as main says: it has /{remote.in_main}, remote= /{remote.length}", "remote, more exact"
 
     def inside_the_subnet(self, facts, question, device, mine, main, inside, length, remote):
@@ -557,7 +564,7 @@ class Judge:
         if length > inside:
             right = same(mine, main) or self.own_gateway(facts, question, device, mine, length)
             if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
-                self.wrong_but_said.append("a rule of somebody else leads to our table")
+                self.must_be_said(question, "a rule of somebody else leads to our table")
                 right = True
             return right, f"as main says: it has /{length}, the rail /{inside}", "more exact"
         if self.own_gateway(facts, question, device, mine, inside + 1):
