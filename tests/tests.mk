@@ -215,10 +215,14 @@ SHELL_FILES = packaging/deps.sh .ci/run tests/parts tests/check-all tests/page.s
 CPPCHECK_SILENT := missingIncludeSystem nullPointerOutOfMemory ctunullpointerOutOfMemory ctunullpointer leakNoVarFunctionCall normalCheckLevelMaxBranches
 # What GLib's own headers, which it does not read, have for 64 bits.
 CPPCHECK_FORMATS := '-DG_GINT64_FORMAT="ld"' '-DG_GUINT64_FORMAT="lu"' '-DG_GSIZE_FORMAT="lu"' '-DG_GINT64_MODIFIER="l"'
-lint: export TIDY_FLAGS = $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) -DIBH_PLUGIN_DIR='"/"' -DIBH_COMMAND='"/"' \
-    -DIBH_BUILD_ID='"0"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm))
 lint:
 	@packaging/deps.sh build tests lint
+	@$(MAKE) -s lint-with-tools
+
+# A make of its own: what make exports, it expands once, before a recipe's first line installs the libraries.
+lint-with-tools: export TIDY_FLAGS = $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) -DIBH_PLUGIN_DIR='"/"' -DIBH_COMMAND='"/"' \
+    -DIBH_BUILD_ID='"0"' $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags libnm))
+lint-with-tools:
 	@tests/rooms
 	@tests/spdx
 	@tests/words
@@ -235,4 +239,4 @@ lint:
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
 .PHONY: check check-all check-clang check-unit check-sanitized check-valgrind check-netns check-pages check-times check-faults check-managers check-platforms check-lab check-selinux \
-        check-fleet check-fresh bench bench-guard bench-deps lint fuzz fuzz-kernel fuzz-check fuzz-probe fuzz-merge fuzzers coverage mutate unit-tests tools
+        check-fleet check-fresh bench bench-guard bench-deps lint lint-with-tools fuzz fuzz-kernel fuzz-check fuzz-probe fuzz-merge fuzzers coverage mutate unit-tests tools

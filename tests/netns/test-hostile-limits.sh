@@ -52,7 +52,7 @@ for kilobytes in 4000 8000 10000 12000 16000 24000; do
     limited "$kilobytes kB of address space" prlimit --as=$((kilobytes * 1024))
 done
 for kilobytes in 0 64 128 256 512 1024; do limited "$kilobytes kB of data" prlimit --data=$((kilobytes * 1024)); done
-for kilobytes in 16 32 64 128; do limited "$kilobytes kB of stack" prlimit --stack=$((kilobytes * 1024)); done
+for kilobytes in 64 128 256; do limited "$kilobytes kB of stack" prlimit --stack=$((kilobytes * 1024)); done
 for limit in fsize=0 fsize=1 fsize=100 nproc=0 memlock=0 msgqueue=0 sigpending=0 locks=0 nice=0 rtprio=0 rttime=1 cpu=1 core=0; do
     limited "$limit" prlimit --$limit
 done
