@@ -89,8 +89,7 @@ mutate:
 	@packaging/deps.sh build tests
 	@tests/mutate $(MUTANTS) $(SEED)
 
-# Each fuzzer for FUZZ_SECONDS, from its committed corpus; new inputs stay in build/fuzz. make fuzz FUZZ_SECONDS=7200
-# make fuzz-merge keeps of them what reaches more of the code, in tests/fuzz/corpus.
+# Each fuzzer for FUZZ_SECONDS, from its committed corpus, and from what it found before, in build/fuzz. make fuzz FUZZ_SECONDS=7200
 FUZZ_SECONDS ?= 45
 FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -98,11 +97,6 @@ fuzz:
 	@packaging/deps.sh build fuzz
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
 	@tests/fuzz/run $(BUILD)/fuzz $(FUZZ_SECONDS) $(FUZZERS)
-
-fuzz-merge:
-	@packaging/deps.sh build fuzz
-	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
-	@tests/fuzz/merge $(BUILD)/fuzz $(FUZZERS)
 
 # Random hosts on the real kernel, each against its twin without ib-hook; the first world has the number FUZZ_KERNEL_SEED.
 # make fuzz-kernel FUZZ_KERNEL_SECONDS=7200 FUZZ_KERNEL_SEED=$RANDOM; FUZZ_KERNEL_WORLDS=400: so many, however long it takes
@@ -208,7 +202,7 @@ check-all:
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) packaging/boot/*.c tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run tests/parts tests/check-all tests/page.sh tests/mutate tests/coverage-compare tests/spdx tests/rooms tests/words tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/fuzz/merge tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/parts tests/check-all tests/page.sh tests/mutate tests/coverage-compare tests/spdx tests/rooms tests/words tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside cross-deb guest build-musl build-s390x) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 # GLib ends the program where memory is used up; how deep it looks is no finding.
@@ -239,4 +233,4 @@ lint-with-tools:
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
 .PHONY: check check-all check-clang check-unit check-sanitized check-valgrind check-netns check-pages check-times check-faults check-managers check-platforms check-lab check-selinux \
-        check-fleet check-fresh bench bench-guard bench-deps lint lint-with-tools fuzz fuzz-kernel fuzz-check fuzz-probe fuzz-merge fuzzers coverage mutate unit-tests tools
+        check-fleet check-fresh bench bench-guard bench-deps lint lint-with-tools fuzz fuzz-kernel fuzz-check fuzz-probe fuzzers coverage mutate unit-tests tools
