@@ -205,7 +205,7 @@ typedef struct {
     int count;
     gint64 interval, timeout; /* µs: IBH_PROBE_INTERVAL, IBH_PROBE_TIMEOUT */
     gboolean rdma;
-    gboolean hears_replies; /* also those that are not delivered */
+    gboolean hears_replies; /* all of them, also those that are not delivered */
     gboolean hears_arp;     /* an address that did not answer ARP within this time is silent */
     guint16 id;             /* of an echo, where the kernel does not choose it */
     guint8 cookie[16];      /* so that a reply cannot be guessed */

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #define READ_MAX 64      /* packets read from one socket at a time: a flood must not stop us from sending, or ending */
+#define LEFT_MAX 16384   /* packets read from one at the end */
 #define RECEIVE_SIZE 256 /* longer than any reply of ours: a packet that is cut short is none */
 #define CONTROL_SIZE 128 /* may hold more than we asked for */
 #define OTHERS 4         /* sockets, beside those of the sources */
@@ -188,6 +189,30 @@ void ibh_prober_take_all(IbhProber *prober)
         while (n < READ_MAX && take_delivered(prober, &prober->sockets[i], family))
             n++;
     }
+}
+
+/* Nothing of a family passed this ear by. A flood fills it: then "no such reply came" is more than anyone knows. */
+static gboolean heard_all(IbhProber *prober, int family)
+{
+    int fd = prober->seen[family == AF_INET6];
+    struct tpacket_stats stats = {.tp_drops = 0};
+    socklen_t size = sizeof stats;
+
+    if (!ibh_probe_uses_family(prober->probe, family))
+        return TRUE;
+    for (int n = 0; n < LEFT_MAX && fd >= 0; n++) {
+        if (!take_seen(prober, fd, family))
+            return getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0 && !stats.tp_drops;
+    }
+    return FALSE;
+}
+
+gboolean ibh_prober_heard_all(IbhProber *prober)
+{
+    gboolean heard = heard_all(prober, AF_INET) && heard_all(prober, AF_INET6);
+
+    ibh_prober_take_all(prober);
+    return heard;
 }
 
 void ibh_prober_wait(IbhProber *prober, gint64 until)

@@ -207,9 +207,8 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
         prober.sockets[i].fd = -1;
     ibh_prober_catch_signals();
     done = ibh_prober_open(&prober, error);
-    probe->hears_replies = (prober.seen[0] >= 0 || !ibh_probe_uses_family(probe, AF_INET)) &&
-                           (prober.seen[1] >= 0 || !ibh_probe_uses_family(probe, AF_INET6));
     done = done && ask_routes(&prober, error) && ask_all(&prober, error);
+    probe->hears_replies = done && ibh_prober_heard_all(&prober);
     if (ibh_prober_is_stopped())
         ibh_probe_interrupt(probe, ibh_prober_now());
     ibh_prober_release_signals();
