@@ -191,7 +191,7 @@ void ibh_prober_take_all(IbhProber *prober)
     }
 }
 
-/* Nothing of a family passed this ear by. A flood fills it: then "no such reply came" is more than anyone knows. */
+/* No packet of this family was missed. A flood fills the socket: what it did not see may have come all the same. */
 static gboolean heard_all(IbhProber *prober, int family)
 {
     int fd = prober->seen[family == AF_INET6];
