@@ -86,10 +86,24 @@ static void rank_candidates(IbhRails *rails)
 
 /* ---- engaged ---- */
 
-static gboolean can_be_shared(const IbhAddress *address)
+/* Two ports with link-local addresses alone are a small cluster. Beside others, 169.254/16 is where a cloud has its
+ * metadata, by one NIC. */
+static gboolean has_link_local_alone(const IbhNic *nic)
 {
-    return ibh_address_counts(address) && address->scope < RT_SCOPE_LINK &&
-           address->subnet.length < ibh_ip_bits(&address->local) && !ibh_ip_is_link_local(&address->subnet.ip);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == AF_INET && !ibh_ip_is_link_local(&address->local))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean can_be_shared(const IbhNic *nic, const IbhAddress *address)
+{
+    if (!ibh_nic_serves(nic, address) || address->subnet.length == ibh_ip_bits(&address->local))
+        return FALSE;
+    if (ibh_ip_is_link_local(&address->subnet.ip))
+        return address->local.family == AF_INET && has_link_local_alone(nic);
+    return address->scope < RT_SCOPE_LINK;
 }
 
 static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper, const IbhLink *lower)
@@ -116,11 +130,11 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
         IBH_EACH (const IbhAddress, theirs, rails->snapshot->addresses) {
             const IbhNic *other;
 
-            if (theirs->ifindex == mine->ifindex || !can_be_shared(mine) || !can_be_shared(theirs) ||
-                !ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
+            if (theirs->ifindex == mine->ifindex || !ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) ||
+                !can_be_shared(nic, mine))
                 continue;
             other = ibh_rails_nic(rails, theirs->ifindex);
-            if (!other || !other->rank || !ibh_nic_serves(other, theirs) ||
+            if (!other || !other->rank || !can_be_shared(other, theirs) ||
                 are_stacked(rails->snapshot, nic->link, other->link))
                 continue;
             *ret_address = mine;

@@ -212,10 +212,11 @@ static void delete_neighbours(const Undo *undo)
     }
 }
 
-/* A NIC that stays a rail answers for others' addresses only where these would be cut off without it. */
-static gboolean will_answer(const Undo *undo, const IbhNic *from, const IbhNic *nic)
+/* A NIC that stays a rail answers for others' addresses only where these would be cut off without it. Whoever
+ * announces a link-local address from another hardware address than its owner's claims it (RFC 3927). */
+static gboolean will_answer(const Undo *undo, const IbhNic *from, const IbhNic *nic, const IbhIp *ip)
 {
-    return is_undone(undo, from) || ibh_is_strict(undo->rails, nic);
+    return from == nic || (!ibh_ip_is_link_local(ip) && (is_undone(undo, from) || ibh_is_strict(undo->rails, nic)));
 }
 
 /* It had a rule of ours, and no rail that stays has the same address. */
@@ -239,7 +240,8 @@ static void announce(const Undo *undo, const IbhNic *nic)
         const IbhNic *from;
 
         if (address->local.family == AF_INET && needs_announcement(undo, &address->local) &&
-            ibh_is_first(nic, address) && (from = find_mains_nic(undo, address)) && will_answer(undo, from, nic))
+            ibh_is_first(nic, address) && (from = find_mains_nic(undo, address)) &&
+            will_answer(undo, from, nic, &address->local))
             ibh_emit_announce(undo->plan, nic, from, &address->local,
                               g_strdup_printf("main uses %s for its subnet", from->link->name));
     }

@@ -59,10 +59,11 @@ expect_contains "--show names the bridged NIC" ib1 "$out"
 left_alone "a second NIC that is a port of a bridge"
 
 new_host B
-add_nic B ib0 0 169.254.7.1/16
-add_nic B ib1 1 169.254.7.2/16
+add_nic B ib0 0 10.1.0.1/24
+add_nic B ib1 1 10.2.0.1/24
+for n in 0 1; do ip -n B address add 169.254.7.$((n + 1))/16 dev ib$n scope link; done
 rdma B ib0 ib1
-left_alone "link-local addresses"
+left_alone "link-local addresses beside others"
 
 new_host B
 add_nic B eth0 0 172.16.34.1/16

@@ -1095,6 +1095,16 @@ static gboolean is_on_link(const IbhSnapshot *world, const IbhAddress *address)
     return address->local.family == AF_INET;
 }
 
+/* Others do not route it. */
+static gboolean is_programmed(const IbhNic *nic, const IbhIp *ip)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+        if (ibh_ip_equal(&address->local, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean rail_is_right(Case *c, const IbhNic *nic)
 {
     const GArray *addresses = c->after->now->addresses;
@@ -1109,6 +1119,8 @@ static gboolean rail_is_right(Case *c, const IbhNic *nic)
             const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
 
             if (address->ifindex == nic->link->ifindex && address->local.family == source->local.family &&
+                (is_programmed(nic, &source->local) || /* others may route its own subnet alone */
+                 ibh_prefix_equal(&address->subnet, &source->subnet)) &&
                 is_address_up(c->after->now, address) && is_on_link(c->after->now, address) &&
                 !subnet_is_right(c, nic, source, &address->subnet))
                 return FALSE;
@@ -1686,6 +1698,7 @@ static gboolean peers_know_what_is_left(Case *c, const FakeKernel *kernel)
         IbhIp peer;
 
         if (!owner || address->local.family != AF_INET || owner->link->ifindex != address->ifindex ||
+            ibh_ip_is_link_local(&address->local) || /* only its own NIC may announce it */
             !changes_rule(c->undo, IBH_OP_RULE_DEL, &address->local) ||
             !find_neighbour(kernel->now, &address->subnet, &peer))
             continue;
@@ -2043,16 +2056,6 @@ static gboolean settings_are_kept(Case *c, const IbhNic *nic)
                    broken(c, "%s has a gateway configured, and another one", nic->link->name);
     }
     return !has_gateway || broken(c, "%s has a gateway configured, and no default route", nic->link->name);
-}
-
-/* Others do not route it. */
-static gboolean is_programmed(const IbhNic *nic, const IbhIp *ip)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
-        if (ibh_ip_equal(&address->local, ip))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 static gboolean gateways_are_right(Case *c)
