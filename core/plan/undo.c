@@ -212,8 +212,8 @@ static void delete_neighbours(const Undo *undo)
     }
 }
 
-/* A NIC that stays a rail answers for others' addresses only where these would be cut off without it. Whoever
- * announces a link-local address from another hardware address than its owner's claims it (RFC 3927). */
+/* A NIC that stays a rail answers for others' addresses only where these would be cut off without it. To announce a
+ * link-local address from another hardware address than its owner's is to claim it (RFC 3927). */
 static gboolean will_answer(const Undo *undo, const IbhNic *from, const IbhNic *nic, const IbhIp *ip)
 {
     return from == nic || (!ibh_ip_is_link_local(ip) && (is_undone(undo, from) || ibh_is_strict(undo->rails, nic)));
