@@ -17,14 +17,6 @@ IbhPlan *ibh_plan_new(void)
     return plan;
 }
 
-void ibh_plan_keep_family(IbhPlan *plan, int family)
-{
-    for (guint i = plan->ops->len; family && i-- > 0;) {
-        if (ibh_op_family(g_ptr_array_index(plan->ops, i)) != family)
-            g_ptr_array_remove_index(plan->ops, i);
-    }
-}
-
 void ibh_plan_free(IbhPlan *plan)
 {
     if (!plan)

@@ -11,8 +11,6 @@ typedef struct {
     GPtrArray *ops; /* IbhOp * */
 } IbhPlan;
 
-/* Leaves only operations of one family; 0: both. */
-void ibh_plan_keep_family(IbhPlan *plan, int family);
 void ibh_plan_free(IbhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhPlan, ibh_plan_free)
 

@@ -280,35 +280,6 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
     }
 }
 
-/* The plan of a case, without what is not of this family; 0: of both. */
-static IbhPlan *plan_of_family(const IbhCase *cas, int family)
-{
-    g_autoptr(IbhConfig) config = ibh_config_new();
-    g_autoptr(IbhRails) rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
-    IbhPlan *plan = ibh_plan_undo(rails, NULL, NULL);
-
-    ibh_plan_keep_family(plan, family);
-    return plan;
-}
-
-static void test_one_family(void **state G_GNUC_UNUSED)
-{
-    static const int families[] = {AF_INET, AF_INET6};
-    g_autoptr(IbhCase) cas = load("gateway6-undo");
-    g_autoptr(IbhPlan) both = plan_of_family(cas, 0);
-    guint kept = 0;
-
-    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
-        g_autoptr(IbhPlan) plan = plan_of_family(cas, families[i]);
-
-        for (guint j = 0; j < plan->ops->len; j++)
-            assert_int_equal(ibh_op_family(g_ptr_array_index(plan->ops, j)), families[i]);
-        assert_int_not_equal(plan->ops->len, 0);
-        kept += plan->ops->len;
-    }
-    assert_int_equal(kept, both->ops->len);
-}
-
 /* Routes of main by a gateway, which a rail has copies of: so many, and a default. */
 static guint count_copies(guint routes)
 {
@@ -371,7 +342,7 @@ static GPtrArray *find_cases(void)
 int main(void)
 {
     g_autoptr(GPtrArray) names = find_cases();
-    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 3);
+    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 2);
 
     if (!names->len) {
         g_printerr("no case in %s\n", CASES);
@@ -380,7 +351,6 @@ int main(void)
     for (guint i = 0; i < names->len; i++)
         tests[i] = (struct CMUnitTest){line(names, i), test_case, NULL, NULL, g_ptr_array_index(names, i)};
     tests[names->len] = (struct CMUnitTest)cmocka_unit_test(test_bad_lines);
-    tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_one_family);
-    tests[names->len + 2] = (struct CMUnitTest)cmocka_unit_test(test_many_routes);
-    return _cmocka_run_group_tests("plan", tests, names->len + 3, NULL, NULL);
+    tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_many_routes);
+    return _cmocka_run_group_tests("plan", tests, names->len + 2, NULL, NULL);
 }
