@@ -94,7 +94,8 @@ FUZZ_SECONDS ?= 45
 FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz:
-	@packaging/deps.sh build fuzz
+	@packaging/deps.sh build tests fuzz
+	@$(MAKE) -s -j2 all tools
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
 	@tests/fuzz/run $(BUILD)/fuzz $(FUZZ_SECONDS) $(FUZZERS)
 
