@@ -6,18 +6,18 @@
 #include <string.h>
 
 const IbhCounter ibh_counters[IBH_N_COUNTERS] = {
-    {"counters/link_downed", IBH_COUNTS_LINK, TRUE},
-    {"counters/symbol_error", IBH_COUNTS_LINK, TRUE},
-    {"counters/link_error_recovery", IBH_COUNTS_LINK, TRUE},
-    {"counters/port_rcv_errors", IBH_COUNTS_LINK, TRUE},
-    {"counters/local_link_integrity_errors", IBH_COUNTS_LINK, TRUE},
-    {"counters/excessive_buffer_overrun_errors", IBH_COUNTS_LINK, TRUE},
-    {"counters/VL15_dropped", IBH_COUNTS_LINK, TRUE},
-    {"hw_counters/rx_icrc_encapsulated", IBH_COUNTS_LINK, TRUE},
-    {"counters/port_xmit_discards", IBH_COUNTS_PATH, FALSE},
-    {"hw_counters/out_of_sequence", IBH_COUNTS_PATH, FALSE},
-    {"hw_counters/packet_seq_err", IBH_COUNTS_PATH, FALSE},
-    {"hw_counters/local_ack_timeout_err", IBH_COUNTS_PATH, FALSE},
+    {"counters/link_downed", IBH_COUNTS_LINK},
+    {"counters/symbol_error", IBH_COUNTS_LINK},
+    {"counters/link_error_recovery", IBH_COUNTS_LINK},
+    {"counters/port_rcv_errors", IBH_COUNTS_LINK},
+    {"counters/local_link_integrity_errors", IBH_COUNTS_LINK},
+    {"counters/excessive_buffer_overrun_errors", IBH_COUNTS_LINK},
+    {"counters/VL15_dropped", IBH_COUNTS_LINK},
+    {"hw_counters/rx_icrc_encapsulated", IBH_COUNTS_LINK},
+    {"counters/port_xmit_discards", IBH_COUNTS_PATH},
+    {"hw_counters/out_of_sequence", IBH_COUNTS_PATH},
+    {"hw_counters/packet_seq_err", IBH_COUNTS_PATH},
+    {"hw_counters/local_ack_timeout_err", IBH_COUNTS_PATH},
 };
 
 const char *ibh_counter_name(guint counter)
@@ -25,12 +25,7 @@ const char *ibh_counter_name(guint counter)
     return strchr(ibh_counters[counter].path, '/') + 1;
 }
 
-const char *ibh_module_name(IbhModule module)
-{
-    static const char *const names[] = {"ib_core", "ib_ipoib", "ib_uverbs", "rdma_ucm", "ib_umad"};
-
-    return names[module];
-}
+const char *const ibh_modules[IBH_N_MODULES] = {"ib_ipoib", "ib_uverbs", "rdma_ucm", "ib_umad"};
 
 static void port_clear(gpointer data)
 {

@@ -13,7 +13,6 @@
 
 typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } IbhLayer;
 
-/* Numbers of state and phys_state are the kernel's. */
 #define IBH_PORT_INIT 2
 #define IBH_PORT_ACTIVE 4
 #define IBH_PHYS_SLEEP 1
@@ -28,7 +27,6 @@ typedef enum { IBH_COUNTS_LINK, IBH_COUNTS_PATH } IbhCounterKind;
 typedef struct {
     const char *path; /* below the port */
     IbhCounterKind kind;
-    gboolean adds_up; /* a sound link has none: compared with the other rails' although it does not grow */
 } IbhCounter;
 
 #define IBH_N_COUNTERS 12
@@ -81,18 +79,24 @@ typedef struct {
 } IbhRate;
 
 typedef struct {
+    int number;    /* the kernel's; IBH_UNKNOWN: not known */
+    char name[32]; /* "LinkUp" */
+} IbhPortState;
+
+typedef struct {
     char device[64]; /* "mlx5_0" */
     guint device_at; /* its place among the devices */
     int number;
     char name[72]; /* "mlx5_0/1" */
     gboolean iwarp;
     IbhLayer layer;
-    int state, phys_state, sm_lid, lid; /* IBH_UNKNOWN: not known */
-    IbhPortGid gid;                     /* the first of its table: the subnet's prefix and the port's GUID */
-    gboolean is_steady;                 /* SM lid and first GID were the same when they were read again */
-    GArray *gids;                       /* IbhGid: of RoCE */
-    gboolean has_all_gids;              /* all of its table was read */
-    int roce;                           /* the version that new connections use: 1, 2, IBH_UNKNOWN */
+    IbhPortState state, phys;
+    int sm_lid, lid;       /* IBH_UNKNOWN: not known */
+    IbhPortGid gid;        /* the first of its table: the subnet's prefix and the port's GUID */
+    gboolean is_steady;    /* SM lid and first GID were the same when they were read again */
+    GArray *gids;          /* IbhGid: of RoCE */
+    gboolean has_all_gids; /* all of its table was read */
+    int roce;              /* the version that new connections use: 1, 2, IBH_UNKNOWN */
     IbhRate rate;
     gint64 errors[IBH_N_COUNTERS];     /* IBH_UNKNOWN: not known */
     gint64 new_errors[IBH_N_COUNTERS]; /* how much the counter grew during a short wait */
@@ -118,29 +122,25 @@ typedef struct {
     int pkey;               /* IBH_UNKNOWN: none */
 } IbhPortNic;
 
-typedef enum {
-    IBH_MODULE_CORE,
-    IBH_MODULE_IPOIB,
-    IBH_MODULE_UVERBS,
-    IBH_MODULE_UCM,
-    IBH_MODULE_UMAD,
-    IBH_N_MODULES
-} IbhModule;
+enum { IBH_MODULE_IPOIB, IBH_MODULE_UVERBS, IBH_MODULE_UCM, IBH_MODULE_UMAD, IBH_N_MODULES };
+extern const char *const ibh_modules[IBH_N_MODULES]; /* "ib_ipoib" */
+
+/* An adapter without an RDMA device. */
+typedef struct {
+    char name[32];             /* its PCI address; "": none */
+    gboolean is_hca;           /* of InfiniBand or Omni-Path: it is there for RDMA */
+    const char *driver, *rdma; /* its driver, and that one's RDMA part; NULL: it has no driver */
+} IbhBare;
 
 typedef struct IbhFabric {
-    GArray *devices;   /* IbhRdmaDevice */
-    GArray *ports;     /* IbhPort */
-    GArray *nics;      /* IbhPortNic */
-    GArray *gpus;      /* IbhGpu: ibh_fabric_read_gpus() */
-    gboolean complete; /* /sys itself: a missing netdev is in another network namespace */
-    gboolean knows_modules;
-    gboolean modules[IBH_N_MODULES]; /* loaded, or built in */
-    char hca[32];                    /* a PCI device that is an InfiniBand or Omni-Path adapter; "": none seen */
-    char bare_hca[32];               /* an adapter whose driver is loaded without its RDMA part; "": none seen */
-    const char *driver;              /* a driver that is loaded without its RDMA part; NULL: none */
-    const char *rdma_driver;         /* … the module of that part */
-    gboolean needs_rdma_driver;      /* without RDMA devices: it may be there for Ethernet only */
-    gint64 memlock;                  /* bytes that a process may lock, G_MAXINT64: unlimited, IBH_UNKNOWN */
+    GArray *devices;                 /* IbhRdmaDevice */
+    GArray *ports;                   /* IbhPort */
+    GArray *nics;                    /* IbhPortNic */
+    GArray *gpus;                    /* IbhGpu: ibh_fabric_read_gpus() */
+    gboolean complete;               /* /sys itself: a missing netdev is in another network namespace */
+    gboolean modules[IBH_N_MODULES]; /* loaded, built in, or not known */
+    IbhBare bare;
+    gint64 memlock; /* bytes that a process may lock, G_MAXINT64: unlimited, IBH_UNKNOWN */
 } IbhFabric;
 
 IbhFabric *ibh_fabric_new(void);
@@ -154,7 +154,6 @@ IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);         
 const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
 /* Rails of one kind in one subnet. */
 gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
-const char *ibh_module_name(IbhModule module);
 
 /* Sets which netdevs are rails, have an address, and their subnets. */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);

@@ -4,8 +4,7 @@
  */
 #include "fabric/case.h"
 
-#include "model/text.h"
-
+#include <linux/if_arp.h>
 #include <string.h>
 
 #define PKEY_FULL 0x8000
@@ -45,7 +44,7 @@ static gboolean has_pkey(const IbhCase *c)
     return c->port && c->nic->pkey != IBH_UNKNOWN && ibh_is_active(c->port);
 }
 
-gboolean ibh_lacks_pkey(IbhCase *c)
+static gboolean lacks_pkey(IbhCase *c)
 {
     if (!has_pkey(c) || !c->port->has_all_pkeys || find_pkey(c->port, c->nic->pkey))
         return FALSE;
@@ -53,7 +52,7 @@ gboolean ibh_lacks_pkey(IbhCase *c)
     return TRUE;
 }
 
-gboolean ibh_is_limited(IbhCase *c)
+static gboolean is_limited(IbhCase *c)
 {
     guint16 found = has_pkey(c) ? find_pkey(c->port, c->nic->pkey) : 0;
 
@@ -67,7 +66,7 @@ gboolean ibh_is_limited(IbhCase *c)
 
 /* ---- hardware addresses ---- */
 
-gboolean ibh_has_stale_prefix(IbhCase *c)
+static gboolean has_stale_prefix(IbhCase *c)
 {
     if (!c->port || !c->nic->used || !c->nic->address_prefix || !c->port->gid.prefix || !c->port->is_steady ||
         !ibh_is_right(c->port) || c->nic->address_prefix == c->port->gid.prefix)
@@ -75,13 +74,6 @@ gboolean ibh_has_stale_prefix(IbhCase *c)
     ibh_case_say(c, "own", "%016" G_GINT64_MODIFIER "x", c->nic->address_prefix);
     ibh_case_say(c, "its", "%016" G_GINT64_MODIFIER "x", c->port->gid.prefix);
     return TRUE;
-}
-
-/* 10,236 is the most that a datagram takes, on Omni-Path. */
-gboolean ibh_has_impossible_mtu(IbhCase *c)
-{
-    ibh_case_say(c, "mtu", "%d", c->nic->mtu);
-    return g_str_equal(c->nic->mode, "datagram") && c->nic->mtu > 10236;
 }
 
 /* ---- GIDs of addresses ---- */
@@ -97,8 +89,8 @@ static const IbhGid *find_gid(const IbhPort *port, const IbhIp *ip)
     return NULL;
 }
 
-/* One finding a NIC: further missing GIDs have the same cause. */
-static gboolean says_gid(IbhCase *c, gboolean missing)
+/* One finding a NIC: further wrong GIDs have the same cause. */
+static gboolean has_wrong_gid(IbhCase *c)
 {
     char text[IBH_IP_STRLEN];
 
@@ -108,148 +100,169 @@ static gboolean says_gid(IbhCase *c, gboolean missing)
     IBH_EACH (const IbhIp, ip, c->nic->addresses) {
         const IbhGid *gid = find_gid(c->port, ip);
 
-        if (missing ? gid != NULL : !gid || !gid->ndev[0] || g_str_equal(gid->ndev, c->nic->iface))
+        if (gid && (!gid->ndev[0] || g_str_equal(gid->ndev, c->nic->iface)))
             continue;
         ibh_case_say(c, "address", "%s", ibh_ip_format(ip, text));
-        ibh_case_say(c, "ndev", "%s", missing ? "" : gid->ndev);
+        if (gid)
+            ibh_case_say(c, "fault", "names %s, not %s, in its entry", gid->ndev, c->nic->iface);
+        else
+            ibh_case_say(c, "fault", "has no entry");
         return TRUE;
     }
     return FALSE;
 }
 
-gboolean ibh_lacks_address_gid(IbhCase *c)
-{
-    return says_gid(c, TRUE);
-}
-
-gboolean ibh_has_foreign_gid(IbhCase *c)
-{
-    return says_gid(c, FALSE);
-}
-
 /* ---- what rails of one subnet have in common ---- */
 
-/* A value that has to be the same, as a text; NULL: not known, or hidden by another cause. */
+/* A value that has to be the same, in words; NULL: not known, or hidden by another cause. */
 typedef char *Value(const IbhFabric *fabric, const IbhPortNic *nic);
 
-/* Names the rails that differ from the majority; without a majority, all. `describe`: what is said of both. */
-static gboolean differs(IbhCase *c, Value *value, Value *describe)
+/* For the rails that differ from the majority; without a majority, for all: a rail beside it with another value. NULL:
+ * it does not differ. */
+static const IbhPortNic *find_model(IbhCase *c, Value *value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autofree char *own = c->nic->rail ? value(c->fabric, c->nic) : NULL;
+    g_autofree char *own = c->nic->rail ? value(c->fabric, c->nic) : NULL, *its = NULL;
+    const IbhPortNic *model = NULL;
     char text[IBH_PREFIX_STRLEN];
     gsize all = 0, best = 0;
 
     if (!own)
-        return FALSE;
+        return NULL;
     IBH_EACH (const IbhPortNic, other, c->fabric->nics) {
-        char *its = ibh_are_beside(c->nic, other) ? value(c->fabric, other) : NULL;
-        gsize n = its ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, its)) + 1 : 0;
+        char *one = ibh_are_beside(c->nic, other) ? value(c->fabric, other) : NULL;
+        gsize n = one ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, one)) + 1 : 0;
 
-        if (!its)
+        if (!one)
             continue;
         all++;
-        if (!g_str_equal(its, own) && n > best) {
+        if (!g_str_equal(one, own) && n > best) {
             best = n;
-            c->model = other;
+            model = other;
         }
-        g_hash_table_replace(counts, its, GSIZE_TO_POINTER(n));
+        g_hash_table_replace(counts, one, GSIZE_TO_POINTER(n));
     }
     if (!best || 2 * GPOINTER_TO_SIZE(g_hash_table_lookup(counts, own)) > all)
-        return FALSE;
-    c->is_model_right = 2 * best > all;
-    ibh_case_take(c, "own", describe(c->fabric, c->nic));
-    ibh_case_take(c, "its", describe(c->fabric, c->model));
-    ibh_case_say(c, "model", "%s", c->model->iface);
-    ibh_case_say(c, "subnet", "%s", ibh_prefix_format(ibh_find_shared_subnet(c->nic, c->model), text));
-    return TRUE;
+        return NULL;
+    its = value(c->fabric, model);
+    ibh_case_say(c, "own", "%s", own);
+    ibh_case_say(c, "its", "%s", its);
+    ibh_case_say(c, "model", "%s", model->iface);
+    ibh_case_say(c, "subnet", "%s", ibh_prefix_format(ibh_find_shared_subnet(c->nic, model), text));
+    ibh_case_say(c, "right", "%s", 2 * best > all ? "$ " : "make them alike, as the fabric has it; as {model} is: ");
+    return model;
 }
 
 static char *mtu_of(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     (void)fabric;
-    return nic->mtu == IBH_UNKNOWN ? NULL : g_strdup_printf("MTU %d", nic->mtu);
+    if (nic->mtu == IBH_UNKNOWN || (nic->type == ARPHRD_INFINIBAND && !nic->mode[0]))
+        return NULL;
+    return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-static char *mode_of(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    (void)fabric;
-    return nic->mode[0] ? g_strdup(nic->mode) : NULL;
-}
-
-static char *mtu_and_mode_of(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    g_autofree char *mtu = mtu_of(fabric, nic);
-
-    return g_strdup_printf("%s%s%s", mtu ? mtu : "", mtu && nic->mode[0] ? ", " : "", nic->mode);
-}
-
-static const IbhPort *right_port_of(const IbhFabric *fabric, const IbhPortNic *nic)
+/* Of InfiniBand, in order, and no subnet manager hands it over just now. */
+static const IbhPort *find_port(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     const IbhPort *port = ibh_fabric_port(fabric, nic);
 
-    return port && ibh_is_right(port) ? port : NULL;
+    return port && port->layer == IBH_LAYER_INFINIBAND && ibh_is_right(port) && port->is_steady ? port : NULL;
 }
 
 static char *pkey_of(const IbhFabric *fabric, const IbhPortNic *nic)
 {
-    return nic->pkey != IBH_UNKNOWN && right_port_of(fabric, nic)
-               ? g_strdup_printf("0x%04x", (guint)nic->pkey | PKEY_FULL)
-               : NULL;
+    return nic->pkey != IBH_UNKNOWN && find_port(fabric, nic) ? g_strdup_printf("0x%04x", (guint)nic->pkey | PKEY_FULL)
+                                                              : NULL;
 }
 
 static char *prefix_of(const IbhFabric *fabric, const IbhPortNic *nic)
 {
-    const IbhPort *port = right_port_of(fabric, nic);
+    const IbhPort *port = find_port(fabric, nic);
 
-    return port && port->layer == IBH_LAYER_INFINIBAND && port->gid.prefix && port->is_steady
-               ? g_strdup_printf("%016" G_GINT64_MODIFIER "x", port->gid.prefix)
-               : NULL;
+    return port && port->gid.prefix ? g_strdup_printf("%016" G_GINT64_MODIFIER "x", port->gid.prefix) : NULL;
 }
 
 static char *sm_of(const IbhFabric *fabric, const IbhPortNic *nic)
 {
-    const IbhPort *port = right_port_of(fabric, nic);
+    const IbhPort *port = find_port(fabric, nic);
 
-    return port && port->layer == IBH_LAYER_INFINIBAND && port->sm_lid > 0 && port->is_steady
-               ? g_strdup_printf("%d", port->sm_lid)
-               : NULL;
+    return port && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-gboolean ibh_mtu_differs(IbhCase *c)
+static gboolean mtu_differs(IbhCase *c)
 {
-    g_autofree char *mode = NULL, *mtu = NULL, *word = ibh_shell_word(c->nic->iface);
+    const IbhPortNic *model = find_model(c, mtu_of);
+    gboolean mode = model && !g_str_equal(c->nic->mode, model->mode), mtu = model && c->nic->mtu != model->mtu;
 
-    if (!differs(c, mtu_of, mtu_and_mode_of) && !differs(c, mode_of, mtu_and_mode_of))
+    if (!model)
         return FALSE;
-    if (c->model->mode[0] && c->nic->mode[0] && !g_str_equal(c->nic->mode, c->model->mode))
-        mode = g_strdup_printf("echo %s >/sys/class/net/%s/mode", c->model->mode, word);
-    if (c->nic->mtu != c->model->mtu && c->model->mtu != IBH_UNKNOWN)
-        mtu = g_strdup_printf("%sip link set %s mtu %d", mode ? "; " : "", word, c->model->mtu);
     /* Without a majority this host cannot know which of them is right. */
-    ibh_case_say(c, "do", "%s%s%s",
-                 c->is_model_right ? "$ " : "make them alike, as the fabric has it; as {model} is: ", mode ? mode : "",
-                 mtu ? mtu : "");
+    ibh_case_say(c, "do", "%s%s%s%s", (char *)g_hash_table_lookup(c->words, "right"),
+                 mode ? "echo {mode} >/sys/class/net/{iface}/mode" : "", mode && mtu ? "; " : "",
+                 mtu ? "ip link set {iface} mtu {mtu}" : "");
+    ibh_case_say(c, "mode", "%s", model->mode);
+    ibh_case_say(c, "mtu", "%d", model->mtu);
     return TRUE;
 }
 
-gboolean ibh_pkey_differs(IbhCase *c)
+static gboolean pkey_differs(IbhCase *c)
 {
-    return differs(c, pkey_of, pkey_of);
+    return find_model(c, pkey_of) != NULL;
 }
 
-gboolean ibh_prefix_differs(IbhCase *c)
+static gboolean prefix_differs(IbhCase *c)
 {
-    return differs(c, prefix_of, prefix_of);
+    return find_model(c, prefix_of) != NULL;
 }
 
 /* Of two fabrics each has a manager of its own: that they are two is said already. */
-gboolean ibh_sm_differs(IbhCase *c)
+static gboolean sm_differs(IbhCase *c)
 {
-    const IbhPort *own = c->port, *its;
+    const IbhPortNic *model = find_model(c, sm_of);
+    const IbhPort *its = model ? ibh_fabric_port(c->fabric, model) : NULL;
 
-    if (!differs(c, sm_of, sm_of))
-        return FALSE;
-    its = ibh_fabric_port(c->fabric, c->model);
-    return !own->gid.prefix || !its->gid.prefix || own->gid.prefix == its->gid.prefix;
+    return its && (!c->port->gid.prefix || !its->gid.prefix || c->port->gid.prefix == its->gid.prefix);
 }
+
+#define FABRIC_ADVICE "so the peers of one rail cannot reach the other"
+#define PARTITION_ADVICE                                                                                               \
+    "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
+    "/etc/rdma/partitions.conf) and restart it"
+
+const IbhRow ibh_rows_of_nic[] = {
+    {"mode-mtu", mtu_differs,
+     "{own}, expected {its} as {model}, in the same subnet {subnet}: a peer that sends to both loses the packets that "
+     "are too large for one of them",
+     "{do}"},
+    {"pkey-unknown", lacks_pkey,
+     "P_Key {pkey} is not in the table of {port}, where it is expected: the subnet manager has not made the port a "
+     "member of that partition, so the interface reaches no host",
+     PARTITION_ADVICE},
+    {"pkey-limited", is_limited,
+     "the table of {port} has {found}, a limited member, not {full}: it reaches full members of the partition, but no "
+     "other limited one, so two such hosts do not reach each other",
+     PARTITION_ADVICE},
+    {"subnet-prefix-differs", has_stale_prefix,
+     "the hardware address of {iface} has the subnet prefix {own}, expected {its} as its port {port}: peers learn an "
+     "address that the fabric no longer has, so what they send is lost",
+     "$ ip link set {iface} down; ip link set {iface} up"},
+    {"gid-missing", has_wrong_gid,
+     "the GID table of {port} {fault} for {address}: RDMA connections from and to it fail, though ping works",
+     "remove the address from {iface} and add it again; if that does not help, see what the kernel says of it (dmesg), "
+     "and load the adapter's driver again or reboot"},
+    {"pkey-differs", pkey_differs,
+     "P_Key {own}, expected {its} as {model} has, in the same subnet {subnet}: members of one partition do not hear "
+     "those of another, " FABRIC_ADVICE,
+     "give both interfaces the P_Key that their peers have, or each partition a subnet of its own"},
+    {"subnet-prefix-differs", prefix_differs,
+     "the GIDs of {port} begin with {own}, expected {its} as those of {model}, in the same IP subnet {subnet}: they "
+     "are on two fabrics, " FABRIC_ADVICE,
+     "if both are cabled to one fabric, give its subnet managers one subnet_prefix; if not, give each fabric an IP "
+     "subnet of its own"},
+    {"sm-differs", sm_differs,
+     "the subnet manager of {port} has lid {own}, expected {its} as that of {model}, in the same IP subnet {subnet}: "
+     "they are on two fabrics, " FABRIC_ADVICE,
+     "see which subnet manager each port has (sminfo -C DEVICE -P PORT); if they are on two fabrics, cable them to "
+     "one, or give each an IP subnet of its own"},
+    {0},
+};

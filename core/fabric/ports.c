@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is wrong with a port: its state, its GUIDs, its link, its slot, its errors. Pure.
+ */
 #include "fabric/case.h"
+
+#include <string.h>
+
+#define LINK_ADVICE                                                                                                    \
+    "look at the cable and the transceivers: seat, clean or change them at both ends, then reset the link"
 
 /* ---- who uses a port ---- */
 
@@ -24,15 +32,6 @@ const IbhPortNic *ibh_find_nic_of_port(const IbhCase *c, const IbhPort *port)
     return best;
 }
 
-gboolean ibh_has_rail(const IbhFabric *fabric, const IbhPort *port)
-{
-    IBH_EACH (const IbhPortNic, nic, fabric->nics) {
-        if (nic->rail && g_str_equal(nic->rdma, port->name))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 typedef enum {
     PORT_USED,      /* it has an address, was asked for by name, or its use is not known */
     PORT_UNUSED,    /* it has a netdev without an address: perhaps because the port is not active */
@@ -46,7 +45,7 @@ static Usage usage_of(const IbhCase *c, const IbhPort *port)
 
     if (nic)
         return nic->used || nic->rail || c->only ? PORT_USED : ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
-    if (ethernet && port->phys_state == IBH_PHYS_DISABLED)
+    if (ethernet && port->phys.number == IBH_PHYS_DISABLED)
         return PORT_LEFT_ALONE; /* its netdev is down on purpose */
     /* Without IPoIB an InfiniBand port has no netdev anywhere. */
     return c->fabric->complete && (port->layer != IBH_LAYER_INFINIBAND || c->fabric->modules[IBH_MODULE_IPOIB])
@@ -56,7 +55,7 @@ static Usage usage_of(const IbhCase *c, const IbhPort *port)
 
 /* ---- state ---- */
 
-gboolean ibh_is_omni_path(const IbhPort *port)
+static gboolean is_omni_path(const IbhPort *port)
 {
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
@@ -64,19 +63,19 @@ gboolean ibh_is_omni_path(const IbhPort *port)
 /* Its physical state says that the link does not work: some iWARP drivers say 0, Omni-Path has numbers of its own. */
 static gboolean lacks_link(const IbhPort *port)
 {
-    return port->phys_state >= IBH_PHYS_SLEEP && port->phys_state <= IBH_PHYS_TEST &&
-           port->phys_state != IBH_PHYS_LINK_UP;
+    return port->phys.number >= IBH_PHYS_SLEEP && port->phys.number <= IBH_PHYS_TEST &&
+           port->phys.number != IBH_PHYS_LINK_UP;
 }
 
 gboolean ibh_is_active(const IbhPort *port)
 {
-    return port->state == IBH_PORT_ACTIVE && !lacks_link(port);
+    return port->state.number == IBH_PORT_ACTIVE && !lacks_link(port);
 }
 
 /* A port without a link knows no subnet manager: that is no finding of its own. */
 static gboolean knows_no_sm(const IbhPort *port)
 {
-    return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state >= IBH_PORT_INIT;
+    return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state.number >= IBH_PORT_INIT;
 }
 
 gboolean ibh_is_right(const IbhPort *port)
@@ -89,25 +88,15 @@ gboolean ibh_is_sound(const IbhCase *c, const IbhPort *port)
     return ibh_is_right(port) && usage_of(c, port) == PORT_USED;
 }
 
-static const char *name_of(const char *const *names, gsize n, int state)
-{
-    return state >= 0 && state < (int)n ? names[state] : "unknown";
-}
-
 static void say_state(IbhCase *c)
 {
-    static const char *const states[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
-    static const char *const phys[] = {
-        "unknown",           "Sleep",   "Polling", "Disabled", "PortConfigurationTraining", "LinkUp",
-        "LinkErrorRecovery", "Phy Test"};
-
-    ibh_case_say(c, "state", "%s", name_of(states, G_N_ELEMENTS(states), c->port->state));
-    ibh_case_say(c, "phys", "%s", name_of(phys, G_N_ELEMENTS(phys), c->port->phys_state));
+    ibh_case_say(c, "state", "%s", c->port->state.name);
+    ibh_case_say(c, "phys", "%s", c->port->phys.name);
 }
 
-gboolean ibh_lacks_sm(IbhCase *c)
+static gboolean lacks_sm(IbhCase *c)
 {
-    gboolean opa = ibh_is_omni_path(c->port);
+    gboolean opa = is_omni_path(c->port);
 
     if (!knows_no_sm(c->port) || usage_of(c, c->port) == PORT_LEFT_ALONE)
         return FALSE;
@@ -117,101 +106,283 @@ gboolean ibh_lacks_sm(IbhCase *c)
     return TRUE;
 }
 
-static const char *why_not_active(const IbhPort *port)
+/* What a port that is not active waits for, and what to do. */
+static void say_what_it_lacks(IbhCase *c)
 {
-    if (port->state >= IBH_PORT_ACTIVE)
-        return "its link is not up, or being repaired, so what is sent by it is delayed or lost";
-    if (port->phys_state == IBH_PHYS_POLLING)
-        return "it looks for the other end of the cable; wait a few seconds, as nothing can be sent by it yet";
-    if (port->phys_state == IBH_PHYS_DISABLED)
-        return "it is switched off, or has no link, so nothing can be sent by it";
-    if (port->phys_state == IBH_PHYS_LINK_UP)
-        return "the link is there, but the subnet manager has not finished with it: wait; nothing can be sent by it "
-               "yet";
-    return "nothing can be sent by it";
-}
+    const IbhPort *port = c->port;
+    const char *why = "nothing can be sent by it",
+               *then = "; then look at the cable, the transceiver and the switch's port";
 
-static void say_repair(IbhCase *c)
-{
-    if (c->port->phys_state == IBH_PHYS_DISABLED && c->port->layer == IBH_LAYER_INFINIBAND)
+    if (port->state.number >= IBH_PORT_ACTIVE)
+        why = "its link is not up, or being repaired, so what is sent by it is delayed or lost";
+    else if (port->phys.number == IBH_PHYS_POLLING)
+        why = "it looks for the other end of the cable, and nothing can be sent by it until it has found it";
+    else if (port->phys.number == IBH_PHYS_DISABLED)
+        why = "it is switched off, or has no link, so nothing can be sent by it";
+    else if (port->phys.number == IBH_PHYS_LINK_UP)
+        why = "the link is there, but the subnet manager has not finished with it, so nothing can be sent by it yet";
+    if (port->phys.number == IBH_PHYS_LINK_UP)
+        then = "";
+    ibh_case_say(c, "why", "%s", why);
+    if (port->phys.number == IBH_PHYS_DISABLED && port->layer == IBH_LAYER_INFINIBAND)
         ibh_case_say(c, "do", "if that is not meant: ibportstate -C {device} -D 0 {number} enable");
-    else if (c->port->phys_state == IBH_PHYS_LINK_UP)
-        ibh_case_say(c, "do", "wait ten seconds and look again: ibstat {device} {number}");
     else
-        ibh_case_say(c, "do",
-                     "wait ten seconds and look again (ibstat {device} {number}); then look at the cable, the "
-                     "transceiver and the switch's port");
+        ibh_case_say(c, "do", "wait ten seconds and look again (ibstat {device} {number})%s", then);
 }
 
-gboolean ibh_is_inactive(IbhCase *c)
+static gboolean is_inactive(IbhCase *c)
 {
     const IbhPort *port = c->port;
     Usage usage = usage_of(c, port);
 
-    if (port->state == IBH_UNKNOWN || ibh_is_active(port) || knows_no_sm(port) || usage == PORT_LEFT_ALONE ||
+    if (port->state.number == IBH_UNKNOWN || ibh_is_active(port) || knows_no_sm(port) || usage == PORT_LEFT_ALONE ||
         (port->layer == IBH_LAYER_ETHERNET && c->nic && !c->nic->up)) /* carrier-down says so, and brings it up */
         return FALSE;
     c->severity = usage == PORT_USED ? IBH_ERROR : IBH_INFO;
     say_state(c);
-    say_repair(c);
-    ibh_case_say(c, "expected", "ACTIVE%s", port->state == IBH_PORT_ACTIVE ? " and LinkUp" : "");
-    ibh_case_say(c, "why", "%s%s", why_not_active(port), usage == PORT_USED ? "" : " (it has no address)");
+    say_what_it_lacks(c);
+    ibh_case_say(c, "expected", "ACTIVE%s", port->state.number == IBH_PORT_ACTIVE ? " and LinkUp" : "");
+    ibh_case_say(c, "use", "%s", usage == PORT_USED ? "" : " (it has no address)");
     return TRUE;
 }
 
+const IbhRow ibh_rows_of_state[] = {
+    {"sm-missing", lacks_sm,
+     "port {port} is {state} with SM lid 0, expected the lid of a {manager}: nothing gives the port an address in the "
+     "fabric, so nothing can be sent by it",
+     "start a {manager} on one host of the fabric ({program}), or on its switch"},
+    {"port-not-active", is_inactive, "port {port} is {state} (physical state {phys}), expected {expected}: {why}{use}",
+     "{do}"},
+    {0},
+};
+
+/* ---- lid, GID, GUIDs ---- */
+
 /* Omni-Path's may be larger than what is shown, and that of a virtual function is its port's. */
-gboolean ibh_lacks_lid(IbhCase *c)
+static gboolean lacks_lid(IbhCase *c)
 {
-    return c->port->layer == IBH_LAYER_INFINIBAND && c->port->lid == 0 && !ibh_is_omni_path(c->port) && c->nic &&
+    return c->port->layer == IBH_LAYER_INFINIBAND && c->port->lid == 0 && !is_omni_path(c->port) && c->nic &&
            !c->nic->vf;
 }
-
-/* ---- GUIDs ---- */
 
 static gboolean knows_gid(const IbhPort *port)
 {
     return port->layer == IBH_LAYER_INFINIBAND && port->gid.is_known;
 }
 
-gboolean ibh_lacks_gid(IbhCase *c)
+static gboolean lacks_gid(IbhCase *c)
 {
-    return knows_gid(c->port) && !c->port->gid.prefix && !c->port->gid.guid && ibh_is_right(c->port);
+    return knows_gid(c->port) && !c->port->gid.prefix && !c->port->gid.guid;
 }
 
-gboolean ibh_lacks_guid(IbhCase *c)
+static gboolean lacks_guid(IbhCase *c)
 {
     return knows_gid(c->port) && c->port->gid.prefix && !c->port->gid.guid;
 }
 
-/* Said of the later one. */
-gboolean ibh_shares_guid(IbhCase *c)
+/* Functions of one card may share that of its node, and so may devices of software, which are on no card. */
+static gboolean share_node_guid(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
+    return own && its && own->node_guid && own->node_guid == its->node_guid && own->card[0] && its->card[0] &&
+           !g_str_equal(own->card, its->card);
+}
+
+static gboolean shares_guid(IbhCase *c)
+{
+    const IbhPort *own = c->port;
+    const IbhRdmaDevice *device = ibh_fabric_device(c->fabric, own);
+
     IBH_EACH (const IbhPort, other, c->fabric->ports) {
-        if (other == c->port)
-            return FALSE;
-        if (!knows_gid(c->port) || !knows_gid(other) || !c->port->gid.guid || other->gid.guid != c->port->gid.guid)
+        gboolean same =
+            other != own && own->gid.guid && knows_gid(own) && knows_gid(other) && own->gid.guid == other->gid.guid;
+
+        if (!same && !share_node_guid(device, ibh_fabric_device(c->fabric, other)))
             continue;
-        ibh_case_say(c, "guid", "0x%016" G_GINT64_MODIFIER "x", c->port->gid.guid);
-        ibh_case_say(c, "other", "%s", other->name);
+        ibh_case_say(c, "what", "%s", same ? "GUID" : "node GUID");
+        ibh_case_say(c, "guid", "0x%016" G_GINT64_MODIFIER "x", same ? own->gid.guid : device->node_guid);
+        ibh_case_say(c, "first", "%s", (own < other ? own : other)->name);
+        ibh_case_say(c, "second", "%s", (own < other ? other : own)->name);
         return TRUE;
     }
     return FALSE;
 }
 
-/* Functions of one card may share it, and so may devices of software. */
-gboolean ibh_shares_node_guid(IbhCase *c)
+/* ---- rate and lanes ---- */
+
+static char *describe_rate(IbhRate rate)
 {
-    const IbhRdmaDevice *own = ibh_fabric_device(c->fabric, c->port);
-
-    IBH_EACH (const IbhRdmaDevice, other, c->fabric->devices) {
-        if (!own || other == own)
-            return FALSE;
-        if (!own->node_guid || other->node_guid != own->node_guid || !own->card[0] || !other->card[0] ||
-            g_str_equal(own->card, other->card))
-            continue;
-        ibh_case_say(c, "guid", "0x%016" G_GINT64_MODIFIER "x", own->node_guid);
-        ibh_case_say(c, "other", "%s", other->name);
-        return TRUE;
-    }
-    return FALSE;
+    return rate.lanes == IBH_UNKNOWN ? g_strdup_printf("%d.%d Gb/s", rate.tenths / 10, rate.tenths % 10)
+                                     : g_strdup_printf("%d.%d Gb/s, %d lane%s", rate.tenths / 10, rate.tenths % 10,
+                                                       rate.lanes, rate.lanes == 1 ? "" : "s");
 }
+
+/* A port may report the rate of one link, or of all. */
+static gboolean is_bond(const IbhPort *port)
+{
+    return strstr(port->device, "bond") != NULL;
+}
+
+/* Of one board. InfiniBand ports are all hardware, so those of unknown boards are compared, too. */
+static gboolean are_alike(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
+{
+    const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
+    gboolean known = own && its && own->board[0] && its->board[0];
+
+    return other->layer == port->layer && ibh_is_right(other) && !is_bond(port) && !is_bond(other) &&
+           (own == its || (known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND));
+}
+
+static const IbhPort *find_faster(const IbhCase *c)
+{
+    const IbhPort *fastest = c->port;
+
+    IBH_EACH (const IbhPortNic, nic, c->fabric->nics) {
+        const IbhPort *its = c->nic && ibh_are_beside(c->nic, nic) ? ibh_fabric_port(c->fabric, nic) : NULL;
+
+        if (its && its->rate.tenths > fastest->rate.tenths && are_alike(c->fabric, c->port, its))
+            fastest = its;
+    }
+    return fastest == c->port ? NULL : fastest;
+}
+
+/* Gb/s that the adapters of a model can do by InfiniBand; 0: not known. Some boards of a model do half of it. */
+static int rate_of_model(const char *model)
+{
+    static const struct {
+        const char *model;
+        int rate;
+    } models[] = {{"MT4099", 56},  {"MT4103", 56},  {"MT4113", 56},  {"MT4115", 100}, {"MT4119", 100},
+                  {"MT4121", 100}, {"MT4123", 200}, {"MT4129", 400}, {"MT4131", 800}};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(models); i++) {
+        if (g_str_equal(models[i].model, model))
+            return models[i].rate;
+    }
+    return 0;
+}
+
+/* InfiniBand and Omni-Path cables have four lanes, or two where they are split: with one, the others have failed. An
+ * older switch, or a board that can do half, is no fault: only what no switch beside such an adapter does is one. */
+static gboolean is_slow(IbhCase *c)
+{
+    const IbhRdmaDevice *device = ibh_fabric_device(c->fabric, c->port);
+    const IbhPort *faster = find_faster(c);
+    gboolean infiniband = c->port->layer == IBH_LAYER_INFINIBAND;
+    int best = device && infiniband ? rate_of_model(device->model) : 0;
+    g_autofree char *own = describe_rate(c->port->rate), *its = faster ? describe_rate(faster->rate) : NULL;
+
+    if (c->port->rate.tenths == IBH_UNKNOWN)
+        return FALSE;
+    ibh_case_say(c, "own", "%s", own);
+    if (faster)
+        ibh_case_say(c, "its", "%s as %s, in the same subnet", its, faster->name);
+    else if (infiniband && c->port->rate.lanes == 1)
+        ibh_case_say(c, "its", "4 lanes (2 on a split cable)");
+    else
+        ibh_case_say(c, "its", "up to %d Gb/s, as adapters of its model (%s) can", best, device ? device->model : "");
+    if (!faster && c->port->rate.lanes != 1 && c->port->rate.tenths >= 10 * best / 8)
+        c->severity = IBH_INFO;
+    return faster || (infiniband && c->port->rate.lanes == 1) || c->port->rate.tenths < 10 * best;
+}
+
+/* ---- PCIe ---- */
+
+/* 0.1 Gb/s of a slot; 0: not known. Up to 5 GT/s, of ten bits two are none of data. */
+static int rate_of_slot(int lanes, int speed)
+{
+    int all = lanes > 0 && speed > 0 ? lanes * speed : 0;
+
+    return speed <= 50 ? all / 10 * 8 : all;
+}
+
+static void say_slot(IbhCase *c, const char *word, int lanes, int speed)
+{
+    ibh_case_say(c, word, "%d lanes of %d.%d GT/s", lanes, speed / 10, speed % 10);
+}
+
+/* The slot carries less than the port, and the card can do more. Ports of one card share it. */
+static gboolean has_slow_slot(IbhCase *c)
+{
+    const IbhRdmaDevice *device = ibh_fabric_device(c->fabric, c->port);
+    int carried = device ? rate_of_slot(device->pcie_lanes, device->pcie_speed) : 0;
+
+    if (!carried || carried >= c->port->rate.tenths ||
+        carried >= rate_of_slot(device->pcie_max_lanes, device->pcie_max_speed))
+        return FALSE;
+    ibh_case_say(c, "card", "%s", device->card[0] ? device->card : device->name);
+    ibh_case_say(c, "carried", "%d", carried / 10);
+    say_slot(c, "own", device->pcie_lanes, device->pcie_speed);
+    say_slot(c, "its", device->pcie_max_lanes, device->pcie_max_speed);
+    return TRUE;
+}
+
+/* ---- errors ---- */
+
+/* Omni-Path counts retransmissions of its links there, which are normal. */
+static gboolean is_normal(const IbhPort *port, guint counter)
+{
+    return is_omni_path(port) && g_str_equal(ibh_counter_name(counter), "local_link_integrity_errors");
+}
+
+static gboolean errors_grow(IbhCase *c, IbhCounterKind kind)
+{
+    g_autoptr(GString) list = g_string_new(NULL);
+
+    for (guint i = 0; i < IBH_N_COUNTERS; i++) {
+        gint64 more = c->port->new_errors[i];
+
+        if (more > 0 && ibh_counters[i].kind == kind && !is_normal(c->port, i))
+            g_string_append_printf(list, "%s%s by %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, list->len ? ", " : "",
+                                   ibh_counter_name(i), more, c->port->errors[i] + more);
+    }
+    ibh_case_say(c, "list", "%s", list->str);
+    return list->len > 0;
+}
+
+static gboolean link_errors_grow(IbhCase *c)
+{
+    return errors_grow(c, IBH_COUNTS_LINK);
+}
+
+static gboolean path_errors_grow(IbhCase *c)
+{
+    return errors_grow(c, IBH_COUNTS_PATH);
+}
+
+const IbhRow ibh_rows_of_port[] = {
+    {"sm-missing", lacks_lid,
+     "port {port} is ACTIVE with lid 0, expected a lid of its own: the subnet manager has given it no address in the "
+     "fabric, so no host can send to it",
+     "see what the subnet manager says of the port's GUID (its log, ibstat {device} {number}), then restart it or the "
+     "link"},
+    {"gid-missing", lacks_gid,
+     "the port {port} has no GID, expected the subnet's prefix and its own GUID: no host can address it, so RDMA "
+     "connections by it fail",
+     "see what the adapter's driver says (dmesg), then load it again or reboot"},
+    {"guid-duplicate", lacks_guid,
+     "the GUID of port {port} is 0, expected one of its own: a subnet manager cannot tell such ports apart, so it "
+     "answers for none of them",
+     "give it a GUID: of a virtual function ip link set PF vf N port_guid …; of an adapter, by its vendor's tool"},
+    {"guid-duplicate", shares_guid,
+     "ports {first} and {second} have one {what}, {guid}, expected one each: the subnet manager takes them for one, so "
+     "packets for either arrive at one of them",
+     "write its own GUIDs to one of the adapters (mlxburn, flint -guid, or the vendor's tool), or set that of the "
+     "virtual function"},
+    {"port-degraded", is_slow,
+     "port {port} runs at {own}, expected {its}: what uses all rails goes at the pace of the slowest",
+     LINK_ADVICE "; if they are sound, see which rate the switch's port allows"},
+    {"port-degraded", has_slow_slot,
+     "the slot of the card {card} has {own}, expected {its}, which the card can do: it carries {carried} Gb/s, less "
+     "than a port does",
+     "seat the card anew, or put it into a slot that has what it can do; see the BIOS' settings of the slot"},
+    {"port-errors", link_errors_grow,
+     "errors of port {port} grew while it was looked at ({list}), expected none: its link is bad, so packets are lost "
+     "or sent again",
+     LINK_ADVICE},
+    {"port-errors", path_errors_grow,
+     "port {port} loses packets on their way, and did while it was looked at ({list}), expected none: RDMA sends them "
+     "again, so its transfers stall",
+     "see the flow control of the port and of the switches (PFC, ECN; mlnx_qos, ethtool -S), then cables and other "
+     "ports on the way"},
+    {0},
+};

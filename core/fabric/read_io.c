@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fabric/read_io.h"
 
-#include "fabric/modules_io.h"
-
 #include <linux/if_arp.h>
 #include <string.h>
 
-#define TEXT_MAX ((gsize)4 * 1024)
-#define LIMITS_MAX ((gsize)8 * 1024)
+#define TEXT_MAX ((gsize)8 * 1024)
 /* The largest P_Key tables of adapters have 128 entries. */
 #define N_PKEYS 256
 /* rxe has 1,024 GIDs; more than adapters have. */
@@ -32,6 +29,17 @@ static int number_of(const char *text)
 
     parse_number(text, &number);
     return number;
+}
+
+/* "4: ACTIVE" */
+static void parse_state(const char *text, gpointer to)
+{
+    IbhPortState *state = to;
+    const char *name = strstr(text, ": ");
+
+    state->number = number_of(text);
+    name = name && state->number != IBH_UNKNOWN ? name + 2 : "unknown";
+    g_strlcpy(state->name, name, MIN(sizeof state->name, strcspn(name, "\n") + 1));
 }
 
 /* A virtual function has no readable values: 0. */
@@ -69,12 +77,12 @@ static void parse_rate(const char *text, gpointer to)
         rate->lanes = IBH_UNKNOWN;
 }
 
-static void parse_count(const char *text, gpointer to)
+static gint64 count_of(const char *text)
 {
     char *end;
     guint64 value = g_ascii_strtoull(text, &end, 10);
 
-    *(gint64 *)to = g_ascii_isdigit(text[0]) && !*end && value <= G_MAXINT64 ? (gint64)value : IBH_UNKNOWN;
+    return g_ascii_isdigit(text[0]) && !*end && value <= G_MAXINT64 ? (gint64)value : IBH_UNKNOWN;
 }
 
 static void parse_name(const char *text, gpointer to)
@@ -148,57 +156,47 @@ static void parse_memlock(const char *text, gpointer to)
 
 /* ---- the facts ---- */
 
-typedef struct {
+typedef enum { OF_DEVICE, OF_PORT, OF_SUBNET, OF_NIC, OF_GPU, OF_PROCESS } Subject;
+
+static const struct {
+    Subject of;
     const char *path;                             /* below the directory of what it is about */
     void (*parse)(const char *text, gpointer to); /* "": no such file, or it cannot be read */
     gsize at;
-    gboolean whole; /* not the first line alone */
-} Fact;
-
-static const Fact device_facts[] = {
-    {"board_id", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, board), FALSE},
-    {"hca_type", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, model), FALSE},
-    {"device/numa_node", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, place.node), FALSE},
-    {"node_guid", parse_guid, G_STRUCT_OFFSET(IbhRdmaDevice, node_guid), FALSE},
-    {"node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type), FALSE},
-    {"device/uevent", parse_card, G_STRUCT_OFFSET(IbhRdmaDevice, card), TRUE},
-    {"device/current_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes), FALSE},
-    {"device/max_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes), FALSE},
-    {"device/current_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_speed), FALSE},
-    {"device/max_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_speed), FALSE},
+} facts[] = {
+    {OF_DEVICE, "board_id", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, board)},
+    {OF_DEVICE, "hca_type", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, model)},
+    {OF_DEVICE, "node_guid", parse_guid, G_STRUCT_OFFSET(IbhRdmaDevice, node_guid)},
+    {OF_DEVICE, "node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type)},
+    {OF_DEVICE, "device/numa_node", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, place.node)},
+    {OF_DEVICE, "device/uevent", parse_card, G_STRUCT_OFFSET(IbhRdmaDevice, card)},
+    {OF_DEVICE, "device/current_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes)},
+    {OF_DEVICE, "device/max_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes)},
+    {OF_DEVICE, "device/current_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_speed)},
+    {OF_DEVICE, "device/max_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_speed)},
+    {OF_PORT, "link_layer", parse_layer, G_STRUCT_OFFSET(IbhPort, layer)},
+    {OF_PORT, "state", parse_state, G_STRUCT_OFFSET(IbhPort, state)},
+    {OF_PORT, "phys_state", parse_state, G_STRUCT_OFFSET(IbhPort, phys)},
+    {OF_PORT, "lid", parse_number, G_STRUCT_OFFSET(IbhPort, lid)},
+    {OF_PORT, "rate", parse_rate, G_STRUCT_OFFSET(IbhPort, rate)},
+    /* Subnet managers that change places tell one port after the other. */
+    {OF_SUBNET, "sm_lid", parse_number, G_STRUCT_OFFSET(IbhPort, sm_lid)},
+    {OF_SUBNET, "gids/0", parse_gid, G_STRUCT_OFFSET(IbhPort, gid)},
+    {OF_NIC, "mtu", parse_number, G_STRUCT_OFFSET(IbhPortNic, mtu)},
+    {OF_NIC, "pkey", parse_number, G_STRUCT_OFFSET(IbhPortNic, pkey)},
+    {OF_NIC, "mode", parse_mode, G_STRUCT_OFFSET(IbhPortNic, mode)},
+    {OF_GPU, "numa_node", parse_number, G_STRUCT_OFFSET(IbhGpu, place.node)},
+    {OF_PROCESS, "limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock)},
 };
 
-static const Fact port_facts[] = {
-    {"link_layer", parse_layer, G_STRUCT_OFFSET(IbhPort, layer), FALSE},
-    {"state", parse_number, G_STRUCT_OFFSET(IbhPort, state), FALSE},
-    {"phys_state", parse_number, G_STRUCT_OFFSET(IbhPort, phys_state), FALSE},
-    {"lid", parse_number, G_STRUCT_OFFSET(IbhPort, lid), FALSE},
-    {"rate", parse_rate, G_STRUCT_OFFSET(IbhPort, rate), FALSE},
-};
-
-/* Subnet managers that change places tell one port after the other. */
-static const Fact changing_facts[] = {
-    {"sm_lid", parse_number, G_STRUCT_OFFSET(IbhPort, sm_lid), FALSE},
-    {"gids/0", parse_gid, G_STRUCT_OFFSET(IbhPort, gid), FALSE},
-};
-
-static const Fact nic_facts[] = {
-    {"mtu", parse_number, G_STRUCT_OFFSET(IbhPortNic, mtu), FALSE},
-    {"pkey", parse_number, G_STRUCT_OFFSET(IbhPortNic, pkey), FALSE},
-    {"mode", parse_mode, G_STRUCT_OFFSET(IbhPortNic, mode), FALSE},
-};
-
-static const Fact memlock_fact = {"self/limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock), TRUE};
-
-static void read_facts(IbhTree *tree, const char *directory, const Fact *facts, gsize n, gpointer to)
+static void read_facts(IbhTree *tree, Subject of, const char *directory, gpointer to)
 {
-    for (gsize i = 0; i < n; i++) {
+    for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
         g_autofree char *text =
-            ibh_tree_text(tree, facts[i].whole ? LIMITS_MAX : TEXT_MAX, "%s/%s", directory, facts[i].path);
+            facts[i].of == of ? ibh_tree_text(tree, TEXT_MAX, "%s/%s", directory, facts[i].path) : NULL;
 
-        if (text && !facts[i].whole)
-            text[strcspn(text, "\n")] = '\0';
-        facts[i].parse(text ? text : "", (char *)to + facts[i].at);
+        if (facts[i].of == of)
+            facts[i].parse(text ? g_strchomp(text) : "", (char *)to + facts[i].at);
     }
 }
 
@@ -212,9 +210,10 @@ static char *directory_of(const IbhPort *port)
 static void read_counters(IbhTree *tree, const char *directory, gint64 *errors)
 {
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
-        const Fact fact = {ibh_counters[i].path, parse_count, 0, FALSE};
+        char line[64];
 
-        read_facts(tree, directory, &fact, 1, &errors[i]);
+        ibh_tree_line(tree, line, sizeof line, "%s/%s", directory, ibh_counters[i].path);
+        errors[i] = count_of(line);
     }
 }
 
@@ -315,8 +314,8 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
     g_strlcpy(port.device, device->name, sizeof port.device);
     g_snprintf(port.name, sizeof port.name, "%s/%d", device->name, number);
     directory = directory_of(&port);
-    read_facts(tree, directory, port_facts, G_N_ELEMENTS(port_facts), &port);
-    read_facts(tree, directory, changing_facts, G_N_ELEMENTS(changing_facts), &port);
+    read_facts(tree, OF_PORT, directory, &port);
+    read_facts(tree, OF_SUBNET, directory, &port);
     if (port.layer == IBH_LAYER_INFINIBAND)
         read_pkeys(tree, directory, &port);
     else if (port.layer == IBH_LAYER_ETHERNET && !port.iwarp)
@@ -343,7 +342,7 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
     if (!ports->len || strlen(name) >= sizeof device.name)
         return;
     g_strlcpy(device.name, name, sizeof device.name);
-    read_facts(tree, directory, device_facts, G_N_ELEMENTS(device_facts), &device);
+    read_facts(tree, OF_DEVICE, directory, &device);
     read_place(tree, directory, "/device", &device.place);
     if (!device.board[0])
         g_strlcpy(device.board, device.model, sizeof device.board);
@@ -389,7 +388,7 @@ void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
         read_counters(tree, directory, now.errors);
         for (guint i = 0; i < IBH_N_COUNTERS; i++)
             port->new_errors[i] = port->errors[i] != IBH_UNKNOWN ? MAX(now.errors[i] - port->errors[i], 0) : 0;
-        read_facts(tree, directory, changing_facts, G_N_ELEMENTS(changing_facts), &now);
+        read_facts(tree, OF_SUBNET, directory, &now);
         port->is_steady = now.sm_lid == port->sm_lid && now.gid.prefix == port->gid.prefix;
     }
 }
@@ -422,7 +421,7 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
     if (is_link(tree, link))
-        read_facts(tree, directory, nic_facts, link->type == ARPHRD_INFINIBAND ? G_N_ELEMENTS(nic_facts) : 1, &nic);
+        read_facts(tree, OF_NIC, directory, &nic);
     if (nic.mtu == IBH_UNKNOWN && link->mtu)
         nic.mtu = link->mtu;
     if (link->lladdr_len == 20) {
@@ -453,8 +452,8 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *r
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND || is_rail(rails, link))
             read_nic(tree, link, fabric);
     }
-    ibh_modules_read(tree, fabric);
-    read_facts(tree, "proc", &memlock_fact, 1, fabric);
+    ibh_fabric_read_modules(tree, fabric);
+    read_facts(tree, OF_PROCESS, "proc/self", fabric);
     return fabric;
 }
 
@@ -464,7 +463,6 @@ void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric)
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
 
     IBH_EACH_POINTER (const char, device, devices) {
-        static const Fact node = {"numa_node", parse_number, G_STRUCT_OFFSET(IbhGpu, place.node), FALSE};
         g_autofree char *directory = g_strdup_printf("sys/bus/pci/devices/%s", device);
         IbhGpu gpu = {0};
         char class[32];
@@ -474,7 +472,7 @@ void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric)
             !g_str_has_prefix(class, "0x0380") && !g_str_has_prefix(class, "0x1200"))
             continue;
         g_strlcpy(gpu.name, device, sizeof gpu.name);
-        read_facts(tree, directory, &node, 1, &gpu);
+        read_facts(tree, OF_GPU, directory, &gpu);
         read_place(tree, directory, "", &gpu.place);
         g_array_append_val(fabric->gpus, gpu);
     }

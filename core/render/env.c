@@ -123,7 +123,7 @@ static void put(GString *out, gboolean is_active, const char *name, const char *
 static const IbhPort *find_stranger(const IbhRender *render, const GPtrArray *rails)
 {
     IBH_EACH (const IbhPort, port, render->fabric->ports) {
-        gboolean own = port->state != IBH_PORT_ACTIVE;
+        gboolean own = port->state.number != IBH_PORT_ACTIVE;
 
         IBH_EACH_POINTER (const IbhNic, nic, rails)
             own |= port_of(render, nic) == port;

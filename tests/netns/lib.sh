@@ -255,19 +255,14 @@ make_hosts() {
     for host in "$@"; do wait_until 5 settled "$host"; done
 }
 
-# plant HOST DIR: the tree of another one in DIR, as sysfs and procfs show it (the format: tests/unit/fabric/faults)
+# plant HOST DIR: the tree of another one in DIR, as sysfs and procfs show it (the format: tests/unit/fabric_tree.h)
 plant() {
     local path text
-    while read -r path text; do
-        case $path in
-            '#'* | '') ;;
-            */) mkdir -p "$2/$path" ;;
-            *)
-                mkdir -p "$2/${path%/*}"
-                printf '%b\n' "$text" >"$2/$path"
-                ;;
-        esac
-    done <"$top/tests/unit/fabric/$1.tree"
+    sed -E '/^#/d; :a; s,^([^ ]+): (.*) \| (.*)$,\1: \2\n\1/\3,; ta; s,^([^ ]+): ,\1/,' "$top/tests/unit/fabric/$1.tree" |
+        while read -r path text; do
+            mkdir -p "$2/${path%/*}"
+            [[ $path = */ ]] || printf '%b\n' "$text" >"$2/$path"
+        done
 }
 
 # ---- the program under test -------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "host/sysfs.c"
 
 #include "fabric/modules_io.c"
+
 #include "fabric/read_io.c"
 
 #include <linux/route.h>

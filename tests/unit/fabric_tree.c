@@ -62,13 +62,34 @@ void take_away(const char *path)
     remove_tree(full);
 }
 
-/* "PATH TEXT", or "PATH/". */
+static void take_file(const char *path, const char *text, gpointer data)
+{
+    (void)data;
+    put(path, text);
+}
+
+static void split(const char *directory, const char *file, FabricTake *take, gpointer data)
+{
+    const char *blank = strchr(file, ' ');
+    g_autofree char *path = g_strdup_printf("%s%.*s", directory, (int)strcspn(file, " "), file);
+
+    take(path, blank ? blank + 1 : NULL, data);
+}
+
+void for_each_file(const char *line, FabricTake *take, gpointer data)
+{
+    const char *colon = strstr(line, ": ");
+    gsize directory = colon && colon < line + strcspn(line, " ") ? (gsize)(colon - line) : 0;
+    g_autofree char *name = directory ? g_strdup_printf("%.*s/", (int)directory, line) : g_strdup("");
+    g_auto(GStrv) files = directory ? g_strsplit(colon + 2, " | ", -1) : g_strsplit(line, "\n", 1);
+
+    for (char **file = files; *file && line[0] && line[0] != '#'; file++)
+        split(name, *file, take, data);
+}
+
 void put_line(const char *line)
 {
-    const char *blank = strchr(line, ' ');
-    g_autofree char *path = g_strndup(line, blank ? (gsize)(blank - line) : strlen(line));
-
-    put(path, blank ? blank + 1 : NULL);
+    for_each_file(line, take_file, NULL);
 }
 
 char **read_fixture(const char *name)
@@ -80,13 +101,30 @@ char **read_fixture(const char *name)
     return g_strsplit(text, "\n", -1);
 }
 
+char **read_tree(const char *host)
+{
+    g_autofree char *file = g_strconcat(host, ".tree", NULL);
+
+    return read_fixture(file);
+}
+
 void put_host(const char *name)
 {
-    g_autofree char *file = g_strconcat(name, ".tree", NULL);
-    g_auto(GStrv) lines = read_fixture(file);
+    g_auto(GStrv) lines = read_tree(name);
 
-    for (char **line = lines; *line; line++) {
-        if ((*line)[0] && (*line)[0] != '#')
-            put_line(*line);
+    for (char **line = lines; *line; line++)
+        put_line(*line);
+}
+
+GPtrArray *list_hosts(void)
+{
+    g_autoptr(GDir) dir = g_dir_open(FIXTURES, 0, NULL);
+    GPtrArray *hosts = g_ptr_array_new_with_free_func(g_free);
+    const char *name;
+
+    while ((name = g_dir_read_name(dir))) {
+        if (g_str_has_suffix(name, ".tree"))
+            g_ptr_array_add(hosts, g_strndup(name, strlen(name) - strlen(".tree")));
     }
+    return hosts;
 }
