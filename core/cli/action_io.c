@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/action_io.h"
+#include "cli/command_io.h"
 
-#include "cli/change_io.h"
-#include "cli/look_io.h"
 #include "kernel/caps.h"
 #include "kernel/sysctl.h"
 
@@ -11,10 +9,32 @@
 
 #define LOCK_SECONDS 10
 
-/* Status 2: nothing was changed, the user can mend it. */
-static int fail(IbhCommand *command, const GError *error)
+void ibh_command_say(IbhCommand *command, IbhReport *report)
 {
-    return ibh_command_fail(command, error->domain == IBH_CONFIG_ERROR ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, error);
+    g_autofree char *text = NULL;
+
+    report->action = command->options->action;
+    report->rails = command->run.rails;
+    report->only = command->run.only;
+    text = ibh_report(report, command->writer, &command->style);
+    g_string_append(command->out, text);
+}
+
+int ibh_command_fail(IbhCommand *command, int status, const GError *error)
+{
+    const gboolean json = command->writer == ibh_write_json;
+    const IbhReport report = {.status = status, .message = error->message};
+    g_autofree char *text = ibh_report(&report, json ? ibh_write_json : ibh_write_text, &command->style);
+
+    g_string_append(json ? command->out : command->run.warnings, text);
+    return status;
+}
+
+gboolean ibh_command_has_token(const IbhCommand *command)
+{
+    g_autofree char *token = command->run.store ? ibh_store_get_token(command->run.store) : NULL;
+
+    return token && (!command->options->token || g_str_equal(token, command->options->token));
 }
 
 static gboolean check_privileges(const IbhCommand *command, GError **error)
@@ -57,7 +77,7 @@ static int act(IbhCommand *command)
     switch (command->options->action) {
     case IBH_ACTION_APPLY:
     case IBH_ACTION_UNDO:
-        return ibh_command_change(command, ibh_action);
+        return ibh_command_change(command);
     case IBH_ACTION_PLAN:
         return ibh_command_plan(command);
     case IBH_ACTION_RENDER:
@@ -77,7 +97,7 @@ static int look_and_act(IbhCommand *command)
     /* The process that waits for --confirm reports to no terminal. */
     if (!ibh_run_load(run, &error) || !ibh_run_read(run, &error) ||
         (!command->options->token && !check_names(run, &error)) || !ibh_run_find_rails(run, &error))
-        return fail(command, error);
+        return ibh_command_fail(command, error->domain == IBH_CONFIG_ERROR ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, error);
     run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only reported */
     return act(command);
 }
@@ -95,11 +115,6 @@ static int run_live(IbhCommand *command)
     if (command->run.undo && command->options->token && !ibh_command_has_token(command))
         return IBH_EXIT_OK; /* it was confirmed */
     return look_and_act(command);
-}
-
-static const IbhWriter *writer_of(const IbhOptions *options)
-{
-    return options->json ? &ibh_json_writer : options->prometheus ? &ibh_prometheus_writer : &ibh_text_writer;
 }
 
 /* --plan shows what --apply would do, and --apply lifts holds. */
@@ -122,7 +137,9 @@ int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString 
 {
     IbhCommand command = {.run = make_run(options, warnings),
                           .options = options,
-                          .writer = writer_of(options),
+                          .writer = options->json         ? ibh_write_json
+                                    : options->prometheus ? ibh_write_prometheus
+                                                          : ibh_write_text,
                           .style = {.color = color,
                                     .verbose = options->verbose,
                                     .quiet = options->quiet,

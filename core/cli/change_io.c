@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/change_io.h"
+#include "cli/command_io.h"
 
 #include "model/state.h"
 #include "run/journal.h"
@@ -9,7 +9,7 @@
 /* ---- --confirm ---- */
 
 /* Stores the token, and starts the process that waits: the token identifies this --apply. */
-static gboolean start_waiting(IbhCommand *command, IbhCommandAgain again, GError **error)
+static gboolean start_waiting(IbhCommand *command, GError **error)
 {
     g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
     IbhOptions options = *command->options;
@@ -19,7 +19,7 @@ static gboolean start_waiting(IbhCommand *command, IbhCommandAgain again, GError
         return FALSE;
     }
     options.token = token;
-    return ibh_store_set_token(command->run.store, token, error) && ibh_confirm_start(&options, again, error);
+    return ibh_store_set_token(command->run.store, token, error) && ibh_confirm_start(&options, error);
 }
 
 int ibh_command_confirm(IbhCommand *command)
@@ -33,29 +33,15 @@ int ibh_command_confirm(IbhCommand *command)
     }
     if (!ibh_store_set_token(command->run.store, NULL, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
-    if (command->writer == &ibh_json_writer)
-        g_string_append(command->out, "{\"ok\":true}");
-    else if (!command->style.quiet)
-        g_string_append(command->out, "confirmed: it stays\n");
+    ibh_command_say(command, &(IbhReport){0});
     return IBH_EXIT_OK;
 }
 
 /* ---- changing ---- */
 
-static char *list_holds(const IbhCommand *command, const IbhPlan *plan)
+static void say_confirm(IbhCommand *command)
 {
-    g_autoptr(IbhState) state = ibh_state_new();
-    GString *names = g_string_new(NULL);
-
-    ibh_run_update_holds(&command->run, plan, state);
-    IBH_EACH_POINTER (const char, iface, state->holds)
-        g_string_append_printf(names, "%s%s", names->len ? " " : "", iface);
-    return g_string_free(names, FALSE);
-}
-
-static void report_confirm(IbhCommand *command)
-{
-    if (command->options->confirm && command->writer == &ibh_text_writer && !command->style.quiet &&
+    if (command->options->confirm && command->writer == ibh_write_text && !command->style.quiet &&
         ibh_command_has_token(command))
         g_string_append_printf(command->out, "undone again in %d s, unless: ib-hook --confirm\n",
                                command->options->confirm);
@@ -72,28 +58,29 @@ static void record(const char *action, const IbhOutcome *outcome)
         ibh_log_command(text);
 }
 
-int ibh_command_change(IbhCommand *command, IbhCommandAgain again)
+int ibh_command_change(IbhCommand *command)
 {
     gboolean undo = command->options->action == IBH_ACTION_UNDO;
     g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
+    g_autoptr(IbhState) left_alone = ibh_state_new();
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
-    g_autofree char *held = undo ? list_holds(command, plan) : NULL;
-    g_autofree char *text = NULL;
-    IbhReport report = {.rails = command->run.rails, .only = command->run.only, .held = held};
+    IbhReport report = {0};
 
+    if (undo)
+        ibh_run_update_holds(&command->run, plan, left_alone);
     if (!undo && command->options->confirm && (plan->ops->len || ibh_command_has_token(command)) &&
-        !start_waiting(command, again, &error))
+        !start_waiting(command, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
     outcome = ibh_run_change(&command->run, plan);
     record(undo ? "--undo" : "--apply", outcome);
     if (undo && command->run.store && !outcome->errors->len && (!command->run.only || command->options->token))
         (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
-    report.done = outcome->done;
+    report.ops = outcome->done;
     report.errors = outcome->errors;
-    text = command->writer->change(&report, &command->style);
-    g_string_append(command->out, text);
-    report_confirm(command);
+    report.held = undo ? left_alone->holds : NULL;
+    ibh_command_say(command, &report);
+    say_confirm(command);
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
     return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;

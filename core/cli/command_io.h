@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One action of the command line: shared by action_io.c, change_io.c and look_io.c.
+ * From the options to an action: action_io.c, and what it calls.
  */
 #pragma once
 
-#include "cli/options.h"
 #include "cli/report.h"
 #include "fabric/read_io.h"
 #include "run/run.h"
@@ -12,12 +11,32 @@
 typedef struct {
     IbhRun run;
     const IbhOptions *options;
-    const IbhWriter *writer;
+    IbhWriter *writer;
     IbhStyle style;
     GString *out;
-    IbhFabric *fabric; /* --show, --check */
+    IbhFabric *fabric; /* --show, --check, --render env */
 } IbhCommand;
 
+/* The text for the user: `out` for standard output, `warnings` for standard error. Returns the exit status, as all
+ * that follow. */
+int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
+
+/* look_io.c: they change nothing. */
+int ibh_command_plan(IbhCommand *command);
+int ibh_command_check(IbhCommand *command); /* --show, too */
+int ibh_command_render(IbhCommand *command);
+int ibh_command_probe(IbhCommand *command);
+/* change_io.c */
+int ibh_command_change(IbhCommand *command); /* --apply, --undo */
+int ibh_command_confirm(IbhCommand *command);
+
+/* action_io.c, for these: writes a report, whose parts they set; or an error. */
+void ibh_command_say(IbhCommand *command, IbhReport *report);
 int ibh_command_fail(IbhCommand *command, int status, const GError *error);
 /* TRUE while a process waits for --confirm; with a token in the options, only if it is that token's process. */
 gboolean ibh_command_has_token(const IbhCommand *command);
+
+/* confirm_io.c: starts the process that undoes an --apply unless it is confirmed, just before the change. It has no
+ * terminal, no session and no descriptor of ours; it waits, and undoes the change if the token in `options` still
+ * exists. */
+gboolean ibh_confirm_start(const IbhOptions *options, GError **error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/confirm_io.h"
+#include "cli/command_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void wait_for(int seconds)
 }
 
 /* Repeats until it succeeds, or finds that the change was confirmed. */
-static int undo(const IbhOptions *options, IbhCommandAgain run)
+static int undo(const IbhOptions *options)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     int status = IBH_EXIT_SYSTEM;
@@ -59,7 +59,7 @@ static int undo(const IbhOptions *options, IbhCommandAgain run)
             wait_for(PAUSE);
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);
-        status = run(options, FALSE, out, warnings);
+        status = ibh_action(options, FALSE, out, warnings);
     }
     openlog("ib-hook", LOG_PID, LOG_DAEMON);
     if (out->len)
@@ -69,7 +69,7 @@ static int undo(const IbhOptions *options, IbhCommandAgain run)
     return status;
 }
 
-G_GNUC_NORETURN static void live(const IbhOptions *options, IbhCommandAgain run, int ready)
+G_GNUC_NORETURN static void live(const IbhOptions *options, int ready)
 {
     IbhOptions later = *options;
 
@@ -77,10 +77,10 @@ G_GNUC_NORETURN static void live(const IbhOptions *options, IbhCommandAgain run,
     wait_for(options->confirm);
     later.action = IBH_ACTION_UNDO;
     later.json = later.verbose = FALSE;
-    _exit(undo(&later, run));
+    _exit(undo(&later));
 }
 
-gboolean ibh_confirm_start(const IbhOptions *options, IbhCommandAgain run, GError **error)
+gboolean ibh_confirm_start(const IbhOptions *options, GError **error)
 {
     int ready[2] = {-1, -1};
     sigset_t all, before;
@@ -91,7 +91,7 @@ gboolean ibh_confirm_start(const IbhOptions *options, IbhCommandAgain run, GErro
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
     if (pipe2(ready, O_CLOEXEC) == 0 && (child = fork()) == 0)
-        live(options, run, ready[1]);
+        live(options, ready[1]);
     if (child < 0)
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
                     "cannot start the process that waits for --confirm: %s; nothing was changed", g_strerror(errno));

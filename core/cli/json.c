@@ -1,92 +1,74 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/json.h"
+/* A report for programs: one line of JSON. */
+#include "cli/report.h"
 
-IbhJson *ibh_json_new(void)
+static void put_text(GString *out, const char *text)
 {
-    IbhJson *json = g_new0(IbhJson, 1);
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
 
-    json->text = g_string_new(NULL);
-    return json;
-}
-
-char *ibh_json_finish(IbhJson *json)
-{
-    char *text = g_string_free(json->text, FALSE);
-
-    g_free(json);
-    return text;
-}
-
-static void append_string(GString *text, const char *value)
-{
-    g_autofree char *valid = g_utf8_make_valid(value, -1);
-
-    g_string_append_c(text, '"');
+    g_string_append_c(out, '"');
     for (const char *at = valid; *at; at++) {
         guchar c = (guchar)*at;
 
         if (c == '"' || c == '\\')
-            g_string_append_printf(text, "\\%c", c);
+            g_string_append_printf(out, "\\%c", c);
         else if (c == '\n')
-            g_string_append(text, "\\n");
+            g_string_append(out, "\\n");
         else if (c < 0x20 || c == 0x7f)
-            g_string_append_printf(text, "\\u%04x", c);
+            g_string_append_printf(out, "\\u%04x", c);
         else
-            g_string_append_c(text, (char)c);
+            g_string_append_c(out, (char)c);
     }
-    g_string_append_c(text, '"');
+    g_string_append_c(out, '"');
 }
 
-static void begin(IbhJson *json, const char *key)
+static void put_node(GString *out, const IbhNode *node);
+
+static void put_items(GString *out, const GPtrArray *items, char begin, char end)
 {
-    if (json->comma)
-        g_string_append_c(json->text, ',');
-    json->comma = TRUE;
-    if (key) {
-        append_string(json->text, key);
-        g_string_append_c(json->text, ':');
+    g_string_append_c(out, begin);
+    IBH_EACH_POINTER (const IbhNode, item, items) {
+        if (out->str[out->len - 1] != begin)
+            g_string_append_c(out, ',');
+        if (item->key)
+            g_string_append_printf(out, "\"%s\":", item->key);
+        put_node(out, item);
+    }
+    g_string_append_c(out, end);
+}
+
+static void put_node(GString *out, const IbhNode *node)
+{
+    switch (node->kind) {
+    case IBH_NODE_NULL:
+        g_string_append(out, "null");
+        break;
+    case IBH_NODE_FLAG:
+        g_string_append(out, node->number ? "true" : "false");
+        break;
+    case IBH_NODE_NUMBER:
+        g_string_append_printf(out, "%" G_GINT64_FORMAT, node->number);
+        break;
+    case IBH_NODE_MILLI:
+        g_string_append_printf(out, "%" G_GINT64_FORMAT ".%03d", node->number / 1000, (int)(node->number % 1000));
+        break;
+    case IBH_NODE_TEXT:
+        put_text(out, node->text);
+        break;
+    case IBH_NODE_LIST:
+        put_items(out, node->items, '[', ']');
+        break;
+    case IBH_NODE_OBJECT:
+        put_items(out, node->items, '{', '}');
+        break;
     }
 }
 
-void ibh_json_open(IbhJson *json, const char *key, char bracket)
+char *ibh_write_json(IbhAction action G_GNUC_UNUSED, const IbhNode *tree, const IbhStyle *style G_GNUC_UNUSED)
 {
-    begin(json, key);
-    g_string_append_c(json->text, bracket);
-    json->comma = FALSE;
-}
+    GString *out = g_string_new(NULL);
 
-void ibh_json_close(IbhJson *json, char bracket)
-{
-    g_string_append_c(json->text, bracket);
-    json->comma = TRUE;
-}
-
-void ibh_json_string(IbhJson *json, const char *key, const char *value)
-{
-    begin(json, key);
-    if (value)
-        append_string(json->text, value);
-    else
-        g_string_append(json->text, "null");
-}
-
-void ibh_json_int(IbhJson *json, const char *key, gint64 value)
-{
-    begin(json, key);
-    g_string_append_printf(json->text, "%" G_GINT64_FORMAT, value);
-}
-
-void ibh_json_milli(IbhJson *json, const char *key, gint64 thousandths)
-{
-    const char *sign = thousandths < 0 ? "-" : "";
-    guint64 size = thousandths < 0 ? 0 - (guint64)thousandths : (guint64)thousandths;
-
-    begin(json, key);
-    g_string_append_printf(json->text, "%s%" G_GUINT64_FORMAT ".%03u", sign, size / 1000, (guint)(size % 1000));
-}
-
-void ibh_json_bool(IbhJson *json, const char *key, gboolean value)
-{
-    begin(json, key);
-    g_string_append(json->text, value ? "true" : "false");
+    put_node(out, tree);
+    g_string_append_c(out, '\n');
+    return g_string_free(out, FALSE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/look_io.h"
+#include "cli/command_io.h"
 
 #include "check/managers_io.h"
 #include "check/missing.h"
@@ -17,20 +17,19 @@
 int ibh_command_plan(IbhCommand *command)
 {
     g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
-    IbhReport report = {.rails = command->run.rails, .only = command->run.only, .plan = plan};
-    g_autofree char *text = command->writer->plan(&report, &command->style);
+    IbhReport report = {.ops = plan->ops};
 
-    g_string_append(command->out, text);
+    ibh_command_say(command, &report);
     return IBH_EXIT_OK;
 }
 
-#define MAIN_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
+#define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
 
-static gboolean look_into_main(IbhCommand *command, GError **error)
+static gboolean look_into(IbhCommand *command, guint32 table, GError **error)
 {
-    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN};
+    const IbhRouteFilter filter = {.table = table};
 
-    return ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error);
+    return ibh_netlink_read_some_routes(command->run.netlink, &filter, ROUTES_MAX, command->run.snapshot->more, error);
 }
 
 static gboolean is_anothers_table(const IbhCommand *command, const IbhRule *rule)
@@ -39,27 +38,17 @@ static gboolean is_anothers_table(const IbhCommand *command, const IbhRule *rule
            rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(command->run.rails, rule->table);
 }
 
-/* Tables of foreign rules cut the rails' subnets into pieces. */
+/* Tables of foreign rules cut the rails' subnets into pieces. The local table is asked first, main last. */
 static gboolean look_into_foreign_tables(IbhCommand *command, GError **error)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
     IBH_EACH (const IbhRule, rule, command->run.snapshot->rules) {
-        const IbhRouteFilter filter = {.table = rule->table};
-
         if (is_anothers_table(command, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
-            !ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error))
+            !look_into(command, rule->table, error))
             return FALSE;
     }
-    return TRUE;
-}
-
-/* The local table is asked first. */
-static gboolean look_into_local(IbhCommand *command, GError **error)
-{
-    const IbhRouteFilter filter = {.table = IBH_TABLE_LOCAL};
-
-    return ibh_netlink_read_some_routes(command->run.netlink, &filter, MAIN_MAX, command->run.snapshot->more, error);
+    return look_into(command, IBH_TABLE_MAIN, error) && look_into(command, IBH_TABLE_LOCAL, error);
 }
 
 /* Foreign routes in the rails' tables concern only --check. */
@@ -118,8 +107,7 @@ static const IbhFabric *look_at_fabric(IbhCommand *command, gboolean again)
 
     ibh_tree_open(&tree, command->options->sysfs);
     command->fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
-    if (command->options->action != IBH_ACTION_CHECK)
-        ibh_fabric_read_gpus(&tree, command->fabric);
+    ibh_fabric_read_gpus(&tree, command->fabric);
     if (again)
         ibh_fabric_read_again(&tree, command->fabric);
     warn_of_problem(command, &tree);
@@ -134,20 +122,17 @@ int ibh_command_check(IbhCommand *command)
     g_autoptr(GArray) questions = NULL;
     g_autoptr(GPtrArray) findings = NULL;
     g_autoptr(GError) error = NULL;
-    g_autofree char *text = NULL;
-    IbhReport report = {.rails = command->run.rails, .only = command->run.only};
-    gboolean show = command->options->action == IBH_ACTION_SHOW;
+    IbhReport report = {0};
 
     if (!look_into_tables(command, &error) ||
         !ibh_snapshot_add_errors(command->run.snapshot, command->run.netlink, &error) ||
-        !look_into_main(command, &error) || !look_into_foreign_tables(command, &error) ||
-        !look_into_local(command, &error) || !look_at_neighbours(command, &error))
+        !look_into_foreign_tables(command, &error) || !look_at_neighbours(command, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
     questions = ibh_check_questions(command->run.rails, command->run.only);
     if (!ask_kernel(command, questions, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
-    (void)look_at_fabric(command, TRUE);
     report.questions = questions;
+    report.fabric = look_at_fabric(command, TRUE);
     ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
     report.findings = findings = ibh_findings_new();
     ibh_fabric_judge(command->fabric, command->run.only, findings);
@@ -155,9 +140,9 @@ int ibh_command_check(IbhCommand *command)
     report.missed = missed;
     ibh_check_missing(command->run.rails, missed, command->run.only, findings);
     ibh_check_judge(command->run.rails, plan, questions, command->run.only, findings);
-    text = (show ? command->writer->show : command->writer->check)(&report, &command->style);
-    g_string_append(command->out, text);
-    return show || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+    ibh_command_say(command, &report);
+    return command->options->action == IBH_ACTION_SHOW || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK
+                                                                                              : IBH_EXIT_FINDINGS;
 }
 
 int ibh_command_render(IbhCommand *command)
@@ -179,8 +164,7 @@ int ibh_command_probe(IbhCommand *command)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(IbhProbe) probe = ibh_probe_new(command->run.rails, &command->options->probe, &error);
-    IbhReport report = {.rails = command->run.rails, .only = command->run.only, .probe = probe};
-    g_autofree char *text = NULL;
+    IbhReport report = {.probe = probe};
 
     if (!probe)
         return ibh_command_fail(command, IBH_EXIT_USAGE, error);
@@ -189,7 +173,6 @@ int ibh_command_probe(IbhCommand *command)
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
     ibh_probe_judge(probe);
     report.findings = probe->findings;
-    text = command->writer->probe(&report, &command->style);
-    g_string_append(command->out, text);
+    ibh_command_say(command, &report);
     return ibh_findings_are_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }

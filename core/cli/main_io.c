@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command. */
-#include "cli/action_io.h"
-#include "cli/report.h"
+#include "cli/command_io.h"
 #include "run/start.h"
 #include "run/watch.h"
 
@@ -16,28 +15,22 @@ static gboolean wants_color(void)
     return isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
 }
 
-static int fail(const IbhOptions *options, int status, const char *message)
+static int fail(const IbhOptions *options, const GError *error)
 {
-    const IbhWriter *writer = options->json ? &ibh_json_writer : &ibh_text_writer;
-    g_autofree char *text = writer->error(status, message);
+    const IbhReport report = {.status = IBH_EXIT_USAGE, .message = error->message};
+    g_autofree char *text = ibh_report(&report, options->json ? ibh_write_json : ibh_write_text, &(IbhStyle){0});
 
     fputs(text, options->json ? stdout : stderr);
-    if (options->json)
-        putchar('\n');
-    return status;
+    return IBH_EXIT_USAGE;
 }
 
 static int run(const IbhOptions *options)
 {
-    GString *out = g_string_new(NULL), *warnings = g_string_new(NULL);
+    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     int status = ibh_action(options, wants_color(), out, warnings);
 
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
-    if (options->json)
-        putchar('\n');
-    g_string_free(out, TRUE);
-    g_string_free(warnings, TRUE);
     return status;
 }
 
@@ -56,7 +49,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
 
     ibh_start();
     if (!ibh_options_parse(argv, &options, &error))
-        status = fail(&options, IBH_EXIT_USAGE, error->message);
+        status = fail(&options, error);
     else if (options.action == IBH_ACTION_HELP)
         print_help();
     else if (options.action == IBH_ACTION_VERSION)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/table.h"
+#include "cli/text.h"
 
 #include <string.h>
 
@@ -67,36 +67,13 @@ void ibh_table_add(IbhTable *table, char *text, const char *color)
     g_free(text);
 }
 
-void ibh_table_add_heading(IbhTable *table, const char *const *texts)
-{
-    for (; *texts; texts++)
-        ibh_table_add(table, g_strdup(*texts), IBH_BOLD);
-}
-
-void ibh_table_rename(IbhTable *table, guint column, char *text)
-{
-    Cell *cell = &g_array_index(table->cells, Cell, column);
-
-    g_free(cell->text);
-    cell->text = text;
-}
-
 static guint find_width(const IbhTable *table, guint column)
 {
-    glong width = table->least ? table->least[column] : 0;
+    glong width = 0;
 
     for (guint at = column; at < table->cells->len; at += table->columns)
         width = MAX(width, g_utf8_strlen(g_array_index(table->cells, Cell, at).text, -1));
     return (guint)width;
-}
-
-guint ibh_table_width(const IbhTable *table)
-{
-    guint width = 0;
-
-    for (guint column = 0; column < table->columns; column++)
-        width += find_width(table, column) + 2;
-    return width;
 }
 
 /* At a word, where it would be longer than `width`. */

@@ -1,413 +1,379 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reports for people. --show and --check are the same: the host's verdict, then a line for each NIC or cause.
+ * Reports for people: the host's verdict, then a line for each NIC or cause. --probe is in text_probe.c.
  */
-#include "cli/report.h"
-
-#include "cli/table.h"
-#include "cli/text_probe.h"
+#include "cli/text.h"
 
 #include <string.h>
 
-#define HOST "host" /* findings of no interface */
 #define APPLY "sudo ib-hook --apply"
 #define WIDTH 80
 
-static const char *const colors[] = {[IBH_ERROR] = IBH_RED, [IBH_WARNING] = IBH_YELLOW, [IBH_INFO] = NULL};
+/* ---- findings ---- */
 
-/* ---- findings by NIC ---- */
-
-static gboolean is_of(const IbhFinding *finding, const char *owner)
+static gboolean is_problem(const IbhNode *finding)
 {
-    return !owner || ibh_finding_is_about(finding, g_str_equal(owner, HOST) ? "" : owner);
+    return !g_str_equal(ibh_node_text(finding, "severity"), "info");
 }
 
-static void add_owner(GPtrArray *owners, const char *name)
+static const char *color_of(const IbhNode *finding)
 {
-    if (!g_ptr_array_find_with_equal_func(owners, name, g_str_equal, NULL))
-        g_ptr_array_add(owners, (char *)(guintptr)name);
+    const char *severity = ibh_node_text(finding, "severity");
+
+    return g_str_equal(severity, "error") ? IBH_RED : g_str_equal(severity, "warning") ? IBH_YELLOW : NULL;
 }
 
-/* Who has a line: the NICs in their order (of --check those with a finding, and the rails), then other names. */
-static GPtrArray *list_owners(const IbhReport *report, const IbhStyle *style, gboolean all)
+static gboolean is_about(const IbhNode *finding, const char *iface)
 {
-    GPtrArray *owners = g_ptr_array_new();
-
-    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
-        gboolean told = (all || nic->status == IBH_NIC_RAIL) && ibh_report_lists(report, nic, style->verbose);
-
-        IBH_EACH_POINTER (const IbhFinding, finding, report->findings)
-            told = told || is_of(finding, nic->link->name);
-        if (told)
-            add_owner(owners, nic->link->name);
+    IBH_EACH_POINTER (const IbhNode, name, ibh_node_items(finding, "ifaces")) {
+        if (g_str_equal(name->text, iface))
+            return TRUE;
     }
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings)
-        add_owner(owners, finding->iface[0] ? finding->iface : HOST);
-    return owners;
+    return FALSE;
 }
 
-static IbhSeverity find_worst(const GPtrArray *findings, const char *owner)
+/* The worst problem of this NIC, or (NULL) of all; NULL: none. */
+static const IbhNode *find_worst(const IbhNode *tree, const char *iface)
 {
-    IbhSeverity worst = IBH_INFO;
+    const IbhNode *worst = NULL;
 
-    IBH_EACH_POINTER (const IbhFinding, finding, findings)
-        worst = is_of(finding, owner) ? MIN(worst, finding->severity) : worst;
+    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+        if (!is_problem(finding) || (iface && !is_about(finding, iface)))
+            continue;
+        if (!worst || (g_str_equal(color_of(finding), IBH_RED) && !g_str_equal(color_of(worst), IBH_RED)))
+            worst = finding;
+    }
     return worst;
 }
 
-/* Its different codes, the worst first; the message, where there is only one. */
-static char *describe_findings(const GPtrArray *findings, const char *owner)
+/* Each finding whole, with its fix or advice. */
+static void put_findings(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    g_autoptr(GPtrArray) codes = g_ptr_array_new();
-    const char *message = NULL;
+    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+        g_autofree char *ifaces = ibh_node_join(finding, "ifaces", ",");
 
-    for (int severity = IBH_ERROR; severity <= IBH_INFO; severity++) {
-        IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-            if ((int)finding->severity != severity || !is_of(finding, owner) || (severity == IBH_INFO && codes->len) ||
-                g_ptr_array_find_with_equal_func(codes, finding->code, g_str_equal, NULL))
-                continue;
-            g_ptr_array_add(codes, (char *)(guintptr)finding->code);
-            message = finding->message;
-        }
+        if (!is_problem(finding) && style->quiet)
+            continue;
+        ibh_putf(out, style, NULL, "%s: ", ifaces[0] ? ifaces : "-");
+        ibh_putf(out, style, color_of(finding), "%s %s", ibh_node_text(finding, "severity"),
+                 ibh_node_text(finding, "code"));
+        ibh_put_line(out, style, ": ", ibh_node_text(finding, "message"));
+        if (ibh_node_get(finding, "fix"))
+            ibh_put_line(out, style, "    fix: ", ibh_node_text(finding, "fix"));
+        if (ibh_node_get(finding, "advice"))
+            ibh_put_line(out, style, "    advice: ", ibh_node_text(finding, "advice"));
     }
-    g_ptr_array_add(codes, NULL);
-    g_autofree char *names = g_strjoinv(", ", (char **)codes->pdata);
-
-    return codes->len == 2 ? g_strdup_printf("%s: %s", names, message) : g_steal_pointer(&names);
 }
 
 /* ---- the host's line ---- */
 
-static guint count_rails(const IbhReport *report)
-{
-    guint count = 0;
+typedef struct {
+    guint count;         /* of problems */
+    const char *command; /* the one that cures them all; NULL: there is none */
+    GPtrArray *ifaces;   /* const char *: the NICs that they hit */
+} Problems;
 
-    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics)
-        count += nic->status == IBH_NIC_RAIL && ibh_report_lists(report, nic, FALSE);
-    return count;
+static void add_iface(GPtrArray *ifaces, const char *iface)
+{
+    if (!g_ptr_array_find_with_equal_func(ifaces, iface, g_str_equal, NULL))
+        g_ptr_array_add(ifaces, (char *)(guintptr)iface);
 }
 
-/* The one command that cures all problems; NULL: there is none. */
-static const char *find_command(const GPtrArray *findings)
+/* --apply without a name does what it does with one. */
+static const char *command_of(const IbhNode *finding)
 {
-    const char *command = NULL;
-    gboolean by_apply = TRUE, same = TRUE;
+    const char *fix = ibh_node_text(finding, "fix");
 
-    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        if (finding->severity == IBH_INFO)
+    return g_str_has_prefix(fix, APPLY) ? APPLY : fix[0] ? fix : NULL;
+}
+
+static Problems find_problems(const IbhNode *tree)
+{
+    Problems problems = {.ifaces = g_ptr_array_new()};
+
+    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+        const char *command = command_of(finding);
+
+        if (!is_problem(finding))
             continue;
-        by_apply = by_apply && finding->by_apply;
-        same = same && finding->fix && (!command || g_str_equal(command, finding->fix));
-        command = finding->fix;
+        IBH_EACH_POINTER (const IbhNode, name, ibh_node_items(finding, "ifaces"))
+            add_iface(problems.ifaces, name->text);
+        problems.command = !problems.count++ ? command : g_strcmp0(problems.command, command) == 0 ? command : NULL;
     }
-    return by_apply ? APPLY : same ? command : NULL;
+    return problems;
 }
 
-/* The one problem that the host has; NULL: it has several. */
-static const IbhFinding *find_only_problem(const GPtrArray *findings)
+/* The rails, then what is wrong besides. */
+static GPtrArray *list_ifaces(const IbhNode *tree, const GPtrArray *wrong)
 {
-    const IbhFinding *only = NULL;
+    GPtrArray *all = g_ptr_array_new();
 
-    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        if (finding->severity != IBH_INFO && only)
-            return NULL;
-        only = finding->severity != IBH_INFO ? finding : only;
-    }
-    return only;
-}
-
-/* "2 of 8 NICs wrong: ib1, ib3" */
-static void append_wrong(GString *text, const IbhReport *report, const IbhStyle *style, gboolean names)
-{
-    g_autoptr(GPtrArray) owners = list_owners(report, style, FALSE), wrong = g_ptr_array_new();
-    g_autofree char *list = NULL;
-    guint nics = 0;
-
-    IBH_EACH_POINTER (const char, owner, owners) {
-        gboolean host = g_str_equal(owner, HOST);
-
-        nics += !host;
-        if (!host && find_worst(report->findings, owner) != IBH_INFO)
-            g_ptr_array_add(wrong, (char *)(guintptr)owner);
-    }
-    if (!wrong->len)
-        return;
-    g_string_append_printf(text, "%u of %u NIC%s wrong", wrong->len, nics, nics == 1 ? "" : "s");
-    g_ptr_array_add(wrong, NULL);
-    list = g_strjoinv(", ", (char **)wrong->pdata);
-    if (names && text->len + strlen(list) + strlen("warning: : ; why: ib-hook --check --verbose") <= WIDTH)
-        g_string_append_printf(text, ": %s", list);
-    g_string_append(text, "; ");
+    IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails"))
+        add_iface(all, ibh_node_text(rail, "iface"));
+    IBH_EACH_POINTER (const char, iface, wrong)
+        add_iface(all, iface);
+    return all;
 }
 
 /* The one command that cures it, or the one cause, or which NICs. */
-static void put_wrong(GString *out, const IbhReport *report, const IbhStyle *style)
+static void put_wrong(GString *out, const IbhNode *tree, const IbhStyle *style, const IbhNode *worst)
 {
-    const IbhSeverity worst = find_worst(report->findings, NULL);
-    const char *command = find_command(report->findings);
-    const IbhFinding *only = find_only_problem(report->findings);
-    g_autoptr(GString) text = g_string_new(NULL);
+    const Problems problems = find_problems(tree);
+    g_autoptr(GPtrArray) wrong = problems.ifaces, all = list_ifaces(tree, wrong);
+    g_autoptr(GString) text = g_string_new(NULL), names = g_string_new(NULL);
 
-    append_wrong(text, report, style, FALSE);
-    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH) {
-        g_string_append_printf(text, "fix: %s", command);
-    } else if (only) {
-        if (only->ifaces->len <= 1)
-            g_string_printf(text, "%s%s", only->iface, only->iface[0] ? ": " : "");
-        g_string_append(text, only->message);
+    if (wrong->len)
+        g_string_append_printf(text, "%u of %u NIC%s wrong; ", wrong->len, all->len, all->len == 1 ? "" : "s");
+    if (problems.command && text->len + strlen("warning: fix: ") + strlen(problems.command) <= WIDTH) {
+        g_string_append_printf(text, "fix: %s", problems.command);
+    } else if (problems.count == 1) {
+        g_string_printf(text, "%s%s%s", wrong->len == 1 ? (char *)g_ptr_array_index(wrong, 0) : "",
+                        wrong->len == 1 ? ": " : "", ibh_node_text(worst, "message"));
     } else {
-        g_string_truncate(text, 0);
-        append_wrong(text, report, style, TRUE);
-        g_string_append(text,
-                        style->verbose ? "what to do stands with each finding" : "why: ib-hook --check --verbose");
+        IBH_EACH_POINTER (const char, iface, all) {
+            if (g_ptr_array_find_with_equal_func(wrong, iface, g_str_equal, NULL))
+                g_string_append_printf(names, "%s%s", names->len ? ", " : ": ", iface);
+        }
+        if (wrong->len && text->len + names->len + strlen("warning: why: ib-hook --check --verbose") <= WIDTH)
+            g_string_insert(text, (gssize)text->len - 2, names->str);
+        g_string_append(text, "why: ib-hook --check --verbose");
     }
-    ibh_put(out, style, colors[worst], ibh_severity_name(worst));
+    ibh_put(out, style, color_of(worst), ibh_node_text(worst, "severity"));
     ibh_put_line(out, style, ": ", text->str);
 }
 
-static void put_verdict(GString *out, const IbhReport *report, const IbhStyle *style)
+void ibh_put_verdict(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    guint rails = count_rails(report);
-    gboolean candidates = FALSE;
+    const IbhNode *worst = find_worst(tree, NULL);
+    guint rails = ibh_node_items(tree, "rails")->len, others = ibh_node_items(tree, "others")->len;
 
-    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics)
-        candidates |= nic->rank && nic->status != IBH_NIC_ALONE && nic->status != IBH_NIC_NO_ADDRESS;
-    if (!ibh_findings_are_ok(report->findings, NULL)) {
-        put_wrong(out, report, style);
+    if (worst) {
+        put_wrong(out, tree, style, worst);
     } else if (rails) {
         ibh_put(out, style, IBH_GREEN, "ok");
-        ibh_putf(out, style, NULL, ": %u rail%s", rails, rails == 1 ? "" : "s");
-        g_string_append_c(out, '\n');
+        g_string_append_printf(out, ": %u rail%s\n", rails, rails == 1 ? "" : "s");
+    } else if (others) {
+        g_string_append_printf(out, "no rails: %u NIC%s, none is engaged (ib-hook --show)\n", others,
+                               others == 1 ? "" : "s");
+    } else {
+        ibh_put_line(out, style,
+                     "no rails: ", "no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
     }
-    if (!rails && !report->only)
-        ibh_put_line(out, style, "no rails",
-                     candidates ? " (ib-hook --show says why)"
-                                : ": no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
 }
 
-/* ---- a line for each NIC ---- */
+/* ---- a line for each NIC or cause ---- */
 
-static char *join_addresses(const IbhNic *nic, guint most)
+/* The first `most` addresses. */
+static char *join_addresses(const IbhNode *nic, guint most)
 {
-    g_autoptr(GPtrArray) addresses = ibh_report_addresses(nic);
+    const GPtrArray *addresses = ibh_node_items(nic, "addresses");
     GString *text = g_string_new(addresses->len ? NULL : "-");
 
     for (guint i = 0; i < addresses->len && i < most; i++)
-        g_string_append_printf(text, "%s%s", i ? " " : "", (const char *)g_ptr_array_index(addresses, i));
+        g_string_append_printf(text, "%s%s", i ? " " : "", ((const IbhNode *)g_ptr_array_index(addresses, i))->text);
     if (addresses->len > most)
         g_string_append_printf(text, " and %u more", addresses->len - most);
     return g_string_free(text, FALSE);
 }
 
-static void put_lines(GString *out, const IbhReport *report, const IbhStyle *style)
+static char *describe(const IbhNode *finding)
 {
-    g_autoptr(GPtrArray) owners = list_owners(report, style, FALSE);
-    static const guint least[] = {0, sizeof "warning" - 1, 0};
+    return g_strdup_printf("%s: %s", ibh_node_text(finding, "code"), ibh_node_text(finding, "message"));
+}
+
+/* Of --check: a right rail, or a problem and which NICs it hits. */
+static void put_lines(GString *out, const IbhNode *tree, const IbhStyle *style)
+{
     g_autoptr(IbhTable) table = ibh_table_new(3);
 
-    table->least = least;
-    IBH_EACH_POINTER (const char, owner, owners) {
-        const IbhNic *nic = ibh_report_nic(report, owner);
-        IbhSeverity worst = find_worst(report->findings, owner);
-        gboolean ok = nic && worst == IBH_INFO && nic->status == IBH_NIC_RAIL;
-        g_autofree char *addresses = ok ? join_addresses(nic, 3) : NULL;
+    IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails")) {
+        const char *iface = ibh_node_text(rail, "iface");
+        g_autofree char *addresses = join_addresses(rail, 3);
 
-        ibh_table_add(table, g_strdup(owner), NULL);
-        ibh_table_add(table, g_strdup(ok ? "ok" : ibh_severity_name(worst)), ok ? IBH_GREEN : colors[worst]);
+        if (find_worst(tree, iface))
+            continue;
+        ibh_table_add(table, g_strdup(iface), NULL);
+        ibh_table_add(table, g_strdup("ok"), IBH_GREEN);
+        ibh_table_add(
+            table, g_strdup_printf("%s leaves by it (table %d)", addresses, (int)ibh_node_number(rail, "table")), NULL);
+    }
+    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+        const GPtrArray *ifaces = ibh_node_items(finding, "ifaces");
+
+        if (!is_problem(finding) || style->verbose) /* then each follows whole */
+            continue;
         ibh_table_add(table,
-                      ok ? g_strdup_printf("%s leaves by it (table %u)", addresses, nic->table)
-                         : describe_findings(report->findings, owner),
+                      ifaces->len > 2 && style->width ? g_strdup_printf("%u NICs", ifaces->len)
+                      : ifaces->len                   ? ibh_node_join(finding, "ifaces", ",")
+                                                      : g_strdup("host"),
                       NULL);
+        ibh_table_add(table, g_strdup(ibh_node_text(finding, "severity")), color_of(finding));
+        ibh_table_add(table, describe(finding), NULL);
     }
     ibh_put_table(out, style, table, style->width);
 }
 
-static void add_state(IbhTable *table, const IbhReport *report, const IbhNic *nic, const char *owner)
+static void add_nic(IbhTable *table, const IbhNode *tree, const IbhNode *nic, const IbhStyle *style)
 {
-    IbhSeverity worst = find_worst(report->findings, owner);
+    const IbhNode *worst = find_worst(tree, ibh_node_text(nic, "iface"));
+    const gboolean rail = ibh_node_number(nic, "engaged") != 0;
 
-    if (worst != IBH_INFO || !nic)
-        ibh_table_add(table, describe_findings(report->findings, owner), colors[worst]);
-    else if (nic->status == IBH_NIC_RAIL)
-        ibh_table_add(table, g_strdup_printf("ok: %s", nic->why), IBH_GREEN);
-    else
-        ibh_table_add(table,
-                      g_strdup_printf("%s: %s", nic->status == IBH_NIC_BLOCKED ? nic->code : "no rail", nic->why),
-                      nic->status == IBH_NIC_BLOCKED ? IBH_RED : NULL);
+    ibh_table_add(table, g_strdup(ibh_node_text(nic, "iface")), NULL);
+    ibh_table_add(table, join_addresses(nic, style->width ? 1 : 3), NULL);
+    ibh_table_add(table, g_strdup(ibh_node_get(nic, "link") ? ibh_node_text(nic, "link") : "-"), NULL);
+    ibh_table_add(table,
+                  worst ? describe(worst)
+                        : g_strdup_printf("%s: %s",
+                                          rail                           ? "ok"
+                                          : ibh_node_get(nic, "engaged") ? "no rail"
+                                                                         : "missing",
+                                          ibh_node_text(nic, "why")),
+                  worst  ? color_of(worst)
+                  : rail ? IBH_GREEN
+                         : NULL);
 }
 
-static void put_nics(GString *out, const IbhReport *report, const IbhStyle *style)
+/* Of --show. What is missing may be among the others, too. */
+static void put_nics(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    g_autoptr(GPtrArray) owners = list_owners(report, style, TRUE);
+    static const char *const headings[] = {"IFACE", "ADDRESS", "LINK", "STATE"};
+    static const char *const lists[] = {"rails", "others", "missing"};
     g_autoptr(IbhTable) table = ibh_table_new(4);
+    g_autoptr(GPtrArray) seen = g_ptr_array_new();
 
-    ibh_table_add_heading(table, (const char *const[]){"IFACE", "ADDRESS", "LINK", "STATE", NULL});
-    IBH_EACH_POINTER (const char, owner, owners) {
-        const IbhNic *nic = ibh_report_nic(report, owner);
-
-        ibh_table_add(table, g_strdup(owner), NULL);
-        ibh_table_add(table, nic ? join_addresses(nic, style->width ? 1 : 3) : g_strdup("-"), NULL);
-        ibh_table_add(table, g_strdup(nic ? ibh_report_link(nic->link) : "-"), NULL);
-        add_state(table, report, nic, owner);
+    for (guint i = 0; i < G_N_ELEMENTS(headings); i++)
+        ibh_table_add(table, g_strdup(headings[i]), IBH_BOLD);
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH_POINTER (const IbhNode, nic, ibh_node_items(tree, lists[i])) {
+            if (!g_ptr_array_find_with_equal_func(seen, ibh_node_text(nic, "iface"), g_str_equal, NULL))
+                add_nic(table, tree, nic, style);
+            add_iface(seen, ibh_node_text(nic, "iface"));
+        }
     }
-    if (owners->len)
+    if (seen->len)
         ibh_put_table(out, style, table, style->width);
 }
 
-/* ---- more, for --verbose ---- */
-
-/* Why each NIC is, or is not, engaged. */
-static void put_reasons(GString *out, const IbhReport *report, const IbhStyle *style, const char *lead)
+/* Why each NIC is, or is not, engaged; and what is known of it. */
+static void put_reasons(GString *out, const IbhNode *tree, const IbhStyle *style, const char *lead)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
-        if (!ibh_report_lists(report, nic, style->verbose))
-            continue;
-        ibh_putf(out, style, NULL, "%s%s: %s: %s", lead, nic->link->name,
-                 nic->status == IBH_NIC_RAIL ? "engaged" : "not engaged", nic->why);
-        g_string_append_c(out, '\n');
+    static const char *const lists[] = {"rails", "others"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH_POINTER (const IbhNode, nic, ibh_node_items(tree, lists[i])) {
+            const char *facts = ibh_node_text(nic, "facts");
+
+            ibh_putf(out, style, NULL, "%s%s: %s: %s%s%s", lead, ibh_node_text(nic, "iface"),
+                     ibh_node_number(nic, "engaged") ? "engaged" : "not engaged", ibh_node_text(nic, "why"),
+                     facts[0] ? "; " : "", facts);
+            g_string_append_c(out, '\n');
+        }
     }
-}
-
-static void put_facts(GString *out, const IbhReport *report, const IbhStyle *style)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
-        g_autofree char *facts = nic->status == IBH_NIC_RAIL ? ibh_report_facts(report, nic) : NULL;
-
-        if (facts && ibh_report_lists(report, nic, TRUE))
-            ibh_put_line(out, style, "", facts);
-    }
-}
-
-/* Each finding whole, with its fix or advice. */
-static void put_findings(GString *out, const IbhReport *report, const IbhStyle *style)
-{
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        if (finding->severity == IBH_INFO && style->quiet)
-            continue;
-        ibh_putf(out, style, NULL, "%s: ", finding->iface[0] ? finding->iface : "-");
-        ibh_putf(out, style, colors[finding->severity], "%s %s", ibh_severity_name(finding->severity), finding->code);
-        ibh_put_line(out, style, ": ", finding->message);
-        if (finding->fix)
-            ibh_put_line(out, style, "    fix: ", finding->fix);
-        if (finding->advice)
-            ibh_put_line(out, style, "    advice: ", finding->advice);
-    }
-}
-
-/* So that an empty report is never ambiguous. */
-static void put_checked(GString *out, const IbhReport *report, const IbhStyle *style)
-{
-    g_autoptr(GPtrArray) lines = ibh_report_checked(report);
-
-    IBH_EACH_POINTER (const char, line, lines)
-        ibh_put_line(out, style, "checked: ", line);
 }
 
 /* The hash policy of the spread is a global setting, which we do not change. */
-static void put_hash_policy(GString *out, const IbhReport *report, const IbhStyle *style)
+static void put_hash_policy(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
     static const char *const kinds[] = {"peer", "flow", "inner flow", "own choice of fields"};
-    int policy = report->rails->snapshot->hash_policy;
+    const IbhNode *policy = ibh_node_get(tree, "fib_multipath_hash_policy");
 
+    if (!policy)
+        return;
     ibh_putf(out, style, NULL, "main=spread: by %s (net.ipv4.fib_multipath_hash_policy=%d); IPv6 stays as it is",
-             policy >= 0 && policy < (int)G_N_ELEMENTS(kinds) ? kinds[policy] : "the kernel's choice", policy);
+             policy->number >= 0 && policy->number < (int)G_N_ELEMENTS(kinds) ? kinds[policy->number]
+                                                                              : "the kernel's choice",
+             (int)policy->number);
     g_string_append_c(out, '\n');
 }
 
 /* ---- the actions ---- */
 
 /* With --quiet each error and warning whole, as scripts read it. */
-static char *look(const IbhReport *report, const IbhStyle *style, gboolean show)
+static void put_look(GString *out, const IbhNode *tree, const IbhStyle *style, gboolean show)
 {
-    GString *out = g_string_new(NULL);
-
     if (!style->quiet) {
-        put_verdict(out, report, style);
-        (show ? put_nics : put_lines)(out, report, style);
+        ibh_put_verdict(out, tree, style);
+        (show ? put_nics : put_lines)(out, tree, style);
+        put_hash_policy(out, tree, style);
     }
-    if (show && !style->quiet && report->rails->main == IBH_MAIN_SPREAD)
-        put_hash_policy(out, report, style);
     if (style->verbose || style->quiet)
-        put_findings(out, report, style);
-    if (!style->verbose)
-        return g_string_free(out, FALSE);
-    if (show)
-        put_facts(out, report, style);
-    else
-        put_checked(out, report, style);
-    put_reasons(out, report, style, "");
-    return g_string_free(out, FALSE);
+        put_findings(out, tree, style);
+    if (style->verbose)
+        put_reasons(out, tree, style, "");
 }
 
-static char *show(const IbhReport *report, const IbhStyle *style)
+static void put_operations(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    return look(report, style, TRUE);
-}
+    IBH_EACH_POINTER (const IbhNode, op, ibh_node_items(tree, "operations")) {
+        const char *iface = ibh_node_text(op, "iface");
 
-static char *check(const IbhReport *report, const IbhStyle *style)
-{
-    return look(report, style, FALSE);
-}
-
-static void put_operations(GString *out, const GPtrArray *ops, const IbhStyle *style, gboolean reasons)
-{
-    IBH_EACH_POINTER (const IbhOp, op, ops) {
-        g_autofree char *command = ibh_op_command(op);
-
-        ibh_put(out, style, IBH_BOLD, command);
-        if (reasons)
-            ibh_putf(out, style, NULL, "  # %s: %s", op->iface[0] ? op->iface : "-", op->why);
+        ibh_put(out, style, IBH_BOLD, ibh_node_text(op, "command"));
+        if (!style->quiet)
+            ibh_putf(out, style, NULL, "  # %s: %s", iface[0] ? iface : "-", ibh_node_text(op, "why"));
         g_string_append_c(out, '\n');
     }
 }
 
-static char *plan(const IbhReport *report, const IbhStyle *style)
+static void put_plan(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    GString *out = g_string_new(NULL);
-
     if (!style->quiet)
-        put_reasons(out, report, style, "# ");
-    put_operations(out, report->plan->ops, style, !style->quiet);
-    if (!style->quiet && !report->plan->ops->len)
+        put_reasons(out, tree, style, "# ");
+    put_operations(out, tree, style);
+    if (!style->quiet && !ibh_node_number(tree, "changed"))
         ibh_put_line(out, style, "", "# nothing to do");
-    return g_string_free(out, FALSE);
 }
 
-static char *change(const IbhReport *report, const IbhStyle *style)
+static void put_change(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    const char *word = report->errors->len ? "failed" : report->held ? "undone" : "applied";
-    GString *out = g_string_new(NULL);
+    const gboolean failed = ibh_node_get(tree, "error") != NULL, undo = ibh_node_get(tree, "held") != NULL;
+    const guint changes = ibh_node_items(tree, "operations")->len;
+    g_autofree char *held = ibh_node_join(tree, "held", " ");
 
     if (style->quiet)
-        return g_string_free(out, FALSE);
+        return;
     if (style->verbose)
-        put_operations(out, report->done, style, TRUE);
-    ibh_put(out, style, report->errors->len ? IBH_RED : NULL, word);
-    if (report->done->len || report->errors->len)
-        ibh_putf(out, style, NULL, ": %u change%s%s", report->done->len, report->done->len == 1 ? "" : "s",
-                 report->errors->len ? " stand; what failed is on standard error" : "");
+        put_operations(out, tree, style);
+    ibh_put(out, style, failed ? IBH_RED : NULL, failed ? "failed" : undo ? "undone" : "applied");
+    if (changes || failed)
+        ibh_putf(out, style, NULL, ": %u change%s%s", changes, changes == 1 ? "" : "s",
+                 failed ? " stand; what failed is on standard error" : "");
     else
         ibh_put(out, style, NULL, ": nothing to do");
     g_string_append_c(out, '\n');
-    if (report->held && report->held[0])
-        ibh_put_line(out, style, "left alone until --apply or a reboot: ", report->held);
-    if (!report->held && !report->errors->len)
-        put_reasons(out, report, style, "");
-    return g_string_free(out, FALSE);
+    if (held[0])
+        ibh_put_line(out, style, "left alone until --apply or a reboot: ", held);
+    if (!failed)
+        put_reasons(out, tree, style, "");
 }
 
-static char *probe(const IbhReport *report, const IbhStyle *style)
+static void put_error(GString *out, const IbhNode *tree)
+{
+    const IbhStyle plain = {0};
+    g_auto(GStrv) lines = g_strsplit(ibh_node_text(ibh_node_get(tree, "error"), "message"), "\n", -1);
+
+    for (char **line = lines; *line; line++)
+        ibh_put_line(out, &plain, "ib-hook: ", *line);
+}
+
+char *ibh_write_text(IbhAction action, const IbhNode *tree, const IbhStyle *style)
 {
     GString *out = g_string_new(NULL);
+    const gboolean failed = !ibh_node_get(tree, "operations") && ibh_node_get(tree, "error");
 
-    ibh_put_probe(out, report->probe, style);
-    if (report->findings->len && out->len)
-        g_string_append_c(out, '\n');
-    put_findings(out, report, style);
-    if (!style->quiet && !report->probe->nics->len)
-        put_verdict(out, report, style);
+    if (failed)
+        put_error(out, tree);
+    else if (action == IBH_ACTION_PLAN)
+        put_plan(out, tree, style);
+    else if (action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO)
+        put_change(out, tree, style);
+    else if (action == IBH_ACTION_CONFIRM)
+        g_string_append(out, style->quiet ? "" : "confirmed: it stays\n");
+    else if (action == IBH_ACTION_PROBE) {
+        ibh_put_probe(out, tree, style);
+        if (out->len && ibh_node_items(tree, "findings")->len)
+            g_string_append_c(out, '\n');
+        put_findings(out, tree, style);
+    } else
+        put_look(out, tree, style, action == IBH_ACTION_SHOW);
     return g_string_free(out, FALSE);
 }
-
-const IbhWriter ibh_text_writer = {
-    .show = show, .check = check, .plan = plan, .change = change, .probe = probe, .error = ibh_report_error};

@@ -1,345 +1,248 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/text_probe.h"
-
-#include "probe/rdma.h"
-#include "probe/syn.h"
-#include "probe/verdict.h"
-#include "cli/table.h"
+/*
+ * --probe for people: which pairs reached each other, and by which NICs.
+ */
+#include "cli/text.h"
 
 #include <string.h>
 
-#define MATRIX_PEERS 16  /* up to so many, each is a column */
-#define UNASKED_NAMED 8  /* so many of the pairs that were not asked are named */
-#define MATRIX_WIDTH 100 /* where the columns' addresses would make it wider, they are numbered */
+#define TABLE_PEERS 16 /* of more, only those with a problem have a row */
+#define NAMED_PAIRS 8  /* so many of those that were not asked are named */
 
-static const char *fault_color(const IbhProbePair *pair)
+/* ---- a pair ---- */
+
+static gboolean was_asked(const IbhNode *pair)
 {
-    return !pair->faults                                                          ? IBH_GREEN
-           : pair->faults & ~(1u << IBH_PROBE_FLUX | 1u << IBH_PROBE_PEER_SENDER) ? IBH_RED
-                                                                                  : IBH_YELLOW;
+    return ibh_node_get(pair, "sent") != NULL;
 }
 
-static const char *link_name(const IbhProbe *probe, int ifindex)
+static gboolean has_problem(const IbhNode *pair, const char *problem)
 {
-    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
-
-    return link ? link->name : "?";
-}
-
-static gboolean has_fault(const IbhProbePair *pair, IbhProbeFault fault)
-{
-    return (pair->faults & 1u << fault) != 0;
-}
-
-/* "0.12", "lost 1/3", "0.12 reply by ib0": what a matrix has room for. */
-static char *describe_pair(const IbhProbe *probe, const IbhProbePair *pair)
-{
-    GString *text = g_string_new(NULL);
-
-    if (pair->rtt >= 0)
-        g_string_append_printf(text, "%d.%02d ", (int)(pair->rtt / 1000), (int)(pair->rtt % 1000 / 10));
-    if (has_fault(pair, IBH_PROBE_UNSENT))
-        g_string_append(text, "not sent ");
-    if (has_fault(pair, IBH_PROBE_LOST))
-        g_string_append_printf(text, "lost %d/%d ", pair->sent - pair->received, pair->sent);
-    if (has_fault(pair, IBH_PROBE_DROPPED))
-        g_string_append_printf(text, "dropped from %s ", link_name(probe, pair->reply_ifindex));
-    else if (has_fault(pair, IBH_PROBE_REPLY))
-        g_string_append_printf(text, "reply by %s ", link_name(probe, pair->reply_ifindex));
-    if (has_fault(pair, IBH_PROBE_ROUTE))
-        g_string_append_printf(text, "leaves by %s ", pair->route.error ? "no NIC" : link_name(probe, pair->route.oif));
-    if (has_fault(pair, IBH_PROBE_FLUX))
-        g_string_append(text, "flux ");
-    else if (has_fault(pair, IBH_PROBE_PEER_SENDER))
-        g_string_append(text, "peer's NICs ");
-    if (has_fault(pair, IBH_PROBE_MTU))
-        g_string_append_printf(text, "MTU %u ", pair->mtu.failed ? pair->mtu.passed : pair->mtu.fragment);
-    if (has_fault(pair, IBH_PROBE_NO_DEVICE))
-        g_string_append(text, "no RDMA device ");
-    else if (has_fault(pair, IBH_PROBE_RDMA))
-        g_string_append(text, pair->rdma.outcome == IBH_RDMA_SILENT ? "no RDMA " : "RDMA not asked ");
-    g_string_truncate(text, text->len - 1);
-    return g_string_free(text, FALSE);
-}
-
-/* ---- few peers: a matrix, and their hardware addresses ---- */
-
-static void add_matrix_row(IbhTable *table, const IbhProbe *probe, guint row)
-{
-    const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, row);
-    char ip[IBH_IP_STRLEN];
-
-    ibh_table_add(table, g_strdup(source->nic->link->name), NULL);
-    ibh_table_add(table, g_strdup(ibh_ip_format(&source->ip, ip)), NULL);
-    for (guint peer = 0; peer < probe->peers->len; peer++) {
-        const IbhProbePair *pair = ibh_probe_find(probe, source->nic, peer);
-
-        if (pair && pair->source == row)
-            ibh_table_add(table, describe_pair(probe, pair), fault_color(pair));
-        else
-            ibh_table_add(table, g_strdup("-"), NULL);
-    }
-}
-
-/* Others are only asked for. */
-static gboolean asks(const IbhProbe *probe, guint source)
-{
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (pair->source == source)
+    IBH_EACH_POINTER (const IbhNode, item, ibh_node_items(pair, "problems")) {
+        if (g_str_equal(item->text, problem))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Each row is a source: a rail, and its address towards these peers. Returns whether the columns were numbered: then
- * the list below explains the numbers. */
-static gboolean put_matrix(GString *out, const IbhProbe *probe, const IbhStyle *style)
-{
-    g_autoptr(IbhTable) table = ibh_table_new(probe->peers->len + 2);
-    char ip[IBH_IP_STRLEN];
-    gboolean numbered;
+/* What a cell has room for: words, and the value of a key. */
+static const struct {
+    const char *problem, *words, *key, *color;
+    const char *unless; /* another problem says it */
+} cells[] = {
+    {"probe-not-sent", "not sent", NULL, IBH_RED, NULL},
+    {"probe-lost", "lost", NULL, IBH_RED, NULL},
+    {"reply-dropped", "dropped from", "reply_iface", IBH_RED, NULL},
+    {"reply-other-nic", "reply by", "reply_iface", IBH_RED, "reply-dropped"},
+    {"routed-other-nic", "leaves by", "route_iface", IBH_RED, NULL},
+    {"peer-flux", "flux", NULL, IBH_YELLOW, NULL},
+    {"peer-replies-other-nic", "peer's NICs", NULL, IBH_YELLOW, "peer-flux"},
+    {"path-mtu", "MTU", "path_mtu", IBH_RED, NULL},
+    {"rdma-no-device", "no RDMA device", NULL, IBH_RED, NULL},
+    {"rdma-unreachable", "no RDMA", NULL, IBH_RED, "rdma-no-device"},
+    {"not-known", "not known", NULL, IBH_YELLOW, NULL},
+    {"address-translated", "translated", NULL, IBH_RED, NULL},
+};
 
-    ibh_table_add_heading(table, (const char *const[]){"RAIL", "SOURCE", NULL});
-    IBH_EACH (const IbhIp, peer, probe->peers)
-        ibh_table_add(table, g_strdup(ibh_ip_format(peer, ip)), IBH_BOLD);
-    for (guint row = 0; row < probe->sources->len; row++) {
-        if (asks(probe, row))
-            add_matrix_row(table, probe, row);
+/* "0.12", "lost 1/3", "0.12 reply by ib0"; with `verbose` the peer's hardware address. */
+static void add_pair(IbhTable *table, const IbhNode *pair, gboolean verbose)
+{
+    const IbhNode *rtt = ibh_node_get(pair, "rtt_ms");
+    const int received = (int)ibh_node_number(pair, "received"), sent = (int)ibh_node_number(pair, "sent");
+    GString *text = g_string_new(NULL);
+    const char *color = IBH_GREEN;
+
+    if (rtt)
+        g_string_append_printf(text, "%d.%02d ", (int)(rtt->number / 1000), (int)(rtt->number % 1000 / 10));
+    for (guint i = 0; i < G_N_ELEMENTS(cells); i++) {
+        const IbhNode *value = cells[i].key ? ibh_node_get(pair, cells[i].key) : NULL;
+
+        if (!has_problem(pair, cells[i].problem) || (cells[i].unless && has_problem(pair, cells[i].unless)))
+            continue;
+        color = g_str_equal(color, IBH_RED) ? color : cells[i].color;
+        g_string_append_printf(text, "%s ", cells[i].words);
+        if (g_str_equal(cells[i].words, "lost"))
+            g_string_append_printf(text, "%d/%d ", sent - received, sent);
+        else if (value && value->text)
+            g_string_append_printf(text, "%s ", value->text);
+        else if (cells[i].key)
+            g_string_append_printf(text, value ? "%d " : "nothing ", value ? (int)value->number : 0);
     }
-    numbered = ibh_table_width(table) > MATRIX_WIDTH;
-    for (guint i = 0; numbered && i < probe->peers->len; i++)
-        ibh_table_rename(table, i + 2, g_strdup_printf("[%u]", i + 1));
+    if (verbose && ibh_node_get(pair, "peer_lladdr"))
+        g_string_append(text, ibh_node_text(pair, "peer_lladdr"));
+    ibh_table_add(table, g_strchomp(g_string_free(text, FALSE)), color);
+}
+
+/* ---- a row for each peer, a column for each rail ---- */
+
+static GPtrArray *list_rails(const IbhNode *tree)
+{
+    GPtrArray *rails = g_ptr_array_new();
+
+    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
+        const char *iface = ibh_node_text(pair, "iface");
+
+        if (was_asked(pair) && !g_ptr_array_find_with_equal_func(rails, iface, g_str_equal, NULL))
+            g_ptr_array_add(rails, (char *)(guintptr)iface);
+    }
+    return rails;
+}
+
+/* Of this peer, from its first pair on. */
+static void add_row(IbhTable *table, const GPtrArray *pairs, guint first, const GPtrArray *rails, gboolean verbose)
+{
+    const char *peer = ibh_node_text(g_ptr_array_index(pairs, first), "peer");
+
+    ibh_table_add(table, g_strdup(peer), NULL);
+    IBH_EACH_POINTER (const char, rail, rails) {
+        const IbhNode *found = NULL;
+
+        for (guint i = first; i < pairs->len; i++) {
+            const IbhNode *pair = g_ptr_array_index(pairs, i);
+
+            if (!g_str_equal(ibh_node_text(pair, "peer"), peer))
+                break;
+            found = g_str_equal(ibh_node_text(pair, "iface"), rail) ? pair : found;
+        }
+        if (found)
+            add_pair(table, found, verbose);
+        else
+            ibh_table_add(table, g_strdup("-"), NULL);
+    }
+}
+
+/* `all`: a peer without a problem, too. */
+static void put_peers(GString *out, const IbhNode *tree, const IbhStyle *style, const GPtrArray *rails, gboolean all)
+{
+    g_autoptr(IbhTable) table = ibh_table_new(rails->len + 1);
+    const GPtrArray *pairs = ibh_node_items(tree, "pairs");
+    guint rows = 0, first = 0;
+
+    ibh_table_add(table, g_strdup("PEER"), IBH_BOLD);
+    IBH_EACH_POINTER (const char, rail, rails)
+        ibh_table_add(table, g_strdup(rail), IBH_BOLD);
+    while (first < pairs->len && was_asked(g_ptr_array_index(pairs, first))) {
+        const char *peer = ibh_node_text(g_ptr_array_index(pairs, first), "peer");
+        guint next = first, wrong = 0;
+
+        for (; next < pairs->len && g_str_equal(ibh_node_text(g_ptr_array_index(pairs, next), "peer"), peer); next++)
+            wrong += ibh_node_items(g_ptr_array_index(pairs, next), "problems")->len;
+        if (wrong || all)
+            add_row(table, pairs, first, rails, style->verbose);
+        rows += wrong || all;
+        first = next;
+    }
+    if (!rows)
+        return;
     ibh_put_table(out, style, table, 0);
     ibh_put_line(out, style, "", "the shortest round trip in ms");
-    return numbered;
 }
 
-static gboolean same_lladdr(const IbhProbePair *a, const IbhProbePair *b)
+/* "ib0: 198 of 200 peers ok, 594 of 600 replies" */
+static void put_rail(GString *out, const IbhNode *tree, const IbhStyle *style, const char *rail)
 {
-    return a->lladdr_len == b->lladdr_len && memcmp(a->lladdr, b->lladdr, a->lladdr_len) == 0;
-}
+    gint64 peers = 0, good = 0, sent = 0, received = 0;
 
-/* How many rails know another hardware address of this peer than the first rail that knows one. */
-static guint count_lladdrs(const IbhProbe *probe, guint peer, const IbhProbePair **ret_first)
-{
-    guint others = 0;
-
-    *ret_first = NULL;
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        const IbhProbePair *pair = ibh_probe_find(probe, nic, peer);
-
-        if (!pair || !pair->lladdr_len)
-            continue;
-        *ret_first = *ret_first ? *ret_first : pair;
-        others += same_lladdr(*ret_first, pair) ? 0 : 1;
-    }
-    return *ret_first ? others + 1 : 0;
-}
-
-/* " 02:00:00:00:10:00", or each rail's. */
-static void put_lladdrs(GString *out, const IbhProbe *probe, const IbhStyle *style, guint peer)
-{
-    const IbhProbePair *first;
-    guint count = count_lladdrs(probe, peer, &first);
-
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        const IbhProbePair *pair = ibh_probe_find(probe, nic, peer);
-        g_autofree char *lladdr = pair ? ibh_report_lladdr(pair->lladdr, pair->lladdr_len) : NULL;
-
-        if (pair && count > 1)
-            ibh_putf(out, style, NULL, " %s: %s", ibh_probe_source(probe, pair)->nic->link->name,
-                     pair->lladdr_len ? lladdr : "-");
-        else if (pair && pair == first)
-            ibh_putf(out, style, NULL, " %s", lladdr);
-        else if (pair && !first) {
-            ibh_put(out, style, NULL, pair->on_link ? " unknown" : " through a gateway");
-            return;
-        }
-    }
-}
-
-static void put_peers(GString *out, const IbhProbe *probe, const IbhStyle *style, gboolean numbered)
-{
-    g_autofree char *names = ibh_probe_name_peers(probe->peers, probe->peers->len);
-    char ip[IBH_IP_STRLEN];
-
-    if (numbered && !style->verbose) {
-        ibh_putf(out, style, NULL, "[1] to [%u]: %s", probe->peers->len, names);
-        g_string_append_c(out, '\n');
-    }
-    if (!style->verbose)
-        return;
-    g_string_append(out, "\nhardware addresses\n");
-    for (guint peer = 0; peer < probe->peers->len; peer++) {
-        if (numbered)
-            g_string_append_printf(out, "[%u] ", peer + 1);
-        ibh_putf(out, style, NULL, "%s", ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip));
-        put_lladdrs(out, probe, style, peer);
-        g_string_append_c(out, '\n');
-    }
-}
-
-/* ---- many peers: a list ---- */
-
-/* Of many peers, a line for each with a problem (`verbose`: for each). */
-static void put_list(GString *out, const IbhProbe *probe, const IbhStyle *style)
-{
-    const IbhProbePair *before = NULL;
-
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        g_autofree char *text = NULL;
-        char ip[IBH_IP_STRLEN];
-
-        if (!pair->faults && !style->verbose)
-            continue;
-        text = describe_pair(probe, pair);
-        if (before)
-            g_string_append_c(out, before->peer == pair->peer ? ',' : '\n');
-        if (!before || before->peer != pair->peer)
-            ibh_putf(out, style, NULL, "%s:", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
-        ibh_putf(out, style, NULL, " %s ", ibh_probe_source(probe, pair)->nic->link->name);
-        ibh_put(out, style, fault_color(pair), text);
-        before = pair;
-    }
-    if (before)
-        g_string_append_c(out, '\n');
-}
-
-/* "ib0 172.16.34.1: 198 of 200 peers ok, 594 of 600 replies, 0.05 to 1.20 ms" */
-static void put_summary(GString *out, const IbhProbe *probe, const IbhStyle *style, guint source)
-{
-    const IbhProbeSource *from = &g_array_index(probe->sources, IbhProbeSource, source);
-    guint peers = 0, good = 0, sent = 0, received = 0;
-    gint64 least = G_MAXINT64, most = 0;
-    char ip[IBH_IP_STRLEN];
-
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (pair->source != source)
+    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
+        if (!was_asked(pair) || !g_str_equal(ibh_node_text(pair, "iface"), rail))
             continue;
         peers++;
-        good += !pair->faults;
-        sent += (guint)pair->sent;
-        received += (guint)pair->received;
-        least = pair->rtt >= 0 ? MIN(least, pair->rtt) : least;
-        most = MAX(most, pair->rtt);
+        good += ibh_node_number(pair, "ok");
+        sent += ibh_node_number(pair, "sent");
+        received += ibh_node_number(pair, "received");
     }
-    ibh_putf(out, style, NULL, "%s %s: ", from->nic->link->name, ibh_ip_format(&from->ip, ip));
-    ibh_putf(out, style, good == peers ? IBH_GREEN : IBH_RED, "%u of %u peers ok", good, peers);
-    ibh_putf(out, style, NULL, ", %u of %u replies", received, sent);
-    if (received)
-        ibh_putf(out, style, NULL, ", %.2f to %.2f ms", (double)least / 1000, (double)most / 1000);
+    ibh_putf(out, style, NULL, "%s: ", rail);
+    ibh_putf(out, style, good == peers ? IBH_GREEN : IBH_RED, "%d of %d peers ok", (int)good, (int)peers);
+    ibh_putf(out, style, NULL, ", %d of %d replies", (int)received, (int)sent);
     g_string_append_c(out, '\n');
 }
 
-/* "not asked: ib2 to 172.16.16.1 (no common subnet)" */
-static void put_unasked(GString *out, const IbhProbe *probe, const IbhStyle *style)
+/* ---- what is not known, and why ---- */
+
+typedef const char *Why(const IbhNode *pair); /* NULL: it is known; "": the lead says why */
+
+static const char *why_unasked(const IbhNode *pair)
 {
-    char ip[IBH_IP_STRLEN];
+    return was_asked(pair) ? NULL : ibh_node_text(pair, "reason");
+}
+
+static const char *why_no_tcp(const IbhNode *pair)
+{
+    return ibh_node_get(pair, "tcp_why") ? ibh_node_text(pair, "tcp_why") : NULL;
+}
+
+/* Other reasons are findings. */
+static const char *why_no_rdma(const IbhNode *pair)
+{
+    return g_str_equal(ibh_node_text(pair, "rdma"), "no-echo") ? "" : NULL;
+}
+
+/* "not asked: ib2 to 172.16.16.1 (no common subnet), ib3 to …" */
+static void put_unknown(GString *out, const IbhNode *tree, const IbhStyle *style, const char *lead, Why *why)
+{
     guint n = 0;
 
-    for (guint peer = 0; peer < probe->peers->len; peer++) {
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-            const char *why = ibh_probe_why_unasked(probe, nic, peer);
+    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
+        const char *reason = why(pair);
 
-            if (why && (++n <= UNASKED_NAMED || style->verbose))
-                ibh_putf(out, style, NULL, "%s %s to %s (%s)", n > 1 ? "," : "not asked:", nic->link->name,
-                         ibh_ip_format(&g_array_index(probe->peers, IbhIp, peer), ip), why);
-        }
+        if (!reason || (++n > NAMED_PAIRS && !style->verbose))
+            continue;
+        ibh_putf(out, style, NULL, "%s %s to %s", n > 1 ? "," : lead, ibh_node_text(pair, "iface"),
+                 ibh_node_text(pair, "peer"));
+        if (reason[0])
+            ibh_putf(out, style, NULL, " (%s)", reason);
     }
-    if (n > UNASKED_NAMED && !style->verbose)
-        ibh_putf(out, style, NULL, " and %u more (--verbose)", n - UNASKED_NAMED);
+    if (n > NAMED_PAIRS && !style->verbose)
+        ibh_putf(out, style, NULL, " and %u more (--verbose)", n - NAMED_PAIRS);
     if (n)
         g_string_append_c(out, '\n');
 }
 
-static void put_own(GString *out, const IbhProbe *probe, const IbhStyle *style)
+/* "RDMA: 6 of 8 pairs answered" */
+static void put_rdma(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    char ip[IBH_IP_STRLEN];
+    guint answered = 0, asked = 0;
 
-    if (!probe->own->len)
+    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
+        answered += g_str_equal(ibh_node_text(pair, "rdma"), "answered");
+        asked += ibh_node_get(pair, "rdma") != NULL;
+    }
+    if (!asked)
         return;
-    ibh_put(out, style, NULL, "left out, as addresses of this host:");
-    IBH_EACH (const IbhIp, own, probe->own)
-        ibh_putf(out, style, NULL, " %s", ibh_ip_format(own, ip));
+    ibh_putf(out, style, answered == asked ? IBH_GREEN : IBH_RED, "RDMA: %u of %u pairs answered", answered, asked);
     g_string_append_c(out, '\n');
+    put_unknown(out, tree, style, "RDMA: not asked, as there is no sign of the peer:", why_no_rdma);
 }
 
-/* Pairs that were not asked and that no finding mentions. */
-static void put_unasked_by_rdma(GString *out, const IbhProbe *probe, const IbhStyle *style)
+static guint count_peers(const IbhNode *tree)
 {
-    g_autoptr(GString) names = g_string_new(NULL);
-    char ip[IBH_IP_STRLEN];
+    const char *before = "";
     guint n = 0;
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (pair->rdma.outcome == IBH_RDMA_NO_ECHO && (++n <= UNASKED_NAMED || style->verbose))
-            g_string_append_printf(names, "%s %s to %s", n > 1 ? "," : "", ibh_probe_link(probe, pair)->name,
-                                   ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
+        n += was_asked(pair) && !g_str_equal(ibh_node_text(pair, "peer"), before);
+        before = ibh_node_text(pair, "peer");
     }
-    if (!n)
-        return;
-    ibh_putf(out, style, NULL, "RDMA: not asked, as there is no sign of the peer:%s", names->str);
-    if (n > UNASKED_NAMED && !style->verbose)
-        ibh_putf(out, style, NULL, " and %u more (--verbose)", n - UNASKED_NAMED);
-    g_string_append_c(out, '\n');
+    return n;
 }
 
-/* "RDMA: 6 of 8 pairs answered" */
-static void put_rdma(GString *out, const IbhProbe *probe, const IbhStyle *style)
+void ibh_put_probe(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    guint answered = 0;
+    g_autoptr(GPtrArray) rails = list_rails(tree);
+    g_autofree char *own = ibh_node_join(tree, "own", " ");
+    const gboolean few = count_peers(tree) <= TABLE_PEERS;
 
-    if (!probe->rdma || style->quiet)
+    if (rails->len)
+        put_peers(out, tree, style, rails, !style->quiet && (few || style->verbose));
+    if (style->quiet)
         return;
-    IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        answered += pair->rdma.outcome == IBH_RDMA_ANSWERED ? 1 : 0;
-    ibh_putf(out, style, answered == probe->pairs->len ? IBH_GREEN : IBH_RED, "RDMA: %u of %u pairs answered", answered,
-             probe->pairs->len);
-    g_string_append_c(out, '\n');
-    put_unasked_by_rdma(out, probe, style);
-}
-
-/* "IPv6: by which NIC the peer replies is not known of 2 of 4 pairs: ib0 to fd00::1 (no answer to a TCP SYN), …" */
-static void put_syns(GString *out, const IbhProbe *probe, const IbhStyle *style)
-{
-    g_autoptr(GString) names = g_string_new(NULL);
-    char ip[IBH_IP_STRLEN];
-    guint all = 0, n = 0;
-
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        const char *why = ibh_probe_syn_why(pair);
-
-        all += pair->syn.outcome != IBH_SYN_UNWANTED ? 1 : 0;
-        if (why && (++n <= UNASKED_NAMED || style->verbose))
-            g_string_append_printf(names, "%s %s to %s (%s)", n > 1 ? "," : "", ibh_probe_link(probe, pair)->name,
-                                   ibh_ip_format(ibh_probe_peer(probe, pair), ip), why);
-    }
-    if (!n)
-        return;
-    ibh_putf(out, style, NULL, "IPv6: by which NIC the peer replies is not known of %u of %u pairs:%s", n, all,
-             names->str);
-    if (n > UNASKED_NAMED && !style->verbose)
-        ibh_putf(out, style, NULL, " and %u more (--verbose)", n - UNASKED_NAMED);
-    g_string_append_c(out, '\n');
-}
-
-void ibh_put_probe(GString *out, const IbhProbe *probe, const IbhStyle *style)
-{
-    if (!style->quiet && probe->pairs->len && probe->peers->len <= MATRIX_PEERS) {
-        put_peers(out, probe, style, put_matrix(out, probe, style));
-    } else if (probe->pairs->len && probe->peers->len > MATRIX_PEERS) {
-        put_list(out, probe, style);
-        for (guint i = 0; !style->quiet && i < probe->sources->len; i++) {
-            if (asks(probe, i))
-                put_summary(out, probe, style, i);
-        }
-    }
-    if (probe->pairs->len)
-        put_rdma(out, probe, style);
-    if (!style->quiet)
-        put_syns(out, probe, style);
-    if (!style->quiet && probe->pairs->len)
-        put_unasked(out, probe, style);
-    if (!style->quiet)
-        put_own(out, probe, style);
+    for (guint i = 0; !few && i < rails->len; i++)
+        put_rail(out, tree, style, g_ptr_array_index(rails, i));
+    put_rdma(out, tree, style);
+    put_unknown(out, tree, style, "IPv6: by which NIC the peer replies is not known:", why_no_tcp);
+    put_unknown(out, tree, style, "not asked:", why_unasked);
+    if (own[0])
+        ibh_put_line(out, style, "left out, as addresses of this host: ", own);
+    if (ibh_node_get(tree, "rails")) /* and there are none */
+        ibh_put_verdict(out, tree, style);
 }

@@ -130,13 +130,16 @@ static void report(const IbhRails *rails, const IbhPlan *plan)
     g_autoptr(GPtrArray) findings = ibh_findings_new(), errors = g_ptr_array_new();
 
     ibh_check_judge(rails, plan, questions, NULL, findings);
-    const IbhReport all = {.rails = rails, .plan = plan, .done = plan->ops, .errors = errors, .findings = findings};
+    const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings};
+    const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan->ops, .errors = errors};
     const IbhStyle style = {.verbose = TRUE};
-    g_autofree char *show = ibh_text_writer.show(&all, &style), *check = ibh_json_writer.check(&all, &style);
-    g_autofree char *log = ibh_log_changes(plan->ops, rails->snapshot), *json = ibh_json_writer.plan(&all, &style);
+    g_autofree char *text = ibh_report(&check, ibh_write_text, &style);
+    g_autofree char *json = ibh_report(&check, ibh_write_json, &style);
+    g_autofree char *log = ibh_log_changes(plan->ops, rails->snapshot);
+    g_autofree char *ops = ibh_report(&change, ibh_write_json, &style);
 
-    if (!g_utf8_validate(log, -1, NULL) || !g_utf8_validate(json, -1, NULL) || !g_utf8_validate(show, -1, NULL) ||
-        !g_utf8_validate(check, -1, NULL) || strchr(show, '\033'))
+    if (!g_utf8_validate(log, -1, NULL) || !g_utf8_validate(json, -1, NULL) || !g_utf8_validate(text, -1, NULL) ||
+        !g_utf8_validate(ops, -1, NULL) || strchr(text, '\033'))
         broken("not fit to print");
 }
 

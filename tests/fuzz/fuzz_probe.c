@@ -132,13 +132,13 @@ static void take_traced(IbhProbe *probe, int kind, const uint8_t *bytes, size_t 
 static void report(const IbhRails *rails, IbhProbe *probe)
 {
     const IbhStyle style = {.verbose = TRUE};
-    IbhReport all = {.rails = rails, .probe = probe};
+    IbhReport all = {.action = IBH_ACTION_PROBE, .rails = rails, .probe = probe};
     g_autofree char *text = NULL, *json = NULL;
 
     ibh_probe_judge(probe);
     all.findings = probe->findings;
-    text = ibh_text_writer.probe(&all, &style);
-    json = ibh_json_writer.probe(&all, &style);
+    text = ibh_report(&all, ibh_write_text, &style);
+    json = ibh_report(&all, ibh_write_json, &style);
     if (!g_utf8_validate(text, -1, NULL) || !g_utf8_validate(json, -1, NULL) || strchr(text, '\033'))
         broken("not fit to print");
     for (guint i = 0; i < probe->pairs->len; i++) {

@@ -255,14 +255,14 @@ static void report_host(const IbhFabric *fabric)
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, TRUE, NULL);
-    IbhReport report = {.findings = findings, .rails = rails};
+    IbhReport report = {.findings = findings, .rails = rails, .fabric = fabric};
     g_autofree char *text = NULL, *json = NULL;
 
     ibh_fabric_judge(fabric, NULL, findings);
-    text = ibh_text_writer.show(&report, &(IbhStyle){.verbose = TRUE});
+    text = ibh_report(&report, ibh_write_text, &(IbhStyle){.verbose = TRUE});
     check_text(text, "\n");
-    json = ibh_json_writer.check(&report, &(IbhStyle){0});
-    check_text(json, "");
+    json = ibh_report(&report, ibh_write_json, &(IbhStyle){0});
+    check_text(json, "\n");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -19,11 +19,11 @@ expect_equal "round trips are numbers" true "$(json '[.pairs[].rtt_ms | type == 
 expect_equal "no problem, no finding" "0 0" "$(json '"\([.pairs[].problems[]] | length) \(.findings | length)"')"
 
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2
-expect_contains "the matrix has a column for each peer" "172.16.34.1  172.16.34.2" "$(sed -n 1p <<<"$out")"
-expect_equal "and a row for each rail" "ib0 172.16.16.1 ib1 172.16.16.2" "$(sed -n '2,3s/^\(ib.\) *\([0-9.]*\) .*/\1 \2/p' <<<"$out" | xargs)"
+expect_equal "a column for each rail, a row for each peer" "PEER ib0 ib1 172.16.34.1 N N 172.16.34.2 N N" \
+    "$(sed -n '1,3s/ [0-9.]*[.][0-9][0-9]\>/ N/gp; 1p' <<<"$out" | xargs)"
 expect_lacks "no more, when all is right" "$(mac B 1)" "$out"
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --verbose
-expect_contains "hardware addresses are listed" "172.16.34.2 $(mac B 1)" "$out"
+expect_contains "hardware addresses are listed" " $(mac B 1)" "$out"
 expect_equal "nothing on standard error, which is no terminal" "" "$err"
 expect_hook 0 A --probe 172.16.34.1 --quiet
 expect_equal "--quiet has nothing to say" "" "$out"

@@ -151,22 +151,22 @@ void check_message(const World *world, guint i, const char *part)
         fail_msg("“%s” is not in: %s", part, message);
 }
 
-char *report(World *world, const IbhWriter *writer, gboolean quiet)
+static char *write_report(World *world, IbhWriter *writer, const IbhStyle *style)
 {
-    IbhReport what = {.rails = world->rails, .only = world->rails->only, .probe = world->probe};
-    IbhStyle style = {.quiet = quiet};
+    IbhReport what = {
+        .action = IBH_ACTION_PROBE, .rails = world->rails, .only = world->rails->only, .probe = world->probe};
 
     ibh_probe_judge(world->probe);
     what.findings = world->probe->findings;
-    return writer->probe(&what, &style);
+    return ibh_report(&what, writer, style);
+}
+
+char *report(World *world, IbhWriter *writer, gboolean quiet)
+{
+    return write_report(world, writer, &(IbhStyle){.quiet = quiet});
 }
 
 char *report_verbose(World *world)
 {
-    IbhReport what = {.rails = world->rails, .only = world->rails->only, .probe = world->probe};
-    IbhStyle style = {.verbose = TRUE};
-
-    ibh_probe_judge(world->probe);
-    what.findings = world->probe->findings;
-    return ibh_text_writer.probe(&what, &style);
+    return write_report(world, ibh_write_text, &(IbhStyle){.verbose = TRUE});
 }

@@ -41,7 +41,7 @@ static void test_unwanted(void **state)
     (void)state;
     assert_int_equal(pair_at(&world, 0)->rdma.outcome, IBH_RDMA_UNWANTED);
     assert_false(ibh_probe_take_rdma(world.probe, 0, &(const IbhRdmaAnswer){.outcome = IBH_RDMA_ANSWERED}));
-    text = report(&world, &ibh_text_writer, FALSE);
+    text = report(&world, ibh_write_text, FALSE);
     assert_null(strstr(text, "RDMA"));
 }
 
@@ -82,7 +82,7 @@ static void test_all_answer(void **state)
     (void)state;
     check_verdict(&world, "", 0);
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
-    text = report(&world, &ibh_text_writer, FALSE);
+    text = report(&world, ibh_write_text, FALSE);
     assert_non_null(strstr(text, "\nRDMA: 4 of 4 pairs answered\n"));
 }
 
@@ -155,7 +155,7 @@ static void test_no_device(void **state)
     check_verdict(&world, "ib1 error rdma-no-device", 2);
     check_message(&world, 0, "which explains 2 of 2 pairs");
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
-    text = report(&world, &ibh_text_writer, FALSE);
+    text = report(&world, ibh_write_text, FALSE);
     assert_non_null(strstr(text, "1.00 no RDMA device\n"));
     assert_non_null(strstr(text, "\nRDMA: 1 of 4 pairs answered\n"
                                  "RDMA: not asked, as there is no sign of the peer: ib0 to 172.16.16.2\n"));
@@ -186,7 +186,7 @@ static void test_text_of_many(void **state)
     world = look_well(HOST, g_string_append(line, RDMA)->str);
     for (guint i = 0; i < 40; i++)
         take(&world, i, IBH_RDMA_NO_ECHO, IBH_RDMA_AT_ADDRESS, 0);
-    text = report(&world, &ibh_text_writer, FALSE);
+    text = report(&world, ibh_write_text, FALSE);
     assert_non_null(strstr(text, "ib1 to 172.16.16.4 and 32 more (--verbose)\n"));
 }
 
@@ -200,7 +200,7 @@ static void test_json_words(void **state)
         {IBH_RDMA_SILENT, "\"rdma\":\"silent\",\"rdma_why\":\"RDMA requests by mlx5_0/1 get no answer\""},
         {IBH_RDMA_NO_DEVICE, "\"rdma\":\"no-device\",\"rdma_why\":\"no RDMA device"},
         {IBH_RDMA_FILTERED, "\"rdma\":\"not-asked\",\"rdma_why\":\"not asked: this host's own firewall"},
-        {IBH_RDMA_NO_ECHO, "\"rdma\":\"not-asked\",\"rdma_why\":\"not asked, as the peer"},
+        {IBH_RDMA_NO_ECHO, "\"rdma\":\"no-echo\",\"rdma_why\":\"not asked, as the peer"},
         {IBH_RDMA_NO_MODULE, "\"rdma\":\"not-asked\",\"rdma_why\":\"not asked: the module rdma_ucm"},
         {IBH_RDMA_UNASKED, "\"rdma\":\"not-asked\",\"rdma_why\":\"not asked\""},
     };
@@ -212,7 +212,7 @@ static void test_json_words(void **state)
 
         if (cases[i].outcome != IBH_RDMA_UNASKED)
             take(&world, 0, cases[i].outcome, IBH_RDMA_AT_PEER, 0);
-        text = report(&world, &ibh_json_writer, FALSE);
+        text = report(&world, ibh_write_json, FALSE);
         if (!strstr(text, cases[i].expected))
             fail_msg("“%s” is not in: %s", cases[i].expected, text);
     }

@@ -182,7 +182,7 @@ static void test_pieces(void **state)
     check_verdict(&world, "ib1 warning path-mtu", 1);
     check_message(&world, 0, "replies of that size come in pieces of 1500: the peer's MTU is smaller");
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
-    text = report(&world, &ibh_text_writer, FALSE);
+    text = report(&world, ibh_write_text, FALSE);
     assert_non_null(strstr(text, "1.00 MTU 1500\n"));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Coloured words, and tables of them, as --show and --probe print them. Control characters are removed.
+ * Coloured words, and tables of them, for people. Control characters are removed.
  */
 #pragma once
 
@@ -20,8 +20,7 @@ void ibh_put_line(GString *out, const IbhStyle *style, const char *lead, const c
 /* Columns as wide as their widest cell. */
 typedef struct {
     guint columns;
-    const guint *least; /* how wide each of them is at least; NULL: as wide as its cells */
-    GArray *cells;      /* row by row; the first row is the heading */
+    GArray *cells; /* row by row; the first row may be a heading */
 } IbhTable;
 
 IbhTable *ibh_table_new(guint columns);
@@ -30,9 +29,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhTable, ibh_table_free)
 
 /* The next cell. Takes `text`. */
 void ibh_table_add(IbhTable *table, char *text, const char *color);
-void ibh_table_add_heading(IbhTable *table, const char *const *texts); /* NULL-terminated */
-/* Another text for a cell of the heading. Takes `text`. */
-void ibh_table_rename(IbhTable *table, guint column, char *text);
-guint ibh_table_width(const IbhTable *table);
 /* `width`: the last column is cut at a word where a line would be longer; 0: it is whole. */
 void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table, guint width);
+
+void ibh_put_verdict(GString *out, const IbhNode *tree, const IbhStyle *style); /* the host's line */
+void ibh_put_probe(GString *out, const IbhNode *tree, const IbhStyle *style);   /* text_probe.c */
