@@ -5,7 +5,6 @@
 
 #include <linux/rtnetlink.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* ---- the table ---- */
 
@@ -38,68 +37,29 @@ guint32 ibh_native_table(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- a rail ---- */
 
-static GArray *find_addresses(const IbhNic *nic)
-{
-    GArray *addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
-
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        g_array_append_val(addresses, *address);
-    }
-    return addresses;
-}
-
 IbhNative *ibh_native_new(const IbhRender *render, const IbhNic *nic)
 {
-    g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic);
-    g_autoptr(GArray) rules = ibh_want_rules(render->rails, nic, routes);
-    const IbhManager *manager = ibh_snapshot_manager(render->rails->snapshot, nic->link->ifindex);
+    const guint32 distance = find_distance(render->rails);
     IbhNative *native = g_new0(IbhNative, 1);
 
     native->nic = nic;
-    native->connection = manager && g_strcmp0(manager->name, "NetworkManager") == 0 ? manager->connection : NULL;
-    native->table = ibh_native_table(render->rails, nic);
-    native->addresses = find_addresses(nic);
-    native->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    native->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
-    for (guint i = 0; i < routes->len; i++) {
-        IbhRoute route = g_array_index(routes, IbhRoute, i);
-
-        route.table += native->table - nic->table;
-        route.src = (IbhIp){0}; /* see render/native.h */
-        g_array_append_val(native->routes, route);
+    native->manager = ibh_snapshot_manager(render->rails->snapshot, nic->link->ifindex);
+    native->routes = ibh_want_routes(render->rails, nic);
+    native->rules = ibh_want_rules(render->rails, nic, native->routes);
+    IBH_EACH (IbhRoute, route, native->routes) {
+        route->table += distance;
+        route->src = (IbhIp){0}; /* see render/native.h */
     }
-    for (guint i = 0; i < rules->len; i++) {
-        IbhRule rule = g_array_index(rules, IbhRule, i);
-
-        if (ibh_nic_has_table(nic, rule.table))
-            rule.table += native->table - nic->table;
-        g_array_append_val(native->rules, rule);
-    }
+    IBH_EACH (IbhRule, rule, native->rules)
+        rule->table += ibh_nic_has_table(nic, rule->table) ? distance : 0;
     return native;
 }
 
 void ibh_native_free(IbhNative *native)
 {
-    g_array_unref(native->addresses);
     g_array_unref(native->routes);
     g_array_unref(native->rules);
     g_free(native);
-}
-
-static void free_native(gpointer native)
-{
-    ibh_native_free(native);
-}
-
-GPtrArray *ibh_natives(const IbhRender *render)
-{
-    GPtrArray *natives = g_ptr_array_new_with_free_func(free_native);
-
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
-        if (ibh_render_has(render, nic))
-            g_ptr_array_add(natives, ibh_native_new(render, nic));
-    }
-    return natives;
 }
 
 gboolean ibh_native_has_default(const IbhNative *native)
@@ -111,89 +71,56 @@ gboolean ibh_native_has_default(const IbhNative *native)
     return FALSE;
 }
 
-gboolean ibh_native_has_family(const IbhNative *native, int family)
+const char *ibh_native_connection(const IbhNative *native, const char *manager)
 {
-    IBH_EACH (const IbhAddress, address, native->addresses) {
-        if (address->local.family == family)
-            return TRUE;
-    }
-    return FALSE;
+    return native->manager && g_strcmp0(native->manager->name, manager) == 0 ? native->manager->connection : NULL;
 }
 
-static const char native_why[] =
-    "\n"
-    "Rules and routes are the manager's own, without ib-hook's mark. They have its priorities, but tables of other\n"
-    "numbers: so ib-hook finds that the manager routes a NIC, and takes its own rules and routes away. Addresses and\n"
-    "gateways are those of now: what they become later is not followed.\n"
-    "\n"
-    "Who answers ARP, and from which address, no manager can say: these lines belong into\n"
-    "/etc/sysctl.d/90-ib-hook.conf, with slashes, because dots in a name (ib0.8002) would end it. ib-hook itself "
-    "gives\n"
-    "the rails these values as well. rp_filter=1 drops what comes in by another NIC than the answer would leave by: "
-    "set\n"
-    "it once the rules are there, and peers have learned the right NICs.";
+/* ---- in words ---- */
 
-/* In a file of sysctl.d a key ends at `=`, may be a pattern, and may begin with a sign that ignores errors. */
-static gboolean is_sysctl_name(const char *name)
+static void put(GString *out, const char *words, const char *value)
 {
-    return !strpbrk(name, "=*?[]\\");
+    const char *at = words ? strchr(words, '%') : NULL;
+
+    if (at)
+        g_string_append_printf(out, "%.*s%s%s", (int)(at - words), words, value, at + 1);
+    else if (words)
+        g_string_append(out, words);
 }
 
-static void say_sysctls(GString *out, const IbhRender *render, const IbhNic *nic)
+static void put_number(GString *out, const char *words, gint64 number)
 {
-    gboolean silenced = ibh_render_silences(render, nic);
+    g_autofree char *value = g_strdup_printf("%" G_GINT64_FORMAT, number);
 
-    if (!silenced && !ibh_render_has(render, nic))
-        return;
-    if (!is_sysctl_name(nic->link->name)) {
-        g_string_append_printf(out, "#   %s: its name cannot be said in such a file\n", nic->link->name);
-        return;
-    }
-    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
-        int value = 1;
-
-        if (silenced ? key == IBH_SYSCTL_ARP_IGNORE : ibh_render_wants(render, nic, (IbhSysctl)key, &value))
-            g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
-                                   ibh_sysctl_name((IbhSysctl)key), value);
-    }
+    put(out, words, value);
 }
 
-void ibh_native_header(GString *out, const IbhRender *render, const char *why)
+void ibh_put_route(GString *out, const IbhWords *words, const IbhRoute *route, const char *iface)
 {
-    ibh_render_comment(out, why);
-    ibh_render_comment(out, native_why);
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics)
-        say_sysctls(out, render, nic);
-    ibh_render_left_out(out, render, TRUE);
-}
+    char text[IBH_PREFIX_STRLEN];
+    const gboolean is_direct = route->gateway.family == AF_UNSPEC;
 
-/* ---- as ip says it ---- */
-
-char *ibh_native_route(const IbhRoute *route, const char *iface)
-{
-    char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN];
-    GString *text = g_string_new(ibh_prefix_format(&route->dst, dst));
-
-    if (route->gateway.family != AF_UNSPEC)
-        g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
+    put(out, words->dst, ibh_prefix_format(&route->dst, text));
+    if (!is_direct)
+        put(out, words->via, ibh_ip_format(&route->gateway, text));
     if (route->ifindex)
-        g_string_append_printf(text, " dev %s%s", iface, route->onlink ? " onlink" : "");
-    g_string_append_printf(text, " table %u", route->table);
-    if (route->scope == RT_SCOPE_LINK)
-        g_string_append(text, " scope link");
-    return g_string_free(text, FALSE);
+        put(out, words->dev, iface);
+    if (route->onlink)
+        put(out, words->onlink, "");
+    put_number(out, words->table, route->table);
+    if (words->needs_scope ? is_direct : route->scope == RT_SCOPE_LINK)
+        put(out, words->scope, "");
 }
 
-char *ibh_native_rule(const IbhRule *rule)
+void ibh_put_rule(GString *out, const IbhWords *words, const IbhRule *rule)
 {
-    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
-    GString *text = g_string_new(NULL);
+    char text[IBH_PREFIX_STRLEN];
 
-    g_string_append_printf(text, "priority %u from %s", rule->priority, ibh_ip_format(&rule->from.ip, from));
+    put_number(out, words->priority, rule->priority);
+    put(out, words->from, ibh_ip_format(&rule->from.ip, text));
     if (rule->to.length)
-        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, to));
-    g_string_append_printf(text, " table %u", rule->table);
+        put(out, words->to, ibh_prefix_format(&rule->to, text));
+    put_number(out, words->lookup, rule->table);
     if (rule->suppress_prefixlength >= 0)
-        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
-    return g_string_free(text, FALSE);
+        put_number(out, words->suppress, rule->suppress_prefixlength);
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The work of ib-hook in other tools' languages: the whole end state, not the difference. Pure.
- *
- * A format is one line of a table in render.c: a name, and a function that writes text.
  */
 #pragma once
 
-#include "render/common.h"
+#include "fabric/fabric.h"
+#include "plan/rails.h"
+
+typedef struct {
+    const IbhRails *rails;
+    const char *const *only;
+    const IbhFabric *fabric; /* RDMA ports; read for env alone */
+} IbhRender;
 
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …" */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of formats, and what is said before each of them.
+ */
+#include "render/render.h"
+
+#include "plan/emit.h"
+#include "plan/want.h"
+#include "render/native.h"
+
+#include <string.h>
+
+/* ---- what is said before ---- */
+
+/* Names go into files unquoted: refuse any that could control a terminal. */
+gboolean ibh_render_is_printable(const char *name)
+{
+    g_autofree char *clean = ibh_printable(name);
+
+    return g_str_equal(clean, name);
+}
+
+gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic)
+{
+    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) &&
+           ibh_render_is_printable(nic->link->name);
+}
+
+void ibh_render_comment(GString *out, const char *text)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (char **line = lines; *line; line++)
+        g_string_append_printf(out, "#%s%s\n", **line ? " " : "", *line);
+}
+
+/* What the formats cannot express of this host: NICs left out, and with `native`, main=spread. */
+static void put_left_out(GString *out, const IbhRender *render, gboolean native)
+{
+    gboolean any = FALSE;
+
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
+        g_autofree char *name = ibh_printable(nic->link->name), *why = ibh_printable(nic->why);
+
+        any = any || ibh_render_has(render, nic);
+        if (!ibh_is_selected(nic, render->only) || (!nic->rank && !render->only))
+            continue;
+        if (nic->status != IBH_NIC_RAIL)
+            g_string_append_printf(out, "#\n# Without %s, no rail: %s\n", name, why);
+        else if (!ibh_render_is_printable(nic->link->name))
+            g_string_append_printf(out, "#\n# Without %s: its name is not printable\n", name);
+        else if (!(nic->link->flags & IFF_UP))
+            g_string_append_printf(out, "#\n# %s is down: its routes are not known now, and are missing here\n", name);
+    }
+    if (native && render->rails->main != IBH_MAIN_KEEP)
+        ibh_render_comment(out, "\nWithout what main=spread does: only ib-hook itself keeps that right.");
+    if (!any)
+        g_string_append(out, "#\n# There is no rail.\n");
+}
+
+/* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. A candidate that is no rail,
+ * and must not answer ARP for rails, has one. */
+static gboolean wants_sysctl(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value)
+{
+    if (!ibh_is_selected(nic, render->only) || !ibh_render_is_printable(nic->link->name))
+        return FALSE;
+    if (ibh_must_be_silent(render->rails, nic)) {
+        *ret_value = 1;
+        return key == IBH_SYSCTL_ARP_IGNORE;
+    }
+    *ret_value = nic->status == IBH_NIC_RAIL ? ibh_want_sysctl(render->rails, nic, key) : 0;
+    return nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP && (*ret_value || nic->base[key]);
+}
+
+static void put_sysctls(GString *out, const IbhRender *render, const IbhNic *nic)
+{
+    /* In a file of sysctl.d a key ends at `=`, may be a pattern, and may begin with a sign that ignores errors. */
+    const gboolean fits = !strpbrk(nic->link->name, "=*?[]\\");
+    gboolean any = FALSE;
+
+    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
+        int value;
+
+        if (!wants_sysctl(render, nic, (IbhSysctl)key, &value))
+            continue;
+        if (fits)
+            g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
+                                   ibh_sysctl_name((IbhSysctl)key), value);
+        any = TRUE;
+    }
+    if (any && !fits)
+        g_string_append_printf(out, "#   %s: its name cannot be said in such a file\n", nic->link->name);
+}
+
+static const char native_why[] =
+    "\n"
+    "Rules and routes are the manager's own, without ib-hook's mark. They have its priorities, but tables of other\n"
+    "numbers: so ib-hook finds that the manager routes a NIC, and takes its own rules and routes away. Addresses and\n"
+    "gateways are those of now: what they become later is not followed.\n"
+    "\n"
+    "No manager can say who answers ARP, and from which address. These lines belong into\n"
+    "/etc/sysctl.d/90-ib-hook.conf, with slashes, because dots in a name (ib0.8002) would end it. ib-hook itself "
+    "gives\n"
+    "the rails these values as well. rp_filter=1 drops what comes in by another NIC than the answer would leave by: "
+    "set\n"
+    "it once the rules are there, and peers have learned the right NICs.";
+
+/* ---- rt_tables ---- */
+
+/* A decimal number is read as a signed one. */
+static void put_table(GString *out, guint32 table, const char *kind, const char *name)
+{
+    g_string_append_printf(out, table > G_MAXINT32 ? "0x%x %s-%s\n" : "%u %s-%s\n", table, kind, name);
+}
+
+static void write_rt_tables(GString *out, const IbhRender *render)
+{
+    ibh_render_comment(
+        out,
+        "/etc/iproute2/rt_tables.d/ib-hook.conf\n"
+        "\n"
+        "Names of the rails' tables: ip route show table rail-ib0. They change nothing but what ip shows and takes, "
+        "and\n"
+        "table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…: where these have a rail's\n"
+        "default route. native-… and native-default-…: those of the other formats, which are different ones, so\n"
+        "that ib-hook sees that something else routes a NIC, and leaves it alone.");
+    put_left_out(out, render, FALSE);
+    g_string_append_c(out, '\n');
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
+        guint32 native = ibh_native_table(render->rails, nic);
+
+        if (ibh_render_has(render, nic)) {
+            put_table(out, nic->table, "rail", nic->link->name);
+            put_table(out, ibh_nic_defaults(nic), "default", nic->link->name);
+            put_table(out, native, "native", nic->link->name);
+            put_table(out, native + IBH_TABLE_DEFAULTS, "native-default", nic->link->name);
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+/* A manager's format has a text that explains it, and writes one rail after the other; others write all. */
+static const struct {
+    const char *name, *why;
+    IbhRailWriter *rail;
+    void (*natives)(GString *out, const GPtrArray *natives); /* before the first one */
+    void (*all)(GString *out, const IbhRender *render);
+} formats[] = {
+    {"netplan",
+     "For netplan with systemd-networkd; with NetworkManager as its renderer, netplan drops rules silently: take "
+     "nmcli.\n"
+     "netplan merges this with the files that give these NICs their addresses, if its names for them (here as far as\n"
+     "known, else those of the interfaces) and the kinds are the same. Files of mode 0600; then netplan apply.\n"
+     "\n"
+     "netplan cannot say suppress_prefixlength, by which bridges, containers and other routes of main keep what is\n"
+     "theirs: those rules are in drop-ins for the files that netplan makes for systemd-networkd. A NIC with a default\n"
+     "route is left to such a drop-in altogether: without them, it would take everything.",
+     ibh_write_netplan_rest, ibh_write_netplan, NULL},
+    {"networkd",
+     "For systemd-networkd: a drop-in for the .network file of each NIC, which keeps its addresses. networkd deletes\n"
+     "rules and routes that it did not make, but those of protocol kernel; these are its own, and static.\n"
+     "SuppressPrefixLength= is known from version 245 on. After networkctl reload, networkctl reconfigure NIC.",
+     ibh_write_networkd, NULL, NULL},
+    {"nmcli",
+     "For NetworkManager: what is added to the connection of each NIC (as far as known; else the name of its "
+     "interface\n"
+     "stands there). In force from its next activation on, or after nmcli device reapply NIC. Said again, nothing is\n"
+     "added. NetworkManager leaves foreign rules alone, and deletes these when the connection goes down.\n"
+     "suppress_prefixlength is known from version 1.20 on.",
+     ibh_write_nmcli, NULL, NULL},
+    {"ifupdown",
+     "For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, which gives it its addresses, after\n"
+     "those. A rule that is there already is no error; routes go with their link. A link that was set down and up "
+     "again\n"
+     "by hand loses its table, and nothing puts it back: ifdown NIC; ifup NIC.",
+     ibh_write_ifupdown, NULL, NULL},
+    {"ifcfg",
+     "For RHEL's network-scripts (RHEL 8 and before): each line is what follows ip route add and ip rule add. They "
+     "are\n"
+     "used with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that passes over all of them as "
+     "soon\n"
+     "as there is a rule-NIC, unless the package NetworkManager-dispatcher-routing-rules is there: take nmcli for it.\n"
+     "ifdown deletes the rules.",
+     ibh_write_ifcfg, NULL, NULL},
+    {"rt_tables", NULL, NULL, NULL, write_rt_tables},
+    {"env", NULL, NULL, NULL, ibh_write_env},
+};
+
+static int find(const char *name)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+        if (g_str_equal(formats[i].name, name))
+            return (int)i;
+    }
+    return -1;
+}
+
+gboolean ibh_render_knows(const char *format)
+{
+    return find(format) >= 0;
+}
+
+char *ibh_render_formats(void)
+{
+    GString *names = g_string_new(formats[0].name);
+
+    for (guint i = 1; i < G_N_ELEMENTS(formats); i++)
+        g_string_append_printf(names, ", %s", formats[i].name);
+    return g_string_free(names, FALSE);
+}
+
+static void free_native(gpointer native)
+{
+    ibh_native_free(native);
+}
+
+static void write_native(GString *out, const IbhRender *render, int format)
+{
+    g_autoptr(GPtrArray) natives = g_ptr_array_new_with_free_func(free_native);
+
+    ibh_render_comment(out, formats[format].why);
+    ibh_render_comment(out, native_why);
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
+        put_sysctls(out, render, nic);
+        if (ibh_render_has(render, nic))
+            g_ptr_array_add(natives, ibh_native_new(render, nic));
+    }
+    put_left_out(out, render, TRUE);
+    if (formats[format].natives)
+        formats[format].natives(out, natives);
+    IBH_EACH_POINTER (const IbhNative, native, natives)
+        formats[format].rail(out, native, render);
+}
+
+char *ibh_render(const char *format, const IbhRender *render)
+{
+    GString *out = g_string_new(NULL);
+    int which = find(format);
+
+    if (formats[which].all)
+        formats[which].all(out, render);
+    else
+        write_native(out, render, which);
+    return g_string_free(out, FALSE);
+}
