@@ -2,7 +2,7 @@
 #include "cli/report.h"
 
 #include "plan/emit.h"
-#include "plan/spread.h"
+#include "plan/plan.h"
 #include "plan/want.h"
 #include "probe/rdma.h"
 #include "probe/syn.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/difference.h"
+#include "plan/work.h"
 
 #include "plan/gateways.h"
 #include "plan/want.h"
@@ -102,54 +102,51 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
            !ibh_serves_family(owner, AF_INET6);
 }
 
-static void note_led(const IbhWork *work, IbhTodo *todo, IbhRule *rule)
+static void note_led(const IbhWork *work, IbhTodo *todo, const IbhRule *rule)
 {
     if (rule->table != todo->nic->table)
         todo->has_default = TRUE;
     else if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
-        g_hash_table_add(work->led, &rule->from.ip);
+        g_hash_table_add(work->led, (gpointer)(guintptr)&rule->from.ip);
 }
 
-/* Removes existing items from the wanted ones. Ours that are not wanted are stale; so is a second copy. */
+/* Takes what exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
 static void subtract_rules(IbhWork *work)
 {
-    g_autoptr(GPtrArray) rules = ibh_rules_to_delete(work->rails->snapshot, FALSE);
+    g_autoptr(GPtrArray) rules = ibh_rules_to_delete(work->rails->snapshot);
 
-    for (guint i = 0; i < rules->len; i++) {
-        IbhStale stale = {.rule = g_ptr_array_index(rules, i)};
-        IbhTodo *todo;
+    IBH_EACH_POINTER (const IbhRule, rule, rules) {
+        IbhStale stale = {
+            .rule = rule, .family = rule->family, .table = rule->table, .spread = ibh_rule_is_spread(rule)};
+        IbhTodo *todo = &work->of_spread;
 
-        stale.owner = ibh_rule_owner(work->rails, stale.rule);
-        todo = ibh_find_todo(work, stale.owner);
-        if (todo && ibh_nic_has_table(todo->nic, stale.rule->table))
-            note_led(work, todo, g_ptr_array_index(rules, i));
-        if (!todo || (!take_rule(todo->rules, stale.rule) && !is_undecided_rule(work, stale.owner, stale.rule)))
+        if (!stale.spread) {
+            stale.owner = ibh_rule_owner(work->rails, rule);
+            todo = ibh_find_todo(work, stale.owner);
+        }
+        if (todo && todo->nic && ibh_nic_has_table(todo->nic, rule->table))
+            note_led(work, todo, rule);
+        if (!todo || (!take_rule(todo->rules, rule) && !(todo->nic && is_undecided_rule(work, todo->nic, rule))))
             g_array_append_val(work->stales, stale);
     }
 }
 
 static void subtract_routes(IbhWork *work, IbhRouteKind kind)
 {
-    const GArray *routes = work->rails->snapshot->routes;
+    IBH_EACH (const IbhRoute, route, work->rails->snapshot->routes) {
+        IbhStale stale = {
+            .route = route, .family = route->family, .table = route->table, .spread = ibh_route_is_spread(route)};
+        const IbhTodo *todo = &work->of_spread;
 
-    for (guint i = 0; i < routes->len; i++) {
-        IbhStale stale = {.route = &g_array_index(routes, IbhRoute, i)};
-        const IbhTodo *todo;
-
-        if (!ibh_route_is_ours(stale.route) || ibh_route_is_spread(stale.route) || ibh_route_kind(stale.route) != kind)
+        if (!ibh_route_is_ours(route) || ibh_route_kind(route) != kind)
             continue;
-        stale.owner = ibh_route_owner(work->rails, stale.route);
-        todo = ibh_find_todo(work, stale.owner);
-        if (!todo || (!take_route(todo->routes, stale.route) && !is_undecided_route(todo, stale.route)))
+        if (!stale.spread) {
+            stale.owner = ibh_route_owner(work->rails, route);
+            todo = ibh_find_todo(work, stale.owner);
+        }
+        if (!todo || (!take_route(todo->routes, route) && !(todo->nic && is_undecided_route(todo, route))))
             g_array_append_val(work->stales, stale);
     }
-}
-
-static void subtract(IbhWork *work)
-{
-    subtract_rules(work);
-    for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
-        subtract_routes(work, (IbhRouteKind)kind);
 }
 
 /* ---- who needs another one's table ---- */
@@ -158,28 +155,22 @@ static void subtract(IbhWork *work)
  * their NIC, so only table= and NICs that disappeared cause this. */
 gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
 {
-    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
-
-    return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, table);
+    return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, stale->table);
 }
 
 gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic)
 {
-    return ibh_is_selected(nic, work->only) || (nic && g_ptr_array_find(work->makes_room, nic, NULL));
+    return ibh_is_selected(nic, work->only) || (nic && g_hash_table_contains(work->makes_room, nic));
 }
 
 /* A rail that was asked for may need a table that another NIC has yet to leave: then that NIC is moved, too. */
 static gboolean make_room(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        for (guint j = 0; ibh_may_touch(work, todo->nic) && j < work->stales->len; j++) {
-            const IbhStale *stale = &g_array_index(work->stales, IbhStale, j);
-
-            if (!ibh_is_in_the_way(stale, todo) || !ibh_find_todo(work, stale->owner) ||
-                ibh_may_touch(work, stale->owner))
-                continue;
-            g_ptr_array_add(work->makes_room, (IbhNic *)(guintptr)stale->owner);
-            return TRUE;
+        IBH_EACH (const IbhStale, stale, work->stales) {
+            if (ibh_may_touch(work, todo->nic) && ibh_is_in_the_way(stale, todo) &&
+                ibh_find_todo(work, stale->owner) && !ibh_may_touch(work, stale->owner))
+                return g_hash_table_add(work->makes_room, (gpointer)(guintptr)stale->owner);
         }
     }
     return FALSE;
@@ -215,20 +206,30 @@ static void todo_clear(gpointer data)
 void ibh_work_init(IbhWork *work)
 {
     work->plan = ibh_plan_new();
-    work->makes_room = g_ptr_array_new();
     work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
     g_array_set_clear_func(work->todos, todo_clear);
     work->stales = g_array_new(FALSE, TRUE, sizeof(IbhStale));
+    work->makes_room = g_hash_table_new(NULL, NULL);
+    work->undone = g_hash_table_new(NULL, NULL);
+    work->mains_nics = g_hash_table_new(NULL, NULL);
     work->led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    want_all(work);
-    subtract(work);
+    if (!work->undo)
+        want_all(work);
+    ibh_want_spread(work->spread, &work->of_spread);
+    subtract_rules(work);
+    for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
+        subtract_routes(work, (IbhRouteKind)kind);
     select_work(work);
+    ibh_find_undone(work);
 }
 
 void ibh_work_clear(IbhWork *work)
 {
-    g_ptr_array_unref(work->makes_room);
     g_array_unref(work->todos);
+    todo_clear(&work->of_spread);
     g_array_unref(work->stales);
+    g_hash_table_unref(work->makes_room);
+    g_hash_table_unref(work->undone);
+    g_hash_table_unref(work->mains_nics);
     g_hash_table_unref(work->led);
 }

@@ -2,6 +2,8 @@
 #include "plan/emit.h"
 
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 static void op_free(gpointer op)
@@ -24,6 +26,8 @@ void ibh_plan_free(IbhPlan *plan)
     g_ptr_array_unref(plan->ops);
     g_free(plan);
 }
+
+#define UNIT_OF_SPREAD G_MAXINT
 
 /* A unit is one family of one NIC. */
 static int unit_of(const IbhNic *nic, int family)
@@ -71,8 +75,31 @@ void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRu
     IbhOp *op = ibh_emit(plan, type, nic, why);
 
     op->rule = *rule;
-    if (nic)
-        op->unit = unit_of(nic, rule->family);
+    op->unit = nic ? unit_of(nic, rule->family) : ibh_rule_is_spread(rule) ? UNIT_OF_SPREAD : 0;
+}
+
+/* "nexthop dev ib0 nexthop dev ib1"; of one device only, which we never program, just that. */
+static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
+{
+    g_autofree char *one = g_strdup_printf("%d", route->ifindex);
+    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : one, " ", -1);
+    GString *text = g_string_new(NULL);
+
+    for (char **word = words; *word; word++) {
+        const IbhLink *link = ibh_snapshot_link(snapshot, atoi(*word));
+        g_autofree char *name = ibh_shell_word(link ? link->name : "?");
+
+        g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* The kernel keeps such a route, but does not take it again. No command can bring a dead nexthop back to life. */
+static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
+{
+    return (route->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &route->src)) ||
+           (route->gateway.family == AF_INET6 && ibh_rails_holder(rails, &route->gateway)) ||
+           (route->hops && strchr(route->hops, '!'));
 }
 
 void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
@@ -82,12 +109,14 @@ void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const 
     const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
 
     op->route = *route;
-    if (nic)
-        op->unit = unit_of(nic, route->family);
+    op->unit = nic ? unit_of(nic, route->family) : 0;
     if (replaced)
         op->replaced = *replaced;
-    op->for_good = goes && ((goes->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &goes->src)) ||
-                            (goes->gateway.family == AF_INET6 && ibh_rails_holder(rails, &goes->gateway)));
+    op->for_good = goes && goes_for_good(rails, goes);
+    if (!ibh_route_is_spread(route))
+        return;
+    op->unit = UNIT_OF_SPREAD;
+    op->hops = route->hops || route->ifindex ? describe_hops(rails->snapshot, route) : NULL;
 }
 
 void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
@@ -135,12 +164,12 @@ static gint descending(gconstpointer left, gconstpointer right)
     return a->priority == b->priority ? 0 : a->priority > b->priority ? -1 : 1;
 }
 
-GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot, gboolean spread)
+GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot)
 {
     GPtrArray *rules = g_ptr_array_new();
 
     IBH_EACH (IbhRule, rule, snapshot->rules) {
-        if (ibh_rule_is_ours(rule) && ibh_rule_is_spread(rule) == spread)
+        if (ibh_rule_is_ours(rule))
             g_ptr_array_add(rules, rule);
     }
     g_ptr_array_sort(rules, descending); /* which keeps the order of equals */

@@ -28,9 +28,9 @@ void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, 
 /* Announces `ip` from the NIC `from`, for the unit of `nic`. */
 void ibh_emit_announce(IbhPlan *plan, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
 
-/* IbhRule *: rules of ours, of rails or of main=spread, in the order in which they can be deleted: descending, and of
- * one priority as they stand, because a delete hits the first that matches. */
-GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot, gboolean spread);
+/* IbhRule *: rules of ours in the order in which they can be deleted: descending, and of one priority as they stand,
+ * because a delete hits the first that matches. */
+GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot);
 
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
 gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address);
@@ -44,7 +44,3 @@ void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, 
 void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
 /* An rp_filter that the administrator keeps is not loosened for a moment either. */
 gboolean ibh_may_loosen(const IbhNic *nic);
-
-/* Undoes everything of ours on NICs that are not rails (any more): loosened sysctls first, then the rest. */
-void ibh_emit_rp_first_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);
-void ibh_emit_undo_of_former_rails(IbhPlan *plan, const IbhRails *rails, const char *const *only);

@@ -12,10 +12,8 @@
  */
 #include "plan/plan.h"
 
-#include "plan/emit.h"
-#include "plan/program.h"
-#include "plan/spread.h"
 #include "plan/want.h"
+#include "plan/work.h"
 
 #include <linux/rtnetlink.h>
 
@@ -98,7 +96,7 @@ static void announce_changed(IbhWork *work)
 static void collect_garbage(IbhWork *work)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && ibh_may_touch(work, stale->owner) &&
+        if (!stale->done && !stale->spread && ibh_may_touch(work, stale->owner) &&
             (!stale->owner || stale->owner->status == IBH_NIC_RAIL))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
@@ -108,19 +106,19 @@ static void collect_garbage(IbhWork *work)
 
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 {
-    IbhWork work = {.rails = rails, .only = only};
+    IbhWork work = {.rails = rails, .only = only, .spread = rails};
 
     ibh_work_init(&work);
-    ibh_emit_rp_first_of_former_rails(work.plan, rails, only);
+    ibh_restore_rp_filters(&work, TRUE);
     set_rp_filters(&work, TRUE);
     ibh_program_rails(&work);
     set_arp_sysctls(&work);
     silence_others(&work);
     announce_changed(&work);
     if (!only)
-        ibh_emit_spread(work.plan, rails->snapshot, rails);
+        ibh_emit_spread(&work);
     set_rp_filters(&work, FALSE);
-    ibh_emit_undo_of_former_rails(work.plan, rails, only);
+    ibh_emit_undo(&work);
     collect_garbage(&work);
     ibh_join_units(&work);
     ibh_work_clear(&work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/program.h"
+#include "plan/work.h"
 
 #include <linux/rtnetlink.h>
 
@@ -35,8 +35,7 @@ static IbhTodo *next_todo(const IbhWork *work)
 /* The other rail whose table this item is in; NULL: none. */
 static IbhTodo *find_hindered(const IbhWork *work, const IbhStale *stale)
 {
-    guint32 table = stale->rule ? stale->rule->table : stale->route->table;
-    IbhTodo *todo = ibh_find_todo(work, ibh_rails_nic_by_table(work->rails, table));
+    IbhTodo *todo = ibh_find_todo(work, ibh_rails_nic_by_table(work->rails, stale->table));
 
     return todo && todo->nic != stale->owner ? todo : NULL;
 }
@@ -48,8 +47,7 @@ void ibh_join_units(const IbhWork *work)
         const IbhTodo *todo = stale->owner ? find_hindered(work, stale) : NULL;
 
         if (todo)
-            ibh_plan_join(work->plan, todo->nic, stale->owner,
-                          stale->rule ? stale->rule->family : stale->route->family);
+            ibh_plan_join(work->plan, todo->nic, stale->owner, stale->family);
     }
 }
 
@@ -113,10 +111,17 @@ static IbhStale *find_in_place(const IbhWork *work, const IbhRoute *route)
     return NULL;
 }
 
-static void add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboolean only_in_place)
+static char *why_route(const IbhTodo *todo, const IbhRoute *route)
 {
     char dst[IBH_PREFIX_STRLEN];
 
+    ibh_prefix_format(&route->dst, dst);
+    return todo->nic ? g_strdup_printf("table %u reaches %s by %s", route->table, dst, todo->nic->link->name)
+                     : g_strdup_printf("unbound traffic to %s uses every rail", dst);
+}
+
+void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboolean only_in_place)
+{
     for (guint i = 0; i < todo->routes->len;) {
         const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
         IbhStale *stale = find_in_place(work, route);
@@ -126,9 +131,7 @@ static void add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboole
             continue;
         }
         ibh_emit_route(work->plan, work->rails, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
-                       stale ? stale->route : NULL,
-                       g_strdup_printf("table %u reaches %s by %s", route->table, ibh_prefix_format(&route->dst, dst),
-                                       todo->nic->link->name));
+                       stale ? stale->route : NULL, why_route(todo, route));
         if (stale)
             stale->done = TRUE;
         g_array_remove_index(todo->routes, i);
@@ -228,18 +231,18 @@ static void program(IbhWork *work, IbhTodo *todo)
     guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
     gboolean too_soon = is_led_too_soon(work, todo);
 
-    add_routes(work, todo, defaults, todo->has_default);
+    ibh_add_routes(work, todo, defaults, todo->has_default);
     add_rules(work, todo, FOR_DEFAULT);
     drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
     add_rules(work, todo, BEFORE_ROUTES);
-    add_routes(work, todo, table, too_soon);
+    ibh_add_routes(work, todo, table, too_soon);
     drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
     add_rules(work, todo, INSTEAD);
     if (too_soon)
         drop_superseded(work, todo, TRUE);
-    add_routes(work, todo, table, FALSE);
+    ibh_add_routes(work, todo, table, FALSE);
     add_rules(work, todo, AFTER_ROUTES);
-    add_routes(work, todo, defaults, FALSE);
+    ibh_add_routes(work, todo, defaults, FALSE);
     drop_superseded(work, todo, FALSE);
 }
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/spread.h"
-
-#include "plan/emit.h"
+/*
+ * main=spread: unbound traffic over all rails of a subnet, by multipath routes in a table of their own, as one unit.
+ */
+#include "plan/plan.h"
 #include "plan/want.h"
+#include "plan/work.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-
-#define UNIT G_MAXINT /* of no NIC */
 
 /* ---- the wanted routes and rules ---- */
 
@@ -96,7 +94,7 @@ static void keep_outermost(GArray *routes, const IbhRoute *route)
     g_array_append_val(routes, *route);
 }
 
-GArray *ibh_want_spread(const IbhRails *rails)
+static GArray *want_routes(const IbhRails *rails)
 {
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     IbhRoute route;
@@ -110,7 +108,7 @@ GArray *ibh_want_spread(const IbhRails *rails)
 
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GArray) routes = ibh_want_spread(rails);
+    g_autoptr(GArray) routes = want_routes(rails);
 
     IBH_EACH (const IbhRoute, route, routes) {
         if (can_carry(rails, nic, &route->dst))
@@ -146,150 +144,37 @@ static GArray *want_rules(const GArray *routes)
     return rules;
 }
 
+void ibh_want_spread(const IbhRails *rails, IbhTodo *todo)
+{
+    todo->routes = want_routes(rails);
+    todo->rules = want_rules(todo->routes);
+}
+
 /* ---- the difference ---- */
 
-/* "nexthop dev ib0 nexthop dev ib1"; of one device only, which we never program, just that. */
-static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
-{
-    g_autofree char *one = g_strdup_printf("%d", route->ifindex);
-    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : one, " ", -1);
-    GString *text = g_string_new(NULL);
-
-    for (char **word = words; *word; word++) {
-        const IbhLink *link = ibh_snapshot_link(snapshot, atoi(*word));
-        g_autofree char *name = ibh_shell_word(link ? link->name : "?");
-
-        g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
-    }
-    return g_string_free(text, FALSE);
-}
-
-static void emit_route(IbhPlan *plan, const IbhSnapshot *snapshot, IbhOpType type, const IbhRoute *route,
-                       const IbhRoute *replaced, char *why)
-{
-    IbhOp *op = ibh_emit(plan, type, NULL, why);
-
-    op->unit = UNIT;
-    op->route = *route;
-    op->hops = route->hops || route->ifindex ? describe_hops(snapshot, route) : NULL;
-    if (replaced)
-        op->replaced = *replaced;
-    /* No command can bring a dead nexthop back to life. */
-    op->for_good = (replaced && replaced->hops && strchr(replaced->hops, '!')) ||
-                   (type == IBH_OP_ROUTE_DEL && route->hops && strchr(route->hops, '!'));
-}
-
-static void emit_rule(IbhPlan *plan, IbhOpType type, const IbhRule *rule, char *why)
-{
-    IbhOp *op = ibh_emit(plan, type, NULL, why);
-
-    op->unit = UNIT;
-    op->rule = *rule;
-}
-
-static const IbhRoute *find_in_place(const IbhSnapshot *snapshot, const IbhRoute *wanted)
-{
-    IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        if (ibh_route_is_spread(route) && ibh_route_same_place(route, wanted))
-            return route;
-    }
-    return NULL;
-}
-
-static void put_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
-{
-    char dst[IBH_PREFIX_STRLEN];
-
-    IBH_EACH (const IbhRoute, route, wanted) {
-        const IbhRoute *there = find_in_place(snapshot, route);
-
-        if (!there || ibh_route_compare(there, route) != 0)
-            emit_route(plan, snapshot, there ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, route, there,
-                       g_strdup_printf("unbound traffic to %s uses every rail", ibh_prefix_format(&route->dst, dst)));
-    }
-}
-
-static void drop_routes(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted)
-{
-    IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        gboolean keep = !ibh_route_is_spread(route);
-
-        for (guint j = 0; j < wanted->len; j++)
-            keep |= ibh_route_same_place(route, &g_array_index(wanted, IbhRoute, j));
-        if (!keep)
-            emit_route(plan, snapshot, IBH_OP_ROUTE_DEL, route, NULL, g_strdup("this subnet is not spread (any more)"));
-    }
-}
-
-static gboolean is_wanted(const GArray *wanted, const IbhRule *rule)
-{
-    for (guint i = 0; i < wanted->len; i++) {
-        if (ibh_rule_compare(&g_array_index(wanted, IbhRule, i), rule) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Existing items that are not wanted, in an order in which they can be deleted. */
-static GPtrArray *find_stale_rules(const IbhSnapshot *snapshot, const GArray *wanted)
-{
-    g_autoptr(GPtrArray) there = ibh_rules_to_delete(snapshot, TRUE);
-    GPtrArray *stale = g_ptr_array_new();
-
-    for (guint i = 0; i < there->len; i++) {
-        IbhRule *rule = g_ptr_array_index(there, i);
-        gboolean again = i > 0 && ibh_rule_compare(rule, g_ptr_array_index(there, i - 1)) == 0;
-
-        if (again || !is_wanted(wanted, rule))
-            g_ptr_array_add(stale, rule);
-    }
-    return stale;
-}
-
-static gboolean stands(const IbhSnapshot *snapshot, const IbhRule *rule)
-{
-    for (guint i = 0; i < snapshot->rules->len; i++) {
-        if (ibh_rule_compare(&g_array_index(snapshot->rules, IbhRule, i), rule) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void put_rule(IbhPlan *plan, const IbhRule *rule)
+static void put_rules(const IbhWork *work, gboolean to_main)
 {
     char to[IBH_PREFIX_STRLEN];
 
-    emit_rule(plan, IBH_OP_RULE_ADD, rule,
-              g_strdup_printf(ibh_rule_asks_main(rule) ? "what main has more exactly inside %s stays so"
-                                                       : "unbound traffic to %s is spread",
-                              ibh_prefix_format(&rule->to, to)));
-}
-
-static void put_rules(IbhPlan *plan, const IbhSnapshot *snapshot, const GArray *wanted, gboolean to_main)
-{
-    IBH_EACH (const IbhRule, rule, wanted) {
-        if (ibh_rule_asks_main(rule) == to_main && !stands(snapshot, rule))
-            put_rule(plan, rule);
-    }
-}
-
-static void drop_rules(IbhPlan *plan, const GPtrArray *stale)
-{
-    IBH_EACH_POINTER (const IbhRule, rule, stale) {
-        emit_rule(plan, IBH_OP_RULE_DEL, rule, g_strdup("unbound traffic goes by main again"));
+    IBH_EACH (const IbhRule, rule, work->of_spread.rules) {
+        if (ibh_rule_asks_main(rule) == to_main)
+            ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, NULL, rule,
+                          g_strdup_printf(to_main ? "what main has more exactly inside %s stays so"
+                                                  : "unbound traffic to %s is spread",
+                                          ibh_prefix_format(&rule->to, to)));
     }
 }
 
 /* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
-void ibh_emit_spread(IbhPlan *plan, const IbhSnapshot *snapshot, const IbhRails *rails)
+void ibh_emit_spread(IbhWork *work)
 {
-    g_autoptr(GArray) routes = ibh_want_spread(rails);
-    g_autoptr(GArray) rules = want_rules(routes);
-    g_autoptr(GPtrArray) stale = find_stale_rules(snapshot, rules);
-
-    put_rules(plan, snapshot, rules, TRUE);
-    put_routes(plan, snapshot, routes);
-    put_rules(plan, snapshot, rules, FALSE);
-    drop_rules(plan, stale);
-    drop_routes(plan, snapshot, routes);
+    put_rules(work, TRUE);
+    ibh_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD, FALSE);
+    put_rules(work, FALSE);
+    IBH_EACH (IbhStale, stale, work->stales) {
+        if (stale->spread && !stale->done)
+            ibh_drop(work, stale,
+                     g_strdup(stale->rule ? "unbound traffic goes by main again"
+                                          : "this subnet is not spread (any more)"));
+    }
 }

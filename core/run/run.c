@@ -8,7 +8,6 @@
 #include "model/state.h"
 #include "model/text.h"
 #include "plan/plan.h"
-#include "plan/undo.h"
 
 void ibh_run_warn(IbhRun *run, const char *message)
 {

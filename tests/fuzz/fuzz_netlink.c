@@ -9,7 +9,7 @@
 #include "broken.h"
 #include "check/check.h"
 #include "plan/log.h"
-#include "plan/undo.h"
+#include "plan/plan.h"
 #include "kernel/private.h"
 #include "cli/report.h"
 #include "host/snapshot.h"

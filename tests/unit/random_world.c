@@ -2,7 +2,6 @@
 #include "random_world.h"
 
 #include "plan/apply.h"
-#include "plan/undo.h"
 #include "fake_near.h"
 #include "plan/tables.h"
 #include "model/state.h"

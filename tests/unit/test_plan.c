@@ -5,7 +5,6 @@
  */
 #include "case_text.h"
 #include "plan/plan.h"
-#include "plan/undo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * are. Whether what --json prints is as the schema says: netns/test-json-schema.sh.
  */
 #include "case_text.h"
-#include "plan/undo.h"
+#include "plan/plan.h"
 #include "cli/report.h"
 
 #include <setjmp.h>

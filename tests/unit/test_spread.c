@@ -5,8 +5,6 @@
  */
 #include "plan/apply.h"
 #include "plan/plan.h"
-#include "plan/undo.h"
-#include "plan/spread.h"
 
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
