@@ -215,17 +215,6 @@ static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_le
     }
 }
 
-/* Leftovers in a table that another rail waits for. */
-static void leave_tables(IbhWork *work, const IbhTodo *todo)
-{
-    IBH_EACH (IbhStale, stale, work->stales) {
-        const IbhTodo *other = !stale->done && stale->owner == todo->nic ? find_hindered(work, stale) : NULL;
-
-        if (other && !other->done)
-            ibh_drop(work, stale, g_strdup_printf("table %u is of %s now", other->nic->table, other->nic->link->name));
-    }
-}
-
 static void program(IbhWork *work, IbhTodo *todo)
 {
     guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
@@ -254,6 +243,5 @@ void ibh_program_rails(IbhWork *work)
         clear_the_way(work, todo);
         program(work, todo);
         todo->done = TRUE;
-        leave_tables(work, todo);
     }
 }
