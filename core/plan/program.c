@@ -177,26 +177,21 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
 }
 
-/* An address that is led to T already must not lose its routes: so the rules of its default come first, then those
- * before the routes that need them. The rule that leads to all of T comes last, in place of the old one: earlier
- * versions had default routes in T. An address that is not led to T yet gets its routes first. */
-typedef enum { FOR_DEFAULT, BEFORE_ROUTES, INSTEAD, AFTER_ROUTES } Phase;
+/* An address that is led to T already must not lose its routes: so the rules of its default come first, then the others
+ * before the routes that need them. An address that is not led to T yet gets its routes first. */
+typedef enum { FOR_DEFAULT, BEFORE_ROUTES, AFTER_ROUTES } Phase;
 
-static Phase phase_of(const IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
+static Phase phase_of(const IbhWork *work, const IbhRule *rule)
 {
-    gboolean led = g_hash_table_contains(work->led, &rule->from.ip);
-
-    if (rule->priority >= IBH_PRIORITY_DEFAULTS - 1)
-        return led ? FOR_DEFAULT : AFTER_ROUTES;
-    if (!led)
+    if (!g_hash_table_contains(work->led, &rule->from.ip))
         return AFTER_ROUTES;
-    return rule->table != todo->nic->table || rule->suppress_prefixlength >= 0 ? BEFORE_ROUTES : INSTEAD;
+    return rule->priority >= IBH_PRIORITY_DEFAULTS - 1 ? FOR_DEFAULT : BEFORE_ROUTES;
 }
 
 static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
 {
     IBH_EACH (const IbhRule, rule, todo->rules) {
-        if (phase_of(work, todo, rule) == phase)
+        if (phase_of(work, rule) == phase)
             ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
     }
 }
@@ -226,7 +221,6 @@ static void program(IbhWork *work, IbhTodo *todo)
     add_rules(work, todo, BEFORE_ROUTES);
     ibh_add_routes(work, todo, table, too_soon);
     drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-    add_rules(work, todo, INSTEAD);
     if (too_soon)
         drop_superseded(work, todo, TRUE);
     ibh_add_routes(work, todo, table, FALSE);
