@@ -102,14 +102,6 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
            !ibh_serves_family(owner, AF_INET6);
 }
 
-static void note_led(const IbhWork *work, IbhTodo *todo, const IbhRule *rule)
-{
-    if (rule->table != todo->nic->table)
-        todo->has_default = TRUE;
-    else if (ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
-        g_hash_table_add(work->led, (gpointer)(guintptr)&rule->from.ip);
-}
-
 /* Takes what exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
 static void subtract_rules(IbhWork *work)
 {
@@ -124,8 +116,9 @@ static void subtract_rules(IbhWork *work)
             stale.owner = ibh_rule_owner(work->rails, rule);
             todo = ibh_find_todo(work, stale.owner);
         }
-        if (todo && todo->nic && ibh_nic_has_table(todo->nic, rule->table))
-            note_led(work, todo, rule);
+        if (todo && todo->nic && todo->nic->table == rule->table &&
+            ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+            g_hash_table_add(work->led, (gpointer)(guintptr)&rule->from.ip);
         if (!todo || (!take_rule(todo->rules, rule) && !(todo->nic && is_undecided_rule(work, todo->nic, rule))))
             g_array_append_val(work->stales, stale);
     }

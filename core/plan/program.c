@@ -120,13 +120,13 @@ static char *why_route(const IbhTodo *todo, const IbhRoute *route)
                      : g_strdup_printf("unbound traffic to %s uses every rail", dst);
 }
 
-void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboolean only_in_place)
+void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
 {
     for (guint i = 0; i < todo->routes->len;) {
         const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
         IbhStale *stale = find_in_place(work, route);
 
-        if (route->table != table || (only_in_place && !stale)) {
+        if (route->table != table) {
             i++;
             continue;
         }
@@ -138,26 +138,13 @@ void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboolean 
     }
 }
 
-/* An old rule, of a lower priority or of another length, leads to T before the new rules ask main: new routes wait
- * until it is deleted. */
-static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
-{
-    IBH_EACH (const IbhStale, stale, work->stales) {
-        if (!stale->done && stale->rule && stale->rule->table == todo->nic->table &&
-            stale->rule->priority < IBH_PRIORITY_BASE &&
-            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* A route of T that is no longer wanted: the new rules must not lead to it, so it goes before them; the old rules that
  * asked main first go after it. */
-static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
+static void drop_stale_routes(IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && stale->route && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
-            ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
+            !ibh_is_place_wanted(todo, stale->route) &&
             ibh_programs_family(todo->nic, stale->route->family))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
@@ -177,21 +164,11 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
 }
 
-/* An address that is led to T already must not lose its routes: so the rules of its default come first, then the others
- * before the routes that need them. An address that is not led to T yet gets its routes first. */
-typedef enum { FOR_DEFAULT, BEFORE_ROUTES, AFTER_ROUTES } Phase;
-
-static Phase phase_of(const IbhWork *work, const IbhRule *rule)
-{
-    if (!g_hash_table_contains(work->led, &rule->from.ip))
-        return AFTER_ROUTES;
-    return rule->priority >= IBH_PRIORITY_DEFAULTS - 1 ? FOR_DEFAULT : BEFORE_ROUTES;
-}
-
-static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
+/* `led`: of addresses that are led to T already, or of the others. */
+static void add_rules(IbhWork *work, const IbhTodo *todo, gboolean led)
 {
     IBH_EACH (const IbhRule, rule, todo->rules) {
-        if (phase_of(work, rule) == phase)
+        if (g_hash_table_contains(work->led, &rule->from.ip) == led)
             ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
     }
 }
@@ -210,22 +187,16 @@ static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_le
     }
 }
 
+/* An address that is led to T already must not lose its routes: so its rules come before the routes that need them. An
+ * address that is not led to T yet gets its routes first. */
 static void program(IbhWork *work, IbhTodo *todo)
 {
-    guint32 table = todo->nic->table, defaults = ibh_nic_defaults(todo->nic);
-    gboolean too_soon = is_led_too_soon(work, todo);
-
-    ibh_add_routes(work, todo, defaults, todo->has_default);
-    add_rules(work, todo, FOR_DEFAULT);
-    drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
-    add_rules(work, todo, BEFORE_ROUTES);
-    ibh_add_routes(work, todo, table, too_soon);
-    drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-    if (too_soon)
-        drop_superseded(work, todo, TRUE);
-    ibh_add_routes(work, todo, table, FALSE);
-    add_rules(work, todo, AFTER_ROUTES);
-    ibh_add_routes(work, todo, defaults, FALSE);
+    ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
+    add_rules(work, todo, TRUE);
+    drop_stale_routes(work, todo);
+    drop_superseded(work, todo, TRUE);
+    ibh_add_routes(work, todo, todo->nic->table);
+    add_rules(work, todo, FALSE);
     drop_superseded(work, todo, FALSE);
 }
 

@@ -169,7 +169,7 @@ static void put_rules(const IbhWork *work, gboolean to_main)
 void ibh_emit_spread(IbhWork *work)
 {
     put_rules(work, TRUE);
-    ibh_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD, FALSE);
+    ibh_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD);
     put_rules(work, FALSE);
     IBH_EACH (IbhStale, stale, work->stales) {
         if (stale->spread && !stale->done)

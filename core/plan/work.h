@@ -12,7 +12,6 @@ typedef struct {
     const IbhNic *nic;    /* NULL: of main=spread */
     GArray *rules;        /* IbhRule, of each address in ascending order */
     GArray *routes;       /* IbhRoute, in the order they must be added */
-    gboolean has_default; /* a rule of ours leads to D already */
     gboolean changed;
     gboolean done;
 } IbhTodo;
@@ -58,8 +57,7 @@ gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);
 /* program.c: rail by rail, routes, the rules that lead to them, then the deletion of what they replace. */
 void ibh_program_rails(IbhWork *work);
 void ibh_join_units(const IbhWork *work); /* NICs that need each other's tables stand or fall together */
-/* Those of this table; `only_in_place`: that replace something. */
-void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table, gboolean only_in_place);
+void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
 void ibh_drop(IbhWork *work, IbhStale *stale, char *why); /* takes `why` */
 char *ibh_why_stale(const IbhWork *work, const IbhStale *stale);
 
