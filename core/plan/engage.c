@@ -273,11 +273,13 @@ static gboolean has_any_address(const IbhNic *nic)
     return FALSE;
 }
 
-/* Where others route it, no rule of ours stands, but ARP values of ours do. */
+/* Where others route it, no rule of ours stands, but ARP values of ours do. Without an IPv4 address, arp_ignore may be
+ * that of a NIC that has to be silent. */
 static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
 {
     if (nic->base[IBH_SYSCTL_ARP_ANNOUNCE] == nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&
-        nic->base[IBH_SYSCTL_ARP_IGNORE] == nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
+        (nic->base[IBH_SYSCTL_ARP_IGNORE] == nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] ||
+         !ibh_serves_family(nic, AF_INET)))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (ibh_others_route(others, nic, address))

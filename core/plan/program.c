@@ -173,17 +173,17 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, gboolean led)
     }
 }
 
-/* Its address has the rail's new rules. Rules of a default that was lost have no replacement: they are deleted last. */
-static void drop_superseded(IbhWork *work, const IbhTodo *todo, gboolean only_led)
+/* Their address has the rail's new rules, or needs none for a default any more. `for_routes`: those to which routes that
+ * come would belong too soon. */
+static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && stale->rule && stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
-            ibh_may_touch(work, stale->owner) && ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
+        if (!stale->done && stale->rule && ibh_may_touch(work, stale->owner) &&
+            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
             !(stale->owner == todo->nic && !is_programmed(stale)) &&
-            (!only_led || g_hash_table_contains(work->led, &stale->rule->from.ip)))
-            ibh_drop(work, stale,
-                     g_strdup_printf("superseded: %s has table %u at priority %u", todo->nic->link->name,
-                                     todo->nic->table, IBH_PRIORITY_BASE));
+            (!for_routes || (stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
+                             g_hash_table_contains(work->led, &stale->rule->from.ip))))
+            ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
 
@@ -194,10 +194,10 @@ static void program(IbhWork *work, IbhTodo *todo)
     ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
     add_rules(work, todo, TRUE);
     drop_stale_routes(work, todo);
-    drop_superseded(work, todo, TRUE);
+    drop_rules(work, todo, TRUE);
     ibh_add_routes(work, todo, todo->nic->table);
     add_rules(work, todo, FALSE);
-    drop_superseded(work, todo, FALSE);
+    drop_rules(work, todo, FALSE);
 }
 
 void ibh_program_rails(IbhWork *work)
