@@ -161,8 +161,8 @@ static gboolean make_room(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         IBH_EACH (const IbhStale, stale, work->stales) {
-            if (ibh_may_touch(work, todo->nic) && ibh_is_in_the_way(stale, todo) &&
-                ibh_find_todo(work, stale->owner) && !ibh_may_touch(work, stale->owner))
+            if (ibh_may_touch(work, todo->nic) && ibh_is_in_the_way(stale, todo) && ibh_find_todo(work, stale->owner) &&
+                !ibh_may_touch(work, stale->owner))
                 return g_hash_table_add(work->makes_room, (gpointer)(guintptr)stale->owner);
         }
     }

@@ -144,8 +144,7 @@ static void drop_stale_routes(IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && stale->route && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
-            !ibh_is_place_wanted(todo, stale->route) &&
-            ibh_programs_family(todo->nic, stale->route->family))
+            !ibh_is_place_wanted(todo, stale->route) && ibh_programs_family(todo->nic, stale->route->family))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
@@ -173,8 +172,8 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, gboolean led)
     }
 }
 
-/* Their address has the rail's new rules, or needs none for a default any more. `for_routes`: those to which routes that
- * come would belong too soon. */
+/* Their address has the rail's new rules, or needs none for a default any more. `for_routes`: those to which routes
+ * that come would belong too soon. */
 static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
 {
     IBH_EACH (IbhStale, stale, work->stales) {

@@ -173,8 +173,8 @@ void ibh_emit_spread(IbhWork *work)
     put_rules(work, FALSE);
     IBH_EACH (IbhStale, stale, work->stales) {
         if (stale->spread && !stale->done)
-            ibh_drop(work, stale,
-                     g_strdup(stale->rule ? "unbound traffic goes by main again"
-                                          : "this subnet is not spread (any more)"));
+            ibh_drop(
+                work, stale,
+                g_strdup(stale->rule ? "unbound traffic goes by main again" : "this subnet is not spread (any more)"));
     }
 }

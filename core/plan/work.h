@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a plan is made of: for each rail, and for main=spread, what is wanted and missing; and all of ours that is not
- * wanted. Whatever puts operations into the plan takes them from here. Pure.
+ * wanted. All parts of a plan take their operations from here. Pure.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 
 /* The wanted items of one rail that do not exist. */
 typedef struct {
-    const IbhNic *nic;    /* NULL: of main=spread */
-    GArray *rules;        /* IbhRule, of each address in ascending order */
-    GArray *routes;       /* IbhRoute, in the order they must be added */
+    const IbhNic *nic; /* NULL: of main=spread */
+    GArray *rules;     /* IbhRule, of each address in ascending order */
+    GArray *routes;    /* IbhRoute, in the order they must be added */
     gboolean changed;
     gboolean done;
 } IbhTodo;
@@ -47,7 +47,7 @@ typedef struct {
 
 /* difference.c */
 void ibh_work_init(IbhWork *work);
-void ibh_work_clear(IbhWork *work); /* not the plan */
+void ibh_work_clear(IbhWork *work);                             /* not the plan */
 IbhTodo *ibh_find_todo(const IbhWork *work, const IbhNic *nic); /* NULL: none */
 gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic); /* NULL: of no NIC any more */
 gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route);
@@ -58,7 +58,7 @@ gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);
 void ibh_program_rails(IbhWork *work);
 void ibh_join_units(const IbhWork *work); /* NICs that need each other's tables stand or fall together */
 void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
-void ibh_drop(IbhWork *work, IbhStale *stale, char *why); /* takes `why` */
+void ibh_drop(IbhWork *work, IbhStale *stale, char *why);               /* takes `why` */
 char *ibh_why_stale(const IbhWork *work, const IbhStale *stale);
 
 /* spread.c */
