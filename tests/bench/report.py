@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-report.py RESULTS PROGRAMS.strace NOTHING.strace JSON SVG PAGE COMMIT: what bench/run measured, as JSON, as a picture and as a
-table, printed and in a page in place of the last one. RESULTS has a file of hyperfine's per race, competitor and round, and one
+report.py RESULTS PROGRAMS.strace NOTHING.strace JSON PAGE COMMIT: what bench/run measured, as JSON and as a table,
+printed and in a page in place of the last one. RESULTS has a file of hyperfine's per race, competitor and round, and one
 per number that is no time.
 """
 
@@ -17,10 +17,8 @@ import subprocess
 import sys
 
 import calls
-import plot
 
 RAILS = [1, 8, 64, 256]
-ROUTES = [0, 1000, 10000, 100000]
 
 # Files under /etc and /run that a hook may ask for, and why. Any other is a figure missed.
 FILES = {
@@ -216,21 +214,8 @@ def version(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def series(r):
-    """For the picture: what a run costs in units of what the first point costs."""
-    unit = statistics.median(r.rounds("scale", "batch1"))
-
-    first = statistics.median(r.rounds("quiet", "plain"))
-    return {
-        "rails": {label: [[n, statistics.median(r.rounds("scale", f"{key}{n}")) / unit] for n in RAILS]
-                  for label, key in (("ib-hook", "routes"), ("ip -batch", "batch"))},
-        "routes": {"ib-hook": [[n, statistics.median(r.rounds("quiet", f"routes{n}" if n else "plain")) / first]
-                               for n in ROUTES]},
-    }
-
-
 def main():
-    results, programs, nothing, json_path, svg_path, page, commit = sys.argv[1:]
+    results, programs, nothing, json_path, page, commit = sys.argv[1:]
     r = Results(results, elapsed)
     traces = calls.read(programs), calls.read(nothing)
     report = {
@@ -242,10 +227,8 @@ def main():
         "rounds": len(r.rounds("one-rail", "hook")),
         "rows": list(rows(r, Results(results, cpu), *traces)),
         "files": calls.files(traces[0] + traces[1]),
-        "series": series(r),
     }
     pathlib.Path(json_path).write_text(json.dumps(report, indent=1) + "\n")
-    pathlib.Path(svg_path).write_text(plot.picture(report))
     print(*table(report), sep="\n")
     into_page(pathlib.Path(page), table(report))
 

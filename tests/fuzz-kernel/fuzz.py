@@ -197,7 +197,6 @@ class Report:
             print(f"FAIL  {name}: {answer['trouble'][0]} ({answer['trouble'][1]})", flush=True)
 
     def explain(self, workers, directory):
-        from script import as_script
         os.makedirs(directory, exist_ok=True)
         for name, lines, trouble in self.waiting:
             if self.shrinking and not name.endswith(".world"):
@@ -206,9 +205,7 @@ class Report:
             text = "".join(f"# {line}\n" for line in [name, f"{trouble[0]}: {trouble[1]}", *trouble[2].splitlines()])
             with open(f"{stem}.world", "w", encoding="utf-8") as file:
                 file.write(text + "".join(f"{line}\n" for line in lines))
-            with open(f"{stem}.sh", "w", encoding="utf-8") as file:
-                file.write(as_script(lines, text))
-            print(f"\n== {name}: {trouble[0]} ({trouble[1]})\n{trouble[2]}\n-- {stem}.sh\n" + "\n".join(lines), flush=True)
+            print(f"\n== {name}: {trouble[0]} ({trouble[1]})\n{trouble[2]}\n-- {stem}.world\n" + "\n".join(lines), flush=True)
 
     def summary(self, seconds):
         print(f"\n{self.worlds} worlds in {seconds:.0f} s, {self.took / max(1, self.worlds):.3f} s each; "

@@ -89,7 +89,8 @@ class Rare:
     def daemon_inside(self):
         rails = self.up_rails()
         if self.v4 and rails:
-            how = f"via {self.a_peer()} dev {self.rng.choice(rails)}" if self.chance(0.7) else f"dev {self.rng.choice(rails)}"
+            by = self.rng.choice((f"via {self.a_peer()} ", "", f"via inet6 fe80::{self.rng.randrange(1, 9)} "))
+            how = f"{by}dev {self.rng.choice(rails)}"
             self.add(f"ip route add {self.net.piece()} {how} proto {self.rng.choice(('zebra', 'bird', 'bgp', 'ospf'))} metric 20",
                      self.chance(0.6))
 

@@ -83,46 +83,8 @@ out=$(with_sys B "$IB_HOOK" --check --json) || fail "in /sys" "$out"
 expect_equal "in /sys" "" "$(json '.findings[].code | select(. == "port-not-active")')"
 rdma B ib0 ib1
 
-# ---- MTU ----
-
-mtus() {
-    local n
-    for n in 0 1; do
-        mkdir -p $sys/class/net/ib$n
-        echo "$((1500 + $1 * n))" >$sys/class/net/ib$n/mtu
-    done
-}
-finds "the same MTU" "" mtus 0
-finds "another MTU of one of two" "warning mode-mtu ib0, warning mode-mtu ib1" mtus 100
-foreign_mtus() { # those of NICs of the same name, in another network namespace
-    mtus 100
-    echo 999 >$sys/class/net/ib1/ifindex
-}
-finds "the MTU of another namespace's ib1" "" foreign_mtus
-
-# A NIC that is no rail has an MTU of its own: neither the first of the subnet …
 add_nic B ib2 2 172.16.34.3/16
-rdma B ib0 ib1 ib2
 wait_until 5 settled B
-mtus_of() { # NIC MTU NIC MTU …
-    while [ $# -gt 0 ]; do
-        mkdir -p $sys/class/net/"$1"
-        echo "$2" >$sys/class/net/"$1"/mtu
-        shift 2
-    done
-}
-mtus_of ib0 9000 ib1 1500 ib2 1500
-printf '[interface ib0]\nmanage=no\n' >$work/first.conf
-expect_hook 0 B --apply --config $work/first.conf
-hook B --check --json --config $work/first.conf >$work/json || true
-expect_equal "ib1 and ib2 are rails" "ib1 ib2" "$(jq -r '[.rails[].iface] | join(" ")' <$work/json)"
-expect_equal "no rail's MTU is nobody's model" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
-# … nor the last.
-mtus_of ib0 1500 ib2 9000
-printf '[interface ib2]\nmanage=no\n' >$work/last.conf
-expect_hook 0 B --apply --config $work/last.conf
-hook B --check --json --config $work/last.conf >$work/json || true
-expect_equal "nor is it compared" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
 
 # A port whose interface has no address but a link-local one may be meant to be free.
 hook B --undo >/dev/null
@@ -167,25 +129,6 @@ other_gid() { # of another host in the subnet
 finds "each address has its GID" "" full_tables
 finds "one has none" "error gid-missing ib1" no_gid
 finds "a GID of the same subnet is not enough" "error gid-missing ib1" other_gid
-
-# ---- rails without RDMA ----
-
-add_nic B eth8 8 10.8.0.1/24
-add_nic B eth9 9 10.8.0.2/24
-wait_until 5 settled B
-printf '[interface eth8]\nmanage=yes\n[interface eth9]\nmanage=yes\n' >$work/eth.conf
-expect_hook 0 B --apply --config $work/eth.conf
-mtus_of eth8 1500 eth9 1500
-hook B --check --json --config $work/eth.conf >$work/json || true
-expect_equal "the same MTU" "" "$(jq -r '.findings[].code | select(. == "mode-mtu")' <$work/json)"
-mtus_of eth8 9000
-hook B --check --json --config $work/eth.conf >$work/json || true
-expect_equal "another MTU of one of two" "eth8 eth9" \
-    "$(jq -r '[.findings[] | select(.code == "mode-mtu").ifaces[]] | join(" ")' <$work/json)"
-expect_hook 0 B --apply
-remove_nic B eth8
-remove_nic B eth9
-hook B --apply >/dev/null
 
 # ---- the host: modules and memory stand beside ----
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Right hosts, however unusual: after --apply, --check has no error and no warning. Each is a host of its own with two rails,
-# ib0 and ib1, a management NIC eth0 with the default route, and what stands here; A is its peer and the gateway of both.
+# Right hosts, more unusual than those of fuzz-check: after --apply, --check has no error and no warning. Each is a host of its
+# own with two rails, ib0 and ib1, a management NIC eth0 with the default route, and what stands here; A is its peer and the
+# gateway of both.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 1 A
@@ -44,8 +45,6 @@ $(cat)" || fail "$1: the host can be made"
 
 # ---- NICs and their addresses ----
 
-right "two rails" </dev/null
-right "four rails" "" 4 </dev/null
 right "eight rails" "" 8 </dev/null
 right "a bridge without ports has an address of the subnet" <<END
 ip link add br9 type bridge
@@ -55,15 +54,9 @@ END
 right "a host is its own gateway" <<END
 ip route add 172.16.16.1 via 172.16.16.1 dev ib1 table 942
 END
-right "IPv6 beside IPv4" <<END
-for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
-END
 right "a router of IPv6" <<END
 for n in 1 2; do ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
 for nic in all ib0 ib1; do set_to net/ipv6/conf/\$nic/forwarding 1; done
-END
-right "IPv6 alone" <<END
-for n in 1 2; do ip address flush dev ib\$((n - 1)); ip address add fd00:16::34:\$n/64 dev ib\$((n - 1)) nodad; done
 END
 right "IPv6 on one of them" <<END
 ip address add fd00:16::34:1/64 dev ib0 nodad
@@ -85,20 +78,11 @@ for n in 0 1; do
     ip route append 172.16.0.0/16 dev ib\$n proto dhcp scope link src 172.16.34.\$((n + 1)) metric 1024
 done
 END
-right "a second address in the same subnet" <<END
-ip address add 172.16.35.1/16 dev ib1
-END
 right "a second subnet on both" <<END
 for n in 1 2; do ip address add 10.80.0.\$n/24 dev ib\$((n - 1)); done
 END
-right "a second subnet on one" <<END
-ip address add 10.80.0.1/24 dev ib1
-END
 right "a virtual address (/32) on a rail" <<END
 ip address add 172.16.40.1/32 dev ib1
-END
-right "a virtual address of the subnet on lo" <<END
-ip address add 172.16.40.1/32 dev lo
 END
 right "an anycast address beyond it on lo" <<END
 ip address add 192.0.2.53/32 dev lo
@@ -124,9 +108,6 @@ END
 right "jumbo frames on all rails" <<END
 for n in 0 1; do ip link set ib\$n mtu 1400; done
 END
-right "a third RDMA NIC that is up and has no address" "" 3 <<END
-ip address flush dev ib2
-END
 right "a third RDMA NIC that is down and has none" "" 3 <<END
 ip address flush dev ib2
 ip link set ib2 down
@@ -145,10 +126,6 @@ ip link add br0 type bridge
 ip link set ib2 master br0
 ip address add 10.45.0.1/24 dev br0
 ip link set br0 up
-END
-right "a container's macvlan on a rail" <<END
-ip link add mv0 link ib0 type macvlan mode bridge
-ip link set mv0 up
 END
 right "no management NIC" <<END
 ip link set eth0 down
@@ -173,26 +150,11 @@ END
 right "a network behind both gateways of the rails" <<END
 ip route add 10.50.0.0/16 nexthop via 172.16.0.1 dev ib0 nexthop via 172.16.0.2 dev ib1
 END
-right "part of the subnet is behind the management gateway" <<END
-ip route add 172.16.99.0/24 via 10.0.0.1
-END
-right "a bridge of containers inside the subnet" <<END
-ip link add docker0 type bridge
-ip address add 172.16.200.1/24 dev docker0
-ip link set docker0 up
-END
 right "a pod's /32 inside the subnet" <<END
 ip link add cali1 type veth peer name pod1
 ip link set cali1 up
 ip link set pod1 up
 ip route add 172.16.77.5 dev cali1 scope link
-END
-right "an unreachable default of last resort" <<END
-ip route add unreachable default metric 4278198272
-END
-right "networks of pods and their blackhole" <<END
-ip route add blackhole 10.244.3.0/24
-ip route add 10.244.4.0/24 via 10.0.0.1
 END
 right "service addresses on a NIC without ARP" <<END
 ip link add kube0 type ifb
@@ -204,9 +166,6 @@ ip route add 224.0.0.0/4 dev ib0
 END
 right "a host route with an MTU of its own" <<END
 ip route add 192.0.2.7 via 10.0.0.1 mtu 1400
-END
-right "it forwards" <<END
-set_to net/ipv4/ip_forward 1
 END
 
 right "libvirt's bridge without a port" <<END
@@ -290,10 +249,6 @@ right "nm-cloud-setup's rule for the management NIC" <<END
 ip rule add from 10.0.0.34 lookup 30400 priority 30400
 ip route add default via 10.0.0.1 dev eth0 table 30400
 END
-right "a source rule for the management address" <<END
-ip rule add from 10.0.0.34 lookup 100 priority 1000
-ip route add default via 10.0.0.1 dev eth0 table 100
-END
 right "rules by user, port and type of service" <<END
 ip rule add uidrange 0-0 lookup 200 priority 300
 ip rule add ipproto 6 dport 8443 lookup 200 priority 301
@@ -321,9 +276,6 @@ END
 
 # ---- sysctls ----
 
-right "all.rp_filter=2" <<END
-set_to net/ipv4/conf/all/rp_filter 2
-END
 right "all.rp_filter=1" <<END
 set_to net/ipv4/conf/all/rp_filter 1
 END
@@ -340,10 +292,6 @@ END
 
 # ---- configurations ----
 
-right "arp=strict" "[defaults]
-arp=strict" </dev/null
-right "main=spread" "[defaults]
-main=spread" </dev/null
 right "tables and a gateway by configuration" "[interface ib0]
 table=500
 gateway=172.16.0.1
@@ -363,15 +311,5 @@ ip address add 172.16.34.9/16 dev eth1
 ip link set eth1 up
 ip link set other up
 END
-routed='[interface ib*]
-manage=yes
-gateway=peer
-remote=10.0.0.0/8'
-right "routed rails (/31) with a gateway each" "$routed" <<END
-for n in 0 1; do ip address flush dev ib\$n; ip address add 10.1.\$n.1/31 dev ib\$n; done
-END
-right "routed rails (/24)" "${routed/peer/first}" <<END
-for n in 0 1; do ip address flush dev ib\$n; ip address add 10.1.\$n.7/24 dev ib\$n; done
-END
 
-expect_at_least "hosts that are right" 60 $n_ok
+expect_at_least "hosts that are right" 50 $n_ok
