@@ -895,6 +895,7 @@ void fake_fail_at(FakeKernel *kernel, guint k, int fail_errno)
     kernel->executed = 0;
     kernel->fail_at = k;
     kernel->fail_errno = fail_errno;
+    kernel->fail_on = FALSE;
 }
 
 gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
@@ -905,7 +906,7 @@ gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
         g_array_append_vals(kernel->log, op, 1);
         g_array_index(kernel->log, IbhOp, kernel->log->len - 1).why = NULL;
     }
-    if (++kernel->executed == kernel->fail_at)
+    if (++kernel->executed == kernel->fail_at || (kernel->fail_on && kernel->executed > kernel->fail_at))
         return refuse(error, kernel->fail_errno, NULL);
     switch (op->type) {
     case IBH_OP_RULE_ADD:

@@ -24,7 +24,8 @@ typedef struct {
     guint executed;   /* how many operations were asked for since fake_fail_at() */
     guint fail_at;    /* this one fails; from 1, 0: none */
     int fail_errno;
-    guint inexact; /* deletes and replaces that hit something else than they named: each one is a bug */
+    gboolean fail_on; /* and all after it */
+    guint inexact;    /* deletes and replaces that hit something else than they named: each one is a bug */
 } FakeKernel;
 
 FakeKernel *fake_kernel_new(void);                       /* lo and the kernel's own three rules */

@@ -814,14 +814,21 @@ void planned_free(Planned *planned)
     g_free(planned);
 }
 
-guint world_run(FakeKernel *kernel, const Planned *planned)
+IbhOutcome *world_try(FakeKernel *kernel, const Planned *planned)
 {
-    g_autoptr(IbhOutcome) outcome = ibh_apply(planned->plan, fake_execute, kernel);
+    IbhOutcome *outcome = ibh_apply(planned->plan, fake_execute, kernel);
     g_autoptr(GArray) rails = ibh_rails_to_remember(planned->rails, planned->undo ? planned->rails->only : NULL,
                                                     planned->undo && !planned->rails->only);
 
     ibh_state_remember(kernel->now->state, outcome->done, TRUE);
     ibh_state_set_rails(kernel->now->state, rails);
+    return outcome;
+}
+
+guint world_run(FakeKernel *kernel, const Planned *planned)
+{
+    g_autoptr(IbhOutcome) outcome = world_try(kernel, planned);
+
     return outcome->errors->len;
 }
 

@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "case_text.h"
+#include "plan/apply.h"
 #include "plan/plan.h"
 
 /* Numbers by chance, the same for the same seed on every machine. */
@@ -55,7 +56,9 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
 void planned_free(Planned *planned);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Planned, planned_free)
 
-/* Runs it as core/plan/apply.c does and remembers sysctls; returns how many units failed. */
+/* Runs it as core/plan/apply.c does and remembers sysctls. */
+IbhOutcome *world_try(FakeKernel *kernel, const Planned *planned);
+/* Returns how many units failed. */
 guint world_run(FakeKernel *kernel, const Planned *planned);
 
 /* The lines for people, numbered by nothing, one per line. */

@@ -359,30 +359,88 @@ static FakeKernel *without_unit_of(const Case *c, guint k)
     return kernel;
 }
 
+/* One message, that says what, where and why; and nothing of the unit is among what was done, but all else. */
+static gboolean is_said(Case *c, guint k, int code, const IbhOutcome *outcome)
+{
+    const IbhOp *failed = op_at(c->planned, k);
+    const char *message = outcome->errors->len == 1 ? g_ptr_array_index(outcome->errors, 0) : "";
+    g_autofree char *command = ibh_op_command(failed);
+    guint expected = 0, same = 0;
+
+    if (!strstr(message, ibh_op_name(failed->type)) || !strstr(message, failed->iface) ||
+        !strstr(message, g_strerror(code)) || strstr(message, "failed, too"))
+        return broken(c, "operation %u (%s) failed, with %u messages: %s", k + 1, command, outcome->errors->len,
+                      message);
+    for (guint i = 0; i < n_ops(c->planned); i++)
+        expected += failed->unit ? op_at(c->planned, i)->unit != failed->unit : i != k;
+    for (guint i = 0; failed->unit && i < outcome->done->len; i++)
+        same += ((const IbhOp *)g_ptr_array_index(outcome->done, i))->unit == failed->unit;
+    return (outcome->done->len == expected && !same) ||
+           broken(c, "operation %u (%s) failed, and %u are said to be done, not %u", k + 1, command, outcome->done->len,
+                  expected);
+}
+
+static gboolean next_run_converges(Case *c, FakeKernel *kernel, guint k, const char *after)
+{
+    g_autofree char *command = ibh_op_command(op_at(c->planned, k));
+    g_autoptr(Planned) again = world_plan(c->world->config, kernel, WORLD_APPLY, NULL);
+
+    if (world_run(kernel, again))
+        return broken(c, "operation %u (%s) failed%s, and the next run was refused something", k + 1, command, after);
+    if (has_duplicates(kernel->now)) /* whose the standing rule is may look different now */
+        return TRUE;
+    return same_end(c, c->after, kernel, "after a failure, the next run comes to another end");
+}
+
 static gboolean fails_well_at(Case *c, guint k)
 {
+    static const int codes[] = {EPERM, EEXIST, ENOENT, ESRCH, ENETDOWN, EINVAL, ENOBUFS, ENOMEM, EBUSY, EROFS};
+    int code = codes[(c->seed + k) % G_N_ELEMENTS(codes)];
     g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel), expected = without_unit_of(c, k);
     g_autofree char *command = ibh_op_command(op_at(c->planned, k));
     g_autofree char *what =
         g_strdup_printf("operation %u (%s) failed, and its unit is not back where it was", k + 1, command);
-    g_autoptr(Planned) again = NULL;
-    guint failed;
+    g_autoptr(IbhOutcome) outcome = NULL;
 
-    fake_fail_at(kernel, k + 1, EPERM);
-    failed = world_run(kernel, c->planned);
+    fake_fail_at(kernel, k + 1, code);
+    outcome = world_try(kernel, c->planned);
     fake_fail_at(kernel, 0, 0);
-    if (failed != 1)
-        return broken(c, "operation %u (%s) failed, and %u units did", k + 1, command, failed);
+    if (!is_said(c, k, code, outcome))
+        return FALSE;
     if (kernel->inexact)
         return broken(c, "operation %u (%s) failed, and the way back hit something else than it named", k + 1, command);
-    if (!same_world(c, expected, kernel, what))
-        return FALSE;
-    again = world_plan(c->world->config, kernel, WORLD_APPLY, NULL);
-    if (world_run(kernel, again))
-        return broken(c, "operation %u (%s) failed, and the next run was refused something", k + 1, command);
-    if (has_duplicates(kernel->now)) /* whose the standing rule is may look different now */
-        return TRUE;
-    return same_end(c, c->after, kernel, "after a failure, the next run comes to another end");
+    return same_world(c, expected, kernel, what) && next_run_converges(c, kernel, k, "");
+}
+
+/* TRUE if something of the unit that fails with its operation number k was done before, and would have to go. */
+static gboolean leaves_something(const Planned *planned, guint k)
+{
+    IbhOp inverse;
+
+    for (guint i = 0; i < k && op_at(planned, k)->unit; i++) {
+        if (op_at(planned, i)->unit == op_at(planned, k)->unit && ibh_op_inverse(op_at(planned, i), &inverse))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* From k on all is refused, the way back as well: that is said, and the next run repairs everything. */
+static gboolean is_honest_from(Case *c, guint k)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel);
+    g_autoptr(IbhOutcome) outcome = NULL;
+    const char *message;
+
+    fake_fail_at(kernel, k + 1, EIO);
+    kernel->fail_on = TRUE;
+    outcome = world_try(kernel, c->planned);
+    fake_fail_at(kernel, 0, 0);
+    message = g_ptr_array_index(outcome->errors, 0);
+    if (!strstr(message, g_strerror(EIO)) ||
+        (strstr(message, "failed, too") != NULL) != leaves_something(c->planned, k))
+        return broken(c, "all from operation %u on failed, and the message is wrong about why, or what is left: %s",
+                      k + 1, message);
+    return next_run_converges(c, kernel, k, " and all after it");
 }
 
 static gboolean failures_are_contained(Case *c)
@@ -390,7 +448,7 @@ static gboolean failures_are_contained(Case *c)
     guint step = 1 + n_ops(c->planned) / 12, first = (guint)(c->seed % step);
 
     for (guint k = first; k < n_ops(c->planned); k += step) {
-        if (unit_has_way_back(c, k) && !fails_well_at(c, k))
+        if (unit_has_way_back(c, k) && (!fails_well_at(c, k) || !is_honest_from(c, k)))
             return FALSE;
     }
     return TRUE;
