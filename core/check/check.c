@@ -17,29 +17,17 @@
 
 /* ---- what is missing, stale or wrong of ours: one finding, one fix ---- */
 
-static gboolean is_from(const IbhOp *op, const IbhKnownRail *known)
-{
-    for (guint i = 0; i < known->n_addresses; i++) {
-        if (op->type == IBH_OP_RULE_DEL && ibh_ip_equal(&op->rule.from.ip, &known->addresses[i].ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* nic-gone reports it. */
 static gboolean was_of_gone_nic(const IbhCheck *check, const IbhOp *op)
 {
     const IbhState *state = check->rails->snapshot->state;
+    const IbhKnownRail *known = op->type == IBH_OP_RULE_DEL ? ibh_known_with(state->known, &op->rule.from.ip) : NULL;
 
     IBH_EACH (const IbhSavedRail, saved, state->rails) {
         if (saved->table == (op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table))
             return TRUE;
     }
-    IBH_EACH (const IbhKnownRail, known, state->known) {
-        if (is_from(op, known) && !ibh_known_link(check->rails->snapshot, known))
-            return TRUE;
-    }
-    return FALSE;
+    return known && !ibh_known_link(check->rails->snapshot, known);
 }
 
 /* The reason why it is a leftover is a finding of its own: the rail may not be programmed, or is down, which removed

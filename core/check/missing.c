@@ -51,7 +51,7 @@ static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Ro
 /* Its port says more. */
 static gboolean is_explained(const GPtrArray *findings, const IbhMissed *missed, const char *iface)
 {
-    return missed->why == IBH_LACKS_CARRIER &&
+    return (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) &&
            (ibh_findings_have(findings, iface, "port-not-active") || ibh_findings_have(findings, iface, "sm-missing"));
 }
 

@@ -178,6 +178,17 @@ IbhKnownRail *ibh_known_find(const GArray *known, const IbhKnownRail *like)
     return NULL;
 }
 
+const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
+{
+    IBH_EACH (const IbhKnownRail, one, known) {
+        for (guint i = 0; i < one->n_addresses; i++) {
+            if (ibh_ip_equal(&one->addresses[i].ip, ip))
+                return one;
+        }
+    }
+    return NULL;
+}
+
 void ibh_known_put(GArray *known, const IbhKnownRail *now)
 {
     IBH_EACH_BACK (const IbhKnownRail, one, known) {

@@ -43,6 +43,8 @@ typedef gboolean (*IbhIsInSlot)(gpointer data, const IbhKnownRail *known);
 /* IbhMissed: what was a rail, or has a section of its own with manage=yes, and is none. */
 GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, IbhIsInSlot is_in_slot, gpointer data);
 
+/* What had this address; NULL: nothing. */
+const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 /* The entry for this hardware; NULL: none. */
 IbhKnownRail *ibh_known_find(const GArray *known, const IbhKnownRail *like);
 /* In the place of what is known of the same hardware, or of what was in its slot. */

@@ -2,6 +2,7 @@
 #include "plan/log.h"
 
 #include "model/text.h"
+#include "plan/known.h"
 
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -132,10 +133,12 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s%s%s: %s\n", name, loss ? " " : "", loss ? loss : "", line->str);
 }
 
-/* A NIC that is gone has its table in the saved state. */
+/* A NIC that is gone has its table in the saved state, and its addresses among the known rails. */
 static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const guint32 table = op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table;
+    const IbhKnownRail *known =
+        op->type == IBH_OP_RULE_DEL ? ibh_known_with(snapshot->state->known, &op->rule.from.ip) : NULL;
 
     if (op->iface[0])
         return op->iface;
@@ -145,7 +148,7 @@ static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
         if (rail->table == table || rail->table + IBH_TABLE_DEFAULTS == table)
             return rail->iface;
     }
-    return "a NIC";
+    return known ? known->iface : "a NIC";
 }
 
 char *ibh_log_changes(const GPtrArray *done, const IbhSnapshot *snapshot)

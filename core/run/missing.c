@@ -10,13 +10,13 @@
 #define WHILE (10 * G_USEC_PER_SEC)
 
 typedef struct {
+    IbhMissed missed;
     gint64 since;
-    gboolean said, still;
-    char iface[IFNAMSIZ];
+    gboolean said;
 } Entry;
 
 struct IbhMissing_ {
-    GHashTable *entries; /* the hardware → Entry */
+    GArray *entries; /* Entry: of the last look */
 };
 
 static void say(const IbhMissed *missed)
@@ -43,68 +43,58 @@ IbhMissingLog *ibh_missing_log_new(void)
 {
     IbhMissingLog *log = g_new0(IbhMissingLog, 1);
 
-    log->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    log->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
     return log;
 }
 
 void ibh_missing_log_free(IbhMissingLog *log)
 {
-    g_hash_table_unref(log->entries);
+    g_array_unref(log->entries);
     g_free(log);
 }
 
-static Entry *find_entry(IbhMissingLog *log, const IbhKnownRail *known, gint64 now)
+static const Entry *find_entry(const GArray *entries, const Entry *like)
 {
-    Entry *entry = g_hash_table_lookup(log->entries, known->hardware);
-
-    if (!entry) {
-        entry = g_new0(Entry, 1);
-        entry->since = now;
-        g_hash_table_insert(log->entries, g_strdup(known->hardware), entry);
+    IBH_EACH (const Entry, entry, entries) {
+        if (g_str_equal(entry->missed.known.hardware, like->missed.known.hardware))
+            return entry;
     }
-    g_strlcpy(entry->iface, known->iface, sizeof entry->iface);
-    entry->still = TRUE;
-    return entry;
+    return NULL;
 }
 
-static void end_others(IbhMissingLog *log)
+/* Those of before that are missing no more. */
+static void say_ends(const GArray *before, const GArray *now)
 {
-    GHashTableIter iter;
-    gpointer value;
+    IBH_EACH (const Entry, entry, before) {
+        g_autofree char *text = g_strdup_printf("%s is missing no more", entry->missed.known.iface);
 
-    g_hash_table_iter_init(&iter, log->entries);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        Entry *entry = value;
-
-        if (!entry->still) {
-            g_autofree char *text = g_strdup_printf("%s is missing no more", entry->iface);
-
-            if (entry->said)
-                ibh_log_lines(LOG_NOTICE, text);
-            g_hash_table_iter_remove(&iter);
-            continue;
-        }
-        entry->still = FALSE;
+        if (entry->said && !find_entry(now, entry))
+            ibh_log_lines(LOG_NOTICE, text);
     }
 }
 
 gint64 ibh_missing_log(IbhMissingLog *log, const GArray *missed, gint64 now)
 {
+    g_autoptr(GArray) before = missed ? log->entries : NULL;
     gint64 next = G_MAXINT64;
 
-    for (guint i = 0; missed && i < missed->len; i++) {
-        const IbhMissed *one = &g_array_index(missed, IbhMissed, i);
-        Entry *entry = ibh_is_fault(one->why) ? find_entry(log, &one->known, now) : NULL;
+    if (!missed)
+        return next;
+    log->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+    IBH_EACH (const IbhMissed, one, missed) {
+        Entry entry = {.missed = *one, .since = now};
+        const Entry *old = find_entry(before, &entry);
 
-        if (!entry || entry->said)
+        if (!ibh_is_fault(one->why))
             continue;
-        entry->said = now - entry->since >= WHILE;
-        if (entry->said)
+        entry.since = old ? old->since : now;
+        entry.said = (old && old->said) || now - entry.since >= WHILE;
+        if (!entry.said)
+            next = MIN(next, entry.since + WHILE);
+        else if (!old || !old->said)
             say(one);
-        else
-            next = MIN(next, entry->since + WHILE);
+        g_array_append_val(log->entries, entry);
     }
-    if (missed)
-        end_others(log);
+    say_ends(before, log->entries);
     return next;
 }

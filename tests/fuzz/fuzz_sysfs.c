@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tree of /sys and /proc, as somebody may have made it: lines "PATH TEXT", as in tests/unit/fabric/HOST.tree. It is
- * read, judged and reported. The files are in memory only.
- *
- * "PATH/" is a directory. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
+ * A tree of /sys and /proc, as somebody may have made it: as tests/unit/fabric/HOST.tree. It is read, judged and
+ * reported. The files are in memory only. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
  */
 #include "broken.h"
 #include "cli/report.h"
 #include "model/state.h"
 #include "host/tree.h"
+#include "../unit/fabric_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -219,21 +218,24 @@ static int failure(const char *text)
     return text[0] == '!' && text[1] && !text[2] ? ways[(guchar)text[1] % G_N_ELEMENTS(ways)] : 0;
 }
 
+static void take(const char *path, const char *text, gpointer to)
+{
+    gboolean directory = g_str_has_suffix(path, "/");
+    g_autofree char *name = g_strndup(path, strlen(path) - directory);
+
+    text = text ? text : "";
+    if (*name && *name != '/' && !strstr(name, "/.") && !strstr(name, "//"))
+        add_file(to, name, directory ? NULL : unescape(text), failure(text));
+}
+
 static GHashTable *parse(const uint8_t *data, size_t size)
 {
     g_autofree char *copy = g_strndup((const char *)data, size);
     g_auto(GStrv) lines = g_strsplit(copy, "\n", -1);
     GHashTable *to = new_files();
 
-    for (char **line = lines; *line; line++) {
-        gsize length = strcspn(*line, " ");
-        const char *text = (*line)[length] ? *line + length + 1 : "";
-        gboolean directory = length && (*line)[length - 1] == '/';
-
-        (*line)[directory ? length - 1 : length] = '\0';
-        if (**line && **line != '/' && **line != '#' && !strstr(*line, "/.") && !strstr(*line, "//"))
-            add_file(to, *line, directory ? NULL : unescape(text), failure(text));
-    }
+    for (char **line = lines; *line; line++)
+        for_each_file(*line, take, to);
     return to;
 }
 

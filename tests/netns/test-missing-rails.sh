@@ -47,11 +47,12 @@ expect_hook 0 B --show --json
 expect_equal "--show has it among the missing" "ib1 its link has no carrier" \
     "$(json '.missing[] | "\(.iface) \(.why)"')"
 [ "$(json '.missing[].since')" != null ] || fail "since when it is missing"
+ip -n wire link set B.1 up
+wait_until 5 settled B
+found "the port is not active, whatever the link says" 1 "ib1 error port-not-active"
 port "4: ACTIVE" "5: LinkUp"
 
 # Others that have no address.
-ip -n wire link set B.1 up
-wait_until 5 settled B
 found "link, and no address" 1 "ib1 warning no-address"
 ip -n B link set ib1 down
 found "taken down on purpose" 0 ""
@@ -83,7 +84,9 @@ gives_address
 found "it came back" 0 ""
 remove_nic B ib1
 rdma B ib0
+from=$(($(journal_lines) + 1))
 event
+expect_equal "the journal names it" "6 ib1 is gone: 2 rules and routes removed" "$(journal "$from")"
 found "it is gone" 1 "ib1 error nic-gone"
 expect_hook 0 B --undo --iface ib1
 found "--undo forgets it" 0 ""
@@ -120,3 +123,42 @@ watch_stop
 # Other network namespaces than that of process 1 keep nothing: what a container has is not missed by the host.
 [ ! -e /var/lib/ib-hook/rails ] || fail "it keeps what it knows of a network namespace that ends" "$(</var/lib/ib-hook/rails)"
 ok "only the host's own rails are kept"
+
+# The next boot of a host whose process 1 has this network namespace: the file tells; any file does no harm.
+kept=/var/lib/ib-hook/rails
+# shellcheck disable=SC2016 # for the inner shell
+home() { on B unshare --fork --pid --mount --mount-proc sh -c 'mount --bind /run/sys/B /sys && exec "$@"' sh "$@"; }
+boots() { # WHAT FINDINGS
+    rm -rf /run/ib-hook
+    home "$HOOKS/nm-dispatcher" ib0 up </dev/null
+    home "$IB_HOOK" --check --json >$work/out || true
+    out=$(<$work/out)
+    expect_equal "$1" "$2" "$(findings)"
+}
+boots "both stand" ""
+cp $kept $work/kept
+takes_address
+ip -n wire link set B.1 down
+home "$IB_HOOK" --apply >/dev/null # a boot would take the rules away
+boots "booted with the cable out" "ib1 error carrier-down"
+expect_contains "still known" "known ib1 " "$(<$kept)"
+for file in "rm -f" "ln -sf /etc/passwd" "mkfifo" "truncate -s 1G" "mkdir"; do
+    rm -f $kept
+    $file $kept
+    boots "$file" ""
+    [ ! -d $kept ] || rmdir $kept
+done
+expect_lacks "what a link led to" "ib-hook: hardware" "$(</etc/passwd)"
+cp $work/kept $kept
+chown 7 $kept
+boots "not root's" ""
+sed '1s/ [^ ]*$/ 00112233445566778899aabbccddeeff/' $work/kept >$work/clone
+rm $kept
+cp $work/clone $kept
+boots "of another machine, whose image this was" ""
+cp $work/kept $kept
+boots "its own file again" "ib1 error carrier-down"
+home "$IB_HOOK" --undo --iface ib1 >/dev/null
+boots "--undo forgets it for good" ""
+rm -r /var/lib/ib-hook
+boots "without the directory" ""

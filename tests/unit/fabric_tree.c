@@ -68,25 +68,6 @@ static void take_file(const char *path, const char *text, gpointer data)
     put(path, text);
 }
 
-static void split(const char *directory, const char *file, FabricTake *take, gpointer data)
-{
-    const char *blank = strchr(file, ' ');
-    g_autofree char *path = g_strdup_printf("%s%.*s", directory, (int)strcspn(file, " "), file);
-
-    take(path, blank ? blank + 1 : NULL, data);
-}
-
-void for_each_file(const char *line, FabricTake *take, gpointer data)
-{
-    const char *colon = strstr(line, ": ");
-    gsize directory = colon && colon < line + strcspn(line, " ") ? (gsize)(colon - line) : 0;
-    g_autofree char *name = directory ? g_strdup_printf("%.*s/", (int)directory, line) : g_strdup("");
-    g_auto(GStrv) files = directory ? g_strsplit(colon + 2, " | ", -1) : g_strsplit(line, "\n", 1);
-
-    for (char **file = files; *file && line[0] && line[0] != '#'; file++)
-        split(name, *file, take, data);
-}
-
 void put_line(const char *line)
 {
     for_each_file(line, take_file, NULL);

@@ -7,6 +7,25 @@
 
 #include <glib.h>
 
+#include <string.h>
+
+/* Of a line of such a file. `text` NULL: a directory, if its path ends with "/". */
+typedef void FabricTake(const char *path, const char *text, gpointer data);
+static inline void for_each_file(const char *line, FabricTake *take, gpointer data)
+{
+    const char *colon = strstr(line, ": ");
+    gsize directory = colon && colon < line + strcspn(line, " ") ? (gsize)(colon - line) : 0;
+    g_auto(GStrv) files = g_strsplit(directory ? colon + 2 : line, directory ? " | " : "\n", -1);
+
+    for (char **file = files; *file && line[0] != '#'; file++) {
+        const char *blank = strchr(*file, ' ');
+        g_autofree char *path =
+            g_strdup_printf("%.*s%s%.*s", (int)directory, line, directory ? "/" : "", (int)strcspn(*file, " "), *file);
+
+        take(path, blank ? blank + 1 : NULL, data);
+    }
+}
+
 #define FIXTURES IBH_TESTS "/unit/fabric"
 
 extern char *root; /* the directory */
@@ -19,9 +38,6 @@ void write_file(const char *path, const char *text);
 /* `text`, with \n and \t as in C, NULL: a directory. */
 void put(const char *path, const char *text);
 void put_line(const char *line);
-/* `text` NULL: a directory. */
-typedef void FabricTake(const char *path, const char *text, gpointer data);
-void for_each_file(const char *line, FabricTake *take, gpointer data);
 void take_away(const char *path);
 /* The lines of a file beside the trees. */
 char **read_fixture(const char *name);
