@@ -12,8 +12,7 @@ typedef struct {
 static const Row rows[] = {
     [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "ip link set it up to have it back"},
     [IBH_ELSEWHERE] = {"nic-gone", IBH_INFO,
-                       "another network namespace has it, or its driver is not loaded (dmesg); ib-hook --undo --iface "
-                       "forgets it"},
+                       "another network namespace has it, or a virtual machine; ib-hook --undo --iface forgets it"},
     [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
     [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR,
                            "look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet "

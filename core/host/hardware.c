@@ -38,5 +38,5 @@ gboolean ibh_hardware_is_there(const char *sysfs, const IbhKnownRail *known)
     ibh_tree_open(&tree, sysfs);
     if (!strchr(known->slot, ':'))
         return ibh_tree_has(&tree, DEVICE, device_length(known), known->port);
-    return ibh_tree_has(&tree, "sys/bus/pci/devices/%.*s", (int)strcspn(known->slot, "/"), known->slot);
+    return ibh_tree_has(&tree, "sys/bus/pci/devices/%.*s/driver", (int)strcspn(known->slot, "/"), known->slot);
 }

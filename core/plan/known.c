@@ -114,7 +114,7 @@ const char *ibh_missing_text(IbhMissing missing)
         [IBH_LACKS_ADDRESS] = "it has link, but no address",
         [IBH_LACKS_CARRIER] = "its link has no carrier",
         [IBH_LACKS_RDMA] = "its RDMA device is gone",
-        [IBH_IS_GONE] = "its hardware is gone",
+        [IBH_IS_GONE] = "its hardware is gone, or no driver has it",
     };
 
     return texts[missing];

@@ -6,6 +6,18 @@
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
+sys=/run/sys/B pci=devices/pci0000:80/0000:81:00.1
+in_slot() { # the card of ib1
+    mkdir -p $sys/$pci/driver $sys/bus/pci/devices
+    ln -sfn ../../../$pci $sys/bus/pci/devices/0000:81:00.1
+}
+on_pci() {
+    in_slot
+    cp -r $sys/class/infiniband/mlx5_1/device/. $sys/$pci
+    rm -r $sys/class/infiniband/mlx5_1/device
+    ln -s ../../../$pci $sys/class/infiniband/mlx5_1/device
+}
+on_pci
 mkdir -p /var/lib/ib-hook
 journal_start
 
@@ -25,8 +37,8 @@ found() {
 }
 
 port() { # STATE PHYSICAL-STATE
-    echo "$1" >/run/sys/B/class/infiniband/mlx5_1/ports/1/state
-    echo "$2" >/run/sys/B/class/infiniband/mlx5_1/ports/1/phys_state
+    echo "$1" >$sys/class/infiniband/mlx5_1/ports/1/state
+    echo "$2" >$sys/class/infiniband/mlx5_1/ports/1/phys_state
 }
 
 event
@@ -84,6 +96,11 @@ gives_address
 found "it came back" 0 ""
 remove_nic B ib1
 rdma B ib0
+in_slot
+found "something else has it: a virtual machine, an RDMA device in another namespace" 0 ""
+rm -r $sys/$pci/driver
+found "no driver has it" 1 "ib1 error nic-gone"
+rm -r $sys/$pci $sys/bus/pci/devices/*
 from=$(($(journal_lines) + 1))
 event
 expect_equal "the journal names it" "6 ib1 is gone: 2 rules and routes removed" "$(journal "$from")"
@@ -94,6 +111,7 @@ expect_lacks "and leaves no hold" "hold ib1" "$(cat /run/ib-hook/*.state)"
 expect_hook 2 B --undo --iface ib1
 add_nic B ib1 1
 rdma B ib0 ib1
+on_pci
 gives_address
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 
@@ -127,7 +145,7 @@ ok "only the host's own rails are kept"
 # The next boot of a host whose process 1 has this network namespace: the file tells; any file does no harm.
 kept=/var/lib/ib-hook/rails
 # shellcheck disable=SC2016 # for the inner shell
-home() { on B unshare --fork --pid --mount --mount-proc sh -c 'mount --bind /run/sys/B /sys && exec "$@"' sh "$@"; }
+home() { on B unshare --fork --pid --mount --mount-proc sh -c 'mount --bind '$sys' /sys && exec "$@"' sh "$@"; }
 boots() { # WHAT FINDINGS
     rm -rf /run/ib-hook
     home "$HOOKS/nm-dispatcher" ib0 up </dev/null
