@@ -141,7 +141,6 @@ static void judge_ours(IbhCheck *check, const char *ways)
     finding = ibh_finding_of(check->findings, code, NULL, "");
     finding->message = say_ours(&ours, ways);
     finding->fix = g_strdup("sudo ib-hook --apply");
-    finding->by_apply = TRUE;
     IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
         if (op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL && !is_left_for_a_reason(check, op))
             ibh_finding_hits(finding, op->iface);
@@ -234,8 +233,8 @@ static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
     switch (nic->status) {
     case IBH_NIC_HELD:
         ibh_finding_add(check->findings, iface, IBH_WARNING, "held",
-                        ibh_fix_by_apply(ibh_command_for("ib-hook --apply --iface", iface)),
-                        "%s: it is no rail meanwhile", nic->why);
+                        ibh_fix(ibh_command_for("sudo ib-hook --apply --iface", iface)), "%s: it is no rail meanwhile",
+                        nic->why);
         break;
     case IBH_NIC_BLOCKED:
         blocked = ibh_finding_of(check->findings, nic->code, NULL, iface);

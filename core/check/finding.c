@@ -23,11 +23,6 @@ IbhRemedy ibh_fix(char *command)
     return (IbhRemedy){.fix = command};
 }
 
-IbhRemedy ibh_fix_by_apply(char *command)
-{
-    return (IbhRemedy){.fix = command, .by_apply = TRUE};
-}
-
 IbhRemedy ibh_advice(const char *format, ...)
 {
     IbhRemedy remedy = {0};
@@ -59,7 +54,6 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 
     finding->fix = remedy.fix;
     finding->advice = remedy.advice;
-    finding->by_apply = remedy.by_apply;
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
     va_end(args);

@@ -13,19 +13,16 @@ typedef struct {
     const char *code; /* stable: monitoring depends on it */
     char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: its NIC itself */
     char *message;
-    char *fix;         /* NULL; or a command that cures this problem, can be pasted as it is, and does no other harm */
-    char *advice;      /* NULL; or a step for a person */
-    gboolean by_apply; /* ib-hook --apply cures it, too */
+    char *fix;    /* NULL; or a command that cures this problem, can be pasted as it is, and does no other harm */
+    char *advice; /* NULL; or a step for a person */
 } IbhFinding;
 
 /* What to do about a finding. */
 typedef struct {
     char *fix, *advice;
-    gboolean by_apply;
 } IbhRemedy;
 
-IbhRemedy ibh_fix(char *command);          /* takes it */
-IbhRemedy ibh_fix_by_apply(char *command); /* the same, where --apply does what this command does */
+IbhRemedy ibh_fix(char *command); /* takes it */
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_advice(const char *format, ...);
 
