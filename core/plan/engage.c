@@ -288,13 +288,13 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
     return FALSE;
 }
 
-static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
+static void judge(const IbhRails *rails, IbhNic *nic)
 {
     g_autofree char *engaged = g_steal_pointer(&nic->why);
 
     if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_rule(rails, nic))
         engaged = g_strdup("it was a rail before, and its rule still stands");
-    else if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_values(others, nic))
+    else if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_values(rails->others, nic))
         engaged = g_strdup("it was a rail before, and its ARP values still stand");
     if (nic->settings.manage == IBH_MANAGE_NO) {
         nic->status = IBH_NIC_UNMANAGED;
@@ -480,7 +480,7 @@ static void say_who_routes(const IbhRails *rails, IbhNic *nic)
 }
 
 /* Tells the addresses that others route from those that need rules and routes of ours. */
-static void find_programmed(IbhRails *rails, const IbhOthers *others)
+static void find_programmed(IbhRails *rails)
 {
     gpointer *next = rails->programmed = g_new(gpointer, rails->snapshot->addresses->len + 1);
 
@@ -489,7 +489,7 @@ static void find_programmed(IbhRails *rails, const IbhOthers *others)
         nic->programmed.pdata = next;
         for (guint i = 0; nic->status == IBH_NIC_RAIL && i < nic->served.len; i++) {
             IbhAddress *address = g_ptr_array_index(&nic->served, i);
-            const IbhRule *theirs = ibh_others_route(others, nic, address);
+            const IbhRule *theirs = ibh_others_route(rails->others, nic, address);
 
             if (theirs)
                 g_hash_table_insert(rails->by.theirs, address, (gpointer)(guintptr)theirs);
@@ -505,7 +505,6 @@ static void find_programmed(IbhRails *rails, const IbhOthers *others)
 static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, const Holds *holds, GError **error)
 {
     g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
-    g_autoptr(IbhOthers) others = NULL;
 
     rails->snapshot = snapshot;
     rails->no_rails = g_ptr_array_new();
@@ -529,17 +528,17 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
         return NULL;
     ibh_assign_tables(rails);
     find_engaged(rails);
-    others = ibh_others_new(rails);
+    rails->others = ibh_others_new(rails);
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
-            judge(rails, others, nic);
+            judge(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
             claim_addresses(rails, nic); /* before those of higher rank are judged */
         else
             g_ptr_array_add(rails->no_rails, nic);
     }
     index_addresses(rails, rails->by.owners, TRUE);
-    find_programmed(rails, others);
+    find_programmed(rails);
     return g_steal_pointer(&rails);
 }
 

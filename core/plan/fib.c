@@ -230,6 +230,13 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to)
     return NULL;
 }
 
+gboolean ibh_fib_has(const IbhFib *fib, guint32 number, const IbhPrefix *dst)
+{
+    const Table *table = g_hash_table_lookup(family_of(fib, dst->ip.family)->tables, GUINT_TO_POINTER(number));
+
+    return table && g_hash_table_contains(table->routes, dst);
+}
+
 gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
 {
     for (const char *hop = route->hops; hop; hop = strchr(hop, ' '), hop += hop != NULL) {

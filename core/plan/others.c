@@ -221,3 +221,15 @@ const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, cons
 
     return is_named(others, address) && are_subnets_led(others, &led) && is_beyond_led(others, &led) ? led.rule : NULL;
 }
+
+gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address)
+{
+    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = address->local.family}, 0);
+
+    IBH_EACH_POINTER (const IbhRule, rule, others->rules) {
+        if (ibh_prefix_contains(&rule->from, &address->local) && !rule->to.length &&
+            ibh_fib_has(others->fib, rule->table, &world))
+            return TRUE;
+    }
+    return FALSE;
+}

@@ -163,11 +163,21 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
 }
 
-/* `led`: of addresses that are led to T already, or of the others. */
-static void add_rules(IbhWork *work, const IbhTodo *todo, gboolean led)
+/* An address that is led to T already must not lose its routes: so its rules come before the routes that need them. An
+ * address that is not led to T yet gets its routes first. Main is asked before there is a default. */
+typedef enum { BEFORE_DEFAULTS, BEFORE_ROUTES, AFTER_ROUTES } Phase;
+
+static Phase phase_of(const IbhWork *work, const IbhRule *rule)
+{
+    if (rule->priority == IBH_PRIORITY_DEFAULTS - 1)
+        return BEFORE_DEFAULTS;
+    return g_hash_table_contains(work->led, &rule->from.ip) ? BEFORE_ROUTES : AFTER_ROUTES;
+}
+
+static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
 {
     IBH_EACH (const IbhRule, rule, todo->rules) {
-        if (g_hash_table_contains(work->led, &rule->from.ip) == led)
+        if (phase_of(work, rule) == phase)
             ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
     }
 }
@@ -186,16 +196,15 @@ static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
     }
 }
 
-/* An address that is led to T already must not lose its routes: so its rules come before the routes that need them. An
- * address that is not led to T yet gets its routes first. */
 static void program(IbhWork *work, IbhTodo *todo)
 {
+    add_rules(work, todo, BEFORE_DEFAULTS);
     ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
-    add_rules(work, todo, TRUE);
+    add_rules(work, todo, BEFORE_ROUTES);
     drop_stale_routes(work, todo);
     drop_rules(work, todo, TRUE);
     ibh_add_routes(work, todo, todo->nic->table);
-    add_rules(work, todo, FALSE);
+    add_rules(work, todo, AFTER_ROUTES);
     drop_rules(work, todo, FALSE);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/rails.h"
 
+#include "plan/others.h"
+
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -47,6 +49,7 @@ void ibh_rails_free(IbhRails *rails)
     g_ptr_array_unref(rails->nics);
     g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
     g_clear_pointer(&rails->by.theirs, g_hash_table_unref);
+    ibh_others_free(rails->others);
     g_free(rails->addresses);
     g_free(rails->programmed);
     g_free(rails);

@@ -7,6 +7,8 @@
 #include "config/config.h"
 #include "model/model.h"
 
+typedef struct IbhOthers IbhOthers; /* others.h */
+
 typedef enum {
     IBH_NIC_NO_CANDIDATE, /* not RDMA-capable, a port of something, a representor, loopback */
     IBH_NIC_ALONE,        /* a candidate that shares its subnets with no other */
@@ -43,6 +45,7 @@ typedef struct {
     const IbhSnapshot *snapshot;
     gpointer *addresses;  /* IbhAddress *, NIC by NIC */
     gpointer *programmed; /* likewise */
+    IbhOthers *others;
     IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */

@@ -46,6 +46,20 @@ static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
     return FALSE;
 }
 
+/* A rule of others that comes later leads to a part of it: it would lose. */
+static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    const IbhIp none = {.family = AF_INET};
+
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - 1 &&
+            (!rule->from.length || ibh_prefix_contains(&rule->from, &none)) && rule->to.length &&
+            !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) && ibh_prefix_is_inside(&rule->to, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRoute *ret_route)
 {
     g_autoptr(GString) hops = g_string_new(NULL);
@@ -66,7 +80,7 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
             route.ifindex = nic->link->ifindex;
         g_string_append_printf(hops, "%s%d", hops->len ? " " : "", nic->link->ifindex);
     }
-    if (route.nexthops < 2 || is_anothers(rails, subnet))
+    if (route.nexthops < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
         return FALSE;
     route.hops = g_intern_string(hops->str);
     *ret_route = route;

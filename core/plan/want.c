@@ -3,6 +3,7 @@
 
 #include "plan/emit.h"
 #include "plan/gateways.h"
+#include "plan/others.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -213,13 +214,17 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
         const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;
+        gboolean led_out;
 
         /* If two rails have one address, the rail of lower rank has its rules. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_is_first(nic, address))
             continue;
+        led_out = ibh_others_lead_out(rails->others, address);
         IBH_EACH (const IbhRule, one, of_family) {
             IbhRule rule = *one;
 
+            if (led_out && rule.priority >= IBH_PRIORITY_DEFAULTS - 1)
+                continue; /* a blackhole is a kill switch */
             rule.family = address->local.family;
             rule.from = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
             g_array_append_val(rules, rule);

@@ -1853,7 +1853,20 @@ static gboolean is_of_an_earlier_rail(const IbhRails *rails, const IbhSnapshot *
     return FALSE;
 }
 
-/* The rails with carrier that have exactly this subnet first; 0: fewer than two, or another NIC has it, too. */
+/* A rule of others that comes later leads what has no source to a part of it. */
+static gboolean is_led_in_part(const IbhSnapshot *world, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhRule, rule, world->rules) {
+        if (!fake_is_our_rule(rule) && rule->priority > 4939 && rule->to.length > subnet->length &&
+            ibh_prefix_contains(subnet, &rule->to.ip) && (!rule->from.length || !rule->from.ip.bytes[0]) &&
+            !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The rails with carrier that have exactly this subnet first; 0: fewer than two, or another NIC has it, too, or others
+ * lead to a part of it. */
 static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
 {
     guint64 members = 0;
@@ -1876,7 +1889,7 @@ static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, con
         if (is_of_no_rail(rails, address->ifindex) && ibh_prefix_equal(&address->subnet, subnet))
             return 0;
     }
-    return count < 2 ? 0 : members;
+    return count < 2 || is_led_in_part(world, subnet) ? 0 : members;
 }
 
 static gboolean is_longer(const Case *c, guint32 table, const IbhRoute *route, const IbhIp *to)
