@@ -9,7 +9,7 @@ static gboolean has_traces(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
-            rule->table != IBH_TABLE_LOCAL && rule->from.length && ibh_rails_has_address(rails, nic, &rule->from.ip))
+            rule->table != IBH_TABLE_LOCAL && rule->from.length && ibh_rails_address(rails, nic, &rule->from.ip))
             return TRUE;
     }
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {

@@ -158,43 +158,41 @@ static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
     return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
 }
 
-static gboolean serves_address(const IbhNic *nic, const IbhIp *ip)
+/* A NIC that is engaged by its subnets or settings, or was judged before, serves this address: a rule for it makes no
+ * rail of another NIC that has it, too. */
+static gboolean is_claimed(const IbhRails *rails, const IbhIp *ip)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_ip_equal(&address->local, ip))
+    const GPtrArray *holders = ibh_rails_holders(rails, ip);
+
+    for (guint i = 0; holders && i < holders->len; i++) {
+        const IbhAddress *address = g_ptr_array_index(holders, i);
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+        if (nic->is_engaged && ibh_nic_serves(nic, address))
             return TRUE;
     }
     return FALSE;
 }
 
 /* A rule of ours for a present address keeps its NIC a rail while the NIC it shared its subnet with flaps. If another
- * NIC has the same address, one of them has the rule. */
+ * NIC has the same address, one of them has the rule. A rule that asks main does not name its owner. */
 static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
 {
-    const GArray *rules = rails->snapshot->rules;
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        const IbhAddress *address = ibh_rails_address(rails, nic, &rule->from.ip);
 
-    IBH_EACH (const IbhRule, rule, rules) {
-        if (ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && /* a second tier does not name its owner */
-            ibh_rails_has_address(rails, nic, &rule->from.ip) && ibh_rule_owner(rails, rule) == nic &&
-            (rule->table == nic->table || serves_address(nic, &rule->from.ip)) &&
-            !g_hash_table_contains(rails->by.engaged, &rule->from.ip))
+        if (address && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && ibh_rule_owner(rails, rule) == nic &&
+            (rule->table == nic->table || ibh_nic_serves(nic, address)) && !is_claimed(rails, &rule->from.ip))
             return TRUE;
     }
     return FALSE;
 }
 
-/* A rule for an address of this NIC makes no rail of another NIC that has the same address. */
-static void claim_addresses(const IbhRails *rails, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (IbhAddress, address, &nic->served)
-        g_hash_table_add(rails->by.engaged, &address->local);
-}
-
 static void find_engaged(const IbhRails *rails)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO && (nic->why = why_engaged(rails, nic)))
-            claim_addresses(rails, nic);
+        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
+            nic->is_engaged = (nic->why = why_engaged(rails, nic)) != NULL;
     }
 }
 
@@ -357,58 +355,29 @@ static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
 
 /* ---- the index ---- */
 
-static guint holder_hash(gconstpointer data)
+static void index_nics(const IbhRails *rails)
 {
-    const IbhAddress *address = data;
-
-    return ibh_ip_hash(&address->local) * 31 + (guint)address->ifindex;
-}
-
-static gboolean holder_equal(gconstpointer left, gconstpointer right)
-{
-    const IbhAddress *a = left, *b = right;
-
-    return a->ifindex == b->ifindex && ibh_ip_equal(&a->local, &b->local);
-}
-
-/* NICs are sorted by rank here, so if several have an address, the lowest rank stays. */
-static void index_addresses(const IbhRails *rails, GHashTable *table, gboolean only_rails)
-{
-    const GArray *addresses = rails->snapshot->addresses;
-
-    IBH_EACH (IbhAddress, address, addresses) {
-        IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
-        const IbhNic *other = g_hash_table_lookup(table, &address->local);
-
-        if (!nic || (only_rails && (nic->status != IBH_NIC_RAIL || !ibh_nic_serves(nic, address))))
-            continue;
-        if (other && other != nic)
-            g_hash_table_add(rails->by.shared, &address->local);
-        if (!other || nic->position < other->position)
-            g_hash_table_replace(table, (gpointer)(guintptr)&address->local, nic);
-    }
-}
-
-static void index_nics(IbhRails *rails)
-{
-    const GArray *addresses = rails->snapshot->addresses;
-
-    rails->by.nics = g_hash_table_new(NULL, NULL);
-    rails->by.first = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    rails->by.shared = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    rails->by.owners = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    rails->by.engaged = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    rails->by.holders = g_hash_table_new(holder_hash, holder_equal);
-    rails->by.tables = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
         nic->position = i;
         g_hash_table_insert(rails->by.nics, GINT_TO_POINTER(nic->link->ifindex), nic);
     }
-    IBH_EACH (IbhAddress, address, addresses)
-        g_hash_table_add(rails->by.holders, address);
-    index_addresses(rails, rails->by.first, FALSE);
+}
+
+static void index_addresses(const IbhRails *rails)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        IBH_EACH_POINTER (IbhAddress, address, &nic->addresses) {
+            GPtrArray *holders = g_hash_table_lookup(rails->by.holders, &address->local);
+
+            if (!holders) {
+                holders = g_ptr_array_new();
+                g_hash_table_insert(rails->by.holders, &address->local, holders);
+            }
+            g_ptr_array_add(holders, address);
+        }
+    }
 }
 
 /* A sysctl value that we set, and that still stands, is not the administrator's. */
@@ -484,7 +453,6 @@ static void find_programmed(IbhRails *rails)
 {
     gpointer *next = rails->programmed = g_new(gpointer, rails->snapshot->addresses->len + 1);
 
-    rails->by.theirs = g_hash_table_new(NULL, NULL);
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         nic->programmed.pdata = next;
         for (guint i = 0; nic->status == IBH_NIC_RAIL && i < nic->served.len; i++) {
@@ -507,6 +475,10 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
 
     rails->snapshot = snapshot;
+    rails->by.nics = g_hash_table_new(NULL, NULL);
+    rails->by.holders = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, NULL, (GDestroyNotify)g_ptr_array_unref);
+    rails->by.tables = g_hash_table_new(NULL, NULL);
+    rails->by.theirs = g_hash_table_new(NULL, NULL);
     rails->no_rails = g_ptr_array_new();
     rails->main = ibh_config_main(config);
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
@@ -523,6 +495,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     rank_candidates(rails);
     index_nics(rails);
     give_addresses(rails);
+    index_addresses(rails);
     find_base_values(rails);
     if (!check_explicit_tables(rails, error))
         return NULL;
@@ -533,11 +506,10 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
         if (nic->rank)
             judge(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
-            claim_addresses(rails, nic); /* before those of higher rank are judged */
+            nic->is_engaged = TRUE; /* before those of higher rank are judged */
         else
             g_ptr_array_add(rails->no_rails, nic);
     }
-    index_addresses(rails, rails->by.owners, TRUE);
     find_programmed(rails);
     return g_steal_pointer(&rails);
 }

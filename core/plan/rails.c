@@ -40,10 +40,6 @@ void ibh_rails_free(IbhRails *rails)
     if (!rails)
         return;
     g_clear_pointer(&rails->by.nics, g_hash_table_unref);
-    g_clear_pointer(&rails->by.first, g_hash_table_unref);
-    g_clear_pointer(&rails->by.shared, g_hash_table_unref);
-    g_clear_pointer(&rails->by.owners, g_hash_table_unref);
-    g_clear_pointer(&rails->by.engaged, g_hash_table_unref);
     g_clear_pointer(&rails->by.holders, g_hash_table_unref);
     g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
@@ -77,9 +73,23 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table)
     return g_hash_table_lookup(rails->by.tables, GUINT_TO_POINTER(table));
 }
 
-const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address)
+const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip)
 {
-    return g_hash_table_lookup(rails->by.owners, address);
+    return g_hash_table_lookup(rails->by.holders, ip);
+}
+
+const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
+{
+    const GPtrArray *holders = ibh_rails_holders(rails, ip);
+
+    for (guint i = 0; holders && i < holders->len; i++) {
+        const IbhAddress *address = g_ptr_array_index(holders, i);
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+        if (nic->status == IBH_NIC_RAIL && ibh_nic_serves(nic, address))
+            return nic;
+    }
+    return NULL;
 }
 
 const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address)
@@ -87,9 +97,11 @@ const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address
     return g_hash_table_lookup(rails->by.theirs, address);
 }
 
-const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address)
+const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
 {
-    return g_hash_table_lookup(rails->by.first, address);
+    const GPtrArray *holders = ibh_rails_holders(rails, ip);
+
+    return holders ? ibh_rails_nic(rails, ((const IbhAddress *)g_ptr_array_index(holders, 0))->ifindex) : NULL;
 }
 
 gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
@@ -106,11 +118,17 @@ gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
     return address->ifindex == nic->link->ifindex && ibh_address_counts(address);
 }
 
-gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address)
+const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip)
 {
-    const IbhAddress key = {.ifindex = nic->link->ifindex, .local = *address};
+    const GPtrArray *holders = ibh_rails_holders(rails, ip);
 
-    return g_hash_table_contains(rails->by.holders, &key);
+    for (guint i = 0; holders && i < holders->len; i++) {
+        const IbhAddress *address = g_ptr_array_index(holders, i);
+
+        if (address->ifindex == nic->link->ifindex)
+            return address;
+    }
+    return NULL;
 }
 
 static const IbhNic *owner_by_other_rule(const IbhRails *rails, const IbhRule *rule)
@@ -134,7 +152,7 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 
         return owner ? owner : holder ? holder : owner_by_other_rule(rails, rule);
     }
-    if (!holder || (by_table && ibh_rails_has_address(rails, by_table, &rule->from.ip)))
+    if (!holder || (by_table && ibh_rails_address(rails, by_table, &rule->from.ip)))
         return by_table;
     return holder;
 }

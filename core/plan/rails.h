@@ -26,6 +26,7 @@ typedef struct {
     guint rank;              /* from 1 among the candidates, 0: no candidate */
     guint32 table;           /* T; 0: no candidate */
     gboolean is_table_new;   /* it was chosen now: nothing has told which one it has */
+    gboolean is_engaged;     /* by its subnets or settings, or as a rail; not by a rule that stands */
     gboolean held;           /* --undo left it alone, or does so now */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present ones, or, where these are ours, the earlier ones
                               */
@@ -50,11 +51,7 @@ typedef struct {
     const char *const *only; /* the interfaces this run is about, NULL: all */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
         GHashTable *nics;    /* ifindex → IbhNic */
-        GHashTable *first;   /* address → the NIC of lowest rank that has it */
-        GHashTable *shared;  /* address: on several NICs */
-        GHashTable *owners;  /* address → the rail of lowest rank that has it */
-        GHashTable *engaged; /* address: of a NIC that is engaged by its subnets or settings, not by a standing rule */
-        GHashTable *holders; /* (ifindex, address): present */
+        GHashTable *holders; /* address → GPtrArray of IbhAddress: on these NICs, by rank; served ones first */
         GHashTable *tables;  /* T or D → the candidate that has it */
         GHashTable *theirs;  /* IbhAddress of a rail → the rule of others that routes it (others.h) */
     } by;
@@ -90,7 +87,8 @@ gboolean ibh_serves_family(const IbhNic *nic, int family);
 gboolean ibh_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */
 gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
-gboolean ibh_rails_has_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *address);
+const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip); /* NULL: it has none */
+const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress; NULL: no NIC has it */
 
 /* Owner of a marked rule or route: the NIC that has the address or the device; else the table's NIC; else NULL. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);

@@ -7,15 +7,29 @@
 
 #define KEY(table) GUINT_TO_POINTER(table)
 
+/* What tells which table a NIC has, the strongest first. */
+typedef enum {
+    BY_ROUTE_AND_RULE,
+    BY_ROUTE,
+    BY_MEMORY,
+    BY_RULE_THAT_FITS, /* for an address that several have: of the NIC whose rank the number has */
+    BY_RULE,
+    BY_DEFAULT
+} Strength;
+
+typedef struct {
+    Strength strength;
+    IbhNic *nic;
+    guint32 table;
+} Evidence;
+
 typedef struct {
     IbhRails *rails;
     GHashTable *used;   /* table numbers that hold a route, or that a rule of ours leads to */
     GHashTable *needed; /* those of them that a present NIC uses */
     GHashTable *ruled;  /* numbers that rules of others lead to → the NIC of ours whose addresses they lead there, if
                          * it is one; `several` if it is more; else NULL */
-    GHashTable *by_route; /* IbhNic → its table, by a route of ours */
-    GHashTable *by_rule;  /* IbhNic → its table, by a rule of ours */
-    GHashTable *by_d;     /* IbhNic → its table, by routes that remain in D */
+    GArray *evidence;   /* Evidence */
 } Assignment;
 
 static gboolean is_automatic(const IbhNic *nic)
@@ -105,45 +119,39 @@ static gboolean leads_to_t(const IbhRule *rule)
     return !ibh_rule_is_spread(rule) && rule->table != IBH_TABLE_MAIN && rule->priority < IBH_PRIORITY_DEFAULTS - 1;
 }
 
-/* The first evidence about a NIC counts. */
-static void note(const Assignment *all, GHashTable *evidence, const IbhNic *nic, guint32 table)
+static void note(const Assignment *all, Strength strength, const IbhNic *nic, guint32 table)
 {
-    if (nic && can_stick(all, nic, table) && !g_hash_table_contains(evidence, nic))
-        g_hash_table_insert(evidence, (gpointer)(guintptr)nic, KEY(table));
+    const Evidence evidence = {strength, (IbhNic *)(guintptr)nic, table};
+
+    if (can_stick(all, nic, table))
+        g_array_append_val(all->evidence, evidence);
 }
 
-/* The NIC that has the address. If several have it: one that may be a rail and whose rank fits the number, or else the
- * one of lower rank. */
-static const IbhNic *find_holder(const Assignment *all, const IbhRule *rule)
+/* Of one address on several NICs, any that may be a rail can have the rule. */
+static void note_rule(const Assignment *all, const IbhRule *rule)
 {
-    const IbhNic *found = NULL;
+    const GPtrArray *holders = ibh_rails_holders(all->rails, &rule->from.ip);
 
-    if (!g_hash_table_contains(all->rails->by.shared, &rule->from.ip))
-        return ibh_rails_holder(all->rails, &rule->from.ip);
-    IBH_EACH_POINTER (const IbhNic, nic, all->rails->nics) {
-        if (can_stick(all, nic, rule->table) && !nic->held && nic->settings.manage != IBH_MANAGE_NO &&
-            ibh_rails_has_address(all->rails, nic, &rule->from.ip) &&
-            (!found || rule->table == IBH_TABLE_BASE + nic->rank))
-            found = nic;
+    for (guint i = 0; holders && i < holders->len; i++) {
+        const IbhNic *nic = ibh_rails_nic(all->rails, ((const IbhAddress *)g_ptr_array_index(holders, i))->ifindex);
+        gboolean fits = holders->len > 1 && rule->table == IBH_TABLE_BASE + nic->rank;
+
+        if (holders->len == 1 || (!nic->held && nic->settings.manage != IBH_MANAGE_NO))
+            note(all, fits ? BY_RULE_THAT_FITS : BY_RULE, nic, rule->table);
     }
-    return found ? found : ibh_rails_holder(all->rails, &rule->from.ip);
 }
 
 /* The rules stand in ascending order: of several for one address, the first leads to T. */
-static void note_rules(Assignment *all)
+static void note_rules(const Assignment *all)
 {
-    const GArray *rules = all->rails->snapshot->rules;
-
-    IBH_EACH (const IbhRule, rule, rules) {
-        const IbhNic *nic;
-
+    IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule))
             continue;
         g_hash_table_add(all->used, KEY(rule->table));
         if (ibh_rails_holder(all->rails, &rule->from.ip))
             g_hash_table_add(all->needed, KEY(rule->table));
-        nic = leads_to_t(rule) ? find_holder(all, rule) : NULL;
-        note(all, all->by_rule, nic, rule->table);
+        if (leads_to_t(rule))
+            note_rule(all, rule);
     }
 }
 
@@ -160,25 +168,44 @@ static gboolean is_of_d(const IbhRoute *route)
     return ibh_route_is_default(route) || (may_be_of_d(route) && route->table > IBH_TABLE_DEFAULTS + IBH_TABLE_BASE);
 }
 
-/* A lone default route is in D. If there are several such tables, the one that a rule of its own address leads to. */
-static void note_routes(Assignment *all)
+/* A rule for its own address leads there, the first for any of them. */
+static gboolean is_ruled(const Assignment *all, const IbhNic *nic, guint32 table)
 {
-    const GArray *routes = all->rails->snapshot->routes;
+    IBH_EACH (const Evidence, one, all->evidence) {
+        if (one->nic == nic && (one->strength == BY_RULE || one->strength == BY_RULE_THAT_FITS))
+            return one->table == table;
+    }
+    return FALSE;
+}
 
-    IBH_EACH (const IbhRoute, route, routes) {
+/* A lone default route is in D. If there are several such tables, the one that a rule of its own address leads to. */
+static void note_routes(const Assignment *all)
+{
+    IBH_EACH (const IbhRoute, route, all->rails->snapshot->routes) {
         const IbhNic *nic =
             ibh_route_is_ours(route) && route->ifindex ? ibh_rails_nic(all->rails, route->ifindex) : NULL;
-        gboolean is_ruled; /* its own rule leads there */
 
         g_hash_table_add(all->used, KEY(route->table));
         g_hash_table_add(all->needed, KEY(route->table));
-        if (nic && is_of_d(route))
-            note(all, all->by_d, nic, route->table - IBH_TABLE_DEFAULTS);
-        if (!nic || !can_stick(all, nic, route->table))
+        if (!nic)
             continue;
-        is_ruled = g_hash_table_lookup(all->by_rule, nic) == KEY(route->table);
-        if (is_ruled ? !ibh_route_is_default(route) : !may_be_of_d(route) && !g_hash_table_contains(all->by_route, nic))
-            g_hash_table_insert(all->by_route, (gpointer)(guintptr)nic, KEY(route->table));
+        if (is_of_d(route))
+            note(all, BY_DEFAULT, nic, route->table - IBH_TABLE_DEFAULTS);
+        if (!ibh_route_is_default(route) && is_ruled(all, nic, route->table))
+            note(all, BY_ROUTE_AND_RULE, nic, route->table);
+        else if (!may_be_of_d(route))
+            note(all, BY_ROUTE, nic, route->table);
+    }
+}
+
+/* Its addresses are away and come back in a moment, or it has new ones: only its rules remain. */
+static void note_memory(const Assignment *all)
+{
+    IBH_EACH (const IbhSavedRail, saved, all->rails->snapshot->state->rails) {
+        const IbhNic *nic = ibh_rails_nic(all->rails, saved->ifindex);
+
+        if (nic && g_str_equal(nic->link->name, saved->iface) && g_hash_table_contains(all->used, KEY(saved->table)))
+            note(all, BY_MEMORY, nic, saved->table);
     }
 }
 
@@ -202,31 +229,26 @@ static void give_explicit(Assignment *all)
     }
 }
 
-static void give_by_evidence(Assignment *all, GHashTable *evidence)
+/* Of two NICs in one table, the one of lower rank keeps it. */
+static gint stronger_first(gconstpointer left, gconstpointer right)
 {
-    IBH_EACH_POINTER (IbhNic, nic, all->rails->nics) {
-        if (is_automatic(nic) && !nic->table)
-            give(all, nic, GPOINTER_TO_UINT(g_hash_table_lookup(evidence, nic)));
+    const Evidence *a = left, *b = right;
+
+    return a->strength != b->strength ? (gint)a->strength - (gint)b->strength : (gint)a->nic->rank - (gint)b->nic->rank;
+}
+
+static void give_by_evidence(Assignment *all)
+{
+    g_array_sort(all->evidence, stronger_first);
+    IBH_EACH (const Evidence, one, all->evidence) {
+        if (!one->nic->table)
+            give(all, one->nic, one->table);
     }
 }
 
 static gboolean is_free(GHashTable *taken, guint32 table)
 {
     return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(table + IBH_TABLE_DEFAULTS));
-}
-
-/* Its addresses are away and come back in a moment, or it has new ones: only its rules remain. */
-static void give_remembered(Assignment *all)
-{
-    const GArray *last = all->rails->snapshot->state->rails;
-
-    IBH_EACH (const IbhSavedRail, saved, last) {
-        IbhNic *nic = g_hash_table_lookup(all->rails->by.nics, GINT_TO_POINTER(saved->ifindex));
-
-        if (nic && !nic->table && g_str_equal(nic->link->name, saved->iface) && can_stick(all, nic, saved->table) &&
-            g_hash_table_contains(all->used, KEY(saved->table)))
-            give(all, nic, saved->table);
-    }
 }
 
 /* 940 + the rank, unless another NIC uses that number: rules for absent addresses are its own, or leftovers. If it is
@@ -244,27 +266,17 @@ static void give_new(Assignment *all, IbhNic *nic)
 
 void ibh_assign_tables(IbhRails *rails)
 {
-    g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), by_route = g_hash_table_new(NULL, NULL),
-                          by_rule = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL),
-                          by_d = g_hash_table_new(NULL, NULL), ruled = g_hash_table_new(NULL, NULL);
-    Assignment all = {.rails = rails,
-                      .used = used,
-                      .needed = needed,
-                      .ruled = ruled,
-                      .by_route = by_route,
-                      .by_rule = by_rule,
-                      .by_d = by_d};
+    g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL),
+                          ruled = g_hash_table_new(NULL, NULL);
+    g_autoptr(GArray) evidence = g_array_new(FALSE, FALSE, sizeof(Evidence));
+    Assignment all = {.rails = rails, .used = used, .needed = needed, .ruled = ruled, .evidence = evidence};
 
     note_rules_of_others(&all);
     give_explicit(&all);
     note_rules(&all);
     note_routes(&all);
-    give_by_evidence(&all, by_route);
-    give_remembered(&all);
-    g_hash_table_remove_all(by_rule);
-    note_rules(&all); /* without those that have been given */
-    give_by_evidence(&all, by_rule);
-    give_by_evidence(&all, by_d);
+    note_memory(&all);
+    give_by_evidence(&all);
     for (guint i = 0; i < rails->candidates; i++) {
         IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
