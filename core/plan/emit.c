@@ -192,41 +192,19 @@ gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
 
 /* ---- rp_filter ---- */
 
-typedef enum {
-    RP_FIRST,    /* loosened, before rules change */
-    RP_LAST,     /* tightened, after peers were told */
-    RP_TRANSIENT /* strict before and after: loosened in between */
-} RpPhase;
-
-static RpPhase rp_phase(const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
+void ibh_emit_rp_filter(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change,
+                        gboolean first)
 {
     int all = rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
     gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
     gboolean be_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, want, all) == 1;
+    int between = !be_strict ? want : is_strict && rules_change ? 2 : now;
 
-    if (is_strict && be_strict && rules_change)
-        return RP_TRANSIENT;
-    return be_strict ? RP_LAST : RP_FIRST;
-}
-
-void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
-{
-    int now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
-    RpPhase phase = rp_phase(rails, nic, want, rules_change);
-    int to = phase == RP_TRANSIENT ? 2 : want;
-
-    if (phase != RP_LAST && now != to)
-        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, to,
+    if (first && between != now)
+        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, between,
                         g_strdup("a packet that still comes in by another NIC is not dropped"));
-}
-
-void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change)
-{
-    RpPhase phase = rp_phase(rails, nic, want, rules_change);
-    int now = phase == RP_TRANSIENT ? 2 : nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
-
-    if (phase != RP_FIRST && now != want)
-        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, want, g_strdup("strict again: peers were told"));
+    if (!first && want != between)
+        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
 }
 
 gboolean ibh_may_loosen(const IbhNic *nic)

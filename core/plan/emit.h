@@ -38,9 +38,9 @@ gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
 
 /* ---- rp_filter: 1 drops what comes in on another NIC than the answer would leave by ---- */
 
-/* Sysctls that are loosened come first, those that are tightened come last. With `rules_change`, a filter that is
- * strict before and after is loosened in between. */
-void ibh_emit_rp_first(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
-void ibh_emit_rp_last(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change);
+/* `first`, before rules change, it is loosened; after peers were told, it is tightened. With `rules_change`, one that
+ * is strict before and after is loosened in between. */
+void ibh_emit_rp_filter(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change,
+                        gboolean first);
 /* An rp_filter that the administrator keeps is not loosened for a moment either. */
 gboolean ibh_may_loosen(const IbhNic *nic);

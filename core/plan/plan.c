@@ -59,15 +59,12 @@ static void silence_others(const IbhWork *work)
     }
 }
 
-static void set_rp_filters(IbhWork *work, gboolean first)
+static void set_rp_filters(const IbhWork *work, gboolean first)
 {
-    for (guint i = 0; i < work->todos->len; i++) {
-        const IbhNic *nic = g_array_index(work->todos, IbhTodo, i).nic;
-
-        (first ? ibh_emit_rp_first : ibh_emit_rp_last)(work->plan, work->rails, nic,
-                                                       ibh_want_sysctl(work->rails, nic, IBH_SYSCTL_RP_FILTER),
-                                                       work->rules_change && ibh_may_loosen(nic));
-    }
+    IBH_EACH (const IbhTodo, todo, work->todos)
+        ibh_emit_rp_filter(work->plan, work->rails, todo->nic,
+                           ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER),
+                           work->rules_change && ibh_may_loosen(todo->nic), first);
 }
 
 static void announce(IbhWork *work, const IbhNic *nic)

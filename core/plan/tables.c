@@ -27,8 +27,7 @@ typedef struct {
     IbhRails *rails;
     GHashTable *used;   /* table numbers that hold a route, or that a rule of ours leads to */
     GHashTable *needed; /* those of them that a present NIC uses */
-    GHashTable *ruled;  /* numbers that rules of others lead to → the NIC of ours whose addresses they lead there, if
-                         * it is one; `several` if it is more; else NULL */
+    GHashTable *ruled;  /* numbers that rules of others lead to */
     GArray *evidence;   /* Evidence */
 } Assignment;
 
@@ -60,49 +59,41 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
     return FALSE;
 }
 
-static const IbhNic several;
-
-/* Before ours, such a rule wins with any number of ours: --check names it. */
-static gboolean may_be_last(const IbhRule *rule)
-{
-    return ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE;
-}
-
-static void note_led(const Assignment *all, const IbhRule *rule)
-{
-    const IbhNic *led = g_hash_table_lookup(all->ruled, KEY(rule->table));
-
-    for (guint i = 0; may_be_last(rule) && i < all->rails->candidates; i++) {
-        const IbhNic *nic = g_ptr_array_index(all->rails->nics, i);
-
-        for (guint j = 0; nic->settings.manage != IBH_MANAGE_NO && j < nic->served.len; j++) {
-            const IbhAddress *address = g_ptr_array_index(&nic->served, j);
-
-            if (ibh_prefix_contains(&rule->from, &address->local))
-                led = led && led != nic ? &several : nic;
-        }
-    }
-    g_hash_table_insert(all->ruled, KEY(rule->table), (gpointer)(guintptr)led);
-}
-
 /* Rules of others lead to tables of their own, whether anything is in them yet or not: routes of ours there would
  * change the way of what they match. */
-static void note_rules_of_others(Assignment *all)
+static void note_rules_of_others(const Assignment *all)
 {
-    const GArray *rules = all->rails->snapshot->rules;
-
-    IBH_EACH (const IbhRule, rule, rules) {
+    IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table)
-            note_led(all, rule);
+            g_hash_table_add(all->ruled, KEY(rule->table));
     }
 }
 
-/* Where others lead an address of another NIC of ours after us, our routes would mislead it. */
-static gboolean is_led_from_none_but(const Assignment *all, const IbhNic *nic, guint32 table)
+static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
 {
-    const IbhNic *led = g_hash_table_lookup(all->ruled, KEY(table));
+    for (guint i = 0; i < rails->candidates; i++) {
+        const IbhNic *other = g_ptr_array_index(rails->nics, i);
 
-    return !led || led == nic;
+        for (guint j = 0; other != nic && other->settings.manage != IBH_MANAGE_NO && j < other->served.len; j++) {
+            if (ibh_prefix_contains(&rule->from, &((const IbhAddress *)g_ptr_array_index(&other->served, j))->local))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* Others lead an address of another NIC of ours there, after us: our routes would mislead it. A rule before ours wins
+ * with any number of ours: --check names it. */
+static gboolean would_mislead(const Assignment *all, const IbhNic *nic, guint32 table)
+{
+    if (!g_hash_table_contains(all->ruled, KEY(table)))
+        return FALSE;
+    IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
+        if (rule->table == table && ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE &&
+            leads_another(all->rails, nic, rule))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
@@ -110,7 +101,7 @@ static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 tabl
 {
     return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
            !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table)) &&
-           is_led_from_none_but(all, nic, table);
+           !would_mislead(all, nic, table);
 }
 
 /* Those that lead to D come later. */

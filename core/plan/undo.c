@@ -94,11 +94,9 @@ static void restore(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
 void ibh_restore_rp_filters(const IbhWork *work, gboolean first)
 {
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        int old = nic->base[IBH_SYSCTL_RP_FILTER];
-
-        if (!is_undone(work, nic))
-            continue;
-        (first ? ibh_emit_rp_first : ibh_emit_rp_last)(work->plan, work->rails, nic, old, ibh_may_loosen(nic));
+        if (is_undone(work, nic))
+            ibh_emit_rp_filter(work->plan, work->rails, nic, nic->base[IBH_SYSCTL_RP_FILTER], ibh_may_loosen(nic),
+                               first);
     }
 }
 
