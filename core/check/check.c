@@ -7,7 +7,7 @@
 #include "check/wires.h"
 #include "plan/emit.h"
 #include "plan/known.h"
-#include "plan/tables.h"
+#include "plan/rails.h"
 #include "plan/want.h"
 
 #include <errno.h>

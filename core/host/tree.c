@@ -178,7 +178,7 @@ char *ibh_tree_real(IbhTree *tree, const char *format, ...)
 
 static int compare_names(gconstpointer a, gconstpointer b)
 {
-    return ibh_natural_compare(*(const char *const *)a, *(const char *const *)b);
+    return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static GPtrArray *read_list(IbhTree *tree, const char *path)

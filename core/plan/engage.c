@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/others.h"
 #include "plan/rails.h"
-#include "plan/tables.h"
 
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
@@ -66,7 +64,7 @@ static gint compare_nics(gconstpointer left, gconstpointer right)
         return is_child(a) ? 1 : -1;
     if (!a_out && a_ib != b_ib)
         return a_ib ? -1 : 1;
-    return ibh_natural_compare(a->link->name, b->link->name);
+    return strverscmp(a->link->name, b->link->name);
 }
 
 /* The rank depends on nothing but which candidates are present: not on their state, order of arrival or manage=no. */
@@ -314,45 +312,6 @@ static void judge(const IbhRails *rails, IbhNic *nic)
     }
 }
 
-static gboolean has_explicit_table(const IbhNic *nic)
-{
-    return nic->rank && nic->settings.table != IBH_TABLE_AUTO && nic->settings.manage != IBH_MANAGE_NO;
-}
-
-/* The NIC of lower rank to which the configuration gives one of the two tables of this one. */
-static const IbhNic *find_table_clash(const IbhRails *rails, const IbhNic *nic)
-{
-    for (guint i = 0; i < nic->position && has_explicit_table(nic); i++) {
-        const IbhNic *other = g_ptr_array_index(rails->nics, i);
-
-        if (has_explicit_table(other) &&
-            (ibh_nic_has_table(other, nic->table) || ibh_nic_has_table(other, ibh_nic_defaults(nic))))
-            return other;
-    }
-    return NULL;
-}
-
-static gboolean check_explicit_tables(const IbhRails *rails, GError **error)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const IbhNic *other = find_table_clash(rails, nic);
-
-        if (!other)
-            continue;
-        if (other->table == nic->table)
-            g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "%s: table=%u is read for %s and %s: each NIC needs a table of its own",
-                        other->settings.table_origin, nic->table, other->link->name, nic->link->name);
-        else
-            g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "%s: table=%u of %s is %u away from table=%u of %s: there lie default routes; choose another",
-                        nic->settings.table_origin, nic->table, nic->link->name, IBH_TABLE_DEFAULTS, other->table,
-                        other->link->name);
-        return FALSE;
-    }
-    return TRUE;
-}
-
 /* ---- the index ---- */
 
 static void index_nics(const IbhRails *rails)
@@ -497,9 +456,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     give_addresses(rails);
     index_addresses(rails);
     find_base_values(rails);
-    if (!check_explicit_tables(rails, error))
+    if (!ibh_assign_tables(rails, error))
         return NULL;
-    ibh_assign_tables(rails);
     find_engaged(rails);
     rails->others = ibh_others_new(rails);
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/others.h"
+#include "plan/rails.h"
 
 #include "plan/fib.h"
 

@@ -1,39 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/rails.h"
 
-#include "plan/others.h"
-
 #include <linux/rtnetlink.h>
-#include <string.h>
-
-int ibh_natural_compare(const char *a, const char *b)
-{
-    const char *whole_a = a, *whole_b = b;
-
-    while (*a || *b) {
-        if (g_ascii_isdigit(*a) && g_ascii_isdigit(*b)) {
-            gsize len_a, len_b;
-            int order;
-
-            a += strspn(a, "0");
-            b += strspn(b, "0");
-            len_a = strspn(a, "0123456789");
-            len_b = strspn(b, "0123456789");
-            if (len_a != len_b)
-                return len_a < len_b ? -1 : 1;
-            if ((order = strncmp(a, b, len_a)))
-                return order;
-            a += len_a;
-            b += len_b;
-        } else if (*a != *b) {
-            return (guchar)*a < (guchar)*b ? -1 : 1;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return strcmp(whole_a, whole_b); /* ib01 and ib1: still a total order */
-}
 
 void ibh_rails_free(IbhRails *rails)
 {

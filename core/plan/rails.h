@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "model/model.h"
 
-typedef struct IbhOthers IbhOthers; /* others.h */
+typedef struct IbhOthers IbhOthers;
 
 typedef enum {
     IBH_NIC_NO_CANDIDATE, /* not RDMA-capable, a port of something, a representor, loopback */
@@ -53,7 +53,7 @@ typedef struct {
         GHashTable *nics;    /* ifindex → IbhNic */
         GHashTable *holders; /* address → GPtrArray of IbhAddress: on these NICs, by rank; served ones first */
         GHashTable *tables;  /* T or D → the candidate that has it */
-        GHashTable *theirs;  /* IbhAddress of a rail → the rule of others that routes it (others.h) */
+        GHashTable *theirs;  /* IbhAddress of a rail → the rule of others that routes it (others.c) */
     } by;
 } IbhRails;
 
@@ -94,5 +94,20 @@ const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* I
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
-/* ib2 before ib10. */
-int ibh_natural_compare(const char *a, const char *b);
+/* tables.c. Gives each candidate its table. Fails where the configuration gives two NICs the same one. */
+gboolean ibh_assign_tables(IbhRails *rails, GError **error);
+/* The tables to remember of these rails (IbhSavedRail). `undone`: names of interfaces that are left alone now; NULL:
+ * none. `all`: all interfaces are. */
+GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all);
+
+/* others.c: which addresses others route. They need no rules and routes of ours. A function of others' rules and routes
+ * alone. */
+IbhOthers *ibh_others_new(const IbhRails *rails);
+void ibh_others_free(IbhOthers *others);
+/* Of a rule of others: it leads some source, and nothing but a source and a destination, to a table of their own. */
+gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
+/* The first rule of others that has a part in it, if they lead by this NIC all that it would reach from this address;
+ * NULL: they do not. */
+const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, const IbhAddress *address);
+/* A rule of theirs leads it to a table that has a default of any type: what it sends beyond is theirs. */
+gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address);

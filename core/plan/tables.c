@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/tables.h"
-
-#include "plan/others.h"
+/*
+ * Which table each candidate has.
+ *
+ * A NIC keeps the table that it is programmed with, so a change of one rail touches no other. Only table= promises a
+ * number; an automatic one is 940 + the rank when a NIC is first programmed, so ib0 and ib1 have 941 and 942.
+ */
+#include "plan/rails.h"
 
 #include <linux/fib_rules.h>
 
@@ -212,12 +216,27 @@ static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-static void give_explicit(Assignment *all)
+/* Fails where a NIC of lower rank has one of its two tables. */
+static gboolean give_explicit(Assignment *all, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, all->rails->nics) {
-        if (is_explicit(nic))
-            give(all, nic, nic->table);
+        const IbhNic *same = ibh_rails_nic_by_table(all->rails, nic->table);
+        const IbhNic *other = same ? same : ibh_rails_nic_by_table(all->rails, ibh_nic_defaults(nic));
+
+        if (!is_explicit(nic) || give(all, nic, nic->table))
+            continue;
+        if (other->table == nic->table)
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "%s: table=%u is read for %s and %s: each NIC needs a table of its own",
+                        other->settings.table_origin, nic->table, other->link->name, nic->link->name);
+        else
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "%s: table=%u of %s is %u away from table=%u of %s: there lie default routes; choose another",
+                        nic->settings.table_origin, nic->table, nic->link->name, IBH_TABLE_DEFAULTS, other->table,
+                        other->link->name);
+        return FALSE;
     }
+    return TRUE;
 }
 
 /* Of two NICs in one table, the one of lower rank keeps it. */
@@ -255,7 +274,7 @@ static void give_new(Assignment *all, IbhNic *nic)
         table++;
 }
 
-void ibh_assign_tables(IbhRails *rails)
+gboolean ibh_assign_tables(IbhRails *rails, GError **error)
 {
     g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL),
                           ruled = g_hash_table_new(NULL, NULL);
@@ -263,7 +282,8 @@ void ibh_assign_tables(IbhRails *rails)
     Assignment all = {.rails = rails, .used = used, .needed = needed, .ruled = ruled, .evidence = evidence};
 
     note_rules_of_others(&all);
-    give_explicit(&all);
+    if (!give_explicit(&all, error))
+        return FALSE;
     note_rules(&all);
     note_routes(&all);
     note_memory(&all);
@@ -276,6 +296,7 @@ void ibh_assign_tables(IbhRails *rails)
             give_new(&all, nic);
         }
     }
+    return TRUE;
 }
 
 /* ---- the saved state ---- */

@@ -3,7 +3,6 @@
 
 #include "plan/emit.h"
 #include "plan/gateways.h"
-#include "plan/others.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

@@ -6,7 +6,7 @@
 #include "kernel/sysctl.h"
 #include "model/state.h"
 #include "plan/known.h"
-#include "plan/tables.h"
+#include "plan/rails.h"
 
 #include <signal.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "plan/apply.h"
 #include "fake_near.h"
-#include "plan/tables.h"
 #include "model/state.h"
 
 #include <string.h>

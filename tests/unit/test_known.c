@@ -3,7 +3,7 @@
 #include "case_text.h"
 #include "model/state.h"
 #include "plan/known.h"
-#include "plan/tables.h"
+#include "plan/rails.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -597,57 +597,6 @@ static void test_state_holds(void **state G_GNUC_UNUSED)
     ibh_state_free(NULL);
 }
 
-/* ---- the order of names ------------------------------------------------------------------------------------------ */
-
-static void test_natural_compare(void **state G_GNUC_UNUSED)
-{
-    static const char *const ascending[] = {"",
-                                            "1",
-                                            "2",
-                                            "10",
-                                            "eth0",
-                                            "ib",
-                                            "ib0",
-                                            "ib0.8001",
-                                            "ib0.8002",
-                                            "ib0.80010",
-                                            "ib0a",
-                                            "ib01",
-                                            "ib1",
-                                            "ib2",
-                                            "ib10",
-                                            "ib99999999999999999998",
-                                            "ib99999999999999999999",
-                                            "ibp1s0",
-                                            "ibp1s0f1",
-                                            "ibp1s10",
-                                            "ibp10s0",
-                                            "ibs5f0",
-                                            "ibs5f1"};
-
-    for (guint i = 0; i < G_N_ELEMENTS(ascending); i++) {
-        for (guint j = 0; j < G_N_ELEMENTS(ascending); j++) {
-            if (sign(ibh_natural_compare(ascending[i], ascending[j])) != (i > j) - (i < j))
-                fail_msg("%s and %s", ascending[i], ascending[j]);
-        }
-    }
-}
-
-static int compare_names(gconstpointer names, guint i, guint j)
-{
-    return ibh_natural_compare(((const char *const *)names)[i], ((const char *const *)names)[j]);
-}
-
-/* Zeros in front make no other number, but another name: every order of arrival comes to the same ranks. */
-static void test_natural_compare_is_total(void **state G_GNUC_UNUSED)
-{
-    static const char *const names[] = {"ib0",   "ib00", "ib000", "ib01",   "ib1",    "ib001", "ib1a", "ib01a",
-                                        "ib01b", "ib1b", "ib1.0", "ib01.0", "ib1.00", "ib-1",  "ib_1", "ib\xc3\xa9",
-                                        "IB0",   "0",    "00",    "a0b0",   "a00b0",  "a0b00", "a00b1"};
-
-    check_total_order(G_N_ELEMENTS(names), compare_names, names);
-}
-
 /* ---- operations ---------------------------------------------------------------------------------------------------
  */
 
@@ -830,8 +779,6 @@ int main(void)
         cmocka_unit_test(test_route_is_default),
         cmocka_unit_test(test_snapshot_links),
         cmocka_unit_test(test_state_holds),
-        cmocka_unit_test(test_natural_compare),
-        cmocka_unit_test(test_natural_compare_is_total),
         cmocka_unit_test(test_rule_commands),
         cmocka_unit_test(test_route_commands),
         cmocka_unit_test(test_other_commands),
