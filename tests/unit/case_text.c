@@ -124,6 +124,7 @@ static const Attribute route_words[] = {{"local", SET, TO(IbhRoute, type, RTN_LO
                                         {"unreachable", SET, TO(IbhRoute, type, RTN_UNREACHABLE), NULL},
                                         {"prohibit", SET, TO(IbhRoute, type, RTN_PROHIBIT), NULL},
                                         {"", PREFIX, AT(IbhRoute, dst), NULL},
+                                        {"from", ADD_BIT_OF, TO(IbhRoute, special, TRUE), NULL},
                                         {"via", ADDRESS, AT(IbhRoute, gateway), NULL},
                                         {"dev", DEVICE, AT(IbhRoute, ifindex), NULL},
                                         {"onlink", SET, TO(IbhRoute, onlink, TRUE), NULL},
