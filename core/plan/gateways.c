@@ -247,7 +247,7 @@ static const IbhRoute *find_default(const GArray *copies, int family)
     return NULL;
 }
 
-static gboolean is_remote(const IbhNic *nic, const IbhPrefix *prefix)
+gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhPrefix, remote, nic->settings.remote) {
         if (remote->length <= prefix->length && ibh_prefix_contains(remote, &prefix->ip))
@@ -280,7 +280,7 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
             if (other != nic && other->status == IBH_NIC_RAIL && other->link->flags & IFF_UP &&
-                !ibh_address_is_host(address) && is_remote(nic, &address->subnet))
+                !ibh_address_is_host(address) && ibh_is_remote(nic, &address->subnet))
                 add_remote(nic, &address->subnet, copies, routes);
         }
     }
@@ -288,7 +288,8 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *
         const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
 
         if (other && other != nic && other->status == IBH_NIC_RAIL && route->table == IBH_TABLE_MAIN &&
-            route->type == RTN_UNICAST && !route->special && route->dst.length && is_remote(nic, &route->dst) && left--)
+            route->type == RTN_UNICAST && !route->special && route->dst.length && ibh_is_remote(nic, &route->dst) &&
+            left--)
             add_remote(nic, &route->dst, copies, routes);
         if (!left)
             return;

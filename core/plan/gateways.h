@@ -15,6 +15,8 @@ void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray
 /* The gateway that gateway= names (not auto); FALSE: it names none, or none in the rail's subnets. */
 gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
+gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix); /* remote= names it, or a prefix around it */
+
 /* A /30, /31 or /127: it has room for one peer only. */
 gboolean ibh_has_one_peer(const IbhPrefix *subnet);
 

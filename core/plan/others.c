@@ -2,6 +2,7 @@
 #include "plan/rails.h"
 
 #include "plan/fib.h"
+#include "plan/gateways.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -168,15 +169,6 @@ static gboolean are_subnets_led(const IbhOthers *others, Led *led)
     return TRUE;
 }
 
-static gboolean is_in_remote(const IbhNic *nic, const IbhPrefix *subnet)
-{
-    IBH_EACH (const IbhPrefix, remote, nic->settings.remote) {
-        if (remote->length <= subnet->length && ibh_prefix_contains(remote, &subnet->ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* What remote= names, its siblings' subnets there, and the world beyond where gateway= is an address. */
 static gboolean is_beyond_led(const IbhOthers *others, Led *led)
 {
@@ -198,7 +190,7 @@ static gboolean is_beyond_led(const IbhOthers *others, Led *led)
         for (guint j = 0; other != nic && j < other->served.len; j++) {
             const IbhAddress *address = g_ptr_array_index(&other->served, j);
 
-            if (!ibh_address_is_host(address) && is_in_remote(nic, &address->subnet) &&
+            if (!ibh_address_is_host(address) && ibh_is_remote(nic, &address->subnet) &&
                 !is_all_led(others, led, &address->subnet))
                 return FALSE;
         }

@@ -75,6 +75,10 @@ char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
 
     if (!stale->owner)
         return g_strdup("its interface or address is gone");
+    if (stale->owner->status != IBH_NIC_RAIL)
+        return g_strdup_printf("%s is no rail: %s", stale->owner->link->name, stale->owner->why);
+    if (work->undo)
+        return g_strdup("undone");
     if (!is_programmed(stale))
         return g_strdup_printf("rules of others route %s", stale->owner->link->name);
     if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)

@@ -87,13 +87,6 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
     return TRUE;
 }
 
-static gboolean can_be_spread(const IbhRails *rails, const IbhNic *nic, IbhRoute *ret_route)
-{
-    const IbhAddress *address = nic->status == IBH_NIC_RAIL ? first_primary(nic) : NULL;
-
-    return address && make_route(rails, &address->subnet, ret_route);
-}
-
 /* Of nested subnets only the outermost is spread; inside of it, main is asked for longer prefixes. */
 static void keep_outermost(GArray *routes, const IbhRoute *route)
 {
@@ -114,7 +107,9 @@ static GArray *want_routes(const IbhRails *rails)
     IbhRoute route;
 
     for (guint i = 0; rails && rails->main == IBH_MAIN_SPREAD && i < rails->nics->len; i++) {
-        if (can_be_spread(rails, g_ptr_array_index(rails->nics, i), &route))
+        const IbhAddress *address = first_primary(g_ptr_array_index(rails->nics, i));
+
+        if (address && make_route(rails, &address->subnet, &route))
             keep_outermost(routes, &route);
     }
     return routes;

@@ -122,22 +122,13 @@ static void restore_answers(const IbhWork *work, gboolean mains_nic)
 
 /* ---- rules and routes ---- */
 
-static char *why_undone(const IbhNic *owner)
-{
-    if (!owner)
-        return g_strdup("its interface or address is gone");
-    if (owner->status == IBH_NIC_RAIL)
-        return g_strdup("undone");
-    return g_strdup_printf("%s is no rail: %s", owner->link->name, owner->why);
-}
-
 static void delete_rules_and_routes(IbhWork *work)
 {
     gboolean orphans = work->undo && !work->only;
 
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && !stale->spread && (stale->owner ? is_undone(work, stale->owner) : orphans))
-            ibh_drop(work, stale, why_undone(stale->owner));
+            ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
 

@@ -298,20 +298,6 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, in
     }
 }
 
-static int want_strict(IbhSysctl key, int base)
-{
-    switch (key) {
-    case IBH_SYSCTL_RP_FILTER:
-    case IBH_SYSCTL_ARP_FILTER:
-        return 1;
-    case IBH_SYSCTL_ARP_ANNOUNCE:
-    case IBH_SYSCTL_ARP_IGNORE:
-        return 2;
-    default:
-        return base;
-    }
-}
-
 static gboolean have_global_address_on_lo(const IbhRails *rails)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
@@ -349,13 +335,13 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 
     if (key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(rails, nic))
         return 1;
-    if (nic->status != IBH_NIC_RAIL)
+    if (nic->status != IBH_NIC_RAIL || key == IBH_SYSCTL_IGNORE_LINKDOWN)
         return base;
     switch (nic->settings.arp) {
     case IBH_ARP_AUTO:
         return want_auto(rails, nic, key, base);
     case IBH_ARP_STRICT:
-        return want_strict(key, base);
+        return key == IBH_SYSCTL_RP_FILTER || key == IBH_SYSCTL_ARP_FILTER ? 1 : 2;
     case IBH_ARP_KEEP:
         break;
     }
