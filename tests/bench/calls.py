@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
 What a program asked of the system, out of: strace -f -yy -e read=all -e write=all -o FILE PROGRAM
-
-calls.py FILE: what it sent to rtnetlink, as replay takes it, and each file that it asked for, once; not those of the loader
-and of libraries
 """
 
 import re
-import sys
 
 CALL = re.compile(r"^(?:\d+ +)?(\w+)\((.*)$")
 RESULT = re.compile(r"= (-?\d+)[^=]*$")
 PATH_CALLS = {"open", "openat", "stat", "lstat", "newfstatat", "fstatat64", "access", "faccessat2", "statx", "mkdir",
               "readlink", "unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdirat"}
-NLMSG_ERROR, NLMSG_DONE = 2, 3
 
 
 class Call:
@@ -81,25 +76,6 @@ def counts(calls):
     }
 
 
-def kind(message):
-    return int.from_bytes(message[4:6], "little")
-
-
-def is_dump(message):
-    return int.from_bytes(message[6:8], "little") & 0x300 == 0x300 and kind(message) & 3 == 2
-
-
-def requests(calls):
-    """What was sent; and of a dump, whether the answer was read to its end."""
-    sent, received = sends(calls), receives(calls)
-    for call, after in zip(sent, [*sent[1:], None]):
-        until = calls.index(after) if after else len(calls)
-        answer = [kind(m) for c in calls[calls.index(call):until] if c in received for m in messages(c.data)]
-        for message in messages(call.data):
-            abandoned = is_dump(message) and not {NLMSG_DONE, NLMSG_ERROR} & set(answer)
-            yield message.hex() + (" abandoned" if abandoned else "")
-
-
 def processes(calls):
     return sum(1 for c in calls if c.name in ("fork", "vfork", "clone", "clone3") and "CLONE_THREAD" not in c.text)
 
@@ -123,30 +99,3 @@ def paths(calls):
 def files(calls):
     """The files under /etc and /run among them."""
     return list(dict.fromkeys(path for _, path in paths(calls) if re.match(r"/(etc|run|var/run)(/|$)", path)))
-
-
-OF_LIBRARIES = re.compile(r"\.so[.\d]*$|^/etc/ld\.so\.|^/etc/libnl/|^/dev/null$")
-WRITES = {"mkdir", "mkdirat", "unlink", "unlinkat", "rename", "renameat", "renameat2"}
-
-
-def ways(calls):
-    """How replay is to ask for each file."""
-    def of(name):
-        return {match.group(1) for c in calls if c.name == name and (match := re.match(r"\d+<([^>]*)>", c.text))}
-
-    locked, listed = of("flock"), of("getdents64")
-    for call, path in paths(calls):
-        if OF_LIBRARIES.search(path):
-            continue
-        if call.name in WRITES or ("O_WRONLY" in call.text and call.result >= 0):
-            sys.exit(f"calls.py: {call.name} of {path}: replay only reads")
-        opens = call.name in ("open", "openat")
-        yield ("stat" if not opens else "lock" if path in locked else "list" if path in listed else "read"), path
-
-
-if __name__ == "__main__":
-    trace = read(sys.argv[1])
-    for request in requests(trace):
-        print(request)
-    for way, path in dict.fromkeys(ways(trace)):
-        print(way, path)

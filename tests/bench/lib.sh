@@ -5,10 +5,9 @@
 
 bench=$top/tests/bench
 LAUNCH=$(dirname "$FLOW")/launch
-REPLAY=$(dirname "$FLOW")/replay
 HOOK=$HOOKS/nm-dispatcher
 trap - EXIT # no "1..N" at the end
-for tool in "$IB_HOOK" "$HOOK" "$LAUNCH" "$REPLAY" "$LISTEN"; do
+for tool in "$IB_HOOK" "$HOOK" "$LAUNCH" "$LISTEN"; do
     [ -x "$tool" ] || fail "there is no $tool: run make all tools"
 done
 

@@ -112,9 +112,6 @@ def time_rows(r):
         yield row(f"{nics} NICs, an event for each, against the documents' script for each", None, events / script)
     nothing = r.rounds("nothing", "hook")
     yield row("event with nothing to do, against `ip rule show`", None, nothing / r.rounds("nothing", "rules"))
-    yield row("the same against its floor: the same input, and nothing done with it", 2, nothing / r.rounds("nothing", "floor"))
-    yield row("event with nothing to do, 8 rails, against its floor", 2,
-              r.rounds("nothing", "hook8") / r.rounds("nothing", "floor8"))
     version = r.rounds("none", "version")
     yield row("hook in a namespace without candidates, against `ip -V`", None, r.rounds("none", "hook") / version)
     yield row("event that is not wanted, against `ip -V`", None, r.rounds("none", "unwanted") / version)

@@ -47,9 +47,7 @@ gboolean fake_is_our_route(const IbhRoute *route)
 
 static gboolean has_any_address4(const FakeKernel *kernel, int ifindex)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, kernel->now->addresses) {
         if (address->ifindex == ifindex && address->local.family == AF_INET)
             return TRUE;
     }
@@ -58,9 +56,7 @@ static gboolean has_any_address4(const FakeKernel *kernel, int ifindex)
 
 IbhLink *fake_link(const FakeKernel *kernel, int ifindex)
 {
-    for (guint i = 0; i < kernel->now->links->len; i++) {
-        IbhLink *link = &g_array_index(kernel->now->links, IbhLink, i);
-
+    IBH_EACH (IbhLink, link, kernel->now->links) {
         if (link->ifindex == ifindex)
             return link;
     }
@@ -223,9 +219,7 @@ static gboolean is_local(const FakeKernel *kernel, const IbhIp *ip)
 /* On the same device, and in the route's own table or in main. */
 static gboolean is_on_link(const FakeKernel *kernel, const IbhRoute *route)
 {
-    for (guint i = 0; i < kernel->now->routes->len; i++) {
-        const IbhRoute *other = &g_array_index(kernel->now->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, other, kernel->now->routes) {
         if ((other->table == route->table || other->table == IBH_TABLE_MAIN) && other->ifindex == route->ifindex &&
             other->type == RTN_UNICAST && other->gateway.family == AF_UNSPEC &&
             ibh_prefix_contains(&other->dst, &route->gateway))
@@ -562,9 +556,7 @@ static gboolean is_connected_of6(const FakeKernel *kernel, const IbhRoute *route
 {
     const IbhAddress *gone = data;
 
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, other, kernel->now->addresses) {
         if (other->ifindex == gone->ifindex && !other->noprefixroute && ibh_prefix_equal(&other->subnet, &gone->subnet))
             return FALSE;
     }
@@ -587,9 +579,7 @@ static void address6_has_gone(FakeKernel *kernel, const IbhAddress *gone)
     if (!gone->noprefixroute)
         routes_remove(kernel, is_connected_of6, gone);
     routes_remove(kernel, is_local_of6, gone);
-    for (guint i = 0; i < kernel->now->routes->len; i++) {
-        IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
-
+    IBH_EACH (IbhRoute, route, kernel->now->routes) {
         if (ibh_ip_equal(&route->src, &gone->local))
             route->src = (IbhIp){.family = AF_UNSPEC};
     }
@@ -598,9 +588,7 @@ static void address6_has_gone(FakeKernel *kernel, const IbhAddress *gone)
 /* The check for duplicates came to its end. */
 gboolean fake_address_ready(FakeKernel *kernel, const IbhAddress *like, GError **error)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (IbhAddress, address, kernel->now->addresses) {
         if (address->ifindex != like->ifindex || !ibh_ip_equal(&address->local, &like->local))
             continue;
         address->tentative = !fake_is_up(kernel, address->ifindex);
@@ -632,9 +620,7 @@ static gboolean same_subnet(const IbhAddress *a, const IbhAddress *b)
 
 static IbhAddress *find_primary(const FakeKernel *kernel, const IbhAddress *like)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (IbhAddress, address, kernel->now->addresses) {
         if (same_subnet(address, like) && !address->secondary)
             return address;
     }
@@ -694,9 +680,7 @@ void fake_address_was(FakeKernel *kernel, const IbhAddress *address)
 
 gboolean fake_address_add(FakeKernel *kernel, IbhAddress *address, GError **error)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *other = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, other, kernel->now->addresses) {
         if (address->ifindex == other->ifindex && ibh_ip_equal(&address->local, &other->local) &&
             (address->local.family == AF_INET6 || same_subnet(address, other)))
             return refuse(error, EEXIST, NULL);
@@ -729,9 +713,7 @@ static gboolean uses_device_beyond_host(const FakeKernel *kernel, const IbhRoute
 
 static gboolean has_address(const FakeKernel *kernel, int ifindex, const IbhIp *ip)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, kernel->now->addresses) {
         if (address->ifindex == ifindex && ibh_ip_equal(&address->local, ip))
             return TRUE;
     }
@@ -758,9 +740,7 @@ static gboolean is_of_address(const FakeKernel *kernel, const IbhRoute *route, g
 /* As with promote_secondaries, which systemd sets: the next one of the subnet moves up. */
 static void promote(FakeKernel *kernel, const IbhAddress *gone)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (IbhAddress, address, kernel->now->addresses) {
         if (!same_subnet(address, gone))
             continue;
         address->secondary = FALSE;
@@ -808,9 +788,7 @@ void fake_link_set_up(FakeKernel *kernel, IbhLink *link, gboolean up)
     link->carrier = TRUE;
     if (has_any_address4(kernel, link->ifindex))
         mark_hops(kernel, link->ifindex, FALSE);
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, kernel->now->addresses) {
         if (address->ifindex == link->ifindex)
             add_connected_routes(kernel, address);
     }
@@ -848,9 +826,7 @@ gboolean fake_sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int val
 
 const FakeLearned *fake_learned(const FakeKernel *kernel, const IbhIp *ip)
 {
-    for (guint i = 0; i < kernel->learned->len; i++) {
-        const FakeLearned *learned = &g_array_index(kernel->learned, FakeLearned, i);
-
+    IBH_EACH (const FakeLearned, learned, kernel->learned) {
         if (ibh_ip_equal(&learned->ip, ip))
             return learned;
     }
@@ -991,9 +967,7 @@ void fake_kernel_free(FakeKernel *kernel)
 
 static gboolean leads_to_table(const FakeKernel *kernel, int family, guint32 table)
 {
-    for (guint i = 0; i < kernel->now->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(kernel->now->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, kernel->now->rules) {
         if (rule->table != table || rule->family != family || fake_is_our_rule(rule) || rule->action != FR_ACT_TO_TBL)
             continue;
         for (guint j = 0; j < kernel->now->addresses->len; j++) {

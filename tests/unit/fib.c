@@ -126,9 +126,7 @@ static const IbhRoute *find_route(const IbhSnapshot *world, guint32 table, const
 
 static const IbhIp *first_address(const IbhSnapshot *world, int family, int ifindex, const IbhIp *beside)
 {
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (address->local.family != family || address->secondary || address->tentative ||
             address->scope >= (family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_LINK) ||
             (ifindex && address->ifindex != ifindex))

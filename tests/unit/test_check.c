@@ -425,9 +425,7 @@ static void test_case(void **state)
 
 static const IbhFinding *find_code(const World *world, const char *code)
 {
-    for (guint i = 0; i < world->findings->len; i++) {
-        const IbhFinding *finding = g_ptr_array_index(world->findings, i);
-
+    IBH_EACH_POINTER (const IbhFinding, finding, world->findings) {
         if (g_str_equal(finding->code, code))
             return finding;
     }
@@ -541,8 +539,7 @@ static const char *why_no_neighbour(const World *world, const IbhAddress *mine, 
 
     if (!ibh_prefix_contains(&mine->subnet, ip))
         return "is not in the subnet";
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, addresses) {
         gboolean inside = address->subnet.length > mine->subnet.length && ibh_prefix_contains(&address->subnet, ip);
         const IbhNic *nic = ibh_rails_nic(world->rails, address->ifindex);
 
@@ -572,9 +569,7 @@ static gboolean is_in_subnet_as(const World *world, const IbhIp *from, const Ibh
 {
     const GArray *addresses = world->cas->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, addresses) {
         if (ibh_ip_equal(&address->local, from) && ibh_prefix_equal(&address->subnet, subnet))
             return TRUE;
     }
@@ -615,8 +610,7 @@ static void check_world(const char *text)
     g_auto(World) world = look(text, NULL);
     const GArray *addresses = world.cas->snapshot->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *mine = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, mine, addresses) {
         const IbhNic *nic = ibh_rails_nic(world.rails, mine->ifindex);
         const IbhQuestion *question;
 

@@ -352,11 +352,8 @@ static void test_what_a_program_sees(void **state)
             "ip rule add from 172.16.0.0/16 lookup 100 priority 50", "ip rule add from 10.9.9.9 lookup 200 priority 50",
             NULL);
     seen = fake_snapshot(kernel);
-    for (guint i = 0; i < seen->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(seen->routes, IbhRoute, i);
-
+    IBH_EACH (const IbhRoute, route, seen->routes)
         tables[route->table == 100 ? 1 : route->table == 200 ? 2 : route->protocol != RTPROT_KERNEL ? 3 : 0]++;
-    }
     assert_int_equal(tables[1], 1);
     assert_int_equal(tables[2], 0);
     assert_int_equal(tables[3], 0);

@@ -297,11 +297,8 @@ static guint count_copies(guint routes)
     assert_true(ibh_config_add(config, "config", "[defaults]\nmanage=yes\n", 22, NULL, NULL, NULL));
     rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
     plan = ibh_plan_apply(rails, NULL);
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
-
+    IBH_EACH_POINTER (const IbhOp, op, plan->ops)
         copies += op->type == IBH_OP_ROUTE_ADD && op->route.gateway.family == AF_INET;
-    }
     return copies;
 }
 

@@ -134,9 +134,7 @@ static gboolean has_duplicates(const IbhSnapshot *world)
 
 static gboolean any_blocked(const IbhRails *rails)
 {
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_BLOCKED)
             return TRUE;
     }
@@ -248,9 +246,7 @@ static gboolean nothing_is_refused(Case *c)
 /* An earlier run gave it this value, and nobody changed it since. */
 static gboolean is_our_value(const IbhSnapshot *world, const IbhLink *link, IbhSysctl key)
 {
-    for (guint i = 0; i < world->state->sysctls->len; i++) {
-        const IbhSavedSysctl *saved = &g_array_index(world->state->sysctls, IbhSavedSysctl, i);
-
+    IBH_EACH (const IbhSavedSysctl, saved, world->state->sysctls) {
         if (saved->ifindex == link->ifindex && saved->key == key)
             return saved->set == link->sysctl[key] && saved->old != saved->set;
     }
@@ -264,9 +260,7 @@ static gboolean is_kept(const IbhNic *nic)
 
 static gboolean has_ipv4(const IbhSnapshot *world, int ifindex)
 {
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (address->ifindex == ifindex && address->local.family == AF_INET)
             return TRUE;
     }
@@ -278,9 +272,7 @@ static gboolean may_fall_silent(const Case *c, const IbhNic *nic)
 {
     const GPtrArray *nics = c->planned->rails->nics;
 
-    for (guint i = 0; i < nics->len; i++) {
-        const IbhNic *other = g_ptr_array_index(nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, other, nics) {
         if (other->status == IBH_NIC_RAIL && other->link->type == nic->link->type &&
             has_ipv4(c->after->now, other->link->ifindex))
             return nic->rank && !is_kept(nic) && !has_ipv4(c->after->now, nic->link->ifindex);
@@ -583,9 +575,7 @@ static guint64 find_overlapping(const IbhRails *rails, const IbhSnapshot *world,
 {
     guint64 wire = 0;
 
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (is_address_up(world, address) && is_candidate(rails, address->ifindex) &&
             ibh_prefix_overlaps(&address->subnet, prefix))
             wire |= fib_bit(address->ifindex);
@@ -605,9 +595,7 @@ static guint64 find_wire(const guint64 wires[64], const IbhRails *rails, const I
     guint64 wire = 0;
     guint longest = 0;
 
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (!is_address_up(world, address) || !ibh_prefix_contains(&address->subnet, ip) ||
             address->subnet.length < longest)
             continue;
@@ -678,9 +666,7 @@ static void add_source(Reach *reach, const IbhIp *ip)
 /* Then traffic to ourselves already depends on what our tables happen to hold. */
 static gboolean ours_before_local(const IbhSnapshot *world, int family)
 {
-    for (guint i = 0; i < world->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, world->rules) {
         if (rule->family == family && (rule->table == IBH_TABLE_LOCAL || fake_is_our_rule(rule)))
             return rule->table != IBH_TABLE_LOCAL;
     }
@@ -696,9 +682,7 @@ static void reach_init(Reach *reach, const IbhRails *rails, const IbhSnapshot *w
     reach->n_sources = reach->n_targets = 0;
     find_wires(rails, world, reach->wires);
     add_source(reach, &unbound);
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (!is_served(address))
             continue;
         add_source(reach, &address->local);
@@ -821,9 +805,7 @@ static gboolean may_change(const IbhSnapshot *world, const IbhOp *op, const IbhI
 
     if (op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL)
         return fib_rule_matches(&op->rule, op->rule.family, bound, NULL);
-    for (guint i = 0; i < world->rules->len; i++) {
-        const IbhRule *rule = &g_array_index(world->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, rule, world->rules) {
         if (rule->table == op->route.table && fib_rule_matches(rule, op->route.family, bound, NULL))
             return TRUE;
     }
@@ -905,9 +887,7 @@ static gboolean is_copy(const IbhSnapshot *world, const IbhRoute *route)
 {
     if (!route || !fake_is_our_route(route) || route->type != RTN_UNICAST)
         return FALSE;
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (address->ifindex == route->ifindex && !address->tentative &&
             ibh_prefix_equal(&address->subnet, &route->dst))
             return FALSE;
@@ -1167,15 +1147,11 @@ static gboolean rail_is_right(Case *c, const IbhNic *nic)
 {
     const GArray *addresses = c->after->now->addresses;
 
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *source = &g_array_index(addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, source, addresses) {
         if (source->ifindex != nic->link->ifindex || !is_served(source) ||
             ibh_rails_owner(c->planned->rails, &source->local) != nic)
             continue;
-        for (guint j = 0; j < addresses->len; j++) {
-            const IbhAddress *address = &g_array_index(addresses, IbhAddress, j);
-
+        IBH_EACH (const IbhAddress, address, addresses) {
             if (address->ifindex == nic->link->ifindex && address->local.family == source->local.family &&
                 (is_programmed(nic, &source->local) || /* others may route its own subnet alone */
                  ibh_prefix_equal(&address->subnet, &source->subnet)) &&
@@ -1193,9 +1169,7 @@ static gboolean rails_are_right(Case *c)
 
     if (any_blocked(c->planned->rails)) /* its old rule for an address that a rail has, too, is left where it is */
         return TRUE;
-    for (guint i = 0; i < nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, nics) {
         if (nic->status == IBH_NIC_RAIL && !rail_is_right(c, nic))
             return FALSE;
     }
@@ -1410,9 +1384,7 @@ static gboolean was_led(const Case *c, const Planned *planned, const IbhRule *ru
 {
     const IbhSnapshot *start = planned == c->undo ? c->after->now : c->world->kernel->now;
 
-    for (guint i = 0; i < start->rules->len; i++) {
-        const IbhRule *other = &g_array_index(start->rules, IbhRule, i);
-
+    IBH_EACH (const IbhRule, other, start->rules) {
         if (fake_is_our_rule(other) && other->table == rule->table)
             return TRUE;
     }
@@ -1540,9 +1512,7 @@ static gboolean one_by_one(Case *c)
     const GPtrArray *nics = c->planned->rails->nics;
     g_autoptr(Planned) rest = NULL;
 
-    for (guint i = 0; i < nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, nics) {
         if (!only_one(c, kernel, nic->link->name, WORLD_APPLY))
             return FALSE;
     }
@@ -1550,9 +1520,7 @@ static gboolean one_by_one(Case *c)
     world_run(kernel, rest);
     if (!same_end(c, c->after, kernel, "one by one, it comes to another end"))
         return FALSE;
-    for (guint i = 0; i < nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, nics) {
         if (!only_one(c, kernel, nic->link->name, WORLD_UNDO))
             return FALSE;
     }
@@ -1597,9 +1565,7 @@ static void teach_peers(const Case *c, FakeKernel *kernel)
         guint64 wire = find_wire(c->reach.wires, rails, kernel->now, &address->local);
         guint seen = 0;
 
-        for (guint j = 0; j < kernel->now->links->len; j++) {
-            const IbhLink *link = &g_array_index(kernel->now->links, IbhLink, j);
-
+        IBH_EACH (const IbhLink, link, kernel->now->links) {
             if ((wire & fib_bit(link->ifindex)) && link->carrier && is_candidate(rails, link->ifindex) &&
                 dice_roll(&dice, ++seen) == 0)
                 learned.ifindex = link->ifindex;
@@ -1674,18 +1640,13 @@ static gboolean every_step_lets_in(Case *c, const Planned *planned, FakeKernel *
 {
     g_autoptr(GArray) all = find_inbound(c, planned, kernel);
 
-    for (guint i = 0; i < all->len; i++) {
-        Inbound *in = &g_array_index(all, Inbound, i);
-
+    IBH_EACH (Inbound, in, all)
         in->after = comes_in(end, in);
-    }
     for (guint i = 0; i < n_ops(planned); i++) {
         const IbhOp *op = op_at(planned, i);
 
         fake_execute(kernel, op, NULL);
-        for (guint j = 0; j < all->len; j++) {
-            const Inbound *in = &g_array_index(all, Inbound, j);
-
+        IBH_EACH (const Inbound, in, all) {
             if (in->before && in->after && !comes_in(kernel, in)) {
                 g_autofree char *command = ibh_op_command(op), *when = g_strdup_printf("after %s", command);
 
@@ -1718,8 +1679,7 @@ static gboolean learned_at(Case *c, const FakeKernel *kernel, const IbhIp *ip, c
 /* A rail's new rule, and peers that go on as they learned: half the traffic takes the wrong NIC. */
 static gboolean peers_know_rails(Case *c, const FakeKernel *kernel)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, kernel->now->addresses) {
         const IbhNic *owner = ibh_rails_owner(c->planned->rails, &address->local);
 
         if (owner && changes_rule(c->planned, IBH_OP_RULE_ADD, &address->local) &&
@@ -1749,8 +1709,7 @@ static gboolean main_agrees(const IbhSnapshot *world, const IbhIp *ip, int ifind
 /* Without rules, the address is where its answers leave; peers must be told where that NIC is undone, too. */
 static gboolean peers_know_what_is_left(Case *c, const FakeKernel *kernel)
 {
-    for (guint i = 0; i < kernel->now->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(kernel->now->addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, kernel->now->addresses) {
         const IbhNic *owner = ibh_rails_owner(c->undo->rails, &address->local), *now;
         FibAnswer answer;
         IbhIp peer;
@@ -1827,9 +1786,7 @@ static const IbhRoute *find_ours(const IbhSnapshot *world, guint32 table, const 
 /* The address the kernel would take for what is sent by this NIC. */
 static const IbhAddress *first_primary(const IbhSnapshot *world, int ifindex)
 {
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (address->ifindex == ifindex && address->local.family == AF_INET && !address->secondary &&
             address->scope < RT_SCOPE_HOST)
             return address;
@@ -1883,9 +1840,7 @@ static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, con
             count++;
         }
     }
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (is_of_no_rail(rails, address->ifindex) && ibh_prefix_equal(&address->subnet, subnet))
             return 0;
     }
@@ -1916,8 +1871,7 @@ static void add_elsewhere(const Case *c, const IbhRoute *route, GArray *all)
     if (!find_neighbour(plain, &route->dst, &pair.to) || find_in_main(plain, &pair.to) != route)
         return;
     add_pair(c, route, IBH_TABLE_SPREAD, &pair, all); /* unbound */
-    for (guint i = 0; i < plain->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(plain->addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, plain->addresses) {
         const IbhNic *nic = ibh_rails_owner(c->planned->rails, &address->local);
 
         pair.from = address->local;
@@ -2015,9 +1969,7 @@ static gboolean others_are_left_alone(Case *c)
 
 static gboolean is_on_subnet_of(const IbhSnapshot *world, const IbhNic *nic, const IbhIp *gateway)
 {
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (ibh_nic_serves(nic, address) && is_address_up(world, address) &&
             ibh_prefix_contains(&address->subnet, gateway))
             return TRUE;
@@ -2032,9 +1984,7 @@ static gboolean is_link_local6(const IbhIp *ip)
 
 static gboolean is_served_by(const IbhSnapshot *world, const IbhNic *nic, int family)
 {
-    for (guint i = 0; i < world->addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(world->addresses, IbhAddress, i);
-
+    IBH_EACH (const IbhAddress, address, world->addresses) {
         if (address->local.family == family && ibh_nic_serves(nic, address))
             return TRUE;
     }
@@ -2135,8 +2085,7 @@ static gboolean gateways_are_right(Case *c)
 
     if (any_blocked(c->planned->rails))
         return TRUE;
-    for (guint i = 0; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
+    IBH_EACH (const IbhAddress, address, addresses) {
         const IbhNic *nic = ibh_rails_owner(c->planned->rails, &address->local);
 
         if (!nic || address->ifindex != nic->link->ifindex || !is_served(address) || !(nic->link->flags & IFF_UP) ||

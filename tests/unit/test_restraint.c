@@ -67,11 +67,8 @@ static guint count(const World *world, IbhOpType type, const char *iface)
 {
     guint n = 0;
 
-    for (guint i = 0; i < world->plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(world->plan->ops, i);
-
+    IBH_EACH_POINTER (const IbhOp, op, world->plan->ops)
         n += op->type == type && g_str_equal(op->iface, iface);
-    }
     return n;
 }
 
