@@ -43,9 +43,9 @@ check-valgrind:
 $(BUILD)/unpacked/.complete:
 	@packaging/deps.sh unpack $(BUILD)/unpacked network-manager dbus netplan.io ifupdown systemd udev
 
-# What a router has: it would answer DHCP here.
+# What a router has: it would be one here.
 $(BUILD)/unpacked-routers/.complete:
-	@packaging/deps.sh unpack $(BUILD)/unpacked-routers dnsmasq-base radvd
+	@packaging/deps.sh unpack $(BUILD)/unpacked-routers radvd
 
 check-netns: all tools $(BUILD)/unpacked/.complete
 	@tests/netns/run

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One test per file in plan/: a namespace and a configuration, and the complete plan that should come of them.
- * IBH_CASE=NAME runs plan/NAME.case alone. The format is in case_text.h.
+ * IBH_CASE=NAME runs plan/NAME.case alone. The format is in case_text.h; a "do apply" before the one that is planned is
+ * an earlier run.
  */
-#include "case_text.h"
+#include "random_world.h"
 #include "plan/plan.h"
 
 #include <setjmp.h>
@@ -18,7 +19,37 @@
 
 #define CASES IBH_TESTS "/unit/plan"
 #define SUFFIX ".case"
+#define EARLIER "\ndo apply\n"
 #define REASON " # " /* what follows it in an expected operation */
+
+/* What an earlier run made of the host so far. */
+static char *run_until(const char *file, const char *head, GError **error)
+{
+    g_autoptr(IbhCase) cas = ibh_case_parse(file, head, error);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(Planned) planned = NULL;
+
+    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, error))
+        return NULL;
+    planned = world_plan(config, cas->kernel, WORLD_APPLY, NULL);
+    assert_int_equal(world_run(cas->kernel, planned), 0);
+    return ibh_case_write(cas);
+}
+
+/* A "do apply" before that of the case is an earlier run. */
+static IbhCase *parse(const char *file, const char *text, GError **error)
+{
+    const char *earlier = strstr(text, EARLIER), *rest = earlier ? earlier + strlen(EARLIER) : NULL;
+    g_autofree char *head = NULL, *made = NULL, *all = NULL;
+
+    if (!rest || !(g_str_has_prefix(rest, "do ") || strstr(rest, "\ndo ")))
+        return ibh_case_parse(file, text, error);
+    head = g_strndup(text, (gsize)(earlier + 1 - text));
+    if (!(made = run_until(file, head, error)))
+        return NULL;
+    all = g_strconcat(made, rest, NULL);
+    return ibh_case_parse(file, all, error);
+}
 
 static IbhCase *load(const char *name)
 {
@@ -29,7 +60,7 @@ static IbhCase *load(const char *name)
     IbhCase *cas = NULL;
 
     if (g_file_get_contents(path, &text, NULL, &error))
-        cas = ibh_case_parse(file, text, &error);
+        cas = parse(file, text, &error);
     if (!cas)
         fail_msg("%s", error->message);
     return cas;
