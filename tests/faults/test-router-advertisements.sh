@@ -7,6 +7,7 @@
 lay_over_usr unpacked-routers
 type -P radvd >/dev/null || skip "radvd is not here: make $IBH_BUILD/unpacked-routers/.complete"
 
+journal_start
 new_host R
 new_host A
 rdma A ib1
@@ -109,7 +110,7 @@ wait_until 10 default_is ib1 6 ""
 wait_until 10 gateways_are ib1 6 ""
 ok "lifetime 0: --watch follows"
 goes_by "without a router: as main says" eth9 "$own" fd00:2::1
-expect_contains "the rail itself stays" "from $own lookup 942" "$(ip -n A -6 -d rule)"
+expect_contains "the rail itself stays" "from $own lookup 941" "$(ip -n A -6 -d rule)"
 
 link_local fe80::2
 advertise 4
