@@ -3,7 +3,7 @@
 
 #include "check/hooks_io.h"
 #include "check/scripts_io.h"
-#include "host/files.h"
+#include "host/trusted.h"
 
 #include <dlfcn.h>
 #include <string.h>

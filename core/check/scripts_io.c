@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/scripts_io.h"
 
-#include "host/files.h"
+#include "host/trusted.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/store.h"
 
+#include "host/trusted.h"
 #include "model/state.h"
 #include "model/text.h"
 
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #define STATE_MAX (1024 * 1024)
-#define KEY_MAX 64
 
 /* What headers of Linux 4.18 do not have. */
 #ifndef SO_NETNS_COOKIE
@@ -22,60 +22,42 @@
 #endif
 
 struct IbhStore {
-    int directory; /* -1: there is none */
     int lock;
-    char key[KEY_MAX]; /* of the namespace */
+    char *path;          /* of all its files, without what they end in */
+    char *state, *known; /* as they were read or written last: the whole, and its lines about hardware */
 };
 
-static gboolean fail(const char *doing, const char *name, GError **error)
+static gboolean fail(const char *doing, const char *path, GError **error)
 {
     int problem = errno;
 
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s " IBH_RUN_DIR "%s%s: %s", doing,
-                name[0] ? "/" : "", name, ibh_strerror(problem));
-    return FALSE;
-}
-
-static gboolean is_private(int fd, GError **error)
-{
-    struct stat info;
-
-    if (fstat(fd, &info) < 0)
-        return fail("look at", "", error);
-    if (info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH)))
-        return TRUE;
-    g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
-                        IBH_RUN_DIR " is not used: it belongs to another user or others can write it; remove it");
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s %s: %s", doing, path,
+                ibh_strerror(problem));
     return FALSE;
 }
 
 /* Before 5.14 a namespace has no cookie. Its inode may be used again, but not within the life of a process in it,
  * and the boot id keeps what survived a reboot apart. */
-static void make_key_of_inode(char ret_key[KEY_MAX])
+static char *make_path(guint64 cookie)
 {
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    char boot[37] = "";
+    g_autofree char *boot = NULL;
     struct stat info = {.st_ino = 0};
 
-    if (fd >= 0) {
-        (void)!read(fd, boot, sizeof boot - 1);
-        close(fd);
-    }
-    (void)stat("/proc/self/ns/net", &info);
-    g_snprintf(ret_key, KEY_MAX, "i%lu-%s", (unsigned long)info.st_ino, boot[0] ? boot : "0");
-}
-
-static void make_key(guint64 cookie, char ret_key[KEY_MAX])
-{
     if (cookie)
-        g_snprintf(ret_key, KEY_MAX, "n%" G_GINT64_MODIFIER "x", cookie);
-    else
-        make_key_of_inode(ret_key);
+        return g_strdup_printf(IBH_RUN_DIR "/n%" G_GINT64_MODIFIER "x", cookie);
+    (void)g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL);
+    (void)stat("/proc/self/ns/net", &info);
+    return g_strdup_printf(IBH_RUN_DIR "/i%lu-%s", (unsigned long)info.st_ino, boot ? g_strchomp(boot) : "0");
 }
 
-static int open_directory(void)
+static gboolean check_directory(const char *path, GError **error)
 {
-    return open(IBH_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat info;
+
+    if (lstat(path, &info) < 0)
+        return fail("open or make", path, error);
+    errno = ENOTDIR;
+    return S_ISDIR(info.st_mode) ? ibh_file_check_trusted(&info, path, error) : fail("open or make", path, error);
 }
 
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
@@ -83,16 +65,12 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
 
     store->lock = -1;
-    make_key(cookie, store->key);
-    store->directory = open_directory();
-    if (create && store->directory < 0 && errno == ENOENT &&
-        (mkdir(IBH_RUN_DIR, 0755) == 0 || errno == EEXIST)) /* another process made it first */
-        store->directory = open_directory();
-    if (store->directory < 0 && (create || errno != ENOENT)) {
-        fail("open or make", "", error);
+    store->path = make_path(cookie);
+    if (create && mkdir(IBH_RUN_DIR, 0755) < 0 && errno != EEXIST) {
+        fail("open or make", IBH_RUN_DIR, error);
         return NULL;
     }
-    if (create && !is_private(store->directory, error))
+    if (create && !check_directory(IBH_RUN_DIR, error))
         return NULL;
     return g_steal_pointer(&store);
 }
@@ -103,17 +81,10 @@ void ibh_store_close(IbhStore *store)
         return;
     if (store->lock >= 0)
         close(store->lock);
-    if (store->directory >= 0)
-        close(store->directory);
+    g_free(store->path);
+    g_free(store->state);
+    g_free(store->known);
     g_free(store);
-}
-
-/* A plain file of ours with one name only: writing a file that has a second name changes that one, too. */
-static gboolean is_trusted(int fd, struct stat *ret_info)
-{
-    return fstat(fd, ret_info) == 0 && S_ISREG(ret_info->st_mode) && ret_info->st_nlink <= 1 &&
-           (ret_info->st_uid == 0 || ret_info->st_uid == geteuid()) && !(ret_info->st_mode & (S_IWGRP | S_IWOTH)) &&
-           ret_info->st_size <= STATE_MAX;
 }
 
 /* ---- the lock ---- */
@@ -159,21 +130,22 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     return TRUE;
 }
 
-/* FIFOs, devices and files of other users are refused. */
-static int open_lock(IbhStore *store, const char *name, GError **error)
+/* A plain file of ours with one name only: writing a file that has a second name changes that one, too. */
+static int open_lock(const char *path, GError **error)
 {
-    int fd = openat(store->directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     struct stat info;
 
     if (fd < 0) {
-        fail("open", name, error);
+        fail("open", path, error);
         return -1;
     }
-    if (is_trusted(fd, &info))
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1 &&
+        ibh_file_check_trusted(&info, path, NULL))
         return fd;
     close(fd);
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
-                "cannot lock " IBH_RUN_DIR "/%s: it is not a plain file of root's alone; remove it", name);
+                "cannot lock %s: it is not a plain file of root's alone; remove it", path);
     return -1;
 }
 
@@ -185,136 +157,31 @@ static gboolean is_removed(int fd)
     return fstat(fd, &info) == 0 && info.st_nlink == 0;
 }
 
-static gboolean take_lock(IbhStore *store, const char *name, int seconds, GError **error)
+gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
+    g_autofree char *path = g_strconcat(store->path, ".lock", NULL);
+
     do {
         if (store->lock >= 0)
             close(store->lock);
-        if ((store->lock = open_lock(store, name, error)) < 0)
+        if ((store->lock = open_lock(path, error)) < 0)
             return FALSE;
         if (!flock_within(store, seconds)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
                 set_busy_error(store->lock, seconds, error);
             else
-                fail("lock", name, error);
+                fail("lock", path, error);
             return FALSE;
         }
     } while (is_removed(store->lock));
-    return TRUE;
-}
-
-gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
-{
-    g_autofree char *name = g_strdup_printf("%s.lock", store->key);
-
-    if (!take_lock(store, name, seconds, error))
-        return FALSE;
     write_holder(store->lock);
     return TRUE;
-}
-
-/* ---- the state ---- */
-
-static char *read_whole(int fd, gsize size, gsize *ret_length)
-{
-    g_autofree char *text = g_malloc0(size + 1);
-    gssize n = 1;
-
-    for (*ret_length = 0; *ret_length < size && n > 0; *ret_length += (gsize)n) {
-        do
-            n = read(fd, text + *ret_length, size - *ret_length);
-        while (n < 0 && errno == EINTR);
-        if (n < 0)
-            return NULL;
-    }
-    return g_steal_pointer(&text);
-}
-
-/* The whole text of one of our files. NULL: there is none, or it cannot be trusted; or, with an error, it cannot be
- * read now. */
-static char *read_file(int directory, const char *name, gsize *ret_length, GError **error)
-{
-    char *text = NULL;
-    struct stat info;
-    int fd;
-
-    if (directory < 0)
-        return NULL;
-    do
-        fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO))
-        fail("open", name, error);
-    if (fd >= 0 && is_trusted(fd, &info) && !(text = read_whole(fd, (gsize)info.st_size, ret_length)))
-        fail("read", name, error);
-    if (fd >= 0)
-        close(fd);
-    return text;
-}
-
-IbhState *ibh_store_load(IbhStore *store, GError **error)
-{
-    gsize length = 0;
-    g_autoptr(GError) local = NULL;
-    g_autofree char *name = g_strdup_printf("%s.state", store->key);
-    g_autofree char *text = read_file(store->directory, name, &length, &local);
-
-    if (local) {
-        g_propagate_error(error, g_steal_pointer(&local));
-        return NULL;
-    }
-    return text ? ibh_state_parse(text, length) : ibh_state_new();
-}
-
-static gboolean write_whole(int fd, const char *text)
-{
-    gsize length = strlen(text);
-
-    while (length) {
-        gssize n = write(fd, text, length);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return FALSE;
-        text += n;
-        length -= (gsize)n;
-    }
-    return TRUE;
-}
-
-/* Written to a new file and renamed: no reader, and no crash, sees half of it. */
-static gboolean write_file(int directory, const char *name, const char *text, GError **error)
-{
-    g_autofree char *beside = g_strdup_printf("%s.new", name);
-    gboolean written;
-    int fd;
-
-    (void)unlinkat(directory, beside, 0); /* left by a run that was killed: we have the lock */
-    fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return fail("write", beside, error);
-    written = write_whole(fd, text);
-    if (close(fd) < 0 || !written || renameat(directory, beside, directory, name) < 0) {
-        fail("write", name, error);
-        (void)unlinkat(directory, beside, 0);
-        return FALSE;
-    }
-    return TRUE;
-}
-
-gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
-{
-    g_autofree char *name = g_strdup_printf("%s.state", store->key);
-    g_autofree char *text = ibh_state_format(state);
-
-    return write_file(store->directory, name, text, error);
 }
 
 /* ---- what is known of earlier boots ---- */
 
 #define KEPT_DIR "/var/lib/ib-hook"
-#define KEPT "rails"
+#define KEPT KEPT_DIR "/rails"
 #define MACHINE "# ib-hook: hardware that was a rail of machine "
 
 /* What a container or a test sees must not be missed by the host. The files of a namespace in /proc have inodes of its
@@ -327,79 +194,116 @@ static gboolean is_home(void)
            own.st_ino == first.st_ino && own.st_dev == first.st_dev;
 }
 
-/* A cloned image has the file of another machine. NULL: who this one is, is not known. */
+/* A cloned image has the file of another machine. NULL: who this one is, is not known, or the directory, which the
+ * package made, is not root's alone; then nothing is kept. */
 static char *make_header(void)
 {
     g_autofree char *id = NULL;
 
-    if (!g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
+    if (!is_home() || !check_directory(KEPT_DIR, NULL) || !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) ||
+        !g_ascii_isxdigit(id[0]))
         return NULL;
     return g_strdup_printf(MACHINE "%s\n", g_strstrip(id));
 }
 
-/* The package made it. -1: there is none that is root's alone, so nothing is kept. */
-static int open_kept(void)
-{
-    int fd = is_home() ? open(KEPT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    struct stat info;
-
-    if (fd >= 0 && (fstat(fd, &info) < 0 || info.st_uid != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)))) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-void ibh_store_recall(IbhState *state)
+static void recall(IbhState *state)
 {
     gsize length = 0;
-    int directory = open_kept();
-    g_autofree char *text = read_file(directory, KEPT, &length, NULL), *header = make_header();
+    g_autofree char *header = make_header(), *text = NULL;
     g_autoptr(IbhState) kept = NULL;
 
     state->recalled = TRUE;
-    if (directory >= 0)
-        close(directory);
-    if (!text || !header || !g_str_has_prefix(text, header))
+    if (!header || !ibh_file_read_trusted(KEPT, STATE_MAX, &text, &length, NULL) || !g_str_has_prefix(text, header))
         return;
     kept = ibh_state_parse(text, length);
-    IBH_EACH (const IbhKnownRail, known, kept->known)
-        g_array_append_vals(state->known, known, 1);
+    g_array_append_vals(state->known, kept->known->data, kept->known->len);
 }
 
-void ibh_store_keep(const IbhState *state)
+/* If it cannot be written, what is missing after the next boot is not known. */
+static void keep(const char *known)
 {
-    g_autofree char *header = make_header();
-    g_autoptr(GString) text = g_string_new(header);
-    int directory = header ? open_kept() : -1;
+    g_autofree char *header = make_header(), *text = g_strconcat(header ? header : "", known, NULL);
 
-    if (directory < 0)
-        return;
+    if (header)
+        (void)ibh_file_write(KEPT, text, NULL);
+}
+
+/* ---- the state ---- */
+
+static char *format_known(const IbhState *state)
+{
+    GString *text = g_string_new(NULL);
+
     ibh_state_format_known(state, text);
-    (void)write_file(directory, KEPT, text->str,
-                     NULL); /* without it, what is missing after the next boot is not known */
-    close(directory);
+    return g_string_free(text, FALSE);
+}
+
+/* A file that cannot be trusted counts as none; what cannot be read for a moment does not. */
+IbhState *ibh_store_load(IbhStore *store, GError **error)
+{
+    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO};
+    gsize length = 0;
+    g_autoptr(GError) local = NULL;
+    g_autofree char *path = g_strconcat(store->path, ".state", NULL), *text = NULL;
+    IbhState *state;
+
+    (void)ibh_file_read_trusted(path, STATE_MAX, &text, &length, &local);
+    for (guint i = 0; local && i < G_N_ELEMENTS(passing); i++) {
+        if (g_error_matches(local, G_FILE_ERROR, passing[i])) {
+            g_propagate_error(error, g_steal_pointer(&local));
+            return NULL;
+        }
+    }
+    state = ibh_state_parse(text ? text : "", length);
+    if (!state->recalled)
+        recall(state);
+    store->state = ibh_state_format(state);
+    store->known = format_known(state);
+    return state;
+}
+
+static void replace(char **text, char *other)
+{
+    g_free(*text);
+    *text = other;
+}
+
+gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
+{
+    g_autofree char *path = g_strconcat(store->path, ".state", NULL), *text = ibh_state_format(state);
+    g_autofree char *known = format_known(state);
+
+    if (g_strcmp0(known, store->known) != 0) {
+        keep(known);
+        replace(&store->known, g_steal_pointer(&known));
+    }
+    if (g_strcmp0(text, store->state) == 0)
+        return TRUE;
+    if (!ibh_file_write(path, text, error))
+        return FALSE;
+    replace(&store->state, g_steal_pointer(&text));
+    return TRUE;
 }
 
 /* ---- the confirmation that is waited for ---- */
 
 char *ibh_store_get_token(IbhStore *store)
 {
-    g_autofree char *name = g_strdup_printf("%s.confirm", store->key);
-    gsize length = 0;
+    g_autofree char *path = g_strconcat(store->path, ".confirm", NULL);
+    char *token = NULL;
+    gsize length;
 
-    return read_file(store->directory, name, &length, NULL);
+    (void)ibh_file_read_trusted(path, STATE_MAX, &token, &length, NULL);
+    return token;
 }
 
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
 {
-    g_autofree char *name = g_strdup_printf("%s.confirm", store->key);
+    g_autofree char *path = g_strconcat(store->path, ".confirm", NULL);
 
     if (token)
-        return write_file(store->directory, name, token, error);
-    if (unlinkat(store->directory, name, 0) < 0 && errno != ENOENT)
-        return fail("remove", name, error);
-    return TRUE;
+        return ibh_file_write(path, token, error);
+    return unlink(path) == 0 || errno == ENOENT || fail("remove", path, error);
 }
 
 /* ---- whether --watch runs ---- */
@@ -407,7 +311,7 @@ gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
 static int open_watch_file(int flags)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any socket tells its namespace */
-    char key[KEY_MAX], path[sizeof IBH_RUN_DIR + KEY_MAX + sizeof "/.watch"];
+    g_autofree char *stem = NULL, *path = NULL;
     guint64 cookie = 0;
     socklen_t size = sizeof cookie;
 
@@ -416,8 +320,8 @@ static int open_watch_file(int flags)
     if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0)
         cookie = 0;
     close(fd);
-    make_key(cookie, key);
-    g_snprintf(path, sizeof path, IBH_RUN_DIR "/%s.watch", key);
+    stem = make_path(cookie);
+    path = g_strconcat(stem, ".watch", NULL);
     return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 

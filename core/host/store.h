@@ -23,14 +23,12 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 char *ibh_store_get_token(IbhStore *store);
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error);
 
-/* Empty if there is no state or it cannot be trusted; NULL if there is one that cannot be read. */
+/* Empty if there is no state or it cannot be trusted; NULL if there is one that cannot be read. Hardware that was a
+ * rail in an earlier boot is part of it, of this machine and in the network namespace of process 1 only: it is kept in
+ * /var/lib/ib-hook. Where that cannot be read or written, nothing is known of earlier boots. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
+/* Writes what has changed since it was loaded or saved. */
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
-
-/* Hardware that was a rail in an earlier boot, in /var/lib/ib-hook: of this machine, in the network namespace of
- * process 1 only. Where it cannot be read or written, nothing is known of earlier boots. */
-void ibh_store_recall(IbhState *state);
-void ibh_store_keep(const IbhState *state);
 
 /* --watch holds a lock as long as it runs. Returns its descriptor, -1: not now. */
 int ibh_watch_hold(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/state.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -10,89 +11,75 @@
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
 
-static gboolean parse_int(const char *text, gint64 min, gint64 max, int *ret_value)
-{
-    gint64 value;
-
-    if (!g_ascii_string_to_signed(text, 10, min, max, &value, NULL))
-        return FALSE;
-    *ret_value = (int)value;
-    return TRUE;
-}
-
-static void parse_rail(IbhState *state, char **words)
-{
-    IbhSavedRail saved = {.is_explicit = g_str_equal(words[4], "explicit")};
-    guint64 table;
-
-    if (!ibh_is_iface_name(words[1]) || !parse_int(words[2], 1, G_MAXINT, &saved.ifindex) ||
-        !g_ascii_string_to_unsigned(words[3], 10, 1, G_MAXUINT32, &table, NULL) ||
-        (!saved.is_explicit && !g_str_equal(words[4], "auto")))
-        return;
-    g_strlcpy(saved.iface, words[1], sizeof saved.iface);
-    saved.table = (guint32)table;
-    g_array_append_val(state->rails, saved);
-}
+/* ---- from text ---- */
 
 static void parse_addresses(IbhKnownRail *known, const char *list)
 {
     g_auto(GStrv) each = g_strsplit(list, ",", IBH_KNOWN_ADDRESSES + 1);
 
     for (char **one = each; *one && known->n_addresses < IBH_KNOWN_ADDRESSES; one++) {
-        const char *slash = strchr(*one, '/');
+        char *slash = strchr(*one, '/');
         IbhPrefix subnet;
 
         if (!slash || !ibh_prefix_parse(*one, &subnet))
             continue;
-        *strchr(*one, '/') = '\0';
+        *slash = '\0';
         known->addresses[known->n_addresses].length = (guint8)subnet.length;
         if (ibh_ip_parse(*one, &known->addresses[known->n_addresses].ip))
             known->n_addresses++;
     }
 }
 
-static gboolean take_word(char *place, gsize size, const char *word)
-{
-    return word[0] && g_strlcpy(place, word, size) < size;
-}
-
-static void parse_known(IbhState *state, char **words)
+static void parse_known(IbhState *state, const char *line)
 {
     IbhKnownRail known = {.since = 0};
+    char list[512];
+    long long since;
 
-    if (!ibh_is_iface_name(words[1]) || !take_word(known.iface, sizeof known.iface, words[1]) ||
-        !take_word(known.port, sizeof known.port, words[2]) || !take_word(known.slot, sizeof known.slot, words[3]) ||
-        !take_word(known.hardware, sizeof known.hardware, words[4]) ||
-        !g_ascii_string_to_signed(words[5], 10, 0, G_MAXINT64, &known.since, NULL))
+    if (state->known->len == KNOWN_MAX || sscanf(line, "known %15s %71s %39s %39s %lld %511s", known.iface, known.port,
+                                                 known.slot, known.hardware, &since, list) != 6)
         return;
-    parse_addresses(&known, words[6]);
-    if (state->known->len < KNOWN_MAX)
+    known.since = since;
+    parse_addresses(&known, list);
+    if (ibh_is_iface_name(known.iface) && since >= 0)
         g_array_append_val(state->known, known);
 }
 
-static void parse_line(IbhState *state, char *line)
+static void parse_rail(IbhState *state, const char *line)
 {
-    g_auto(GStrv) words = g_strsplit(line, " ", 8);
-    guint n = g_strv_length(words);
-    IbhSavedSysctl saved = {.ifindex = 0};
+    IbhSavedRail rail = {.ifindex = 0};
+    char how[9];
 
-    if (n == 5 && g_str_equal(words[0], "rail")) {
-        parse_rail(state, words);
-    } else if (n == 7 && g_str_equal(words[0], "known")) {
-        parse_known(state, words);
-    } else if (n == 1 && g_str_equal(words[0], "recalled")) {
-        state->recalled = TRUE;
-    } else if (n == 1 && g_str_equal(words[0], "whole")) {
-        state->whole = TRUE;
-    } else if (n == 2 && g_str_equal(words[0], "hold") && ibh_is_iface_name(words[1])) {
-        ibh_state_hold(state, words[1]);
-    } else if (n == 6 && g_str_equal(words[0], "sysctl") && ibh_is_iface_name(words[1]) &&
-               parse_int(words[2], 1, G_MAXINT, &saved.ifindex) && ibh_sysctl_parse(words[3], &saved.key) &&
-               parse_int(words[4], G_MININT, G_MAXINT, &saved.old) &&
-               parse_int(words[5], G_MININT, G_MAXINT, &saved.set)) {
-        g_strlcpy(saved.iface, words[1], sizeof saved.iface);
+    if (sscanf(line, "rail %15s %d %u %8s", rail.iface, &rail.ifindex, &rail.table, how) != 4)
+        return;
+    rail.is_explicit = g_str_equal(how, "explicit");
+    if (ibh_is_iface_name(rail.iface) && rail.ifindex > 0 && rail.table &&
+        (rail.is_explicit || g_str_equal(how, "auto")))
+        g_array_append_val(state->rails, rail);
+}
+
+static void parse_sysctl(IbhState *state, const char *line)
+{
+    IbhSavedSysctl saved = {.ifindex = 0};
+    char key[32];
+
+    if (sscanf(line, "sysctl %15s %d %31s %d %d", saved.iface, &saved.ifindex, key, &saved.old, &saved.set) == 5 &&
+        ibh_is_iface_name(saved.iface) && saved.ifindex > 0 && ibh_sysctl_parse(key, &saved.key))
         g_array_append_val(state->sysctls, saved);
-    }
+}
+
+/* Each function takes the lines that it knows. */
+static void parse_line(IbhState *state, const char *line)
+{
+    char iface[IFNAMSIZ];
+
+    parse_sysctl(state, line);
+    parse_rail(state, line);
+    parse_known(state, line);
+    if (sscanf(line, "hold %15s", iface) == 1 && ibh_is_iface_name(iface))
+        ibh_state_hold(state, iface);
+    state->recalled |= g_str_equal(line, "recalled");
+    state->whole |= g_str_equal(line, "whole");
 }
 
 IbhState *ibh_state_parse(const char *text, gsize length)
@@ -105,6 +92,8 @@ IbhState *ibh_state_parse(const char *text, gsize length)
         parse_line(state, *line);
     return state;
 }
+
+/* ---- to text ---- */
 
 void ibh_state_format_known(const IbhState *state, GString *text)
 {
@@ -155,72 +144,6 @@ IbhState *ibh_state_copy(const IbhState *state)
     return copy;
 }
 
-static gboolean equal_sysctls(const GArray *a, const GArray *b)
-{
-    gboolean equal = a->len == b->len;
-
-    for (guint i = 0; equal && i < a->len; i++) {
-        const IbhSavedSysctl *one = &g_array_index(a, IbhSavedSysctl, i), *other = &g_array_index(b, IbhSavedSysctl, i);
-
-        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex && one->key == other->key &&
-                one->old == other->old && one->set == other->set;
-    }
-    return equal;
-}
-
-static gboolean equal_rails(const GArray *a, const GArray *b)
-{
-    gboolean equal = a->len == b->len;
-
-    for (guint i = 0; equal && i < a->len; i++) {
-        const IbhSavedRail *one = &g_array_index(a, IbhSavedRail, i), *other = &g_array_index(b, IbhSavedRail, i);
-
-        equal = g_str_equal(one->iface, other->iface) && one->ifindex == other->ifindex && one->table == other->table &&
-                one->is_explicit == other->is_explicit;
-    }
-    return equal;
-}
-
-gboolean ibh_known_equal(const IbhKnownRail *a, const IbhKnownRail *b)
-{
-    gboolean equal = g_str_equal(a->iface, b->iface) && g_str_equal(a->port, b->port) &&
-                     g_str_equal(a->hardware, b->hardware) && a->n_addresses == b->n_addresses;
-
-    for (guint i = 0; equal && i < a->n_addresses; i++)
-        equal =
-            a->addresses[i].length == b->addresses[i].length && ibh_ip_equal(&a->addresses[i].ip, &b->addresses[i].ip);
-    return equal;
-}
-
-gboolean ibh_state_knows_the_same(const IbhState *a, const IbhState *b)
-{
-    gboolean equal = a->known->len == b->known->len;
-
-    for (guint i = 0; equal && i < a->known->len; i++)
-        equal = ibh_known_equal(&g_array_index(a->known, IbhKnownRail, i), &g_array_index(b->known, IbhKnownRail, i));
-    return equal;
-}
-
-static gboolean missing_alike(const GArray *a, const GArray *b)
-{
-    gboolean equal = a->len == b->len;
-
-    for (guint i = 0; equal && i < a->len; i++)
-        equal = g_array_index(a, IbhKnownRail, i).since == g_array_index(b, IbhKnownRail, i).since;
-    return equal;
-}
-
-gboolean ibh_state_equal(const IbhState *a, const IbhState *b)
-{
-    gboolean equal = equal_sysctls(a->sysctls, b->sysctls) && equal_rails(a->rails, b->rails) &&
-                     a->holds->len == b->holds->len && a->whole == b->whole && a->recalled == b->recalled &&
-                     ibh_state_knows_the_same(a, b) && missing_alike(a->known, b->known);
-
-    for (guint i = 0; equal && i < a->holds->len; i++)
-        equal = g_str_equal(g_ptr_array_index(a->holds, i), g_ptr_array_index(b->holds, i));
-    return equal;
-}
-
 /* ---- sysctls ---- */
 
 /* The administrator's value of a sysctl that has `value` now. */
@@ -242,36 +165,16 @@ static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
     }
 }
 
-static gpointer key_of(int ifindex, IbhSysctl key)
-{
-    return GSIZE_TO_POINTER((gsize)ifindex * IBH_N_SYSCTLS + (gsize)key);
-}
-
-/* The sysctls with a saved value: of hundreds of rails, most have none yet, and need no search. */
-static GHashTable *saved_keys(const IbhState *state)
-{
-    GHashTable *keys = g_hash_table_new(NULL, NULL);
-
-    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls)
-        g_hash_table_add(keys, key_of(saved->ifindex, saved->key));
-    return keys;
-}
-
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 {
-    g_autoptr(GHashTable) saved_before = saved_keys(state);
-
     IBH_EACH_POINTER (const IbhOp, op, ops) {
         IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
 
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
         g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
-        saved.old = op->from;
-        if (!g_hash_table_add(saved_before, key_of(op->ifindex, op->key))) {
-            saved.old = old_of(state, op, op->from);
-            forget(state, op, done, op->to);
-        }
+        saved.old = old_of(state, op, op->from);
+        forget(state, op, done, op->to);
         if (saved.old != saved.set)
             g_array_append_val(state->sysctls, saved);
     }

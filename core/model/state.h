@@ -10,16 +10,12 @@
 IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
-gboolean ibh_state_equal(const IbhState *a, const IbhState *b);
 
 /* Remembers the administrator's value of each sysctl that these operations (IbhOp *) change. Before they run (`done` is
  * FALSE) it is remembered for every intermediate value, too, in case the run is cut short. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 
-/* Whether two of them are the same hardware, name and addresses; slots and times aside. */
-gboolean ibh_known_equal(const IbhKnownRail *a, const IbhKnownRail *b);
-gboolean ibh_state_knows_the_same(const IbhState *a, const IbhState *b);
-void ibh_state_format_known(const IbhState *state, GString *text);
+void ibh_state_format_known(const IbhState *state, GString *text); /* its lines about known hardware */
 
 void ibh_state_set_rails(IbhState *state, const GArray *rails); /* IbhSavedRail */
 

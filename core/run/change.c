@@ -60,20 +60,17 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-const IbhState *ibh_run_save(IbhRun *run, const IbhState *on_file, const IbhState *state)
+static void save(IbhRun *run, const IbhState *state)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
 
-    if (!run->store || run->forgets || ibh_state_equal(on_file, state))
-        return on_file;
-    if (ibh_store_save(run->store, state, &error))
-        return state;
+    if (!run->store || run->forgets || ibh_store_save(run->store, state, &error))
+        return;
     text = g_strdup_printf("%s; old sysctl values and holds are not remembered for --undo: make /run writable",
                            error->message);
     ibh_run_warn(run, text);
     run->forgets = TRUE;
-    return on_file;
 }
 
 /* After a whole --undo: all candidates, and all NICs that were undone (without RDMA modules a rail is no candidate). */
@@ -133,7 +130,7 @@ static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
            run->rails->candidates;
 }
 
-/* Its hardware is looked at when something is new. */
+/* Its hardware is looked at when it is new. */
 static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
 {
     IbhKnownRail now;
@@ -142,8 +139,12 @@ static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
     if (!ibh_known_of(nic, &now))
         return;
     before = ibh_known_find(known, &now);
-    if (!(before && ibh_known_equal(before, &now)) && ibh_hardware_find(run->sysfs, &now))
-        ibh_known_put(known, &now);
+    now.since = before ? before->since : 0;
+    if (before && g_str_equal(before->port, now.port))
+        g_strlcpy(now.slot, before->slot, sizeof now.slot);
+    else if (!ibh_hardware_find(run->sysfs, &now))
+        return;
+    ibh_known_put(known, &now);
 }
 
 static void mark_missing(const IbhRun *run, GArray *known)
@@ -184,16 +185,9 @@ static void know_rails(const IbhRun *run, IbhState *after, gboolean refused)
     mark_missing(run, after->known);
 }
 
-static void save_after(IbhRun *run, const IbhState *on_file, const IbhState *after)
-{
-    if (!ibh_state_knows_the_same(run->on_file, after))
-        ibh_store_keep(after);
-    (void)ibh_run_save(run, on_file, after);
-}
-
 IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
 {
-    const IbhState *before = run->snapshot->state, *on_file = run->on_file;
+    const IbhState *before = run->snapshot->state;
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
     g_autoptr(GArray) rails = ibh_rails_to_remember(run->rails, run->undo ? run->only : NULL, run->undo && !run->only);
     IbhOutcome *outcome;
@@ -202,7 +196,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
     ahead->whole &= !plan->ops->len;
-    on_file = ibh_run_save(run, on_file, ahead);
+    save(run, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_set_rails(after, rails);
@@ -210,7 +204,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
     after->whole = is_whole(run, outcome);
     if (!run->is_event)
         ibh_run_update_holds(run, plan, after);
-    save_after(run, on_file, after);
+    save(run, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }

@@ -72,7 +72,7 @@ void ibh_run_close(IbhRun *run)
     ibh_announcer_clear(&run->announcer);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
-    ibh_state_free(run->on_file);
+    ibh_state_free(run->state);
     ibh_store_close(run->store);
     ibh_netlink_close(run->netlink);
     ibh_config_free(run->config);
@@ -103,10 +103,8 @@ gboolean ibh_run_configure(IbhRun *run, GError **error)
 
 gboolean ibh_run_load(IbhRun *run, GError **error)
 {
-    run->on_file = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
-    if (run->on_file && !run->on_file->recalled)
-        ibh_store_recall(run->on_file);
-    return run->on_file != NULL;
+    run->state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    return run->state != NULL;
 }
 
 /* ---- everything ---- */
@@ -128,7 +126,7 @@ static void forget_gone_links(IbhSnapshot *snapshot)
 
 gboolean ibh_run_read(IbhRun *run, GError **error)
 {
-    run->snapshot = ibh_snapshot_take(run->netlink, run->sysfs, ibh_state_copy(run->on_file), error);
+    run->snapshot = ibh_snapshot_take(run->netlink, run->sysfs, ibh_state_copy(run->state), error);
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
@@ -225,11 +223,11 @@ gboolean ibh_run_look_near(IbhRun *run, GError **error)
     g_auto(IbhNear) near = {0};
     int all[IBH_N_SYSCTLS];
 
-    if (!run->on_file->whole || !ibh_netlink_is_strict(run->netlink))
+    if (!run->state->whole || !ibh_netlink_is_strict(run->netlink))
         return TRUE;
     if (!ibh_sysctl_read_all(all, error) ||
-        !(run->snapshot = ibh_snapshot_take_near(run->netlink, run->sysfs, ibh_state_copy(run->on_file), all,
-                                                 run->config, &near, error)))
+        !(run->snapshot = ibh_snapshot_take_near(run->netlink, run->sysfs, ibh_state_copy(run->state), all, run->config,
+                                                 &near, error)))
         return FALSE;
     if (near.enough)
         return judge_near(run, &near, error);

