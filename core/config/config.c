@@ -404,18 +404,21 @@ IbhMain ibh_config_main(const IbhConfig *config)
     return (IbhMain)value_or(best[KEY_MAIN], IBH_MAIN_KEEP);
 }
 
-gboolean ibh_config_managed_names(const IbhConfig *config, GPtrArray *names)
+gboolean ibh_config_manages(const IbhConfig *config)
 {
-    gboolean all = TRUE;
-
     IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        if (setting->key != KEY_MANAGE || setting->value != IBH_MANAGE_YES)
-            continue;
-        if (setting->rank == IBH_RANK_EXACT)
-            g_ptr_array_add(names, setting->pattern);
-        all &= setting->rank == IBH_RANK_EXACT;
+        if (setting->key == KEY_MANAGE && setting->value == IBH_MANAGE_YES)
+            return TRUE;
     }
-    return all;
+    return FALSE;
+}
+
+void ibh_config_managed_names(const IbhConfig *config, GPtrArray *names)
+{
+    IBH_EACH_POINTER (const Setting, setting, config->settings) {
+        if (setting->key == KEY_MANAGE && setting->value == IBH_MANAGE_YES && setting->rank == IBH_RANK_EXACT)
+            g_ptr_array_add(names, setting->pattern);
+    }
 }
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)

@@ -57,6 +57,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
 
 IbhMain ibh_config_main(const IbhConfig *config);
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
-/* Adds the names (char *, the config's) that manage=yes is said of; FALSE: it is said of a glob, too, which any
- * name may match. */
-gboolean ibh_config_managed_names(const IbhConfig *config, GPtrArray *names);
+/* Some section has manage=yes. */
+gboolean ibh_config_manages(const IbhConfig *config);
+/* Adds the names (char *, the config's) that have a section of their own with it. */
+void ibh_config_managed_names(const IbhConfig *config, GPtrArray *names);

@@ -118,11 +118,13 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
 
     (void)unlink(beside); /* left by a run that was killed: we have the lock */
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    written = fd >= 0 && write(fd, text, length) == (gssize)length; /* of a file, a part means that it is full */
+    if (fd >= 0)
+        errno = ENOSPC; /* if only a part is written */
+    written = fd >= 0 && write(fd, text, length) == (gssize)length;
     if (fd >= 0 && close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "cannot write %s: %s", path,
-                ibh_strerror(errno));
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "cannot write %s: %s",
+                fd < 0 ? beside : path, ibh_strerror(errno));
     if (fd >= 0)
         (void)unlink(beside);
     return FALSE;

@@ -299,16 +299,16 @@ gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray 
     return FALSE;
 }
 
-/* ---- who is strict ---- */
+/* ---- NICs and names, without the rest ---- */
 
 typedef struct {
     int all;
-    GArray *ifindexes;
-} StrictDump;
+    GArray *nics, *strict;
+} NicDump;
 
 static gboolean on_netconf(struct nlmsghdr *header, gpointer data)
 {
-    const StrictDump *dump = data;
+    const NicDump *dump = data;
     struct nlattr *attributes[NETCONFA_MAX + 1];
     int ifindex, own;
 
@@ -318,16 +318,20 @@ static gboolean on_netconf(struct nlmsghdr *header, gpointer data)
         return FALSE;
     ifindex = (int)get_u32(attributes[NETCONFA_IFINDEX], 0);
     own = (int)get_u32(attributes[NETCONFA_RP_FILTER], 0);
-    if (ifindex > 0 && ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, own, dump->all) == 1) /* below: all and default */
-        g_array_append_val(dump->ifindexes, ifindex);
+    if (ifindex <= 0) /* all and default */
+        return TRUE;
+    g_array_append_val(dump->nics, ifindex);
+    if (ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, own, dump->all) == 1)
+        g_array_append_val(dump->strict, ifindex);
     return TRUE;
 }
 
-gboolean ibh_netlink_read_strict(IbhNetlink *netlink, int all, GArray *ifindexes, GError **error)
+gboolean ibh_netlink_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error)
 {
     struct netconfmsg fixed = {.ncm_family = AF_INET};
-    StrictDump dump = {.all = all, .ifindexes = ifindexes};
+    NicDump dump = {.all = all, .nics = nics, .strict = strict};
 
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETNETCONF, &fixed, sizeof fixed), on_netconf, &dump, ifindexes,
+    g_array_set_size(strict, 0);
+    return ibh_dump(netlink, ibh_dump_request(RTM_GETNETCONF, &fixed, sizeof fixed), on_netconf, &dump, nics,
                     "the interfaces' rp_filter", error);
 }

@@ -8,6 +8,7 @@
 #include <netlink/attr.h>
 #include <netlink/socket.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -109,6 +110,16 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
 guint32 ibh_netlink_port(IbhNetlink *netlink)
 {
     return nl_socket_get_local_port(netlink->socket);
+}
+
+gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ])
+{
+    struct ifreq request = {.ifr_ifindex = ifindex};
+
+    if (ioctl(nl_socket_get_fd(netlink->socket), SIOCGIFNAME, &request) < 0)
+        return FALSE;
+    g_strlcpy(ret_name, request.ifr_name, IFNAMSIZ);
+    return TRUE;
 }
 
 gboolean ibh_netlink_is_strict(const IbhNetlink *netlink)

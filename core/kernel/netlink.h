@@ -44,8 +44,9 @@ gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, G
 void ibh_netlink_check_parents(GArray *links);
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
 gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error);
-/* The indexes (int) of NICs whose effective rp_filter is strict, where that of all NICs is `all`. */
-gboolean ibh_netlink_read_strict(IbhNetlink *netlink, int all, GArray *ifindexes, GError **error);
+/* The indexes (int) of all NICs, and of those whose effective rp_filter is strict, where that of all is `all`. */
+gboolean ibh_netlink_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error);
+gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ]); /* FALSE: there is none */
 /* Foreign rules for a source that does not matter are dropped while they are read. */
 gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink,
                                      gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table),

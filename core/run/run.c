@@ -2,7 +2,7 @@
 #include "run/run.h"
 
 #include "host/files.h"
-#include "host/near_source.h"
+#include "host/near.h"
 #include "kernel/caps.h"
 #include "kernel/sysctl.h"
 #include "model/state.h"
@@ -205,17 +205,11 @@ static void drop_look(IbhRun *run)
     g_clear_pointer(&run->snapshot, ibh_snapshot_free);
 }
 
-static gboolean judge_near(IbhRun *run, const IbhNear *near, GError **error)
+static gboolean judge_near(IbhRun *run, IbhNear *near, GError **error)
 {
     forget_gone_links(run->snapshot);
-    if (!ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) ||
-        !find_with_free_tables(run, error))
-        return FALSE;
-    if (ibh_near_is_enough(near, run->rails))
-        ibh_near_add_main(near, run->rails, run->snapshot);
-    else
-        drop_look(run);
-    return TRUE;
+    return ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
+           find_with_free_tables(run, error) && ibh_near_finish(near, run->netlink, run->rails, run->snapshot, error);
 }
 
 gboolean ibh_run_look_near(IbhRun *run, GError **error)
@@ -226,12 +220,12 @@ gboolean ibh_run_look_near(IbhRun *run, GError **error)
     if (!run->state->whole || !ibh_netlink_is_strict(run->netlink))
         return TRUE;
     if (!ibh_sysctl_read_all(all, error) ||
-        !(run->snapshot = ibh_snapshot_take_near(run->netlink, run->sysfs, ibh_state_copy(run->state), all, run->config,
-                                                 &near, error)))
+        !(run->snapshot =
+              ibh_near_take(run->netlink, run->sysfs, ibh_state_copy(run->state), all, run->config, &near, error)) ||
+        (near.enough && !judge_near(run, &near, error)))
         return FALSE;
-    if (near.enough)
-        return judge_near(run, &near, error);
-    drop_look(run);
+    if (!near.enough)
+        drop_look(run);
     return TRUE;
 }
 

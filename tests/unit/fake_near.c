@@ -1,127 +1,174 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The names of what asks the kernel and sysfs become those of functions below, which host/near.c calls instead. */
+#define ibh_netlink_read_link fake_read_link
+#define ibh_netlink_read_links_of_kind fake_read_links_of_kind
+#define ibh_netlink_check_parents fake_check_parents
+#define ibh_netlink_read_addresses fake_read_addresses
+#define ibh_netlink_read_addresses_of fake_read_addresses_of
+#define ibh_netlink_read_nics fake_read_nics
+#define ibh_netlink_name fake_name
+#define ibh_netlink_read_rules_that fake_read_rules_that
+#define ibh_netlink_read_routes fake_read_routes
+#define ibh_netlink_read_main fake_read_main
+#define ibh_netlink_lookup fake_lookup
+#define ibh_sysfs_find_rdma_in fake_find_rdma
+#define ibh_sysfs_name_links fake_name_links
+#define ibh_sysfs_name_upper fake_name_upper
+#define ibh_tree_open fake_tree_open
+#define ibh_tree_clear fake_tree_clear
+
 #include "fake_near.h"
 
+#include "host/near.c"
 #include "model/state.h"
 
 #include <linux/if_arp.h>
-#include <linux/rtnetlink.h>
-#include <string.h>
-#include <sys/socket.h>
 
-typedef struct {
+struct IbhNetlink {
     const FakeKernel *kernel;
     const IbhSnapshot *all;
     guint fails_in; /* answers; 0: none fails */
-} Fake;
+};
 
-static gboolean fails(Fake *fake, GError **error)
+static IbhNetlink *asked; /* also by what asks sysfs */
+
+static gboolean fails(GError **error)
 {
-    if (!fake->fails_in || --fake->fails_in)
+    if (!asked->fails_in || --asked->fails_in)
         return FALSE;
     g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_IO, "refused");
     return TRUE;
 }
 
-static gboolean read_candidates(gpointer data, GArray *links, gboolean *ret_all, GError **error)
-{
-    Fake *fake = data;
+/* ---- sysfs ---- */
 
-    if (fails(fake, error))
-        return FALSE;
-    IBH_EACH (const IbhLink, link, fake->all->links) {
-        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND || g_str_equal(link->kind, "vlan") ||
-            g_str_equal(link->kind, "macvlan"))
-            g_array_append_val(links, *link);
+void fake_tree_open(IbhTree *tree G_GNUC_UNUSED, const char *sysfs G_GNUC_UNUSED)
+{
+}
+
+void fake_tree_clear(IbhTree *tree G_GNUC_UNUSED)
+{
+}
+
+gboolean fake_name_links(IbhTree *tree G_GNUC_UNUSED, GPtrArray *names, IbhSysfsKinds *kinds)
+{
+    IBH_EACH (const IbhLink, link, asked->all->links) {
+        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
+            g_ptr_array_add(names, g_strdup(link->name));
     }
-    *ret_all = TRUE;
+    return kinds->ethernet = kinds->infiniband = TRUE;
+}
+
+gboolean fake_name_upper(IbhTree *tree G_GNUC_UNUSED, const IbhLink *link, GPtrArray *names)
+{
+    IBH_EACH (const IbhLink, upper, asked->all->links) {
+        if (upper->parent == link->ifindex)
+            g_ptr_array_add(names, g_strdup(upper->name));
+    }
     return TRUE;
 }
 
-static gboolean find_rdma(gpointer data, GArray *links, GError **error)
+gboolean fake_find_rdma(IbhTree *tree G_GNUC_UNUSED, GArray *links G_GNUC_UNUSED, GError **error)
 {
-    (void)links;
-    return !fails(data, error); /* the fake kernel's links have it */
+    return !fails(error); /* the fake kernel's links have it */
 }
 
-static gboolean read_link(gpointer data, int ifindex, const char *name, GArray *links, GError **error)
-{
-    Fake *fake = data;
+/* ---- netlink ---- */
 
-    if (fails(fake, error))
-        return FALSE;
-    IBH_EACH (const IbhLink, link, fake->all->links) {
+gboolean fake_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error)
+{
+    IBH_EACH (const IbhLink, link, netlink->all->links) {
         if (name ? g_str_equal(link->name, name) : link->ifindex == ifindex)
             g_array_append_val(links, *link);
     }
-    return TRUE;
+    return !fails(error);
 }
 
-static gboolean read_addresses(gpointer data, int ifindex, GArray *addresses, GError **error)
+gboolean fake_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
 {
-    Fake *fake = data;
+    IBH_EACH (const IbhLink, link, netlink->all->links) {
+        if (g_str_equal(link->kind, kind))
+            g_array_append_val(links, *link);
+    }
+    return !fails(error);
+}
 
-    if (fails(fake, error))
-        return FALSE;
-    IBH_EACH (const IbhAddress, address, fake->all->addresses) {
+void fake_check_parents(GArray *links G_GNUC_UNUSED)
+{
+}
+
+gboolean fake_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ])
+{
+    const IbhLink *link = ibh_snapshot_link(netlink->all, ifindex);
+
+    return link && g_strlcpy(ret_name, link->name, IFNAMSIZ);
+}
+
+gboolean fake_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error)
+{
+    IBH_EACH (const IbhLink, link, netlink->all->links) {
+        g_array_append_val(nics, link->ifindex);
+        if (MAX(all, link->sysctl[IBH_SYSCTL_RP_FILTER]) == 1 && !(link->flags & IFF_LOOPBACK))
+            g_array_append_val(strict, link->ifindex);
+    }
+    return !fails(error);
+}
+
+gboolean fake_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
+{
+    IBH_EACH (const IbhAddress, address, netlink->all->addresses) {
         if (!ifindex || address->ifindex == ifindex)
             g_array_append_val(addresses, *address);
     }
-    return TRUE;
+    return !fails(error);
 }
 
-static gboolean read_strict(gpointer data, int all, GArray *ifindexes, GError **error)
+gboolean fake_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error)
 {
-    Fake *fake = data;
-
-    if (fails(fake, error))
-        return FALSE;
-    IBH_EACH (const IbhLink, link, fake->all->links) {
-        if (MAX(all, link->sysctl[IBH_SYSCTL_RP_FILTER]) == 1 && !(link->flags & IFF_LOOPBACK))
-            g_array_append_val(ifindexes, link->ifindex);
-    }
-    return TRUE;
+    return fake_read_addresses_of(netlink, 0, addresses, error);
 }
 
-static gboolean read_rules(gpointer data, IbhRuleMatters matters, gconstpointer of, GArray *rules, GError **error)
+gboolean fake_read_rules_that(IbhNetlink *netlink,
+                              gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table),
+                              gconstpointer of, GArray *rules, GError **error)
 {
-    Fake *fake = data;
-
-    if (fails(fake, error))
-        return FALSE;
-    IBH_EACH (const IbhRule, rule, fake->all->rules) {
+    IBH_EACH (const IbhRule, rule, netlink->all->rules) {
         if (fake_is_our_rule(rule) || !rule->from.length || matters(of, &rule->from, rule->table))
             g_array_append_val(rules, *rule);
     }
-    return TRUE;
+    return !fails(error);
 }
 
-static gboolean read_table(gpointer data, guint32 table, GArray *routes, GError **error)
+gboolean fake_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
-    Fake *fake = data;
-
-    if (fails(fake, error))
-        return FALSE;
-    IBH_EACH (const IbhRoute, route, fake->kernel->now->routes) {
-        if (route->protocol == RTPROT_KERNEL && (table ? route->table == table : route->type == RTN_UNICAST))
+    IBH_EACH (const IbhRoute, route, netlink->kernel->now->routes) {
+        if (route->protocol == filter->protocol && route->type == filter->type &&
+            (!filter->table || route->table == filter->table))
             g_array_append_val(routes, *route);
     }
-    return TRUE;
+    return !fails(error);
 }
 
-static gboolean read_main(gpointer data, const GArray *ifindexes, GArray *routes, GError **error)
+gboolean fake_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
 {
-    Fake *fake = data;
-
-    if (fails(fake, error))
-        return FALSE;
-    IBH_EACH (const IbhRoute, route, fake->kernel->now->routes) {
-        IBH_EACH (const int, ifindex, ifindexes) {
-            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex == *ifindex)
-                g_array_append_val(routes, *route);
-        }
+    IBH_EACH (const IbhRoute, route, netlink->kernel->now->routes) {
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && has(ifindexes, route->ifindex))
+            g_array_append_val(routes, *route);
     }
-    return TRUE;
+    return !fails(error);
 }
+
+gboolean fake_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
+{
+    lookup->type = RTN_UNICAST;
+    IBH_EACH (const IbhAddress, address, netlink->all->addresses) {
+        if (ibh_ip_equal(&address->local, &lookup->to))
+            lookup->type = RTN_LOCAL;
+    }
+    return !fails(error);
+}
+
+/* ---- near ---- */
 
 static gboolean is_among(const GArray *routes, const IbhRoute *route)
 {
@@ -160,15 +207,10 @@ static gboolean is_clean(const FakeKernel *kernel, const IbhNear *near)
 IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near,
                             guint fails_in, GError **error)
 {
-    Fake fake = {.kernel = kernel, .all = all, .fails_in = fails_in};
-    const IbhSource source = {&fake,       read_candidates, find_rdma,  read_link, read_addresses,
-                              read_strict, read_rules,      read_table, read_main};
-    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
+    IbhNetlink netlink = {.kernel = kernel, .all = all, .fails_in = fails_in};
 
-    ibh_state_free(snapshot->state);
-    snapshot->state = ibh_state_copy(all->state);
-    memcpy(snapshot->all, all->all, sizeof snapshot->all);
-    return ibh_near_read(&source, snapshot, config, near, error) ? g_steal_pointer(&snapshot) : NULL;
+    asked = &netlink;
+    return ibh_near_take(&netlink, "/sys", ibh_state_copy(all->state), all->all, config, near, error);
 }
 
 IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near)
@@ -179,4 +221,13 @@ IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const I
         return NULL;
     order_routes(snapshot, all);
     return g_steal_pointer(&snapshot);
+}
+
+gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails,
+                          IbhSnapshot *snapshot)
+{
+    IbhNetlink netlink = {.kernel = kernel, .all = all};
+
+    asked = &netlink;
+    return ibh_near_finish(near, &netlink, rails, snapshot, NULL) && near->enough;
 }

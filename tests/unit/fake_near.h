@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fake kernel as the source of what an event reads (plan/near.h).
+ * The fake kernel answers what an event asks (host/near.c).
  */
 #pragma once
 
 #include "fake_kernel.h"
-#include "plan/near.h"
+#include "host/near.h"
 
 /* What is read, whether it is enough or not; the answer number `fails_in` fails, 0: none. NULL: an error. */
 IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near,
                             guint fails_in, GError **error);
 /* What is read of `all`, a snapshot of everything; NULL: that is not enough to know. */
 IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near);
+/* With the rails of that snapshot: is it enough? Then it has all that it needs. */
+gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails,
+                          IbhSnapshot *snapshot);

@@ -762,10 +762,9 @@ static Planned *look_near(const IbhConfig *config, const FakeKernel *kernel)
     world_looks.all++;
     if (!(planned->seen = fake_near(kernel, all, config, &near)) ||
         !(planned->rails = ibh_rails_find(config, planned->seen, TRUE, NULL)) ||
-        !ibh_near_is_enough(&near, planned->rails))
+        !fake_near_finish(kernel, all, &near, planned->rails, planned->seen))
         return NULL;
     world_looks.near++;
-    ibh_near_add_main(&near, planned->rails, planned->seen);
     return g_steal_pointer(&planned);
 }
 

@@ -43,7 +43,7 @@ static void test_each_answer_fails(void **state)
         assert_int_equal(read, error == NULL);
         assert_true(!read || near.enough);
     }
-    assert_in_range(failed, 10, 99); /* candidates, links, RDMA, addresses, strict NICs, rules, tables, main */
+    assert_in_range(failed, 10, 99); /* links, RDMA, addresses, strict NICs, rules, tables, main */
 }
 
 static void add_text(IbhConfig *config, const char *text)
@@ -115,22 +115,6 @@ static void test_many(void **state)
     assert_int_equal(snapshot->addresses->len, 41); /* not that of "far" */
 }
 
-/* Any NIC may hold a gateway's address. Without one in the configuration, only strict NICs are asked. */
-static void test_gateways(void **state)
-{
-    g_autoptr(FakeKernel) kernel = make_host();
-    g_autoptr(IbhConfig) automatic = ibh_config_new(), fixed = ibh_config_new(), of_the_link = ibh_config_new();
-
-    (void)state;
-    fake_do(kernel, "sysctl -w net/ipv4/conf/near/rp_filter=2", "ip address add fe80::7/64 dev far", NULL);
-    add_text(automatic, "[interface ib0]\ngateway=auto\n");
-    expect(kernel, automatic, TRUE, "ib0 ib1");
-    add_text(fixed, "[interface ib0]\ngateway=172.16.255.254\n");
-    expect(kernel, fixed, TRUE, "ib0 ib1 near");
-    add_text(of_the_link, "[interface ib0]\ngateway=fe80::7\n");
-    expect(kernel, of_the_link, TRUE, "ib0 ib1 near far");
-}
-
 static guint count_routes(const FakeKernel *kernel, const IbhConfig *config, guint32 table)
 {
     g_auto(IbhNear) near = {0};
@@ -155,7 +139,7 @@ static gboolean is_enough(const FakeKernel *kernel, const char *settings)
     snapshot = fake_near(kernel, all, config, &near);
     rails = snapshot ? ibh_rails_find(config, snapshot, FALSE, NULL) : NULL;
 
-    return rails && ibh_near_is_enough(&near, rails);
+    return rails && fake_near_finish(kernel, all, &near, rails, snapshot);
 }
 
 /* What stands is of rails that are here, whole. */
@@ -205,14 +189,32 @@ static void test_tables_of_its_own(void **state)
     assert_int_equal(count_routes(kernel, config, 1600), 0);
 }
 
-static void test_not_enough(void **state)
+/* Any NIC may hold a gateway's address, or have main's better route to what is no default. */
+static void test_gateways(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+
+    (void)state;
+    fake_do(kernel, "ip address add fd00:16::1/64 dev ib0", "ip address add fd00:16::2/64 dev ib1",
+            "ip address add fe80::7/64 dev far", NULL);
+    assert_true(is_enough(kernel, "[interface ib0]\ngateway=172.16.255.254\n"));
+    assert_false(is_enough(kernel, "[interface ib0]\ngateway=172.16.9.1\n"));
+    assert_false(is_enough(kernel, "[interface ib0]\ngateway=fe80::7\n"));
+    fake_do(kernel, "ip route add default via 172.16.255.254 dev ib0", NULL);
+    assert_true(is_enough(kernel, ""));
+    fake_do(kernel, "ip route add 10.9.0.0/16 via 172.16.255.254 dev ib0", NULL);
+    assert_false(is_enough(kernel, ""));
+}
+
+/* Names are asked for, and the links that are managed by theirs. */
+static void test_globs(void **state)
 {
     g_autoptr(FakeKernel) kernel = make_host();
     g_autoptr(IbhConfig) config = ibh_config_new();
 
     (void)state;
-    fake_do(kernel, "ip route add default via 172.16.255.254 dev ib0", NULL);
-    expect(kernel, config, FALSE, "ib0 ib1 near");
+    add_text(config, "[interface f*]\nmanage=yes\n");
+    expect(kernel, config, TRUE, "ib0 ib1 far near");
 }
 
 int main(void)
@@ -224,7 +226,7 @@ int main(void)
         cmocka_unit_test(test_gateways),
         cmocka_unit_test(test_what_stands),
         cmocka_unit_test(test_tables_of_its_own),
-        cmocka_unit_test(test_not_enough),
+        cmocka_unit_test(test_globs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
