@@ -75,9 +75,12 @@ static gboolean look_at_neighbours(IbhCommand *command, GError **error)
         link->mute = ibh_serves_family(nic, AF_INET) && ibh_sysctl_read_mute(link->name, AF_INET);
         link->mute6 = ibh_serves_family(nic, AF_INET6) && ibh_sysctl_read_mute(link->name, AF_INET6);
     }
-    return ibh_netlink_read_all_neighbours(command->run.netlink, AF_INET, command->run.snapshot->neighbours, error) &&
-           ibh_netlink_read_all_neighbours(command->run.netlink, AF_INET6, command->run.snapshot->neighbours, error) &&
-           ibh_netlink_read_proxied(command->run.netlink, command->run.snapshot->neighbours, error);
+    return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL,
+                                       command->run.snapshot->neighbours, error) &&
+           ibh_netlink_read_neighbours(command->run.netlink, AF_INET6, IBH_NEIGHBOURS_ALL,
+                                       command->run.snapshot->neighbours, error) &&
+           ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_PROXY,
+                                       command->run.snapshot->neighbours, error);
 }
 
 static gboolean ask_kernel(IbhCommand *command, GArray *questions, GError **error)

@@ -71,11 +71,11 @@ static gboolean read_named(const Look *look, const GPtrArray *names, GError **er
     return TRUE;
 }
 
-static gboolean read_children(const Look *look, GError **error)
+static gboolean read_kind(const Look *look, const char *kind, GError **error)
 {
     g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
 
-    if (!ibh_netlink_read_links_of_kind(look->netlink, "ipoib", found, error))
+    if (!ibh_netlink_read_links_of_kind(look->netlink, kind, found, error))
         return FALSE;
     IBH_EACH (const IbhLink, link, found) {
         if (!ibh_snapshot_link(look->snapshot, link->ifindex))
@@ -93,7 +93,7 @@ static gboolean read_stacked(const Look *look, GError **error)
         const IbhLink link = g_array_index(look->snapshot->links, IbhLink, i);
 
         if (!ibh_sysfs_name_upper(look->tree, &link, names))
-            return give_up(look->near);
+            return read_kind(look, "vlan", error) && read_kind(look, "macvlan", error);
         if (!read_named(look, names, error))
             return FALSE;
     }
@@ -108,7 +108,7 @@ static gboolean read_rdma(const Look *look, GError **error)
 
     if (!ibh_sysfs_name_links(look->tree, names, &kinds))
         return give_up(look->near);
-    return read_named(look, names, error) && (!kinds.infiniband || read_children(look, error)) &&
+    return read_named(look, names, error) && (!kinds.infiniband || read_kind(look, "ipoib", error)) &&
            (!kinds.ethernet || read_stacked(look, error));
 }
 
@@ -199,13 +199,13 @@ static gboolean read_addresses_of(const Look *look, const GArray *ifindexes, gui
     guint before = addresses->len;
 
     if (ifindexes->len > max) {
-        if (!ibh_netlink_read_addresses(look->netlink, addresses, error))
+        if (!ibh_netlink_read_addresses(look->netlink, 0, addresses, error))
             return FALSE;
         keep_addresses_of(look, ifindexes, before);
         return TRUE;
     }
     IBH_EACH (const int, ifindex, ifindexes) {
-        if (!ibh_netlink_read_addresses_of(look->netlink, *ifindex, addresses, error))
+        if (!ibh_netlink_read_addresses(look->netlink, *ifindex, addresses, error))
             return FALSE;
     }
     return TRUE;
@@ -302,7 +302,7 @@ static gboolean rule_matters(gconstpointer data, const IbhPrefix *from, guint32 
 static gboolean read_rules(const Look *look, GError **error)
 {
     find_numbers(look);
-    if (!ibh_netlink_read_rules_that(look->netlink, rule_matters, look, look->snapshot->rules, error))
+    if (!ibh_netlink_read_rules(look->netlink, rule_matters, look, look->snapshot->rules, error))
         return FALSE;
     IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
         if (rule->from.length && rule->action == FR_ACT_TO_TBL)

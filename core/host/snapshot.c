@@ -116,9 +116,9 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
     ibh_state_free(snapshot->state);
     snapshot->state = state;
     if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
-        !ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
-        !ibh_netlink_read_rules(netlink, snapshot->rules, error) || !read_kernel_routes(snapshot, netlink, error) ||
-        !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
+        !ibh_netlink_read_addresses(netlink, 0, snapshot->addresses, error) ||
+        !ibh_netlink_read_rules(netlink, NULL, NULL, snapshot->rules, error) ||
+        !read_kernel_routes(snapshot, netlink, error) || !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
         return NULL;
     return g_steal_pointer(&snapshot);
 }
@@ -126,5 +126,5 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
 gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
     g_array_set_size(snapshot->neighbours, 0);
-    return ibh_netlink_read_neighbours(netlink, AF_INET, snapshot->neighbours, error);
+    return ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, snapshot->neighbours, error);
 }

@@ -33,13 +33,11 @@ gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc ea
     return FALSE;
 }
 
-struct nl_msg *ibh_dump_request(int type, gconstpointer fixed, gsize size)
+struct nl_msg *ibh_request(int type, int flags, gconstpointer fixed, gsize size)
 {
-    struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | NLM_F_DUMP);
+    struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
 
-    if (message && nlmsg_append(message, (void *)(guintptr)fixed, size, NLMSG_ALIGNTO) < 0) {
-        nlmsg_free(message);
-        return NULL;
-    }
+    if (message && nlmsg_append(message, (void *)(guintptr)fixed, size, NLMSG_ALIGNTO) < 0)
+        g_clear_pointer(&message, nlmsg_free);
     return message;
 }

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared by all readers of netlink: attributes of a message, and dumps, which are read again if the kernel's state
- * changed meanwhile.
+ * Inside this room: a request and its answer, dumps, and the attributes of a message.
  */
 #pragma once
 
-#include "kernel/private.h"
 #include "model/model.h"
 
 #include <netlink/attr.h>
+#include <netlink/msg.h>
 #include <string.h>
 #include <sys/socket.h>
+
+typedef struct IbhNetlink IbhNetlink;
+
+/* Called for each message of an answer; FALSE: it could not be read. */
+typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
+
+/* Sends a request and reads all of its answer. A dump that changed under way is not repeated here: EINTR. */
+gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
+                          GError **error);
 
 /* Appends to `array` through `each`, which gets `data`. Takes `message`; NULL: there was no memory for it. */
 gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
                   const char *what, GError **error);
-/* A request with its fixed header, which contains all that a strict dump can be filtered by. */
-struct nl_msg *ibh_dump_request(int type, gconstpointer fixed, gsize size);
+/* A request with its fixed header, which contains all that a strict dump can be filtered by. NULL: out of memory. */
+struct nl_msg *ibh_request(int type, int flags, gconstpointer fixed, gsize size);
 
 /* ---- attributes: what is absent or too short is 0, none, "" ---- */
 

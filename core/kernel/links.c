@@ -141,31 +141,22 @@ void ibh_netlink_check_parents(GArray *links)
         g_array_index(links, IbhLink, *orphan).parent = 0;
 }
 
-gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
-{
-    struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC};
-    struct nl_msg *message = ibh_dump_request(RTM_GETLINK, &fixed, sizeof fixed);
-
-    if (message)
-        nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    if (!ibh_dump(netlink, message, on_link, links, links, "the interfaces", error))
-        return FALSE;
-    ibh_netlink_check_parents(links);
-    return TRUE;
-}
-
 static struct nl_msg *link_request(int flags, int ifindex)
 {
     struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex};
-    struct nl_msg *message = nlmsg_alloc_simple(RTM_GETLINK, NLM_F_REQUEST | flags);
+    struct nl_msg *message = ibh_request(RTM_GETLINK, flags, &fixed, sizeof fixed);
 
-    if (message && nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) < 0) {
-        nlmsg_free(message);
-        return NULL;
-    }
     if (message)
         nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     return message;
+}
+
+gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
+{
+    if (!ibh_dump(netlink, link_request(NLM_F_DUMP, 0), on_link, links, links, "the interfaces", error))
+        return FALSE;
+    ibh_netlink_check_parents(links);
+    return TRUE;
 }
 
 /* The kernel also takes another name of a link for its name. */
@@ -230,8 +221,14 @@ gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, G
 
 /* ---- addresses ---- */
 
+typedef struct {
+    int ifindex; /* a kernel without strict dumps sends those of all links; 0: all */
+    GArray *addresses;
+} AddressDump;
+
 static gboolean on_address(struct nlmsghdr *header, gpointer data)
 {
+    const AddressDump *dump = data;
     struct nlattr *attributes[IFA_MAX + 1];
     const struct ifaddrmsg *info = nlmsg_data(header);
     IbhAddress address = {0};
@@ -241,7 +238,8 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (!parse(header, sizeof *info, attributes, IFA_MAX))
         return FALSE;
-    if (info->ifa_family != AF_INET && info->ifa_family != AF_INET6)
+    if ((info->ifa_family != AF_INET && info->ifa_family != AF_INET6) ||
+        (dump->ifindex && (int)info->ifa_index != dump->ifindex))
         return TRUE;
     flags = get_u32(attributes[IFA_FLAGS], info->ifa_flags);
     address.ifindex = (int)info->ifa_index;
@@ -254,44 +252,18 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     address.failed = (flags & IFA_F_DADFAILED) != 0;
     address.tentative = address.failed || ((flags & IFA_F_TENTATIVE) && !(flags & IFA_F_OPTIMISTIC));
     if (address.local.family != AF_UNSPEC)
-        g_array_append_val((GArray *)data, address);
-    return TRUE;
-}
-
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error)
-{
-    struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC};
-
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address, addresses, addresses,
-                    "the addresses", error);
-}
-
-/* A kernel without strict dumps sends those of all links. */
-typedef struct {
-    int ifindex;
-    GArray *addresses;
-} AddressDump;
-
-static gboolean on_address_of(struct nlmsghdr *header, gpointer data)
-{
-    const AddressDump *dump = data;
-    const guint before = dump->addresses->len;
-
-    if (!on_address(header, dump->addresses))
-        return FALSE;
-    if (dump->addresses->len > before && g_array_index(dump->addresses, IbhAddress, before).ifindex != dump->ifindex)
-        g_array_set_size(dump->addresses, before);
+        g_array_append_val(dump->addresses, address);
     return TRUE;
 }
 
 /* The kernel says ENODEV of a link that was deleted meanwhile. */
-gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
 {
     struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC, .ifa_index = (guint32)ifindex};
     AddressDump dump = {.ifindex = ifindex, .addresses = addresses};
     g_autoptr(GError) local = NULL;
 
-    if (ibh_dump(netlink, ibh_dump_request(RTM_GETADDR, &fixed, sizeof fixed), on_address_of, &dump, addresses,
+    if (ibh_dump(netlink, ibh_request(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address, &dump, addresses,
                  "the addresses", &local) ||
         (local->domain == IBH_NETLINK_ERROR && local->code == ENODEV))
         return TRUE;
@@ -332,6 +304,6 @@ gboolean ibh_netlink_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArra
     NicDump dump = {.all = all, .nics = nics, .strict = strict};
 
     g_array_set_size(strict, 0);
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETNETCONF, &fixed, sizeof fixed), on_netconf, &dump, nics,
+    return ibh_dump(netlink, ibh_request(RTM_GETNETCONF, NLM_F_DUMP, &fixed, sizeof fixed), on_netconf, &dump, nics,
                     "the interfaces' rp_filter", error);
 }

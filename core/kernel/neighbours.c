@@ -11,16 +11,16 @@
 #define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have */
 
 typedef struct {
-    gboolean all; /* also the fixed ones */
+    IbhNeighbours which;
     GArray *neighbours;
 } NeighbourDump;
 
 static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
 {
-    const NeighbourDump *result = data;
+    const NeighbourDump *dump = data;
     struct nlattr *attributes[MAX(NDA_MAX, FLAGS_EXT) + 1];
     const struct ndmsg *info = nlmsg_data(header);
-    IbhNeighbour neighbour = {0};
+    IbhNeighbour neighbour = {.proxied = dump->which == IBH_NEIGHBOURS_PROXY};
 
     if (header->nlmsg_type != RTM_NEWNEIGH)
         return TRUE;
@@ -29,61 +29,26 @@ static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
     neighbour.no_arp = (info->ndm_state & NUD_NOARP) != 0;
     neighbour.fixed =
         info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED || attributes[FLAGS_EXT];
-    if (neighbour.fixed && !result->all)
-        return TRUE;
     neighbour.ifindex = info->ndm_ifindex;
     neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
     if (attributes[NDA_LLADDR] && nla_len(attributes[NDA_LLADDR]) <= IBH_LLADDR_MAX) {
         neighbour.lladdr_len = (guint)nla_len(attributes[NDA_LLADDR]);
         memcpy(neighbour.lladdr, nla_data(attributes[NDA_LLADDR]), neighbour.lladdr_len);
     }
-    if (neighbour.ip.family != AF_UNSPEC)
-        g_array_append_val(result->neighbours, neighbour);
+    if (neighbour.ip.family != AF_UNSPEC && neighbour.proxied == !!(info->ndm_flags & NTF_PROXY) &&
+        (dump->which != IBH_NEIGHBOURS_FOUND || !neighbour.fixed))
+        g_array_append_val(dump->neighbours, neighbour);
     return TRUE;
 }
 
-static gboolean read_neighbours(IbhNetlink *netlink, int family, gboolean all, GArray *neighbours, GError **error)
+gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbours which, GArray *neighbours,
+                                     GError **error)
 {
-    struct ndmsg fixed = {.ndm_family = (guint8)family};
-    NeighbourDump result = {.all = all, .neighbours = neighbours};
+    struct ndmsg fixed = {.ndm_family = (guint8)family, .ndm_flags = which == IBH_NEIGHBOURS_PROXY ? NTF_PROXY : 0};
+    NeighbourDump dump = {.which = which, .neighbours = neighbours};
 
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_neighbour, &result, neighbours,
-                    "the neighbours", error);
-}
-
-gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error)
-{
-    return read_neighbours(netlink, family, FALSE, neighbours, error);
-}
-
-gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error)
-{
-    return read_neighbours(netlink, family, TRUE, neighbours, error);
-}
-
-static gboolean on_proxied(struct nlmsghdr *header, gpointer data)
-{
-    const struct ndmsg *info = nlmsg_data(header);
-    struct nlattr *attributes[NDA_MAX + 1];
-    IbhNeighbour neighbour = {.proxied = TRUE};
-
-    if (header->nlmsg_type != RTM_NEWNEIGH)
-        return TRUE;
-    if (!parse(header, sizeof *info, attributes, NDA_MAX))
-        return FALSE;
-    neighbour.ifindex = info->ndm_ifindex;
-    neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
-    if ((info->ndm_flags & NTF_PROXY) && neighbour.ip.family != AF_UNSPEC)
-        g_array_append_val((GArray *)data, neighbour);
-    return TRUE;
-}
-
-gboolean ibh_netlink_read_proxied(IbhNetlink *netlink, GArray *neighbours, GError **error)
-{
-    struct ndmsg fixed = {.ndm_family = AF_INET, .ndm_flags = NTF_PROXY};
-
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETNEIGH, &fixed, sizeof fixed), on_proxied, neighbours, neighbours,
-                    "the addresses that ARP is answered for", error);
+    return ibh_dump(netlink, ibh_request(RTM_GETNEIGH, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour, &dump,
+                    neighbours, "the neighbours", error);
 }
 
 /* ---- the table ---- */
@@ -123,6 +88,6 @@ gboolean ibh_netlink_read_neighbour_table(IbhNetlink *netlink, int family, IbhNe
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
 
     *ret_table = (IbhNeighbourTable){0};
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETNEIGHTBL, &fixed, sizeof fixed), on_neighbour_table, ret_table,
-                    none, "the neighbour table", error);
+    return ibh_dump(netlink, ibh_request(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour_table,
+                    ret_table, none, "the neighbour table", error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/netlink.h"
 
-#include "kernel/private.h"
+#include "kernel/dump.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -42,27 +42,28 @@ gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *nam
 gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error);
 /* For links that were read one by one: finds parents that are in another namespace. */
 void ibh_netlink_check_parents(GArray *links);
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
-gboolean ibh_netlink_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error);
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error); /* 0: all */
 /* The indexes (int) of all NICs, and of those whose effective rp_filter is strict, where that of all is `all`. */
 gboolean ibh_netlink_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error);
 gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ]); /* FALSE: there is none */
-/* Foreign rules for a source that does not matter are dropped while they are read. */
-gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink,
-                                     gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table),
-                                     gconstpointer of, GArray *rules, GError **error);
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
+/* `matters`, which gets `of`: foreign rules for a source are kept if it says so of them; NULL: all are. */
+typedef gboolean (*IbhRuleMatters)(gconstpointer of, const IbhPrefix *from, guint32 table);
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules,
+                                GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* Routes of main by these devices (int). */
-/* None, if main has more than `limit`. */
+/* None, if there are more than `limit`. */
 gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, guint limit, GArray *routes,
                                       GError **error);
+/* Routes of main by these devices (int). */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
-/* Entries that ARP or ND found; the second function also reads permanent ones and those of a control plane. */
-gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
-/* IPv4 addresses for which this host answers ARP on behalf of other hosts: `ip neigh show proxy`. */
-gboolean ibh_netlink_read_proxied(IbhNetlink *netlink, GArray *neighbours, GError **error);
-gboolean ibh_netlink_read_all_neighbours(IbhNetlink *netlink, int family, GArray *neighbours, GError **error);
+
+typedef enum {
+    IBH_NEIGHBOURS_FOUND, /* by ARP or ND */
+    IBH_NEIGHBOURS_ALL,   /* also permanent ones and those of a control plane */
+    IBH_NEIGHBOURS_PROXY  /* for which this host answers on behalf of other hosts */
+} IbhNeighbours;
+gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbours which, GArray *neighbours,
+                                     GError **error);
 /* Every network namespace can read its limits. */
 gboolean ibh_netlink_read_neighbour_table(IbhNetlink *netlink, int family, IbhNeighbourTable *ret_table,
                                           GError **error);

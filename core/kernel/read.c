@@ -139,7 +139,7 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
                           .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
                           .rtm_protocol = filter->protocol,
                           .rtm_type = filter->type};
-    struct nl_msg *message = ibh_dump_request(RTM_GETROUTE, &fixed, sizeof fixed);
+    struct nl_msg *message = ibh_request(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
 
     if (message && filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
@@ -148,27 +148,33 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
     return message;
 }
 
+/* FALSE without an error: more came than the limit allows, and `routes` is as before. */
+static gboolean read_routes(IbhNetlink *netlink, RouteDump *dump, GError **error)
+{
+    g_autoptr(GError) local = NULL;
+    guint before = dump->routes->len;
+
+    if (ibh_dump(netlink, route_request(dump->filter), on_route, dump, dump->routes, "the routes", &local))
+        return TRUE;
+    g_array_set_size(dump->routes, before);
+    if (!dump->limit || dump->count <= dump->limit)
+        g_propagate_error(error, g_steal_pointer(&local));
+    return FALSE;
+}
+
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
-    RouteDump result = {.filter = filter, .routes = routes};
+    RouteDump dump = {.filter = filter, .routes = routes};
 
-    return ibh_dump(netlink, route_request(filter), on_route, &result, routes, "the routes", error);
+    return read_routes(netlink, &dump, error);
 }
 
 gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, guint limit, GArray *routes,
                                       GError **error)
 {
-    RouteDump result = {.filter = filter, .limit = limit, .routes = routes};
-    g_autoptr(GError) local = NULL;
-    guint before = routes->len;
+    RouteDump dump = {.filter = filter, .limit = limit, .routes = routes};
 
-    if (ibh_dump(netlink, route_request(filter), on_route, &result, routes, "the routes", &local))
-        return TRUE;
-    g_array_set_size(routes, before);
-    if (result.count > limit)
-        return TRUE;
-    g_propagate_error(error, g_steal_pointer(&local));
-    return FALSE;
+    return read_routes(netlink, &dump, error) || dump.count > limit;
 }
 
 static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
@@ -186,20 +192,14 @@ static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, 
 /* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
 {
-    IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
-    RouteDump result = {
+    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
+    RouteDump dump = {
         .filter = &filter, .ifindexes = ifindexes, .limit = ifindexes->len < MANY ? MAIN_MAX : 0, .routes = routes};
-    g_autoptr(GError) local = NULL;
 
     if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
         return read_main_by_each(netlink, ifindexes, routes, error);
-    if (ibh_dump(netlink, route_request(&filter), on_route, &result, routes, "the routes", &local))
-        return TRUE;
-    if (!result.limit || result.count <= result.limit) {
-        g_propagate_error(error, g_steal_pointer(&local));
-        return FALSE;
-    }
-    return read_main_by_each(netlink, ifindexes, routes, error);
+    return read_routes(netlink, &dump, error) ||
+           (dump.limit && dump.count > dump.limit && read_main_by_each(netlink, ifindexes, routes, error));
 }
 
 /* ---- asking ---- */
@@ -253,14 +253,12 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
                           .rtm_src_len = (guint8)bits,
                           .rtm_tos = lookup->selectors & IBH_SELECT_TOS ? lookup->by.tos : 0,
                           .rtm_flags = lookup->match ? RTM_F_FIB_MATCH : 0};
-    struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
+    struct nl_msg *message;
 
     if (lookup->match && fixed.rtm_family == AF_INET) /* IPv4 reports main for every table, unless asked not to */
         fixed.rtm_flags |= RTM_F_LOOKUP_TABLE;
-    if (!message || nlmsg_append(message, &fixed, sizeof fixed, NLMSG_ALIGNTO) < 0) {
-        nlmsg_free(message);
+    if (!(message = ibh_request(RTM_GETROUTE, 0, &fixed, sizeof fixed)))
         return NULL;
-    }
     nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
     nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
     if (lookup->iif)

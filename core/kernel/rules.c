@@ -121,39 +121,29 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
     }
 }
 
-static gboolean on_rule(struct nlmsghdr *header, gpointer data)
+static void add_rule(struct nlmsghdr *header, const struct fib_rule_hdr *info, GArray *rules)
 {
-    const struct fib_rule_hdr *info = nlmsg_data(header);
+    struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info);
+    int left = nlmsg_attrlen(header, sizeof *info);
+    IbhRule rule = {
+        .family = info->family,
+        .from = {.ip = {.family = info->family}, .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
+        .action = info->action,
+        .table = info->table,
+        .suppress_prefixlength = -1,
+        .suppress_ifgroup = -1,
+        .selectors = (info->dst_len ? IBH_SELECT_TO : 0u) | (info->tos ? IBH_SELECT_TOS : 0u) |
+                     (info->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u),
+        .by = {.tos = info->tos},
+    };
 
-    if (header->nlmsg_type != RTM_NEWRULE)
-        return TRUE;
-    if (!nlmsg_valid_hdr(header, sizeof *info))
-        return FALSE;
-    if (info->family == AF_INET || info->family == AF_INET6) { /* multicast routing has rules, too */
-        struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info);
-        int left = nlmsg_attrlen(header, sizeof *info);
-        IbhRule rule = {
-            .family = info->family,
-            .from = {.ip = {.family = info->family},
-                     .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
-            .action = info->action,
-            .table = info->table,
-            .suppress_prefixlength = -1,
-            .suppress_ifgroup = -1,
-            .selectors = (info->dst_len ? IBH_SELECT_TO : 0u) | (info->tos ? IBH_SELECT_TOS : 0u) |
-                         (info->flags & FIB_RULE_INVERT ? IBH_SELECT_NOT : 0u),
-            .by = {.tos = info->tos},
-        };
-
-        for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
-            get_rule_attribute(attribute, info, &rule);
-        g_array_append_val((GArray *)data, rule);
-    }
-    return TRUE;
+    for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
+        get_rule_attribute(attribute, info, &rule);
+    g_array_append_val(rules, rule);
 }
 
 typedef struct {
-    gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table);
+    IbhRuleMatters matters;
     gconstpointer of;
     GArray *rules;
 } RuleDump;
@@ -180,7 +170,7 @@ static gboolean is_dropped(struct nlmsghdr *header, const struct fib_rule_hdr *i
     return !dump->matters(dump->of, &from, table);
 }
 
-static gboolean on_rule_that_matters(struct nlmsghdr *header, gpointer data)
+static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
     const RuleDump *dump = data;
     const struct fib_rule_hdr *info = nlmsg_data(header);
@@ -189,26 +179,18 @@ static gboolean on_rule_that_matters(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
-    if (info->src_len && (info->family == AF_INET || info->family == AF_INET6) && is_dropped(header, info, dump))
-        return TRUE;
-    return on_rule(header, dump->rules);
+    if ((info->family == AF_INET || info->family == AF_INET6) && /* multicast routing has rules, too */
+        !(dump->matters && info->src_len && is_dropped(header, info, dump)))
+        add_rule(header, info, dump->rules);
+    return TRUE;
 }
 
-gboolean ibh_netlink_read_rules_that(IbhNetlink *netlink,
-                                     gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table),
-                                     gconstpointer of, GArray *rules, GError **error)
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules,
+                                GError **error)
 {
     struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
     RuleDump dump = {.matters = matters, .of = of, .rules = rules};
 
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule_that_matters, &dump, rules,
-                    "the routing rules", error);
-}
-
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
-{
-    struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
-
-    return ibh_dump(netlink, ibh_dump_request(RTM_GETRULE, &fixed, sizeof fixed), on_rule, rules, rules,
+    return ibh_dump(netlink, ibh_request(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, &dump, rules,
                     "the routing rules", error);
 }

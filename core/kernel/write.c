@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/netlink.h"
 
-#include "kernel/private.h"
+#include "kernel/dump.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -16,8 +16,11 @@
 static gboolean change(IbhNetlink *netlink, struct nl_msg *message, gboolean built, int as_wanted, GError **error)
 {
     g_autoptr(GError) local = NULL;
-    gboolean done = built && ibh_netlink_talk(netlink, message, NULL, NULL, &local);
+    gboolean done;
 
+    if (built)
+        nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
+    done = built && ibh_netlink_talk(netlink, message, NULL, NULL, &local);
     nlmsg_free(message);
     if (!built)
         g_set_error_literal(&local, IBH_NETLINK_ERROR, ENOMEM, "out of memory");
@@ -25,16 +28,6 @@ static gboolean change(IbhNetlink *netlink, struct nl_msg *message, gboolean bui
         return TRUE;
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
-}
-
-/* With its fixed header. NULL: out of memory. */
-static struct nl_msg *request(int type, int flags, const void *fixed, gsize size)
-{
-    struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | NLM_F_ACK | flags);
-
-    if (message && nlmsg_append(message, (void *)(guintptr)fixed, size, NLMSG_ALIGNTO) < 0)
-        g_clear_pointer(&message, nlmsg_free);
-    return message;
 }
 
 static gboolean put_ip(struct nl_msg *message, int type, const IbhIp *ip)
@@ -66,7 +59,7 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
                                        .action = rule->action};
     /* Without EXCL the kernel doubles a rule that is there. */
     struct nl_msg *message =
-        request(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0, &fixed, sizeof fixed);
+        ibh_request(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0, &fixed, sizeof fixed);
 
     return change(netlink, message, message && put_rule(message, rule), add ? EEXIST : ENOENT, error);
 }
@@ -123,7 +116,8 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
                                 .rtm_scope = route->scope,
                                 .rtm_type = route->type,
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
-    struct nl_msg *message = request(del ? RTM_DELROUTE : RTM_NEWROUTE, add_flags(route, type), &fixed, sizeof fixed);
+    struct nl_msg *message =
+        ibh_request(del ? RTM_DELROUTE : RTM_NEWROUTE, add_flags(route, type), &fixed, sizeof fixed);
 
     return change(netlink, message, message && put_route(message, route),
                   del                              ? ESRCH
@@ -141,7 +135,8 @@ static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex,
                                 .ndm_ifindex = ifindex,
                                 .ndm_state = NUD_PERMANENT,
                                 .ndm_flags = add ? NTF_USE : 0};
-    struct nl_msg *message = request(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed);
+    struct nl_msg *message =
+        ibh_request(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed);
 
     return change(netlink, message, message && put_ip(message, NDA_DST, ip), add ? 0 : ENOENT, error);
 }

@@ -15,7 +15,7 @@ gboolean ibh_prober_read_neighbours(IbhProber *prober, GArray *neighbours, GErro
 {
     for (int six = 0; six <= 1; six++) {
         if (ibh_probe_uses_family(prober->probe, family_at(six)) &&
-            !ibh_netlink_read_all_neighbours(prober->netlink, family_at(six), neighbours, error))
+            !ibh_netlink_read_neighbours(prober->netlink, family_at(six), IBH_NEIGHBOURS_ALL, neighbours, error))
             return FALSE;
     }
     return TRUE;
@@ -27,7 +27,7 @@ static gboolean count(IbhProber *prober, int six, guint *ret_limited, guint *ret
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
     *ret_limited = *ret_free = 0;
-    if (!ibh_netlink_read_all_neighbours(prober->netlink, family_at(six), neighbours, error))
+    if (!ibh_netlink_read_neighbours(prober->netlink, family_at(six), IBH_NEIGHBOURS_ALL, neighbours, error))
         return FALSE;
     IBH_EACH (const IbhNeighbour, neighbour, neighbours)
         *(neighbour->fixed && !neighbour->no_arp ? ret_free : ret_limited) += 1;

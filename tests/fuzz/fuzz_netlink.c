@@ -10,7 +10,7 @@
 #include "check/check.h"
 #include "plan/log.h"
 #include "plan/plan.h"
-#include "kernel/private.h"
+#include "kernel/dump.h"
 #include "cli/report.h"
 #include "host/snapshot.h"
 #include "model/state.h"

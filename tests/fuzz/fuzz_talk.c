@@ -11,7 +11,7 @@
  * looked at: it is poisoned.
  */
 #include "broken.h"
-#include "kernel/private.h"
+#include "kernel/dump.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -80,7 +80,6 @@ attack "the lock is a device" 0 "$plain" "mknod $KEY.lock c 1 5"
 attack "the lock is a directory" 0 "Is a directory; going on without a lock; remove it" "mkdir $KEY.lock"
 attack "the lock is somebody else's" 0 "" "touch $KEY.lock; chown 65534 $KEY.lock"
 attack "the lock is everybody's" 0 "$plain" "touch $KEY.lock; chmod 0666 $KEY.lock"
-attack "the lock is huge" 0 "$plain" "truncate -s 64G $KEY.lock"
 begin "mkfifo $KEY.lock"
 manager_calls B "$HOOKS/nm-dispatcher" ib1 up
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2

@@ -4,10 +4,9 @@
 #define ibh_netlink_read_links_of_kind fake_read_links_of_kind
 #define ibh_netlink_check_parents fake_check_parents
 #define ibh_netlink_read_addresses fake_read_addresses
-#define ibh_netlink_read_addresses_of fake_read_addresses_of
 #define ibh_netlink_read_nics fake_read_nics
 #define ibh_netlink_name fake_name
-#define ibh_netlink_read_rules_that fake_read_rules_that
+#define ibh_netlink_read_rules fake_read_rules
 #define ibh_netlink_read_routes fake_read_routes
 #define ibh_netlink_read_main fake_read_main
 #define ibh_netlink_lookup fake_lookup
@@ -114,7 +113,7 @@ gboolean fake_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *stri
     return !fails(error);
 }
 
-gboolean fake_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
+gboolean fake_read_addresses(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
 {
     IBH_EACH (const IbhAddress, address, netlink->all->addresses) {
         if (!ifindex || address->ifindex == ifindex)
@@ -123,14 +122,7 @@ gboolean fake_read_addresses_of(IbhNetlink *netlink, int ifindex, GArray *addres
     return !fails(error);
 }
 
-gboolean fake_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error)
-{
-    return fake_read_addresses_of(netlink, 0, addresses, error);
-}
-
-gboolean fake_read_rules_that(IbhNetlink *netlink,
-                              gboolean (*matters)(gconstpointer of, const IbhPrefix *from, guint32 table),
-                              gconstpointer of, GArray *rules, GError **error)
+gboolean fake_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules, GError **error)
 {
     IBH_EACH (const IbhRule, rule, netlink->all->rules) {
         if (fake_is_our_rule(rule) || !rule->from.length || matters(of, &rule->from, rule->table))
