@@ -98,7 +98,7 @@ static int look_and_act(IbhCommand *command)
     if (!ibh_run_load(run, &error) || !ibh_run_read(run, &error) ||
         (!command->options->token && !check_names(run, &error)) || !ibh_run_find_rails(run, &error))
         return ibh_command_fail(command, error->domain == IBH_CONFIG_ERROR ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, error);
-    run->snapshot->hash_policy = ibh_sysctl_read_hash_policy(); /* which is only reported */
+    run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
     return act(command);
 }
 

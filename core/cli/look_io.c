@@ -63,17 +63,24 @@ static gboolean look_into_tables(IbhCommand *command, GError **error)
     return TRUE;
 }
 
+/* It sends no solicitation. */
+static gboolean is_mute(const char *iface, char family)
+{
+    return ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", family, iface) == 0 &&
+           ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", family, iface) == 0;
+}
+
 static gboolean look_at_neighbours(IbhCommand *command, GError **error)
 {
     g_array_set_size(command->run.snapshot->neighbours, 0);
-    command->run.snapshot->proxy_arp = ibh_sysctl_read_proxy_arp();
+    command->run.snapshot->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
     IBH_EACH (IbhLink, link, command->run.snapshot->links) {
         const IbhNic *nic = ibh_rails_nic(command->run.rails, link->ifindex);
 
         if (!nic || !ibh_is_routed(nic))
             continue;
-        link->mute = ibh_serves_family(nic, AF_INET) && ibh_sysctl_read_mute(link->name, AF_INET);
-        link->mute6 = ibh_serves_family(nic, AF_INET6) && ibh_sysctl_read_mute(link->name, AF_INET6);
+        link->mute = ibh_serves_family(nic, AF_INET) && is_mute(link->name, '4');
+        link->mute6 = ibh_serves_family(nic, AF_INET6) && is_mute(link->name, '6');
     }
     return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL,
                                        command->run.snapshot->neighbours, error) &&

@@ -27,6 +27,3 @@ IbhTrigger ibh_trigger_networkd(char **envp);
 IbhTrigger ibh_trigger_ifupdown(char **envp);
 /* RHEL's ifup-local and ifdown-local INTERFACE: the program's name tells which one it is. */
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv);
-
-/* Can an interface have this name? */
-bool ibh_trigger_is_name(const char *name);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/announce.h"
 
+#include "kernel/sysctl.h"
 #include "model/arp.h"
 #include "model/text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -67,16 +66,7 @@ static gboolean open_icmp6(IbhAnnouncer *announcer, GError **error)
 /* Peers take us for a router until an advertisement says that we are none. */
 static gboolean is_router(const IbhLink *link)
 {
-    g_autofree char *path = g_strdup_printf("/proc/sys/net/ipv6/conf/%s/forwarding", link->name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char text[8] = "";
-
-    if (fd < 0)
-        return FALSE;
-    if (read(fd, text, sizeof text - 1) < 0)
-        text[0] = '\0';
-    close(fd);
-    return atoi(text) != 0;
+    return ibh_sysctl_read("ipv6/conf/%s/forwarding", link->name) > 0;
 }
 
 static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip, const guint8 *packet, gsize length)

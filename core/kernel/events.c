@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/events.h"
 
-#include "model/model.h"
+#include "kernel/dump.h"
 #include "model/text.h"
 
 #include <errno.h>
@@ -10,8 +10,6 @@
 #include <linux/netconf.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define RECEIVE_SIZE (32 * 1024)
@@ -137,61 +135,33 @@ void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
 
 /* ---- reading ---- */
 
-static gsize align(gsize length) /* NLMSG_ALIGN and NLA_ALIGN, of a length that has no sign */
+static guint32 find_u32(const struct nlmsghdr *header, gsize fixed, int type)
 {
-    return (length + NLMSG_ALIGNTO - 1) & ~(gsize)(NLMSG_ALIGNTO - 1);
-}
-
-static guint32 get_u32(const struct nlmsghdr *header, gsize offset, guint16 type)
-{
-    gsize length = header->nlmsg_len;
-
-    for (gsize at = sizeof *header + align(offset); at + sizeof(struct nlattr) <= length;) {
-        struct nlattr attribute;
-        guint32 value;
-
-        memcpy(&attribute, (const char *)header + at, sizeof attribute);
-        if (attribute.nla_len < sizeof attribute || at + attribute.nla_len > length)
-            return 0;
-        if ((attribute.nla_type & NLA_TYPE_MASK) == type && attribute.nla_len >= sizeof attribute + sizeof value) {
-            memcpy(&value, (const char *)header + at + sizeof attribute, sizeof value);
-            return value;
-        }
-        at += align(attribute.nla_len);
-    }
-    return 0;
+    return get_u32(nlmsg_find_attr((struct nlmsghdr *)(guintptr)header, (int)fixed, type), 0);
 }
 
 static gboolean takes_ours(const struct nlmsghdr *header)
 {
     if (header->nlmsg_type == RTM_DELRULE)
-        return get_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP) == IBH_MARK;
-    return header->nlmsg_type == RTM_DELROUTE && get_u32(header, sizeof(struct rtmsg), RTA_PRIORITY) == IBH_MARK;
+        return find_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP) == IBH_MARK;
+    return header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof(struct rtmsg), RTA_PRIORITY) == IBH_MARK;
 }
 
 /* Of what a message about a link, an address or an interface's settings is; 0: of something else. */
 static int link_of(const struct nlmsghdr *header)
 {
-    const char *body = (const char *)header + NLMSG_HDRLEN;
-    const gsize length = header->nlmsg_len - sizeof *header;
-    struct ifinfomsg link;
-    struct ifaddrmsg address;
+    const struct ifinfomsg *link = nlmsg_data(header);
+    const struct ifaddrmsg *address = nlmsg_data(header);
 
     switch (header->nlmsg_type) {
     case RTM_NEWLINK:
     case RTM_DELLINK:
-        if (length < sizeof link)
-            return 0;
-        memcpy(&link, body, sizeof link);
-        return link.ifi_index;
+        return nlmsg_valid_hdr(header, sizeof *link) ? link->ifi_index : 0;
     case RTM_NEWADDR:
     case RTM_DELADDR:
-        if (length < sizeof address)
-            return 0;
-        memcpy(&address, body, sizeof address);
-        return (int)address.ifa_index;
+        return nlmsg_valid_hdr(header, sizeof *address) ? (int)address->ifa_index : 0;
     case RTM_NEWNETCONF:
-        return (int)get_u32(header, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
+        return (int)find_u32(header, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
     default:
         return 0;
     }
@@ -240,24 +210,17 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
     gssize length;
 
     while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
-        const char *at = buffer;
+        struct nlmsghdr *header = (void *)buffer;
+        int left = (int)length;
 
         concerns |= overrun; /* the lost events may have concerned us */
-        while (length >= (gssize)sizeof(struct nlmsghdr)) {
-            const struct nlmsghdr *header = (const void *)at;
-            gssize step;
-
-            if (header->nlmsg_len < sizeof *header || (gssize)header->nlmsg_len > length)
-                break;
-            if (header->nlmsg_pid != own || !own) {
-                concerns = TRUE;
-                events->ours |= takes_ours(header) || is_of(header, ifindexes);
-                if (header->nlmsg_pid && takes_ours(header))
-                    remember_who(events, header->nlmsg_pid);
-            }
-            step = (gssize)align(header->nlmsg_len);
-            at += step;
-            length -= MIN(step, length);
+        for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
+            if (own && header->nlmsg_pid == own)
+                continue;
+            concerns = TRUE;
+            events->ours |= takes_ours(header) || is_of(header, ifindexes);
+            if (header->nlmsg_pid && takes_ours(header))
+                remember_who(events, header->nlmsg_pid);
         }
     }
     return concerns;

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define CONF "/proc/sys/net/ipv4/conf"
@@ -48,45 +47,17 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
     return TRUE;
 }
 
-gboolean ibh_sysctl_read_proxy_arp(void)
+int ibh_sysctl_read(const char *format, ...)
 {
+    g_autofree char *name = NULL, *path = NULL;
+    va_list args;
     int value;
 
-    (void)read_number(CONF "/all/proxy_arp", &value); /* for --check alone */
-    return value != 0;
-}
-
-gboolean ibh_sysctl_read_mute(const char *iface, int family)
-{
-    static const char *const keys[] = {"mcast_solicit", "app_solicit"};
-
-    for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
-        g_autofree char *path =
-            g_strdup_printf("/proc/sys/net/ipv%c/neigh/%s/%s", family == AF_INET6 ? '6' : '4', iface, keys[i]);
-        int value;
-
-        if (access(path, R_OK) != 0 || read_number(path, &value) || value)
-            return FALSE;
-    }
-    return TRUE;
-}
-
-int ibh_sysctl_read_hash_policy(void)
-{
-    int policy;
-
-    (void)read_number("/proc/sys/net/ipv4/fib_multipath_hash_policy", &policy); /* for --show alone */
-    return policy;
-}
-
-int ibh_sysctl_read_neighbour_limit(int family)
-{
-    int limit;
-
-    (void)read_number(family == AF_INET6 ? "/proc/sys/net/ipv6/neigh/default/gc_thresh3"
-                                         : "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
-                      &limit);
-    return limit;
+    va_start(args, format);
+    name = g_strdup_vprintf(format, args);
+    va_end(args);
+    path = g_strconcat("/proc/sys/net/", name, NULL);
+    return access(path, R_OK) == 0 && read_number(path, &value) == 0 ? value : -1;
 }
 
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error)

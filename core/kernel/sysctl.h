@@ -8,10 +8,6 @@
 
 /* net.ipv4.conf.all; a value that is not there counts as 0. */
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
-gboolean ibh_sysctl_read_proxy_arp(void); /* of all */
-/* TRUE if this interface sends no solicitation (mcast_solicit, app_solicit). */
-gboolean ibh_sysctl_read_mute(const char *iface, int family);
-int ibh_sysctl_read_hash_policy(void);
-/* The most neighbours that the machine keeps (gc_thresh3); 0: only the initial network namespace can tell. */
-int ibh_sysctl_read_neighbour_limit(int family);
+/* One below net, "ipv4/conf/all/proxy_arp"; -1: it is not there. */
+G_GNUC_PRINTF(1, 2) int ibh_sysctl_read(const char *format, ...);
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/arp.h"
 
+#include "model/bytes.h"
+
 #include <linux/if_ether.h>
 #include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <string.h>
 #include <sys/socket.h>
-
-static guint8 *put16(guint8 *at, guint value)
-{
-    at[0] = (guint8)(value >> 8);
-    at[1] = (guint8)value;
-    return at + 2;
-}
 
 static guint8 *put_bytes(guint8 *at, const guint8 *bytes, gsize length)
 {
@@ -28,15 +23,15 @@ gsize ibh_arp_announcement(const IbhLink *link, const IbhIp *ip, guint8 frame[IB
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX])
 {
     static const guint8 nobody[IBH_LLADDR_MAX] = {0};
-    guint8 *at = frame;
+    guint8 *at = frame + 8;
 
     if (!link->lladdr_len || from->family != AF_INET || whom->family != AF_INET)
         return 0;
-    at = put16(at, link->type);
-    at = put16(at, ETH_P_IP);
-    *at++ = (guint8)link->lladdr_len;
-    *at++ = 4;
-    at = put16(at, ARPOP_REQUEST);
+    ibh_put16(frame, link->type);
+    ibh_put16(frame + 2, ETH_P_IP);
+    frame[4] = (guint8)link->lladdr_len;
+    frame[5] = 4;
+    ibh_put16(frame + 6, ARPOP_REQUEST);
     at = put_bytes(at, link->lladdr, link->lladdr_len);
     at = put_bytes(at, from->bytes, 4);
     at = put_bytes(at, nobody, link->lladdr_len);

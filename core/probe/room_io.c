@@ -46,7 +46,7 @@ static void note_full(IbhProber *prober, int six, const IbhNeighbourTable *table
  * alone. */
 static gboolean read_table(IbhProber *prober, int six, IbhNeighbourTable *table, GError **error)
 {
-    guint shown = (guint)MAX(ibh_sysctl_read_neighbour_limit(family_at(six)), 0), limited, fixed;
+    guint shown = (guint)MAX(ibh_sysctl_read("ipv%c/neigh/default/gc_thresh3", six ? '6' : '4'), 0), limited, fixed;
 
     if (!ibh_netlink_read_neighbour_table(prober->netlink, family_at(six), table, error) ||
         !count(prober, six, &limited, &fixed, error))

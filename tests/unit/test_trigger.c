@@ -116,30 +116,11 @@ static void test_hostile_names(void **state)
     expect(ifupdown("ib0", huge), TRUE, "");
 }
 
-/* The thin programs have none of GLib: theirs is the same question as the rest of the program's. */
-static void test_names(void **state)
-{
-    static const char *const NAMES[] = {
-        "ib0", "ib0.8002", "-", "--all", "...", "x", "fifteen-letters", "sixteen--letters", ""};
-
-    (void)state;
-    for (int c = 1; c < 256; c++) {
-        const char name[] = {'i', (char)c, 'b', '\0'};
-
-        assert_int_equal(ibh_trigger_is_name(name), ibh_is_iface_name(name));
-        assert_int_equal(ibh_trigger_is_name(name + 1), ibh_is_iface_name(name + 1));
-    }
-    for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
-        assert_int_equal(ibh_trigger_is_name(NAMES[i]), ibh_is_iface_name(NAMES[i]));
-        assert_string_equal(nm(NAMES[i], "up").iface, ibh_is_iface_name(NAMES[i]) ? NAMES[i] : "");
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nm),   cmocka_unit_test(test_networkd),      cmocka_unit_test(test_ifupdown),
-        cmocka_unit_test(test_rhel), cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_rhel), cmocka_unit_test(test_hostile_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
