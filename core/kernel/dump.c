@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/dump.h"
 
-#include "kernel/netlink.h"
-
 #include <errno.h>
 
 #define DUMP_TRIES 8
@@ -29,7 +27,7 @@ gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc ea
         nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ;
         g_usleep((gulong)attempt * 1000);
     }
-    g_set_error(error, IBH_NETLINK_ERROR, ENOMEM, "cannot read %s: out of memory", what);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOMEM, "cannot read %s: out of memory", what);
     return FALSE;
 }
 
