@@ -20,7 +20,7 @@ typedef struct {
     IbhSnapshot *snapshot;
     const IbhConfig *config;
     IbhNear *near;
-    GArray *nics;       /* int: of this namespace; empty until somebody asks */
+    GArray *nics;       /* int: of this namespace; empty until they are needed */
     GArray *strict;     /* int: those whose rp_filter is strict */
     GArray *candidates; /* int */
     GArray *prefixes;   /* IbhPrefix: addresses and subnets of candidates */
