@@ -17,7 +17,7 @@ up_again() {
 }
 
 [ "$SYSTEM.$MODE" != networkd-alone.hooks ] || only none # nobody is called
-echo "mangae=yes" >>$ROOT/etc/ib-hook/ib-hook.conf
+printf '[interface ib*]\nmanage=yes\nmangae=yes\n' >$ROOT/etc/ib-hook/ib-hook.conf
 happens down ib1
 wait_until 5 lacks_address
 wait_until 5 is_named
@@ -26,6 +26,6 @@ wait_until 10 has_address ib1 172.16.34.2
 while read -r line; do expect_contains "the other rail stands" "$line" "$(our_rules B)"; done < <(rule_line 172.16.34.1 941)
 expect_contains "and its table" "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)" "$(our_routes B)"
 
-printf '[interface ib*]\nmanage=yes\n' >$ROOT/etc/ib-hook/ib-hook.conf
+sed -i 3d $ROOT/etc/ib-hook/ib-hook.conf
 event up_again
 expect_rails_right "with the file put right" "$RAILS"

@@ -1,23 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/migration.md, by its own commands, on a host that routes by hand as the documents do: by a script of
-# networkd-dispatcher, by lines in /etc/network/interfaces, by netplan's routing-policy, by a profile of NetworkManager. Where
-# only a file goes, nothing is lost under traffic, and after a reboot nothing is left of it.
+# networkd-dispatcher or of ifupdown's directory, which NetworkManager of Debian 12 calls, too, by lines in /etc/network/interfaces, by
+# netplan's routing-policy and strict values of ARP, by a profile of NetworkManager. Where only a file goes, nothing is lost
+# under traffic, and after a reboot nothing is left of it.
 . "$(dirname "$0")/lib.sh"
-only nm-1.42 networkd-252 netplan ifupdown
+only nm-1.42 nm-1.52 networkd-252 netplan ifupdown
 
 page=$managers/../../packaging/doc/migration.md
 commands() { # STEP: of the page, as root has them here, with the package beside
     sed -n "/^$1\. /,/^$(($1 + 1))\. \|^\*\*Back/s/^ \{7\}//p" "$page" | sed 's,^sudo ,,; s,apt install ./,dpkg -i /root/,; s,_\*\.deb,.deb,'
 }
 routed_by_hand() {
-    ip -n B rule | grep -c -E 'from 172.16.34.[12] lookup 94[12]( proto static)? *$' || true
+    ip -n B rule | grep -c -E 'from 172.16.34.[12] lookup (94|10)[0-9]( proto static)? *$' || true
+}
+# script FILE: the documents', as it stands there; it deletes main's connected routes
+script() {
+    place=$1
+    mkdir -p "$ROOT${place%/*}"
+    documents_script >"$ROOT$place"
+    chmod 0755 "$ROOT$place"
 }
 # shellcheck disable=SC2016 # Markdown's quotes
 # step 3 of the page: delete it where it is
 take_away() {
     case $SYSTEM in
-        nm*)
+        nm-1.52)
             for n in 0 1; do
                 host sh -c "$(sed -n 's/^ *| NetworkManager.s profiles | `sudo \(nmcli.*\)`, at.*/\1/p' "$page" | sed "s/ib0/ib$n/")"
                 host nmcli connection up ib$n
@@ -25,6 +33,7 @@ take_away() {
             ;;
         netplan)
             sed -i '/routing-policy:\|table: /d' "$ROOT$place"
+            rm "$ROOT/etc/sysctl.d/50-multihoming-arp.conf"
             host sh -c "$(sed -n 's/^ *| .*`routing-policy:`.* then `sudo \(.*\)` |$/\1/p' "$page")"
             ;;
         ifupdown) sed -i '/^ *up ip r/d' "$ROOT$place" "$ROOT"/etc/network/parts/* ;;
@@ -33,6 +42,11 @@ take_away() {
 }
 
 case $SYSTEM in
+    nm-1.42) script /etc/network/if-up.d/route-ib-cpu16 ;;
+    networkd*)
+        script /etc/networkd-dispatcher/routable.d/route-ib-mem34
+        host systemctl restart networkd-dispatcher.service
+        ;;
     nm*)
         place=/etc/NetworkManager/system-connections/ib0.nmconnection
         for i in 0 1; do
@@ -44,19 +58,14 @@ case $SYSTEM in
         place=/etc/netplan/99-netcfg.yaml
         for i in 0 1; do
             lines[i]="addresses: [172.16.34.$((i + 1))/16]
-      routes: [{to: 172.16.0.0/16, scope: link, from: 172.16.34.$((i + 1)), table: $((941 + i))}]
-      routing-policy: [{from: 172.16.34.$((i + 1)), table: $((941 + i))}]"
+      routes: [{to: 172.16.0.0/16, scope: link, table: $((100 + i))}]
+      routing-policy: [{from: 172.16.34.$((i + 1)), table: $((100 + i)), priority: $((100 + i))}]"
         done
         ethernets "${lines[@]}"
         chmod 0600 "$ROOT$place"
         host netplan generate
-        ;;
-    networkd*)
-        place=/etc/networkd-dispatcher/routable.d/50-route-ib
-        mkdir -p "$ROOT${place%/*}"
-        documents_script | grep -v -e 'route del' -e 'set -e' >"$ROOT$place" # main's routes are left: a peer that binds nothing goes on
-        chmod 0755 "$ROOT$place"
-        host systemctl restart networkd-dispatcher.service
+        printf 'net.ipv4.conf.%s\n' ib{0,1}.{rp_filter,arp_filter}=1 ib{0,1}.arp_{announce,ignore}=2 >"$ROOT/etc/sysctl.d/50-multihoming-arp.conf"
+        host sysctl -q -p /etc/sysctl.d/50-multihoming-arp.conf
         ;;
     *)
         place=/etc/network/interfaces
@@ -80,18 +89,12 @@ expect_equal "then it finds nothing" "" "$(host sh -c "$(commands 2)" 2>/dev/nul
 traffic_stop
 serve_no_more
 case $SYSTEM in
-    networkd* | ifupdown) expect_no_loss "while it moved" ;; # the others configure the NIC anew, and take its address away for it
+    nm-1.52 | netplan) ;; # these configure the NIC anew, and take its address away for it
+    *) expect_no_loss "while it moved" ;;
 esac
 
-# A reboot, as far as routing goes: nothing is in memory. --watch would act between two of these commands.
-host systemctl stop ib-hook-watch.service
-ip -n B rule | sed -n 's/^\([0-9]*\):.*from 172.16.34.[12] lookup 94[12] *$/\1/p' | while read -r priority; do
-    ip -n B rule del priority "$priority"
-done
-ip -n B route flush table 941
-ip -n B route flush table 942
-host systemctl start ib-hook-watch.service
-restart
+power_off
+power_on
 wait_until 20 ready
 expect_rails_right "after the reboot"
 expect_equal "of what routed by hand, nothing is left" 0 "$(routed_by_hand)"

@@ -27,6 +27,6 @@ wait_until 20 ready
 settle ""
 ok "after a restart of the manager, nothing of ours stands"
 
-rm "$ROOT/etc/ib-hook/ib-hook.conf" "$ROOT/root/ib-hook.deb" # what is the administrator's
+rm "$ROOT/root/ib-hook.deb" # what is the administrator's
 host dpkg -P ib-hook
 expect_equal "files that are left" "" "$(host find / -xdev -name '*ib-hook*' -not -path '/proc/*' -not -path '/sys/*')$(host find /run -name '*ib-hook*')"
