@@ -339,7 +339,8 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
     IbhRdmaDevice device = {0};
     guint n = fabric->ports->len;
 
-    if (!ports->len || strlen(name) >= sizeof device.name)
+    /* One with a parent is a part of it: a plane of its port. */
+    if (!ports->len || strlen(name) >= sizeof device.name || ibh_tree_has(tree, "%s/parent", directory))
         return;
     g_strlcpy(device.name, name, sizeof device.name);
     read_facts(tree, OF_DEVICE, directory, &device);
