@@ -240,7 +240,8 @@ typedef struct {
         guint8 length;
     } addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;
-    gint64 since; /* seconds since 1970: missing since then; 0: it is there */
+    gint64 since;     /* seconds since 1970: missing since then; 0: it is there */
+    gboolean in_slot; /* something is where it was; not kept */
 } IbhKnownRail;
 
 typedef struct {

@@ -90,14 +90,14 @@ static IbhMissing what_lacks(const IbhNic *nic)
     return nic->status == IBH_NIC_NO_ADDRESS ? IBH_LACKS_ADDRESS : IBH_IS_THERE;
 }
 
-IbhMissing ibh_known_missing(const IbhRails *rails, const IbhKnownRail *known, gboolean in_slot)
+IbhMissing ibh_known_missing(const IbhRails *rails, const IbhKnownRail *known)
 {
     const IbhLink *link = ibh_known_link(rails->snapshot, known);
     const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
 
     if (nic)
         return what_lacks(nic);
-    return in_slot ? IBH_ELSEWHERE : IBH_IS_GONE;
+    return known->in_slot ? IBH_ELSEWHERE : IBH_IS_GONE;
 }
 
 gboolean ibh_is_fault(IbhMissing missing)
@@ -129,9 +129,9 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
     return IBH_IS_THERE;
 }
 
-static void add_missed(GArray *missed, const IbhRails *rails, const IbhKnownRail *known, gboolean in_slot)
+static void add_missed(GArray *missed, const IbhRails *rails, const IbhKnownRail *known)
 {
-    IbhMissed one = {.known = *known, .why = ibh_known_missing(rails, known, in_slot)};
+    IbhMissed one = {.known = *known, .why = ibh_known_missing(rails, known)};
 
     if (one.why != IBH_IS_THERE)
         g_array_append_val(missed, one);
@@ -146,13 +146,13 @@ static gboolean is_missed_already(const GArray *missed, const char *iface)
     return FALSE;
 }
 
-GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, IbhIsInSlot is_in_slot, gpointer data)
+GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
 {
     GArray *missed = g_array_new(FALSE, TRUE, sizeof(IbhMissed));
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
-        add_missed(missed, rails, known, ibh_known_link(rails->snapshot, known) || is_in_slot(data, known));
+        add_missed(missed, rails, known);
     ibh_config_managed_names(config, names);
     IBH_EACH_POINTER (const char, name, names) {
         const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
@@ -162,7 +162,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, IbhIsIn
             continue;
         g_strlcpy(known.iface, name, sizeof known.iface);
         name_hardware(link, known.hardware, sizeof known.hardware);
-        add_missed(missed, rails, &known, TRUE);
+        add_missed(missed, rails, &known);
     }
     return missed;
 }

@@ -24,8 +24,7 @@ gboolean ibh_known_of(const IbhNic *nic, IbhKnownRail *ret_known);
 /* The link that is this hardware now; NULL: none in this namespace. */
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known);
 
-/* `in_slot`: the hardware was found where it was. */
-IbhMissing ibh_known_missing(const IbhRails *rails, const IbhKnownRail *known, gboolean in_slot);
+IbhMissing ibh_known_missing(const IbhRails *rails, const IbhKnownRail *known);
 gboolean ibh_is_fault(IbhMissing missing); /* neither there nor away on purpose */
 /* "its link has no carrier": ends a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
@@ -38,10 +37,8 @@ typedef struct {
     IbhMissing why;
 } IbhMissed;
 
-/* Whether something is where this hardware was. */
-typedef gboolean (*IbhIsInSlot)(gpointer data, const IbhKnownRail *known);
 /* IbhMissed: what was a rail, or has a section of its own with manage=yes, and is none. */
-GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, IbhIsInSlot is_in_slot, gpointer data);
+GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config);
 
 /* What had this address; NULL: nothing. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);

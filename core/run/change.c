@@ -147,28 +147,27 @@ static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
     ibh_known_put(known, &now);
 }
 
+static void look_for_hardware(const IbhRun *run, GArray *known)
+{
+    IBH_EACH (IbhKnownRail, one, known)
+        one->in_slot = ibh_known_link(run->snapshot, one) || ibh_hardware_is_there(run->sysfs, one);
+}
+
 static void mark_missing(const IbhRun *run, GArray *known)
 {
+    look_for_hardware(run, known);
     IBH_EACH (IbhKnownRail, one, known) {
-        const gboolean in_slot = ibh_known_link(run->snapshot, one) || ibh_hardware_is_there(run->sysfs, one);
-
-        if (ibh_known_missing(run->rails, one, in_slot) == IBH_IS_THERE)
+        if (ibh_known_missing(run->rails, one) == IBH_IS_THERE)
             one->since = 0;
         else if (!one->since)
             one->since = g_get_real_time() / G_USEC_PER_SEC;
     }
 }
 
-static gboolean is_in_slot(gpointer data, const IbhKnownRail *known)
-{
-    const IbhRun *run = data;
-
-    return ibh_hardware_is_there(run->sysfs, known);
-}
-
 GArray *ibh_run_missed(IbhRun *run)
 {
-    return ibh_known_missed(run->rails, run->config, is_in_slot, run);
+    look_for_hardware(run, run->snapshot->state->known);
+    return ibh_known_missed(run->rails, run->config);
 }
 
 /* Where something was refused, a new rail may not stand: it can't be missed. What --undo takes is no rail any more. */

@@ -81,19 +81,12 @@ static const Row rows[] = {
     {{NIC0, NIC1, NULL}, "", "[interface ib*]\nmanage=yes\n", IBH_IS_THERE, FALSE},
 };
 
-static gboolean nothing_is_there(gpointer data, const IbhKnownRail *known)
-{
-    (void)data;
-    (void)known;
-    return FALSE;
-}
-
 static void test_missed(void **state)
 {
     (void)state;
     IBH_EACH_ROW (const Row, row, rows) {
         Host host = look_at(row->lines, row->known, row->settings);
-        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config, nothing_is_there, NULL);
+        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config);
         GArray *known = host.snapshot->state->known;
         const IbhMissing why = missed->len ? g_array_index(missed, IbhMissed, 0).why : IBH_IS_THERE;
 
