@@ -4,10 +4,9 @@
  */
 #include "config/config.h"
 
-#include "config/networks.h"
-
 #include <fnmatch.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define TABLE_SPREAD IBH_TABLE_BASE
 
@@ -16,8 +15,9 @@ typedef enum { KEY_MAIN, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP
 /* One key=value that is in force: of one section, in one file. */
 typedef struct {
     Key key;
+    char *text; /* as it was written */
     gint64 value;
-    char *text;    /* as it was written */
+    IbhIp ip;      /* of gateway=ADDRESS */
     GArray *list;  /* IbhPrefix, of KEY_REMOTE; else NULL */
     char *pattern; /* "": [defaults] */
     guint rank;
@@ -61,8 +61,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
 
 /* ---- keys and values ----------------------------------------------------------------------------- */
 
-/* Reads a value that is none of the key's words; on failure says why. */
-typedef gboolean (*ReadValue)(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
+/* Reads the setting's text, which is none of the key's words; on failure says why. */
+typedef gboolean (*ReadValue)(const Reader *reader, Setting *setting, char **ret_reason);
 
 typedef struct {
     const char *text; /* NULL ends the list */
@@ -77,9 +77,9 @@ typedef struct {
     const char *allowed;
 } KeyForm;
 
-static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
-static gboolean read_gateway(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
-static gboolean read_remote(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason);
+static gboolean read_table(const Reader *reader, Setting *setting, char **ret_reason);
+static gboolean read_gateway(const Reader *reader, Setting *setting, char **ret_reason);
+static gboolean read_remote(const Reader *reader, Setting *setting, char **ret_reason);
 
 /* clang-format off */
 static const KeyForm KEYS[N_KEYS] = {
@@ -172,69 +172,94 @@ static gboolean lookup_table(const Reader *reader, const char *name, gint64 *ret
     return FALSE;
 }
 
-static gboolean read_table(const Reader *reader, const char *text, gint64 *ret_value, char **ret_reason)
+static gboolean read_table(const Reader *reader, Setting *setting, char **ret_reason)
 {
     gint64 table;
 
-    if (!parse_table_number(text, &table) && !lookup_table(reader, text, &table, ret_reason))
+    if (!parse_table_number(setting->text, &table) && !lookup_table(reader, setting->text, &table, ret_reason))
         return FALSE;
-    if (table == 0 || (table >= 253 && table <= 255)) {
+    if (table == 0 || (table >= 253 && table <= 255))
         *ret_reason = g_strdup("reserved for the kernel's own tables");
-        return FALSE;
-    }
-    if (table == TABLE_SPREAD) {
+    else if (table == TABLE_SPREAD)
         *ret_reason = g_strdup("reserved for main=spread");
-        return FALSE;
-    }
-    if (table > G_MAXUINT32 - IBH_TABLE_DEFAULTS) {
+    else if (table > G_MAXUINT32 - IBH_TABLE_DEFAULTS)
         *ret_reason = g_strdup_printf("default routes lie in a table %u above it", IBH_TABLE_DEFAULTS);
-        return FALSE;
+    setting->value = table;
+    return !*ret_reason;
+}
+
+/* Of a host: not 0.0.0.0 or ::, not of this host alone, not of a group. */
+static gboolean is_of_a_host(const IbhIp *ip)
+{
+    const IbhPrefix none[] = {
+        {.ip = {.family = AF_INET}, .length = 8},
+        {.ip = {.family = AF_INET, .bytes = {127}}, .length = 8},
+        {.ip = {.family = AF_INET, .bytes = {224}}, .length = 3}, /* multicast, reserved, broadcast */
+        {.ip = {.family = AF_INET6}, .length = 127},
+        {.ip = {.family = AF_INET6, .bytes = {0xff}}, .length = 8},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(none); i++) {
+        if (ibh_prefix_contains(&none[i], ip))
+            return FALSE;
     }
-    *ret_value = table;
     return TRUE;
 }
 
-static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value, char **ret_reason)
+static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, Setting *setting, char **ret_reason)
 {
-    if (!ibh_networks_is_gateway(text, ret_reason))
+    if (!ibh_ip_parse(setting->text, &setting->ip))
         return FALSE;
-    *ret_value = IBH_GATEWAY_ADDRESS; /* which one is in the setting's text */
+    if (!is_of_a_host(&setting->ip))
+        *ret_reason = g_strdup("no host can have this address");
+    setting->value = IBH_GATEWAY_ADDRESS;
+    return !*ret_reason;
+}
+
+#define REMOTE_MAX 64
+
+static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, Setting *setting, char **ret_reason)
+{
+    g_auto(GStrv) words = g_strsplit(setting->text, ",", -1);
+
+    setting->list = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+    for (char **word = words; *word; word++) {
+        IbhPrefix prefix;
+
+        if (!ibh_prefix_parse(g_strstrip(*word), &prefix))
+            return FALSE;
+        if (prefix.length == 0)
+            *ret_reason = g_strdup("a prefix of length 0 is everything: use gateway= for that");
+        else if (ibh_ip_is_link_local(&prefix.ip) || !is_of_a_host(&prefix.ip))
+            *ret_reason = g_strdup_printf("%s is reached by no gateway", *word);
+        else if (setting->list->len == REMOTE_MAX)
+            *ret_reason = g_strdup_printf("more than %d prefixes", REMOTE_MAX);
+        if (*ret_reason)
+            return FALSE;
+        g_array_append_val(setting->list, prefix);
+    }
     return TRUE;
 }
 
-static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, gint64 *ret_value, char **ret_reason)
+static gboolean read_value(const Reader *reader, Setting *setting, char **ret_reason)
 {
-    g_autoptr(GArray) list = ibh_networks_parse(text, ret_reason);
-
-    *ret_value = list ? list->len : 0; /* which ones are in the setting's list */
-    return list != NULL;
-}
-
-static gboolean read_value(const Reader *reader, Key key, const char *text, gint64 *ret_value, char **ret_reason)
-{
-    const KeyForm *form = &KEYS[key];
+    const KeyForm *form = &KEYS[setting->key];
 
     for (const Word *word = form->words; word->text != NULL; word++) {
-        if (strcmp(word->text, text) != 0)
-            continue;
-        *ret_value = word->value;
-        return TRUE;
+        setting->value = word->value;
+        if (strcmp(word->text, setting->text) == 0)
+            return TRUE;
     }
-    return form->read != NULL && form->read(reader, text, ret_value, ret_reason);
+    return form->read != NULL && form->read(reader, setting, ret_reason);
 }
 
-static Setting *setting_new(const Reader *reader, Key key, const char *text, gint64 value)
+/* Takes `text`. */
+static Setting *setting_new(const Reader *reader, Key key, char *text)
 {
     Setting *setting = g_new0(Setting, 1);
 
     setting->key = key;
-    setting->value = value;
-    setting->text = g_strdup(text);
-    if (key == KEY_REMOTE) {
-        g_autofree char *reason = NULL;
-
-        setting->list = ibh_networks_parse(text, &reason);
-    }
+    setting->text = text;
     setting->pattern = g_strdup(reader->lines.pattern);
     setting->rank = reader->lines.rank;
     setting->line = reader->lines.line;
@@ -243,17 +268,19 @@ static Setting *setting_new(const Reader *reader, Key key, const char *text, gin
 }
 
 /* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
-static gboolean add_setting(Reader *reader, Key key, const char *text, gint64 value)
+static gboolean add_setting(Reader *reader, Setting *setting)
 {
-    g_autofree char *id = g_strdup_printf("%s %s", KEYS[key].name, reader->lines.pattern);
+    const char *name = KEYS[setting->key].name;
+    g_autofree char *id = g_strdup_printf("%s %s", name, setting->pattern), *reason = NULL;
     const Setting *earlier = g_hash_table_lookup(reader->seen, id);
-    Setting *setting;
 
-    if (earlier != NULL)
-        return ibh_lines_fail(&reader->lines, "%s is already set for this section on line %u; use it once",
-                              KEYS[key].name, earlier->line);
-    setting = setting_new(reader, key, text, value);
     g_ptr_array_add(reader->settings, setting);
+    if (!read_value(reader, setting, &reason))
+        return ibh_lines_fail(&reader->lines, "%s; use %s", reason != NULL ? reason : "not allowed",
+                              KEYS[setting->key].allowed);
+    if (earlier != NULL)
+        return ibh_lines_fail(&reader->lines, "%s is already set for this section on line %u; use it once", name,
+                              earlier->line);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
     return TRUE;
 }
@@ -263,9 +290,6 @@ static gboolean read_setting(gpointer data)
     Reader *reader = data;
     const char *equals = strchr(reader->lines.content, '=');
     g_autofree char *name = g_strstrip(g_strndup(reader->lines.content, (gsize)strcspn(reader->lines.content, "=")));
-    g_autofree char *text = equals != NULL ? g_strstrip(g_strdup(equals + 1)) : NULL;
-    g_autofree char *reason = NULL;
-    gint64 value = 0;
     Key key;
 
     if (equals == NULL)
@@ -280,9 +304,7 @@ static gboolean read_setting(gpointer data)
     if (KEYS[key].defaults_only && reader->lines.rank != IBH_RANK_DEFAULTS)
         return ibh_lines_fail(&reader->lines, "the same for all interfaces; %s is allowed in [defaults] only",
                               KEYS[key].name);
-    if (!read_value(reader, key, text, &value, &reason))
-        return ibh_lines_fail(&reader->lines, "%s; use %s", reason != NULL ? reason : "not allowed", KEYS[key].allowed);
-    return add_setting(reader, key, text, value);
+    return add_setting(reader, setting_new(reader, key, g_strstrip(g_strdup(equals + 1))));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
@@ -432,7 +454,7 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
     settings.arp = (IbhArp)value_or(best[KEY_ARP], IBH_ARP_AUTO);
     settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
     if (settings.gateway == IBH_GATEWAY_ADDRESS)
-        (void)ibh_ip_parse(best[KEY_GATEWAY]->text, &settings.gateway_ip);
+        settings.gateway_ip = best[KEY_GATEWAY]->ip;
     settings.remote = best[KEY_REMOTE] && best[KEY_REMOTE]->list->len ? best[KEY_REMOTE]->list : NULL;
     if (settings.table != IBH_TABLE_AUTO)
         settings.table_origin = best[KEY_TABLE]->origin;

@@ -14,6 +14,15 @@
 #define N_NAMES 4096
 #define LINE_MAX_READ 4096
 
+#define FORMAT(path, format)                                                                                           \
+    do {                                                                                                               \
+        va_list args;                                                                                                  \
+                                                                                                                       \
+        va_start(args, format);                                                                                        \
+        (path) = g_strdup_vprintf(format, args);                                                                       \
+        va_end(args);                                                                                                  \
+    } while (0)
+
 /* ---- where it is ---- */
 
 /* "" where there is nothing. */
@@ -126,11 +135,8 @@ void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ..
     g_autofree char *path = NULL;
     char text[LINE_MAX_READ];
     gssize length;
-    va_list args;
 
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMAT(path, format);
     length = read_file(tree, path, text, sizeof text - 1, TRUE);
     text[MAX(length, 0)] = '\0';
     text[strcspn(text, "\n")] = '\0';
@@ -141,11 +147,8 @@ char *ibh_tree_text(IbhTree *tree, gsize limit, const char *format, ...)
 {
     g_autofree char *path = NULL;
     g_autofree char *text = g_malloc0(limit + 1);
-    va_list args;
 
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMAT(path, format);
     return read_file(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
 }
 
@@ -153,11 +156,8 @@ gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
 {
     g_autofree char *path = NULL, *full = NULL;
     struct stat status;
-    va_list args;
 
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMAT(path, format);
     full = locate(tree, path);
     return full && stat(full, &status) == 0;
 }
@@ -166,11 +166,8 @@ char *ibh_tree_real(IbhTree *tree, const char *format, ...)
 {
     g_autofree char *path = NULL, *full = NULL, *real = NULL;
     const char *root = tree->real_sys ? tree->real_sys : tree->sys;
-    va_list args;
 
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMAT(path, format);
     full = locate(tree, path);
     real = full ? resolve(full) : NULL;
     return real && is_below(real, root) && real[strlen(root)] ? g_strdup(real + strlen(root) + 1) : NULL;
@@ -206,11 +203,8 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
 {
     g_autofree char *path = NULL;
     GPtrArray *names;
-    va_list args;
 
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMAT(path, format);
     if (!(names = g_hash_table_lookup(tree->lists, path))) {
         names = read_list(tree, path);
         g_hash_table_insert(tree->lists, g_steal_pointer(&path), names);

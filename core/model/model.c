@@ -53,11 +53,7 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
 
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
 {
-    if (a->family != b->family)
-        return FALSE;
-    return a->family == AF_INET    ? memcmp(a->bytes, b->bytes, 4) == 0
-           : a->family == AF_INET6 ? memcmp(a->bytes, b->bytes, 16) == 0
-                                   : TRUE;
+    return a->family == b->family && memcmp(a->bytes, b->bytes, family_bits(a->family) / 8) == 0;
 }
 
 guint ibh_ip_hash(gconstpointer data)
