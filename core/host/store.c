@@ -23,8 +23,8 @@
 
 struct IbhStore {
     int lock;
-    char *path;          /* of all its files, without what they end in */
-    char *state, *known; /* as they were read or written last: the whole, and its lines about hardware */
+    char *path;  /* of all its files, without what they end in */
+    char *state; /* as it was read or written last */
 };
 
 static gboolean fail(const char *doing, const char *path, GError **error)
@@ -83,7 +83,6 @@ void ibh_store_close(IbhStore *store)
         close(store->lock);
     g_free(store->path);
     g_free(store->state);
-    g_free(store->known);
     g_free(store);
 }
 
@@ -230,12 +229,17 @@ static void keep(const char *known)
 
 /* ---- the state ---- */
 
-static char *format_known(const IbhState *state)
+/* The lines about known hardware. */
+static char *known_in(const char *text)
 {
-    GString *text = g_string_new(NULL);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    GString *known = g_string_new(NULL);
 
-    ibh_state_format_known(state, text);
-    return g_string_free(text, FALSE);
+    for (char **line = lines; *line; line++) {
+        if (g_str_has_prefix(*line, "known "))
+            g_string_append_printf(known, "%s\n", *line);
+    }
+    return g_string_free(known, FALSE);
 }
 
 /* A file that cannot be trusted counts as none; what cannot be read for a moment does not. */
@@ -257,31 +261,25 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     state = ibh_state_parse(text ? text : "", length);
     if (!state->recalled)
         recall(state);
-    store->state = ibh_state_format(state);
-    store->known = format_known(state);
+    store->state = text ? g_steal_pointer(&text) : ibh_state_format(state);
     return state;
-}
-
-static void replace(char **text, char *other)
-{
-    g_free(*text);
-    *text = other;
 }
 
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 {
     g_autofree char *path = g_strconcat(store->path, ".state", NULL), *text = ibh_state_format(state);
-    g_autofree char *known = format_known(state);
+    g_autofree char *known = NULL, *before = NULL;
 
-    if (g_strcmp0(known, store->known) != 0) {
-        keep(known);
-        replace(&store->known, g_steal_pointer(&known));
-    }
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
+    known = known_in(text);
+    before = known_in(store->state ? store->state : "");
+    if (!g_str_equal(known, before))
+        keep(known);
     if (!ibh_file_write(path, text, error))
         return FALSE;
-    replace(&store->state, g_steal_pointer(&text));
+    g_free(store->state);
+    store->state = g_steal_pointer(&text);
     return TRUE;
 }
 

@@ -95,7 +95,7 @@ IbhState *ibh_state_parse(const char *text, gsize length)
 
 /* ---- to text ---- */
 
-void ibh_state_format_known(const IbhState *state, GString *text)
+static void format_known(const IbhState *state, GString *text)
 {
     IBH_EACH (const IbhKnownRail, known, state->known) {
         char ip[IBH_IP_STRLEN];
@@ -122,7 +122,7 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
-    ibh_state_format_known(state, text);
+    format_known(state, text);
     if (state->recalled)
         g_string_append(text, "recalled\n");
     if (state->whole)

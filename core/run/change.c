@@ -194,8 +194,9 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
 
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan->ops, FALSE);
-    ahead->whole &= !plan->ops->len;
-    save(run, ahead);
+    ahead->whole = FALSE;
+    if (plan->ops->len)
+        save(run, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_set_rails(after, rails);
