@@ -230,11 +230,13 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to)
     return NULL;
 }
 
-gboolean ibh_fib_has(const IbhFib *fib, guint32 number, const IbhPrefix *dst)
+const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 number, int family)
 {
-    const Table *table = g_hash_table_lookup(family_of(fib, dst->ip.family)->tables, GUINT_TO_POINTER(number));
+    const Table *table = g_hash_table_lookup(family_of(fib, family)->tables, GUINT_TO_POINTER(number));
+    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
+    const GPtrArray *routes = table ? g_hash_table_lookup(table->routes, &world) : NULL;
 
-    return table && g_hash_table_contains(table->routes, dst);
+    return routes ? g_ptr_array_index(routes, 0) : NULL;
 }
 
 gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)

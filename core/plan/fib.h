@@ -37,7 +37,8 @@ void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours);
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* The best route of a table; NULL: none. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to);
-gboolean ibh_fib_has(const IbhFib *fib, guint32 table, const IbhPrefix *dst); /* a route of any type to it */
+/* The default of a table, of any type, also one by a dead link; NULL: none. */
+const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 table, int family);
 
 /* TRUE if the rule matches; a selector of which we do not know what it means never does. */
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet);

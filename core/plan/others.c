@@ -216,11 +216,12 @@ const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, cons
 
 gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address)
 {
-    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = address->local.family}, 0);
-
     IBH_EACH_POINTER (const IbhRule, rule, others->rules) {
-        if (ibh_prefix_contains(&rule->from, &address->local) && !rule->to.length &&
-            ibh_fib_has(others->fib, rule->table, &world))
+        const IbhRoute *route = ibh_prefix_contains(&rule->from, &address->local) && !rule->to.length
+                                    ? ibh_fib_default(others->fib, rule->table, rule->family)
+                                    : NULL;
+
+        if (route && (rule->suppress_prefixlength < 0 || ibh_route_is_error(route))) /* which no rule suppresses */
             return TRUE;
     }
     return FALSE;

@@ -142,13 +142,26 @@ void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
     }
 }
 
-/* A route of T that is no longer wanted: the new rules must not lead to it, so it goes before them; the old rules that
- * asked main first go after it. */
-static void drop_stale_routes(IbhWork *work, const IbhTodo *todo)
+/* An old rule, of a lower priority or of another length, leads to T before the new rules ask main: new routes wait
+ * until it is deleted. */
+static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
+{
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        if (!stale->done && stale->rule && stale->table == todo->nic->table &&
+            stale->rule->priority < IBH_PRIORITY_BASE &&
+            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Routes of T that are no longer wanted. */
+static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && stale->route && stale->owner == todo->nic && stale->route->table == todo->nic->table &&
-            !ibh_is_place_wanted(todo, stale->route) && ibh_programs_family(todo->nic, stale->route->family))
+        if (!stale->done && stale->route && stale->owner == todo->nic && stale->table == todo->nic->table &&
+            ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
+            ibh_programs_family(todo->nic, stale->family))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
@@ -169,13 +182,15 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
 
 /* An address that is led to T already must not lose its routes: so its rules come before the routes that need them. An
  * address that is not led to T yet gets its routes first. Main is asked before there is a default. */
-typedef enum { BEFORE_DEFAULTS, BEFORE_ROUTES, AFTER_ROUTES } Phase;
+typedef enum { BEFORE_DEFAULTS, FOR_DEFAULTS, BEFORE_ROUTES, AFTER_ROUTES } Phase;
 
 static Phase phase_of(const IbhWork *work, const IbhRule *rule)
 {
     if (rule->priority == IBH_PRIORITY_DEFAULTS - 1)
         return BEFORE_DEFAULTS;
-    return g_hash_table_contains(work->led, &rule->from.ip) ? BEFORE_ROUTES : AFTER_ROUTES;
+    if (!g_hash_table_contains(work->led, &rule->from.ip))
+        return AFTER_ROUTES;
+    return rule->priority == IBH_PRIORITY_DEFAULTS ? FOR_DEFAULTS : BEFORE_ROUTES;
 }
 
 static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
@@ -200,14 +215,23 @@ static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
     }
 }
 
+/* The new rules must not lead to an old route by a gateway: it goes before them. What a subnet reaches has another way
+ * before its route goes, unless an old rule would lead to that too soon. */
 static void program(IbhWork *work, IbhTodo *todo)
 {
+    gboolean too_soon = is_led_too_soon(work, todo);
+
     add_rules(work, todo, BEFORE_DEFAULTS);
     ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
+    add_rules(work, todo, FOR_DEFAULTS);
+    drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
     add_rules(work, todo, BEFORE_ROUTES);
-    drop_stale_routes(work, todo);
-    drop_rules(work, todo, TRUE);
+    if (too_soon) {
+        drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
+        drop_rules(work, todo, TRUE);
+    }
     ibh_add_routes(work, todo, todo->nic->table);
+    drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
     add_rules(work, todo, AFTER_ROUTES);
     drop_rules(work, todo, FALSE);
 }
