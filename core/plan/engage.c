@@ -284,13 +284,13 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
     return FALSE;
 }
 
-static void judge(const IbhRails *rails, IbhNic *nic)
+static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
 {
     g_autofree char *engaged = g_steal_pointer(&nic->why);
 
     if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_rule(rails, nic))
         engaged = g_strdup("it was a rail before, and its rule still stands");
-    else if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_values(rails->others, nic))
+    else if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_values(others, nic))
         engaged = g_strdup("it was a rail before, and its ARP values still stand");
     if (nic->settings.manage == IBH_MANAGE_NO) {
         nic->status = IBH_NIC_UNMANAGED;
@@ -408,7 +408,7 @@ static void say_who_routes(const IbhRails *rails, IbhNic *nic)
 }
 
 /* Tells the addresses that others route from those that need rules and routes of ours. */
-static void find_programmed(IbhRails *rails)
+static void find_programmed(IbhRails *rails, const IbhOthers *others)
 {
     gpointer *next = rails->programmed = g_new(gpointer, rails->snapshot->addresses->len + 1);
 
@@ -416,12 +416,14 @@ static void find_programmed(IbhRails *rails)
         nic->programmed.pdata = next;
         for (guint i = 0; nic->status == IBH_NIC_RAIL && i < nic->served.len; i++) {
             IbhAddress *address = g_ptr_array_index(&nic->served, i);
-            const IbhRule *theirs = ibh_others_route(rails->others, nic, address);
+            const IbhRule *theirs = ibh_others_route(others, nic, address);
 
             if (theirs)
                 g_hash_table_insert(rails->by.theirs, address, (gpointer)(guintptr)theirs);
             else
                 nic->programmed.pdata[nic->programmed.len++] = address;
+            if (ibh_others_lead_out(others, address))
+                g_hash_table_add(rails->by.led_out, address);
         }
         next += nic->programmed.len;
         if (nic->status == IBH_NIC_RAIL && nic->programmed.len < nic->served.len)
@@ -432,12 +434,14 @@ static void find_programmed(IbhRails *rails)
 static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, const Holds *holds, GError **error)
 {
     g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
+    g_autoptr(IbhOthers) others = NULL;
 
     rails->snapshot = snapshot;
     rails->by.nics = g_hash_table_new(NULL, NULL);
     rails->by.holders = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, NULL, (GDestroyNotify)g_ptr_array_unref);
     rails->by.tables = g_hash_table_new(NULL, NULL);
     rails->by.theirs = g_hash_table_new(NULL, NULL);
+    rails->by.led_out = g_hash_table_new(NULL, NULL);
     rails->no_rails = g_ptr_array_new();
     rails->main = ibh_config_main(config);
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
@@ -459,16 +463,16 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     if (!ibh_assign_tables(rails, error))
         return NULL;
     find_engaged(rails);
-    rails->others = ibh_others_new(rails);
+    others = ibh_others_new(rails);
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
-            judge(rails, nic);
+            judge(rails, others, nic);
         if (nic->status == IBH_NIC_RAIL)
             nic->is_engaged = TRUE; /* before those of higher rank are judged */
         else
             g_ptr_array_add(rails->no_rails, nic);
     }
-    find_programmed(rails);
+    find_programmed(rails, others);
     return g_steal_pointer(&rails);
 }
 

@@ -13,7 +13,7 @@ void ibh_rails_free(IbhRails *rails)
     g_ptr_array_unref(rails->nics);
     g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
     g_clear_pointer(&rails->by.theirs, g_hash_table_unref);
-    ibh_others_free(rails->others);
+    g_clear_pointer(&rails->by.led_out, g_hash_table_unref);
     g_free(rails->addresses);
     g_free(rails->programmed);
     g_free(rails);
@@ -63,6 +63,11 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
 const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address)
 {
     return g_hash_table_lookup(rails->by.theirs, address);
+}
+
+gboolean ibh_rails_are_led_out(const IbhRails *rails, const IbhAddress *address)
+{
+    return g_hash_table_contains(rails->by.led_out, address);
 }
 
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)

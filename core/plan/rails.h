@@ -46,13 +46,13 @@ typedef struct {
     const IbhSnapshot *snapshot;
     gpointer *addresses;  /* IbhAddress *, NIC by NIC */
     gpointer *programmed; /* likewise */
-    IbhOthers *others;
     IbhMain main;
     const char *const *only; /* the interfaces this run is about, NULL: all */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
         GHashTable *nics;    /* ifindex → IbhNic */
         GHashTable *holders; /* address → GPtrArray of IbhAddress: on these NICs, by rank; served ones first */
         GHashTable *tables;  /* T or D → the candidate that has it */
+        GHashTable *led_out; /* IbhAddress of a rail: others have a default for it */
         GHashTable *theirs;  /* IbhAddress of a rail → the rule of others that routes it (others.c) */
     } by;
 } IbhRails;
@@ -78,6 +78,8 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* The rule of others that routes this address of a rail; NULL: ours do. */
 const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address);
+/* A rule of theirs leads it to a table that has a default of any type: what it sends beyond is theirs. */
+gboolean ibh_rails_are_led_out(const IbhRails *rails, const IbhAddress *address);
 /* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* The local table's rule comes after the rails', or (`ret_priority` G_MAXUINT32) does not exist. */
@@ -102,12 +104,12 @@ GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, 
 
 /* others.c: which addresses others route. They need no rules and routes of ours. A function of others' rules and routes
  * alone. */
-IbhOthers *ibh_others_new(const IbhRails *rails);
+IbhOthers *ibh_others_new(const IbhRails *rails); /* valid as long as no route is added to the snapshot */
 void ibh_others_free(IbhOthers *others);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOthers, ibh_others_free)
 /* Of a rule of others: it leads some source, and nothing but a source and a destination, to a table of their own. */
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
 /* The first rule of others that has a part in it, if they lead by this NIC all that it would reach from this address;
  * NULL: they do not. */
 const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, const IbhAddress *address);
-/* A rule of theirs leads it to a table that has a default of any type: what it sends beyond is theirs. */
 gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address);

@@ -218,7 +218,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
         /* If two rails have one address, the rail of lower rank has its rules. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_is_first(nic, address))
             continue;
-        led_out = ibh_others_lead_out(rails->others, address);
+        led_out = ibh_rails_are_led_out(rails, address);
         IBH_EACH (const IbhRule, one, of_family) {
             IbhRule rule = *one;
 
