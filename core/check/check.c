@@ -1,23 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
-#include "check/foreign.h"
-#include "check/names.h"
-#include "check/verdict.h"
-#include "check/wires.h"
-#include "plan/emit.h"
+#include "check/judge.h"
 #include "plan/known.h"
 #include "plan/rails.h"
 #include "plan/want.h"
 
-#include <errno.h>
 #include <linux/if_arp.h>
-#include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
+
+/* ---- what judges share ---- */
+
+IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, IbhRemedy remedy, const char *format,
+                     ...)
+{
+    const IbhCode *row = ibh_code(code);
+    g_autofree char *message = NULL;
+    va_list args;
+
+    va_start(args, format);
+    message = g_strdup_vprintf(format, args);
+    va_end(args);
+    if (!remedy.fix && !remedy.advice)
+        remedy.advice = g_strdup(row->advice);
+    return ibh_finding_add(check->findings, nic->link->name, row->severity, row->code, remedy, "%s", message);
+}
+
+char *ibh_command_for(const char *command, const char *iface)
+{
+    g_autofree char *word = ibh_shell_word(iface);
+
+    return g_strdup_printf("%s %s", command, word);
+}
+
+const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, ifindex);
+
+    return link ? link->name : "no interface";
+}
 
 /* ---- what is missing, stale or wrong of ours: one finding, one fix ---- */
 
-/* nic-gone reports it. */
+static gboolean has_fault(const IbhCheck *check, const char *iface)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
+        if (finding->severity == IBH_ERROR && iface[0] && ibh_finding_is_about(finding, iface))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The rule of a NIC that is gone, of which nic-gone tells. */
 static gboolean was_of_gone_nic(const IbhCheck *check, const IbhOp *op)
 {
     const IbhState *state = check->rails->snapshot->state;
@@ -30,55 +65,22 @@ static gboolean was_of_gone_nic(const IbhCheck *check, const IbhOp *op)
     return known && !ibh_known_link(check->rails->snapshot, known);
 }
 
-/* The reason why it is a leftover is a finding of its own: the rail may not be programmed, or is down, which removed
- * its IPv6 addresses. */
+/* A NIC that is no rail now, or is down, leaves something behind: why it is so is a finding of its own. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
+    gboolean deletes = op->type == IBH_OP_RULE_DEL || op->type == IBH_OP_ROUTE_DEL;
 
-    if (nic && (nic->status == IBH_NIC_BLOCKED || ibh_nic_missing(check->rails, nic) != IBH_IS_THERE))
+    if (nic && nic->status == IBH_NIC_RAIL)
+        return deletes && !(nic->link->flags & IFF_UP);
+    if (nic && (nic->status == IBH_NIC_BLOCKED || ibh_nic_missing(check->rails, nic) != IBH_IS_THERE ||
+                has_fault(check, op->iface)))
         return TRUE;
-    if (nic && nic->link->master && ibh_findings_have(check->findings, op->iface, "address-unusable"))
-        return TRUE; /* the NIC is a port now */
-    if (op->type != IBH_OP_RULE_DEL && op->type != IBH_OP_ROUTE_DEL)
-        return FALSE;
-    if (!nic || nic->status == IBH_NIC_NO_CANDIDATE)
-        return was_of_gone_nic(check, op);
-    return nic->status == IBH_NIC_RAIL && !(nic->link->flags & IFF_UP) && ibh_op_family(op) == AF_INET6;
-}
-
-typedef struct {
-    guint rules, routes, values, stale;
-    const IbhOp *first;
-} Ours;
-
-static void count_op(Ours *ours, const IbhOp *op)
-{
-    switch (op->type) {
-    case IBH_OP_RULE_ADD:
-        ours->rules++;
-        break;
-    case IBH_OP_ROUTE_ADD:
-    case IBH_OP_ROUTE_REPLACE:
-        ours->routes++;
-        break;
-    case IBH_OP_SYSCTL_SET:
-        ours->values++;
-        break;
-    case IBH_OP_RULE_DEL:
-    case IBH_OP_ROUTE_DEL:
-        ours->stale++;
-        break;
-    case IBH_OP_ANNOUNCE:
-    case IBH_OP_NEIGH_DEL:
-        return;
-    }
-    if (!ours->first)
-        ours->first = op;
+    return deletes && (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && was_of_gone_nic(check, op);
 }
 
 /* Another program's route stands in the place of one of ours, with the metric that is ib-hook's mark. */
-static gboolean report_place_taken(IbhCheck *check, const IbhOp *op)
+static gboolean report_place_taken(const IbhCheck *check, const IbhOp *op)
 {
     if (op->type != IBH_OP_ROUTE_ADD)
         return FALSE;
@@ -99,59 +101,81 @@ static gboolean report_place_taken(IbhCheck *check, const IbhOp *op)
     return FALSE;
 }
 
-static void put_count(GString *text, guint count, const char *what)
+enum { RULES, ROUTES, VALUES, LEFT, N_KINDS };
+
+static const struct {
+    const char *code, *what;
+} kinds[N_KINDS] = {[RULES] = {"rule-missing", "rule"},
+                    [ROUTES] = {"route-missing", "route"},
+                    [VALUES] = {"sysctl-wrong", "ARP value"},
+                    [LEFT] = {"stale", "rules and routes"}};
+
+static int kind_of(const IbhOp *op)
 {
-    if (count)
-        g_string_append_printf(text, "%s%u %s%s", text->len ? ", " : "", count, what, count == 1 ? "" : "s");
+    static const int of[] = {[IBH_OP_RULE_ADD] = RULES,    [IBH_OP_ROUTE_ADD] = ROUTES, [IBH_OP_ROUTE_REPLACE] = ROUTES,
+                             [IBH_OP_SYSCTL_SET] = VALUES, [IBH_OP_RULE_DEL] = LEFT,    [IBH_OP_ROUTE_DEL] = LEFT,
+                             [IBH_OP_ANNOUNCE] = N_KINDS,  [IBH_OP_NEIGH_DEL] = N_KINDS};
+
+    return of[op->type];
 }
 
-static char *say_ours(const Ours *ours, const char *ways)
+static char *say_ours(const guint counts[N_KINDS], const IbhOp *first, const char *ways)
 {
-    g_autoptr(GString) missing = g_string_new(NULL), text = g_string_new(NULL);
-    g_autofree char *command = ibh_op_command(ours->first);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autofree char *command = ibh_op_command(first);
 
-    put_count(missing, ours->rules, "rule");
-    put_count(missing, ours->routes, "route");
-    put_count(missing, ours->values, "ARP value");
-    if (missing->len)
-        g_string_append_printf(text, "%s of ib-hook's missing or wrong", missing->str);
-    if (ours->stale)
-        g_string_append_printf(text, "%s%u rules and routes of ib-hook's left over", text->len ? ", " : "",
-                               ours->stale);
+    for (int kind = RULES; kind < LEFT; kind++) {
+        if (counts[kind])
+            g_string_append_printf(text, "%s%u %s%s", text->len ? ", " : "", counts[kind], kinds[kind].what,
+                                   counts[kind] == 1 ? "" : "s");
+    }
+    if (text->len)
+        g_string_append(text, " of ib-hook's missing or wrong");
+    if (counts[LEFT])
+        g_string_append_printf(text, "%s%u %s of ib-hook's left over", text->len ? ", " : "", counts[LEFT],
+                               kinds[LEFT].what);
     if (ways)
         g_string_append_printf(text, ": %s", ways);
     else
-        g_string_append_printf(text, ": %s (%s)", ours->first->why ? ours->first->why : "", command);
+        g_string_append_printf(text, ": %s (%s)", first->why ? first->why : "", command);
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-static void judge_ours(IbhCheck *check, const char *ways)
+static void judge_ours(const IbhCheck *check, const char *ways)
 {
+    g_autoptr(GPtrArray) hit = g_ptr_array_new();
+    guint counts[N_KINDS + 1] = {0};
+    const IbhOp *first = NULL;
     IbhFinding *finding;
-    Ours ours = {0};
-    const char *code;
+    int worst = RULES;
 
     IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
-        if (!is_left_for_a_reason(check, op) && !report_place_taken(check, op))
-            count_op(&ours, op);
+        int kind = kind_of(op);
+
+        if (kind == N_KINDS || is_left_for_a_reason(check, op))
+            continue;
+        g_ptr_array_add(hit, (gpointer)(guintptr)op->iface);
+        if (report_place_taken(check, op))
+            continue;
+        counts[kind]++;
+        first = first ? first : op;
     }
-    if (!ours.first)
+    if (!first)
         return;
-    code = ours.rules ? "rule-missing" : ours.routes ? "route-missing" : ours.values ? "sysctl-wrong" : "stale";
-    finding = ibh_finding_of(check->findings, code, NULL, "");
-    finding->message = say_ours(&ours, ways);
+    while (!counts[worst])
+        worst++;
+    finding = ibh_finding_of(check->findings, kinds[worst].code, NULL, "");
+    finding->message = say_ours(counts, first, ways);
     finding->fix = g_strdup("sudo ib-hook --apply");
-    IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
-        if (op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL && !is_left_for_a_reason(check, op))
-            ibh_finding_hits(finding, op->iface);
-    }
+    IBH_EACH_POINTER (const char, iface, hit)
+        ibh_finding_hits(finding, iface);
 }
 
-/* ---- values that apply to all NICs ---- */
+/* ---- rails ---- */
 
 #define ANSWERS_NOTHING 8 /* arp_ignore; 3 to 7 ignore nothing that matters here */
 
-static void judge_arp_ignore(IbhCheck *check, const IbhNic *nic)
+static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
 {
     int all = check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
     IbhFinding *finding;
@@ -162,7 +186,7 @@ static void judge_arp_ignore(IbhCheck *check, const IbhNic *nic)
     if (finding->message)
         return;
     finding->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
-    finding->fix = ibh_sysctl_command("all", IBH_SYSCTL_ARP_IGNORE, 0);
+    finding->fix = ibh_fix_sysctl("all", IBH_SYSCTL_ARP_IGNORE, 0).fix;
     finding->message =
         g_strdup_printf("all.arp_ignore=%d applies to every NIC: %s", all,
                         all >= ANSWERS_NOTHING ? "peers get no answer to their ARP requests, and cannot reach it"
@@ -170,98 +194,59 @@ static void judge_arp_ignore(IbhCheck *check, const IbhNic *nic)
                                                  "wrong one");
 }
 
-/* ---- NICs ---- */
-
-static void judge_carrier(IbhCheck *check, const IbhNic *nic)
-{
-    g_autofree char *word = ibh_shell_word(nic->link->name);
-
-    if (nic->link->flags & IFF_UP)
-        ibh_finding_add(
-            check->findings, nic->link->name, IBH_ERROR, "carrier-down",
-            ibh_advice("look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet "
-                       "manager"),
-            "the link has no carrier, expected up with carrier: nothing can leave or arrive by it");
-    else
-        ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "carrier-down",
-                        ibh_fix(g_strdup_printf("ip link set %s up", word)),
-                        "the link is administratively down, expected up with carrier: nothing can leave or arrive by "
-                        "it");
-}
-
 /* Its port says more. */
-static gboolean is_explained(const IbhCheck *check, const IbhNic *nic)
-{
-    return ibh_findings_have(check->findings, nic->link->name, "port-not-active") ||
-           ibh_findings_have(check->findings, nic->link->name, "sm-missing");
-}
-
-static void judge_rail(IbhCheck *check, const IbhNic *nic)
-{
-    if (!ibh_nic_is_usable(nic) && !is_explained(check, nic))
-        judge_carrier(check, nic);
-    judge_arp_ignore(check, nic);
-    ibh_judge_gateway(check, nic);
-    ibh_judge_manager(check, nic);
-    ibh_judge_scripts(check, nic);
-    ibh_judge_duplicates(check, nic);
-    ibh_judge_table(check, nic);
-}
-
-/* It has no address, and may answer because the host has one on lo. */
-static gboolean answers_beside_rails(const IbhCheck *check, const IbhNic *nic)
-{
-    const int *own = nic->link->sysctl, *all = check->rails->snapshot->all;
-
-    if (!nic->rank || nic->status != IBH_NIC_NO_ADDRESS || nic->settings.arp == IBH_ARP_KEEP ||
-        !ibh_nic_is_usable(nic) ||
-        ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) ||
-        ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]))
-        return FALSE;
-    IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail->status == IBH_NIC_RAIL && rail->link->type == nic->link->type && ibh_serves_family(rail, AF_INET))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void judge_no_rail(IbhCheck *check, const IbhNic *nic)
+static void judge_carrier(const IbhCheck *check, const IbhNic *nic)
 {
     const char *iface = nic->link->name;
+    g_autofree char *word = ibh_shell_word(iface);
+
+    if (ibh_nic_is_usable(nic) || ibh_findings_have(check->findings, iface, "port-not-active") ||
+        ibh_findings_have(check->findings, iface, "sm-missing"))
+        return;
+    if (nic->link->flags & IFF_UP)
+        ibh_tell(check, nic, "carrier-down",
+                 ibh_advice("look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet "
+                            "manager"),
+                 "the link has no carrier, expected up with carrier: nothing can leave or arrive by it");
+    else
+        ibh_tell(check, nic, "carrier-down", ibh_fix(g_strdup_printf("ip link set %s up", word)),
+                 "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
+}
+
+/* The configuration has given its old number to another NIC. */
+static void judge_table(const IbhCheck *check, const IbhNic *nic)
+{
+    guint32 number = IBH_TABLE_BASE + nic->rank;
+    const IbhNic *other = ibh_rails_nic_by_table(check->rails, number);
+
+    if (nic->settings.table == IBH_TABLE_AUTO && nic->table != number && other &&
+        other->settings.table != IBH_TABLE_AUTO)
+        ibh_tell(check, nic, "table-moved", (IbhRemedy){0},
+                 "its table is %u, because %s has table=%u (%s): programs that use the old number reach that NIC",
+                 nic->table, other->link->name, other->table, other->settings.table_origin);
+}
+
+/* ---- other NICs ---- */
+
+static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
+{
     IbhFinding *blocked;
 
-    switch (nic->status) {
-    case IBH_NIC_HELD:
-        ibh_finding_add(check->findings, iface, IBH_WARNING, "held",
-                        ibh_fix(ibh_command_for("sudo ib-hook --apply --iface", iface)), "%s: it is no rail meanwhile",
-                        nic->why);
-        break;
-    case IBH_NIC_BLOCKED:
-        blocked = ibh_finding_of(check->findings, nic->code, NULL, iface);
+    if (nic->status == IBH_NIC_HELD) {
+        ibh_tell(check, nic, "held", ibh_fix(ibh_command_for("sudo ib-hook --apply --iface", nic->link->name)),
+                 "%s: it is no rail meanwhile", nic->why);
+    } else if (nic->status == IBH_NIC_BLOCKED) {
+        blocked = ibh_finding_of(check->findings, nic->code, NULL, nic->link->name);
         if (!blocked->message)
             blocked->message = g_strdup_printf("not programmed: %s", nic->why);
-        break;
-    case IBH_NIC_NO_ADDRESS:
-        if (ibh_nic_missing(check->rails, nic) == IBH_IS_THERE)
-            ibh_finding_add(
-                check->findings, iface, IBH_INFO, "no-address",
-                ibh_advice("give it an address where its network manager is configured, if it is to be used"),
-                "%s: nothing to route", nic->why);
-        break;
-    default:
-        break;
+    } else if (nic->status == IBH_NIC_NO_ADDRESS && ibh_nic_missing(check->rails, nic) == IBH_IS_THERE) {
+        ibh_tell(check, nic, "no-address",
+                 ibh_advice("give it an address where its network manager is configured, if it is to be used"),
+                 "%s: nothing to route", nic->why)
+            ->severity = IBH_INFO;
     }
-    if (!ibh_must_be_silent(check->rails, nic) && answers_beside_rails(check, nic))
-        ibh_finding_add(
-            check->findings, iface, IBH_INFO, "foreign-nic-answers",
-            ibh_advice("give it an address or take it down; arp_ignore=1 would silence it, for the address on "
-                       "lo, too"),
-            "it is up without an IPv4 address, and answers ARP for the rails' addresses, as for that on lo: "
-            "peers may send to the wrong NIC");
     if (check->only)
-        ibh_finding_add(check->findings, iface, IBH_WARNING, "not-engaged",
-                        ibh_advice("ib-hook --show says so of all NICs; manage=yes makes one a rail"),
-                        "it is no rail: %s", nic->why);
+        ibh_tell(check, nic, "not-engaged", (IbhRemedy){0}, "it is no rail: %s", nic->why);
 }
 
 /* TRUE if the address is in a subnet of a rail, or its NIC was a rail. Other hosts are left alone. */
@@ -278,42 +263,52 @@ static gboolean concerns_rails(const IbhCheck *check, const IbhNic *nic, const I
     return FALSE;
 }
 
-/* The bridge, bond or team takes a packet that comes in by its port before IP does. */
-static void judge_address_of_port(IbhCheck *check, const IbhNic *nic, const IbhLink *master)
+/* A bridge, bond or team takes a packet that comes in by its port before IP does. */
+static void judge_port(const IbhCheck *check, const IbhNic *nic)
 {
+    const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
     char ip[IBH_IP_STRLEN];
 
+    if (!master || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
+        return;
+    if (g_str_equal(master->kind, "vrf")) {
+        ibh_tell(check, nic, "not-engaged",
+                 ibh_advice("nothing has to be done; take it out of the VRF if it is to be a rail"),
+                 "in the VRF %s, whose table routes it: left alone", master->name)
+            ->severity = IBH_INFO;
+        return;
+    }
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (!concerns_rails(check, nic, address))
             continue;
-        ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "address-unusable",
-                        ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",
-                                   ibh_ip_format(&address->local, ip), master->name, nic->link->name),
-                        "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so "
-                        "nothing reaches that address",
-                        master->name, ip, master->name);
+        ibh_tell(check, nic, "address-unusable",
+                 ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",
+                            ibh_ip_format(&address->local, ip), master->name, nic->link->name),
+                 "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "
+                 "reaches that address",
+                 master->name, ip, master->name);
         return;
     }
 }
 
-static void judge_port(IbhCheck *check, const IbhNic *nic)
+static void judge_nic(const IbhCheck *check, const IbhNic *nic)
 {
-    const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
-
-    if (!master || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
+    ibh_judge_wire(check, nic);
+    if (nic->status != IBH_NIC_RAIL) {
+        judge_no_rail(check, nic);
         return;
-    if (!g_str_equal(master->kind, "vrf"))
-        judge_address_of_port(check, nic, master);
-    else
-        ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "not-engaged",
-                        ibh_advice("nothing has to be done; take it out of the VRF if it is to be a rail"),
-                        "in the VRF %s, whose table routes it: left alone", master->name);
+    }
+    judge_carrier(check, nic);
+    judge_arp_ignore(check, nic);
+    ibh_judge_gateway(check, nic);
+    ibh_judge_manager(check, nic);
+    judge_table(check, nic);
 }
 
 void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const char *const *only,
                      GPtrArray *findings)
 {
-    IbhCheck check = {.rails = rails, .plan = plan, .questions = questions, .only = only, .findings = findings};
+    const IbhCheck check = {.rails = rails, .plan = plan, .only = only, .findings = findings};
     g_autofree char *ways = NULL;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
@@ -323,11 +318,8 @@ void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questio
     ways = ibh_judge_ways(&check, questions);
     judge_ours(&check, ways);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (!ibh_is_selected(nic, only))
-            continue;
-        ibh_judge_foreign_nic(&check, nic);
-        ibh_judge_duplicate_elsewhere(&check, nic);
-        ibh_judge_wire(&check, nic);
-        (nic->status == IBH_NIC_RAIL ? judge_rail : judge_no_rail)(&check, nic);
+        if (ibh_is_selected(nic, only))
+            judge_nic(&check, nic);
     }
+    ibh_judge_scripts(&check);
 }

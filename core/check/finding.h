@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A finding: the problem, why it matters, and what to do.
+ * A finding: the problem, why it matters, and what to do. Its code is a row of one table: monitoring depends on the
+ * codes, and on nothing else of a finding.
  */
 #pragma once
 
-#include "check/codes.h"
+#include "model/operation.h"
+
+typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity;
+
+const char *ibh_severity_name(IbhSeverity severity);
+
+typedef struct {
+    const char *code;
+    IbhSeverity severity; /* unless a finding has its own */
+    const char *text;     /* what it says about a host */
+    const char *advice;   /* what to do, unless a finding has its own; NULL: it always has */
+} IbhCode;
+
+const IbhCode *ibh_code(const char *code); /* NULL: none of --check */
+const IbhCode *ibh_codes(guint *ret_count);
 
 typedef struct {
     char iface[IFNAMSIZ]; /* the first NIC that it hits; "": the host's */
@@ -25,6 +40,9 @@ typedef struct {
 IbhRemedy ibh_fix(char *command); /* takes it */
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_advice(const char *format, ...);
+IbhRemedy ibh_fix_sysctl(const char *iface, IbhSysctl key, int value);
+G_GNUC_PRINTF(1, 2)
+IbhRemedy ibh_fix_setting(const char *format, ...); /* "net/ipv4/conf/ib0/proxy_arp=0" */
 
 /* A list of IbhFinding *, which it owns. */
 GPtrArray *ibh_findings_new(void);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/fixes.h"
-
-#include "check/names.h"
+#include "check/judge.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -71,17 +69,42 @@ static gboolean matters(const IbhJudging *judging, const IbhQuestion *question, 
     return !is_the_same(&otherwise, trace);
 }
 
+/* Of the jumps that led it past what would have been right, the first without which it would go another way; if it
+ * takes more than one away, the first of all. NULL: none. */
+static const IbhRule *find_jump(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *trace,
+                                const GArray *without)
+{
+    const IbhSnapshot *snapshot = judging->check->rails->snapshot;
+    g_autoptr(GArray) all = NULL;
+    const IbhOwner first = {.rule = trace->jump};
+
+    if (!trace->jump)
+        return NULL;
+    all = with_one_more(without, &first);
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        const IbhOwner jump = {.rule = rule};
+
+        if (rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
+            continue;
+        if (matters(judging, question, trace, without, &jump))
+            return rule;
+        g_array_append_val(all, jump);
+    }
+    return matters(judging, question, trace, all, &first) ? trace->jump : NULL;
+}
+
 IbhOwner ibh_find_owner(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *trace,
                         const GArray *without)
 {
-    const IbhOwner jump = {.rule = trace->jump}, thrown = {.route = trace->thrown}, rule = {.rule = trace->rule};
+    const IbhOwner jump = {.rule = find_jump(judging, question, trace, without)}, thrown = {.route = trace->thrown},
+                   rule = {.rule = trace->rule};
     const IbhRoute *route = trace->route;
 
-    if (jump.rule && matters(judging, question, trace, without, &jump))
+    if (jump.rule)
         return jump;
     if (thrown.route && matters(judging, question, trace, without, &thrown))
         return thrown;
-    if (rule.rule && !ibh_rule_is_expected(rule.rule) && !(question->theirs && route) &&
+    if (rule.rule && !ibh_rule_is_expected(rule.rule) && !(question->theirs && !trace->refused) &&
         (!route || !serves_others(judging->check, rule.rule, route)))
         return rule;
     if (route && ibh_route_is_ours(route) && route->gateway.family != AF_UNSPEC) /* copied from main */
@@ -117,8 +140,8 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
 
     if (rule)
         return rule->from.length && is_of_rails(check->rails, &rule->from) && is_by_hand(rule->protocol) &&
-               !(rule->selectors & ~(guint)IBH_SELECT_TO) && rule->action != FR_ACT_GOTO && !rule->l3mdev &&
-               rule->priority < IBH_PRIORITY_MAIN && is_first_alike(check->rails->snapshot, rule);
+               !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev && rule->priority < IBH_PRIORITY_MAIN &&
+               is_first_alike(check->rails->snapshot, rule);
     return route && route->table != IBH_TABLE_LOCAL && route->dst.length && is_by_hand(route->protocol) &&
            route->nexthops <= 1 && !route->special && is_of_rails(check->rails, &route->dst);
 }

@@ -2,7 +2,7 @@
 /*
  * gateway= and remote= that cannot be used, and rails that reach no other host without a gateway.
  */
-#include "check/foreign.h"
+#include "check/judge.h"
 
 #include "plan/gateways.h"
 #include "plan/want.h"
@@ -10,20 +10,11 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static gboolean have_gateway(const GArray *routes, int family)
-{
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (route->gateway.family == family)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* remote= needs the gateway of a default route: prefixes that main has by a gateway are not enough. */
-static gboolean have_default(const GArray *routes, int family)
+static gboolean have_gateway(const GArray *routes, int family, gboolean of_default)
 {
     IBH_EACH (const IbhRoute, route, routes) {
-        if (route->family == family && ibh_route_is_default(route))
+        if (of_default ? route->family == family && ibh_route_is_default(route) : route->gateway.family == family)
             return TRUE;
     }
     return FALSE;
@@ -89,34 +80,35 @@ static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
                : NULL;
 }
 
-static void judge_family(IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
+static void judge_family(const IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
 {
     g_autofree char *why = why_unusable(check, nic, family);
-    gboolean remote = wants_remote(nic, family);
+    gboolean remote = wants_remote(nic, family), automatic = nic->settings.gateway == IBH_GATEWAY_AUTO;
 
-    if (!why && remote && !have_default(wanted, family))
+    if (!why && remote && !have_gateway(wanted, family, TRUE))
         why = g_strdup(nic->settings.gateway == IBH_GATEWAY_NONE ? "gateway=none"
                                                                  : "main has no default route by this NIC");
-    if (!why && nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO &&
-        has_room_for_one(nic, family) && !have_gateway(wanted, family))
+    if (!why && nic->settings.manage == IBH_MANAGE_YES && automatic && has_room_for_one(nic, family) &&
+        !have_gateway(wanted, family, FALSE))
         why = g_strdup("its subnet has room for one peer, and main has no default route by this NIC");
-    if (!why && reaches_nobody(check, nic, family))
+    if (!why && reaches_nobody(check, nic, family) &&
+        !ibh_findings_have(check->findings, nic->link->name, "address-unusable"))
         why = g_strdup("it has single addresses only, and no route leads anywhere by this NIC");
     if (why)
-        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "gateway-missing",
-                        ibh_advice("name one that it has: gateway= in the configuration, or a default route in main"),
-                        "%s: what it sends beyond its subnet%s goes as main says", why, remote ? ", remote= too," : "");
+        ibh_tell(check, nic, "gateway-missing", (IbhRemedy){0},
+                 "%s: what it sends beyond its subnet%s goes as main says", why, remote ? ", remote= too," : "");
 }
 
-void ibh_judge_gateway(IbhCheck *check, const IbhNic *nic)
+void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 {
+    static const int families[] = {AF_INET, AF_INET6};
     g_autoptr(GArray) wanted = NULL;
 
     if (!(nic->link->flags & IFF_UP))
         return;
     wanted = ibh_want_routes(check->rails, nic);
-    if (ibh_serves_family(nic, AF_INET))
-        judge_family(check, nic, wanted, AF_INET);
-    if (ibh_serves_family(nic, AF_INET6))
-        judge_family(check, nic, wanted, AF_INET6);
+    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
+        if (ibh_serves_family(nic, families[i]))
+            judge_family(check, nic, wanted, families[i]);
+    }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/fixes.h"
+#include "check/judge.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -60,13 +60,21 @@ static IbhGrade grade_by_itself(const IbhJudging *judging, const IbhQuestion *qu
     return is_near(rails, question->nic->link->ifindex, to) && ibh_route_is_ours(got->route) ? IBH_NOTED : IBH_RIGHT;
 }
 
+/* A part of the subnet, or what is beyond; not all of it. */
+static gboolean is_theirs_to_refuse(const IbhRails *rails, const IbhQuestion *question, const IbhTrace *got)
+{
+    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, &question->lookup.to);
+
+    return got->route && (!near || got->route->dst.length > near->subnet.length);
+}
+
 static IbhGrade grade_leaving(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
                               const IbhTrace *ideal)
 {
     const IbhRails *rails = judging->check->rails;
     gboolean others = question->theirs;
 
-    if (got->refused && (others ? got->route != NULL : ideal->refused && !ideal->route))
+    if (got->refused && (others ? is_theirs_to_refuse(rails, question, got) : ideal->refused && !ideal->route))
         return IBH_RIGHT;
     if (got->refused)
         return ideal->refused && !others ? IBH_DOUBTFUL : IBH_WRONG;

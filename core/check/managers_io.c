@@ -2,7 +2,6 @@
 #include "check/managers_io.h"
 
 #include "check/hooks_io.h"
-#include "check/scripts_io.h"
 #include "host/trusted.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/models.h"
+#include "check/ways.h"
 
 #include "plan/gateways.h"
 #include "plan/want.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/names.h"
+#include "check/ways.h"
 
 #include "model/text.h"
 
@@ -114,7 +114,9 @@ static void put_way(GString *text, const IbhSnapshot *snapshot, const IbhRoute *
 
     if (route->gateway.family != AF_UNSPEC)
         g_string_append_printf(text, " via %s%s", across ? "inet6 " : "", ibh_ip_format(&route->gateway, ip));
-    if (link && route->nexthops <= 1) {
+    if (route->object)
+        g_string_append_printf(text, " nhid %u", route->object);
+    else if (link && route->nexthops <= 1) {
         g_autofree char *word = ibh_shell_word(link->name);
 
         g_string_append_printf(text, " dev %s", word);
@@ -125,7 +127,7 @@ static void put_way(GString *text, const IbhSnapshot *snapshot, const IbhRoute *
 
 char *ibh_route_describe(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
-    GString *text = g_string_new(route->type < G_N_ELEMENTS(types) ? types[route->type] : NULL);
+    GString *text = g_string_new(route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type]);
     char prefix[IBH_PREFIX_STRLEN], protocol[8];
 
     g_string_append(text, route->dst.length ? ibh_prefix_format(&route->dst, prefix) : "default");

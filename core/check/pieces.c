@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/pieces.h"
+#include "check/ways.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
-
-gboolean ibh_add_once(GArray *prefixes, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (ibh_prefix_equal(other, prefix))
-            return FALSE;
-    }
-    g_array_append_val(prefixes, *prefix);
-    return TRUE;
-}
 
 /* ---- the prefixes ---- */
 
@@ -47,56 +37,10 @@ static void add_edges(GArray *pieces, const IbhPrefix *subnet)
         add_piece(pieces, &broadcast, TRUE);
 }
 
-/* Zones by their lengths, so that a hundred thousand routes elsewhere are passed by quickly. */
-typedef struct {
-    const GArray *zones;
-    GHashTable *known; /* IbhPrefix */
-    gboolean lengths[2][129];
-} Zones;
-
-static guint hash_prefix(gconstpointer data)
-{
-    const IbhPrefix *prefix = data;
-
-    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
-}
-
-static gboolean same_prefix(gconstpointer a, gconstpointer b)
-{
-    return ibh_prefix_equal(a, b);
-}
-
-static void zones_init(Zones *all, const GArray *zones)
-{
-    all->zones = zones;
-    all->known = g_hash_table_new(hash_prefix, same_prefix);
-    IBH_EACH (IbhPrefix, zone, zones) {
-        g_hash_table_add(all->known, zone);
-        all->lengths[zone->ip.family == AF_INET6][zone->length] = TRUE;
-    }
-}
-
-static gboolean is_in_zone(const Zones *all, const IbhPrefix *prefix)
-{
-    for (guint length = 0; length <= prefix->length; length++) {
-        const IbhPrefix outer = ibh_prefix(&prefix->ip, length);
-
-        if (all->lengths[prefix->ip.family == AF_INET6][length] && g_hash_table_contains(all->known, &outer))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean is_multicast(const IbhIp *ip)
-{
-    return ip->family == AF_INET6 ? ip->bytes[0] == 0xff : (ip->bytes[0] & 0xf0) == 0xe0;
-}
-
-static void add_routes(GArray *pieces, const Zones *zones, const GArray *routes)
+static void add_routes(GArray *pieces, const GArray *routes)
 {
     IBH_EACH (const IbhRoute, route, routes) {
-        if (route->dst.length && !is_multicast(&route->dst.ip) && !ibh_ip_is_link_local(&route->dst.ip) &&
-            is_in_zone(zones, &route->dst))
+        if (route->dst.length && ibh_ip_is_unicast(&route->dst.ip) && !ibh_ip_is_link_local(&route->dst.ip))
             add_piece(pieces, &route->dst, FALSE);
     }
 }
@@ -121,8 +65,10 @@ static void add_beyond(GArray *pieces)
     IBH_EACH_ROW (const char *const, text, beyond) {
         IbhPrefix prefix;
 
-        if (ibh_prefix_parse(*text, &prefix))
+        if (ibh_prefix_parse(*text, &prefix)) {
             add_piece(pieces, &prefix, FALSE);
+            g_array_index(pieces, IbhPiece, pieces->len - 1).beyond = TRUE;
+        }
     }
 }
 
@@ -145,10 +91,12 @@ static void drop_repeated(GArray *pieces)
         IbhPiece *piece = &g_array_index(pieces, IbhPiece, i);
         IbhPiece *last = kept ? &g_array_index(pieces, IbhPiece, kept - 1) : NULL;
 
-        if (last && ibh_prefix_equal(&last->prefix, &piece->prefix))
+        if (last && ibh_prefix_equal(&last->prefix, &piece->prefix)) {
             last->ours |= piece->ours;
-        else
+            last->beyond |= piece->beyond;
+        } else {
             g_array_index(pieces, IbhPiece, kept++) = *piece;
+        }
     }
     g_array_set_size(pieces, kept);
 }
@@ -200,30 +148,39 @@ static void find_hosts(GArray *pieces)
     }
 }
 
-GArray *ibh_pieces_new(const IbhWanted *wanted, const GArray *zones, GArray *ret_found)
+/* Subnets, those of candidates with their edges, and what remote= names. */
+static void add_networks(GArray *pieces, const IbhRails *rails)
 {
-    const IbhSnapshot *snapshot = wanted->rails->snapshot;
-    GArray *pieces = g_array_new(FALSE, TRUE, sizeof(IbhPiece));
-    Zones all = {0};
-
-    zones_init(&all, zones);
-    IBH_EACH (const IbhPrefix, zone, zones)
-        add_piece(pieces, zone, FALSE);
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
 
         add_piece(pieces, &own, TRUE);
         add_edges(pieces, &address->subnet);
     }
-    IBH_EACH (const IbhPrefix, zone, zones)
-        add_edges(pieces, zone);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        const GArray *remote = nic->settings.remote;
+
+        if (!nic->rank)
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->served)
+            add_piece(pieces, &address->subnet, FALSE);
+        for (guint i = 0; remote && i < remote->len; i++)
+            add_piece(pieces, &g_array_index(remote, IbhPrefix, i), FALSE);
+    }
+}
+
+GArray *ibh_pieces_new(const IbhWanted *wanted, GArray *ret_found)
+{
+    const IbhSnapshot *snapshot = wanted->rails->snapshot;
+    GArray *pieces = g_array_new(FALSE, TRUE, sizeof(IbhPiece));
+
+    add_networks(pieces, wanted->rails);
     add_rules(pieces, snapshot->rules);
-    add_routes(pieces, &all, snapshot->routes);
-    add_routes(pieces, &all, snapshot->more);
+    add_routes(pieces, snapshot->routes);
+    add_routes(pieces, snapshot->more);
     IBH_EACH_POINTER (const GArray, routes, wanted->routes)
-        add_routes(pieces, &all, routes);
+        add_routes(pieces, routes);
     add_beyond(pieces);
-    g_hash_table_unref(all.known);
     g_array_sort(pieces, by_place);
     drop_repeated(pieces);
     find_hosts(pieces);

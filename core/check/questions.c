@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/questions.h"
 
-#include "check/pieces.h"
+#include "check/ways.h"
 #include "plan/emit.h"
 #include "plan/gateways.h"
 #include "plan/want.h"
@@ -18,6 +18,8 @@ typedef struct {
     GArray *siblings;     /* IbhPrefix: subnets of all rails */
     GHashTable *classes;  /* what decides, as text → index of the question that is asked, + 1 */
     GPtrArray *bound;     /* char *: NICs that a foreign rule names by oif */
+    GPtrArray *clashes;   /* const IbhRoute *: of others, in rails' tables */
+    GPtrArray *special;   /* const IbhRoute *: of IPv6, for one source: only the kernel knows what they do */
     gboolean before_local;
     GArray *questions;
 } Asking;
@@ -53,74 +55,78 @@ static void add_zone(GArray *zones, const IbhPrefix *zone)
         ibh_prefixes_add(zones, zone);
 }
 
-static void add_subnets(GArray *zones, const IbhNic *nic, int family)
+static void add_subnets(GArray *zones, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!ibh_address_is_host(address) && (!family || address->local.family == family))
+        if (!ibh_address_is_host(address))
             add_zone(zones, &address->subnet);
     }
 }
 
-/* IbhPrefix: the outermost */
-static GArray *find_zones(const Asking *asking, const IbhNic *nic, int family)
+/* The subnet of another rail, for a single address that its own NIC has none for. */
+static void add_anothers_subnet(const Asking *asking, GArray *zones, const IbhAddress *address)
+{
+    const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+
+    if (ibh_prefixes_overlap(zones, &own))
+        return;
+    IBH_EACH (const IbhPrefix, subnet, asking->siblings) {
+        if (ibh_prefix_contains(subnet, &address->local))
+            add_zone(zones, subnet);
+    }
+}
+
+/* IbhPrefix, the outermost; `address`: what it reaches, a single one by the subnets of its NIC; NULL: what any does */
+static GArray *find_zones(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     const GArray *remote = nic->settings.remote;
 
-    add_subnets(zones, nic, family);
-    for (guint i = 0; remote && i < remote->len; i++) {
-        const IbhPrefix *prefix = &g_array_index(remote, IbhPrefix, i);
-
-        if (!family || prefix->ip.family == family)
-            add_zone(zones, prefix);
-    }
+    if (address && !ibh_address_is_host(address))
+        add_zone(zones, &address->subnet);
+    else
+        add_subnets(zones, nic);
+    if (address)
+        add_anothers_subnet(asking, zones, address);
+    for (guint i = 0; remote && i < remote->len; i++)
+        add_zone(zones, &g_array_index(remote, IbhPrefix, i));
     if (!remote || !remote->len)
         return zones;
     IBH_EACH (const IbhPrefix, subnet, asking->siblings) {
-        if ((!family || subnet->ip.family == family) && ibh_prefixes_overlap(remote, subnet))
+        if (ibh_prefixes_overlap(remote, subnet))
             add_zone(zones, subnet);
     }
     return zones;
 }
 
-static GArray *find_all_zones(Asking *asking)
-{
-    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    GArray *all = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-    char text[IBH_PREFIX_STRLEN];
-
-    IBH_EACH_POINTER (const IbhNic, nic, asking->rails->nics) {
-        g_autoptr(GArray) zones = NULL;
-
-        if (!nic->rank)
-            continue;
-        zones = find_zones(asking, nic, 0);
-        IBH_EACH (const IbhPrefix, zone, zones) {
-            if (g_hash_table_add(seen, g_strdup(ibh_prefix_format(zone, text))))
-                g_array_append_val(all, *zone);
-        }
-    }
-    return all;
-}
-
 /* ---- questions and their classes ---- */
 
+static const IbhRoute *find_special(const Asking *asking, const IbhIp *to)
+{
+    IBH_EACH_POINTER (const IbhRoute, route, asking->special) {
+        if (ibh_prefix_contains(&route->dst, to))
+            return route;
+    }
+    return NULL;
+}
+
 /* Our own rules to one table are alike; every other object counts for itself. */
-static char *name_class(const IbhQuestion *question, const IbhTrace *trace, const char *more)
+static char *name_class(const Asking *asking, const IbhQuestion *question, const IbhTrace *trace, const char *more)
 {
     gboolean ours = trace->rule && ibh_rule_is_ours(trace->rule);
 
-    return g_strdup_printf("%d %u %d %d %p %u/%u %p %p %s", question->kind, question->nic->position,
-                           question->lookup.to.family, question->lookup.bound, ours ? NULL : (gconstpointer)trace->rule,
-                           ours ? trace->rule->priority : 0, ours ? trace->rule->table : 0, (gconstpointer)trace->jump,
-                           (gconstpointer)trace->route, more ? more : "");
+    return g_strdup_printf(
+        "%p %d %u %d %d %p %u/%u %p %p %s", (gconstpointer)find_special(asking, &question->lookup.to), question->kind,
+        question->nic->position, question->lookup.to.family, question->lookup.bound,
+        ours ? NULL : (gconstpointer)trace->rule, ours ? trace->rule->priority : 0, ours ? trace->rule->table : 0,
+        (gconstpointer)trace->jump, (gconstpointer)trace->route, more ? more : "");
 }
 
 /* `as`: what decides about it beside rules and routes of its own way; NULL: nothing. */
 static void ask(const Asking *asking, IbhQuestion *question, const char *as)
 {
     const IbhTrace trace = ibh_fib_walk(asking->actual, &question->lookup);
-    g_autofree char *name = name_class(question, &trace, as);
+    g_autofree char *name = name_class(asking, question, &trace, as);
     gpointer like = g_hash_table_lookup(asking->classes, name);
 
     question->asked = !like || question->kind == IBH_ASK_PROXIES;
@@ -156,7 +162,7 @@ static void ask_back(const Asking *asking, const IbhQuestion *out, const IbhAddr
     if (address->local.family != AF_INET || !trace.route || trace.refused ||
         !ibh_route_leads_by(trace.route, out->nic->link->ifindex))
         return;
-    way = name_class(out, &trace, NULL);
+    way = name_class(asking, out, &trace, NULL);
     ask(asking, &question, way);
 }
 
@@ -186,25 +192,12 @@ static gboolean reaches_beyond(const IbhNic *nic, int family)
     return nic->settings.gateway >= IBH_GATEWAY_ADDRESS && ibh_find_gateway(nic, family, &gateway);
 }
 
-static gboolean is_beyond(const IbhPiece *piece)
-{
-    static const guint8 nets[][4] = {{192, 0, 2}, {198, 51, 100}, {203, 0, 113}}, six[] = {0x20, 0x01, 0x0d, 0xb8};
-
-    if (piece->prefix.ip.family == AF_INET6)
-        return piece->prefix.length == 32 && memcmp(piece->prefix.ip.bytes, six, sizeof six) == 0;
-    for (guint i = 0; i < G_N_ELEMENTS(nets); i++) {
-        if (piece->prefix.length == 24 && memcmp(piece->prefix.ip.bytes, nets[i], 3) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static void ask_beyond(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     IBH_EACH (const IbhPiece, piece, asking->found) {
         const IbhRoute *route;
 
-        if (!is_beyond(piece) || piece->prefix.ip.family != address->local.family)
+        if (!piece->beyond || piece->prefix.ip.family != address->local.family)
             continue;
         route = ibh_fib_find(asking->actual, IBH_TABLE_MAIN, &piece->host);
         if (route && route->dst.length)
@@ -214,8 +207,41 @@ static void ask_beyond(const Asking *asking, const IbhNic *nic, const IbhAddress
     }
 }
 
-static void ask_from(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+/* What main has there, unless it is its default alone, and a route of others in the rail's table takes. */
+static void ask_taken(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *piece)
 {
+    IbhPiece taken = {.prefix = *piece};
+    const IbhRoute *mains;
+
+    if (!ibh_find_neighbour(asking->pieces, piece, NULL, &taken.host))
+        return;
+    mains = ibh_fib_find(asking->actual, IBH_TABLE_MAIN, &taken.host);
+    if (mains && mains->dst.length && !ibh_route_is_error(mains) && !ibh_rails_holder(asking->rails, &taken.host))
+        ask_piece(asking, nic, address, &taken);
+}
+
+/* Our rule leads all that the rail sends into its table, where routes of others should not be. */
+static void ask_clashes(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhRoute, route, asking->clashes) {
+        g_autoptr(GPtrArray) inside = NULL;
+
+        if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW ||
+            ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip))
+            continue;
+        if (route->dst.length)
+            ask_taken(asking, nic, address, &route->dst);
+        inside = ibh_snapshot_routes_inside(asking->rails->snapshot, IBH_TABLE_MAIN, &route->dst);
+        IBH_EACH_POINTER (const IbhRoute, other, inside) {
+            if (!ibh_ip_is_link_local(&other->dst.ip))
+                ask_taken(asking, nic, address, &other->dst);
+        }
+    }
+}
+
+static void ask_from(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
+{
+    g_autoptr(GArray) zones = find_zones(asking, nic, address);
     guint first, end;
 
     IBH_EACH (const IbhPrefix, zone, zones) {
@@ -227,6 +253,7 @@ static void ask_from(const Asking *asking, const IbhNic *nic, const IbhAddress *
     }
     if (reaches_beyond(nic, address->local.family))
         ask_beyond(asking, nic, address);
+    ask_clashes(asking, nic, address);
 }
 
 /* To itself and to the next rail; to all, where a rule comes before table local's. */
@@ -253,7 +280,8 @@ static void ask_proxies(const Asking *asking, const IbhNic *nic, const IbhPrefix
 {
     IbhIp first, second;
 
-    if (!nic->link->forwarding || !ibh_find_neighbour(asking->pieces, subnet, NULL, &first))
+    if (subnet->ip.family != AF_INET || !nic->link->forwarding ||
+        !ibh_find_neighbour(asking->pieces, subnet, NULL, &first))
         return;
     IBH_EACH (const IbhNeighbour, other, asking->rails->snapshot->neighbours) {
         if (other->proxied && other->ifindex == nic->link->ifindex && ibh_prefix_contains(subnet, &other->ip))
@@ -275,7 +303,7 @@ static void ask_unbound(const Asking *asking, const char *const *only)
 
         if (!ibh_is_routed(nic) || !ibh_nic_is_usable(nic) || !ibh_is_selected(nic, only))
             continue;
-        add_subnets(subnets, nic, 0);
+        add_subnets(subnets, nic);
         IBH_EACH (const IbhPrefix, subnet, subnets) {
             ibh_pieces_inside(asking->found, subnet, &first, &end);
             for (guint i = first; i < end; i++) {
@@ -291,18 +319,18 @@ static void ask_unbound(const Asking *asking, const char *const *only)
 
 static void ask_about_rail(const Asking *asking, const IbhNic *nic)
 {
-    g_autoptr(GArray) zones = find_zones(asking, nic, 0);
+    g_autoptr(GArray) zones = find_zones(asking, nic, NULL);
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *owner = ibh_rails_owner(asking->rails, &address->local);
 
         if ((owner && owner != nic))
             continue;
-        ask_from(asking, nic, address, zones);
+        ask_from(asking, nic, address);
         ask_local(asking, nic, &address->local);
     }
     IBH_EACH (const IbhPrefix, zone, zones) {
-        if (zone->ip.family == AF_INET && ibh_serves_subnet(nic, zone))
+        if (ibh_serves_subnet(nic, zone))
             ask_proxies(asking, nic, zone);
     }
 }
@@ -314,7 +342,7 @@ static void ask_about_silent(const Asking *asking, const IbhNic *nic)
 
     IBH_EACH_POINTER (const IbhNic, rail, asking->rails->nics) {
         if (rail->status == IBH_NIC_RAIL && rail->link->type == nic->link->type)
-            add_subnets(subnets, rail, AF_INET);
+            add_subnets(subnets, rail);
     }
     IBH_EACH (const IbhPrefix, subnet, subnets)
         ask_proxies(asking, nic, subnet);
@@ -335,18 +363,34 @@ static void look_at_rules(Asking *asking)
     }
 }
 
+static void look_at_routes(const Asking *asking)
+{
+    const GArray *lists[] = {asking->rails->snapshot->routes, asking->rails->snapshot->more};
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->special && route->family == AF_INET6)
+                g_ptr_array_add(asking->special, (gpointer)(guintptr)route);
+            else if (!ibh_route_is_ours(route) && ibh_rails_nic_by_table(asking->rails, route->table))
+                g_ptr_array_add(asking->clashes, (gpointer)(guintptr)route);
+        }
+    }
+}
+
 GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
 {
     g_auto(IbhWanted) wanted = {0};
     g_autoptr(IbhFib) actual = NULL;
-    g_autoptr(GArray) pieces = NULL, zones = NULL, found = g_array_new(FALSE, TRUE, sizeof(IbhPiece)),
+    g_autoptr(GArray) pieces = NULL, found = g_array_new(FALSE, TRUE, sizeof(IbhPiece)),
                       siblings = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     g_autoptr(GHashTable) classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(GPtrArray) bound = g_ptr_array_new();
+    g_autoptr(GPtrArray) bound = g_ptr_array_new(), clashes = g_ptr_array_new(), special = g_ptr_array_new();
     Asking asking = {.rails = rails,
                      .siblings = siblings,
                      .classes = classes,
                      .bound = bound,
+                     .clashes = clashes,
+                     .special = special,
                      .questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion))};
 
     ibh_wanted_init(&wanted, rails);
@@ -354,13 +398,13 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
     asking.actual = actual;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
-            add_subnets(siblings, nic, 0);
+            add_subnets(siblings, nic);
     }
-    zones = find_all_zones(&asking);
-    pieces = ibh_pieces_new(&wanted, zones, found);
+    pieces = ibh_pieces_new(&wanted, found);
     asking.pieces = pieces;
     asking.found = found;
     look_at_rules(&asking);
+    look_at_routes(&asking);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (ibh_is_routed(nic) && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(&asking, nic);

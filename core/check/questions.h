@@ -6,7 +6,8 @@
  */
 #pragma once
 
-#include "check/models.h"
+#include "plan/fib.h"
+#include "plan/rails.h"
 
 typedef enum {
     IBH_ASK_LEAVES,  /* from a rail's address to another host */

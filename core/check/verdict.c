@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/verdict.h"
-
-#include "check/names.h"
-#include "check/wires.h"
+#include "check/judge.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -22,16 +19,19 @@ static gboolean agrees(const IbhQuestion *question, const IbhTrace *trace, const
            (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
 }
 
-/* Of routes with one prefix and metric the kernel may take another one than the first: its answer tells which. */
-static void settle(const IbhSnapshot *snapshot, IbhTrace *trace, const IbhLookup *answer)
+/* Of routes with one prefix and metric the kernel may take another one than the first, and of IPv6 one for this source
+ * alone: its answer tells which. */
+static void settle(const IbhSnapshot *snapshot, const IbhQuestion *question, IbhTrace *trace, const IbhLookup *answer)
 {
     const GArray *lists[] = {snapshot->routes, snapshot->more};
+    guint32 table = answer->table ? answer->table : trace->route ? trace->route->table : 0;
+    const IbhPrefix dst =
+        !answer->table && trace->route ? trace->route->dst : ibh_prefix(&question->lookup.to, answer->length);
 
-    for (guint i = 0; trace->route && !answer->error && i < G_N_ELEMENTS(lists); i++) {
+    for (guint i = 0; !answer->error && i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == trace->route->table && ibh_prefix_equal(&route->dst, &trace->route->dst) &&
-                route->type == answer->type && route->hops == answer->hops &&
-                (route->hops || route->ifindex == answer->oif)) {
+            if (route->table == table && ibh_prefix_equal(&route->dst, &dst) && route->type == answer->type &&
+                route->hops == answer->hops && (route->hops || route->ifindex == answer->oif)) {
                 trace->route = route;
                 trace->refused = FALSE;
                 return;
@@ -68,7 +68,7 @@ static char *say_way(const IbhCheck *check, const IbhTrace *got)
     if (route->type == RTN_LOCAL)
         return g_strdup("stays on this host");
     if (route->type != RTN_UNICAST)
-        return g_strdup_printf("is sent as a broadcast by %s", ibh_check_link_name(check, route->ifindex));
+        return g_strdup("is sent to many");
     if (route->hops)
         return g_strdup("leaves by several NICs by turns");
     if (route->gateway.family != AF_UNSPEC)
@@ -95,7 +95,7 @@ typedef struct {
 
 typedef struct {
     IbhJudging judging;
-    IbhCheck *check;
+    const IbhCheck *check;
     GPtrArray *causes;    /* Cause */
     GHashTable *by_owner; /* text → Cause */
     char *ours;           /* what is wrong because something of ours is missing */
@@ -109,8 +109,12 @@ static void free_cause(gpointer data)
     g_free(cause);
 }
 
-static const char *code_of(const IbhQuestion *question, const IbhOwner *owner)
+static const char *code_of(const Naming *naming, const IbhQuestion *question, const IbhOwner *owner)
 {
+    const IbhNic *nic = owner->route ? ibh_rails_nic_by_table(naming->check->rails, owner->route->table) : NULL;
+
+    if (nic && !ibh_find_address_near(naming->check->rails, nic->link->ifindex, &question->lookup.to))
+        return "table-clash";
     if (owner->rule)
         return "foreign-rule";
     if (question->kind == IBH_ASK_UNBOUND && (!owner->route || ibh_route_is_error(owner->route)))
@@ -140,7 +144,7 @@ static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *go
     const IbhOwner owner = ibh_find_owner(&naming->judging, question, got, NULL);
     g_autofree char *text =
         owner.rule || owner.route ? ibh_owner_describe(naming->check->rails->snapshot, &owner) : NULL;
-    const char *code = text ? code_of(question, &owner) : "unbound";
+    const char *code = text ? code_of(naming, question, &owner) : "unbound";
     Cause *cause = g_hash_table_lookup(naming->by_owner, text ? text : "");
     gboolean worse = !cause || grade > cause->grade;
 
@@ -192,6 +196,12 @@ static void report_unknown(Naming *naming, const IbhQuestion *question, const Ib
                             answer->error ? "" : ibh_check_link_name(naming->check, answer->oif));
 }
 
+/* As the kernel says that rp_filter drops. */
+static gboolean is_filtered(const IbhLookup *answer)
+{
+    return answer->error == EINVAL || answer->error == EXDEV;
+}
+
 /* What is sent there is right, and what comes from there is not taken: rp_filter. */
 static void report_filter(Naming *naming, const IbhQuestion *question)
 {
@@ -206,9 +216,47 @@ static void report_filter(Naming *naming, const IbhQuestion *question)
     finding = ibh_finding_of(naming->check->findings, "effective-sysctl", owner, iface);
     if (finding->message)
         return;
-    finding->fix = ibh_sysctl_command(iface, IBH_SYSCTL_RP_FILTER, 2);
+    finding->fix = ibh_fix_sysctl(iface, IBH_SYSCTL_RP_FILTER, 2).fix;
     finding->message =
         g_strdup_printf("rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
+}
+
+/* A single address in the subnet of another rail, which its own NIC has not; NULL: it is none. */
+static const IbhAddress *find_anothers(const IbhRails *rails, const IbhQuestion *question)
+{
+    const IbhLookup *lookup = &question->lookup;
+
+    if (question->kind != IBH_ASK_LEAVES || question->theirs)
+        return NULL;
+    IBH_EACH_POINTER (const IbhAddress, address, &question->nic->addresses) {
+        if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, &lookup->from))
+            return NULL;
+    }
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        const IbhAddress *near = nic != question->nic && ibh_is_routed(nic)
+                                     ? ibh_find_address_near(rails, nic->link->ifindex, &lookup->to)
+                                     : NULL;
+
+        if (near && ibh_prefix_contains(&near->subnet, &lookup->from))
+            return near;
+    }
+    return NULL;
+}
+
+static void report_anothers(Naming *naming, const IbhQuestion *question, const IbhTrace *got, const IbhAddress *near)
+{
+    char ip[IBH_IP_STRLEN], subnet[IBH_PREFIX_STRLEN];
+    g_autofree char *way = say_way(naming->check, got);
+    IbhFinding *finding = ibh_finding_of(naming->check->findings, "address-unusable",
+                                         ibh_ip_format(&question->lookup.from, ip), question->nic->link->name);
+
+    if (finding->message)
+        return;
+    finding->advice = g_strdup_printf("give it the prefix of the subnet: %s/%u", ip, near->subnet.length);
+    finding->message =
+        g_strdup_printf("%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
+                        ibh_prefix_format(&near->subnet, subnet), ibh_check_link_name(naming->check, near->ifindex),
+                        question->nic->link->name, way);
 }
 
 /* ---- one question ---- */
@@ -222,7 +270,7 @@ static void judge_arrival(Naming *naming, IbhQuestion *question, const IbhTrace 
         name(naming, question, got, IBH_WRONG);
     } else if (question->asked && answer->error) {
         question->wrong = TRUE;
-        report_filter(naming, question);
+        (is_filtered(answer) ? report_filter : report_lacking_address)(naming, question);
     }
 }
 
@@ -264,6 +312,7 @@ static void judge(Naming *naming, const IbhFib *actual, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
     IbhTrace got = ibh_fib_walk(actual, &question->lookup);
+    const IbhAddress *anothers;
     IbhGrade grade;
 
     if (question->kind == IBH_ASK_PROXIES) {
@@ -277,13 +326,20 @@ static void judge(Naming *naming, const IbhFib *actual, IbhQuestion *question)
     if (question->lookup.bound && !answer->error && answer->oif == question->lookup.bound)
         return; /* the kernel takes no other NIC than the socket's */
     if (!agrees(question, &got, answer))
-        settle(naming->check->rails->snapshot, &got, answer);
+        settle(naming->check->rails->snapshot, question, &got, answer);
     if (!agrees(question, &got, answer)) {
         question->wrong = TRUE;
         if (question->kind == IBH_ASK_LOCAL && !got.refused && got.route->type == RTN_LOCAL)
             report_lacking_address(naming, question);
         else
             report_unknown(naming, question, &got);
+        return;
+    }
+    anothers = find_anothers(naming->check->rails, question);
+    if (anothers) {
+        question->wrong = got.refused || !ibh_route_leads_by(got.route, question->nic->link->ifindex);
+        if (question->wrong)
+            report_anothers(naming, question, &got, anothers);
         return;
     }
     grade = ibh_grade(&naming->judging, question, &got);
@@ -373,7 +429,7 @@ static gboolean changes_routing(const IbhPlan *plan)
     return FALSE;
 }
 
-char *ibh_judge_ways(IbhCheck *check, GArray *questions)
+char *ibh_judge_ways(const IbhCheck *check, GArray *questions)
 {
     g_auto(IbhWanted) wanted = {0};
     g_autoptr(IbhFib) actual = NULL, ideal = NULL, repaired = NULL;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/wires.h"
+/*
+ * What a NIC's link, addresses and neighbours reveal about its wire.
+ */
+#include "check/judge.h"
+
+#include "plan/want.h"
 
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
@@ -8,33 +13,43 @@
 
 /* ---- addresses ---- */
 
-static void judge_failed_addresses(IbhCheck *check, const IbhNic *nic)
+/* Two of this host's NICs have it, and peers learn either, where both are on one wire. */
+static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const char *ip)
 {
-    char ip[IBH_IP_STRLEN];
+    const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
+    gboolean rail = nic->status == IBH_NIC_RAIL;
+    IbhFinding *finding;
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->failed)
-            ibh_finding_add(check->findings, nic->link->name, IBH_ERROR, "address-unusable",
-                            ibh_advice("find the other host that has it, then take the address away here and add it "
-                                       "again"),
-                            "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
-                            "accepted for it here",
-                            ibh_ip_format(&address->local, ip));
-    }
+    if (!owner || owner == nic ||
+        (!rail &&
+         (ibh_link_is_of_the_host(nic->link) || !(nic->link->flags & IFF_UP) || owner->link->type != nic->link->type)))
+        return;
+    finding =
+        ibh_tell(check, nic, "duplicate-address", ibh_advice("take %s from one of the two", ip),
+                 "%s is also an address of the rail %s, which has its rule: peers learn either", ip, owner->link->name);
+    finding->severity = rail ? IBH_ERROR : IBH_WARNING;
 }
 
-/* The rails' subnet then has one NIC less, and its traffic leaves by another one. */
-static void judge_scopes(IbhCheck *check, const IbhNic *nic)
+static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->local.family == AF_INET && address->scope >= RT_SCOPE_HOST && !ibh_address_is_host(address))
-            ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "address-unusable",
-                            ibh_advice("if it is to reach other hosts, give it scope global where its network manager "
-                                       "is configured"),
-                            "%s has scope host, so it counts for this host alone and is not routed",
-                            ibh_ip_format(&address->local, ip));
+        gboolean may_be_served = nic->rank && nic->status != IBH_NIC_UNMANAGED;
+
+        ibh_ip_format(&address->local, ip);
+        judge_duplicate(check, nic, address, ip);
+        if (may_be_served && address->failed)
+            ibh_tell(check, nic, "address-unusable",
+                     ibh_advice("find the other host that has it, then take it away here and add it again"),
+                     "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
+                     "accepted for it here",
+                     ip);
+        else if (may_be_served && address->local.family == AF_INET && address->scope >= RT_SCOPE_HOST &&
+                 !ibh_address_is_host(address))
+            ibh_tell(check, nic, "address-unusable", ibh_advice("if it is to reach other hosts, give it scope global"),
+                     "%s has scope host, so it counts for this host alone and is not routed", ip)
+                ->severity = IBH_WARNING;
     }
 }
 
@@ -60,7 +75,7 @@ static const IbhAddress *find_wider(const IbhCheck *check, const IbhNic *nic, co
 }
 
 /* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. */
-static void judge_prefix(IbhCheck *check, const IbhNic *nic)
+static void judge_prefix(const IbhCheck *check, const IbhNic *nic)
 {
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
 
@@ -69,14 +84,11 @@ static void judge_prefix(IbhCheck *check, const IbhNic *nic)
 
         if (!wider)
             continue;
-        ibh_finding_add(
-            check->findings, nic->link->name, IBH_WARNING, "prefix-differs",
-            ibh_advice("give both the prefix that the subnet really has, where their network manager is "
-                       "configured"),
-            "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not "
-            "by it",
-            ibh_ip_format(&address->local, own), address->subnet.length, ibh_check_link_name(check, wider->ifindex),
-            ibh_ip_format(&wider->local, ip), wider->subnet.length, ibh_prefix_format(&wider->subnet, wide));
+        ibh_tell(check, nic, "prefix-differs", (IbhRemedy){0},
+                 "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not by it",
+                 ibh_ip_format(&address->local, own), address->subnet.length,
+                 ibh_check_link_name(check, wider->ifindex), ibh_ip_format(&wider->local, ip), wider->subnet.length,
+                 ibh_prefix_format(&wider->subnet, wide));
         return;
     }
 }
@@ -100,225 +112,167 @@ static gboolean share_a_subnet(const IbhNic *a, const IbhNic *b)
     return FALSE;
 }
 
-static void judge_hardware_address(IbhCheck *check, const IbhNic *nic)
+static gboolean has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length)
+{
+    return length && link->lladdr_len == length && memcmp(link->lladdr, lladdr, length) == 0;
+}
+
+static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic)
 {
     if (may_be_shared(nic->link))
         return;
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || may_be_shared(other->link) || !share_a_subnet(nic, other) ||
-            memcmp(nic->link->lladdr, other->link->lladdr, nic->link->lladdr_len) != 0)
+        if (other == nic || !has_lladdr(other->link, nic->link->lladdr, nic->link->lladdr_len) ||
+            may_be_shared(other->link) || !share_a_subnet(nic, other))
             continue;
-        ibh_finding_add(
-            check->findings, nic->link->name, IBH_WARNING, "duplicate-mac",
-            ibh_advice("give one of the two a hardware address of its own"),
-            "it has the hardware address of %s, in the same subnet: switches send what is for one of them to "
-            "the port of the other",
-            other->link->name);
+        ibh_tell(check, nic, "duplicate-mac", (IbhRemedy){0},
+                 "it has the hardware address of %s, in the same subnet: switches send what is for one of them to the "
+                 "port of the other",
+                 other->link->name);
         return;
     }
 }
 
-/* ---- what IPv6 sends at most ---- */
+/* ---- MTUs; those of rails in one subnet are the fabric's ---- */
 
 static gboolean is_cut(const IbhLink *link)
 {
     return link->mtu6 && link->mtu6 < link->mtu;
 }
 
-/* A router's advertisement may lower it on all rails. */
-static void judge_mtu6(IbhCheck *check, const IbhNic *nic)
+/* What IPv6 sends at most; a router's advertisement may lower it on all rails. */
+static void judge_mtu6(const IbhCheck *check, const IbhNic *nic)
 {
-    g_autofree char *setting = g_strdup_printf("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu);
-    g_autofree char *word = ibh_shell_word(setting);
-
     if (!is_cut(nic->link) || !ibh_serves_family(nic, AF_INET6))
         return;
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         if (other == nic || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6) || is_cut(other->link))
             continue;
-        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "mode-mtu",
-                        ibh_fix(g_strdup_printf("sysctl -w %s", word)),
-                        "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger "
-                        "packets in fragments, or not at all",
-                        nic->link->mtu6, nic->link->mtu, other->link->name);
+        ibh_tell(check, nic, "mode-mtu", ibh_fix_setting("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu),
+                 "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger packets "
+                 "in fragments, or not at all",
+                 nic->link->mtu6, nic->link->mtu, other->link->name);
         return;
     }
 }
 
-/* ---- MTUs of rails with subnets of their own; of those in one subnet their ports tell ---- */
-
-/* TRUE if a route of the first one's table leads to the other's subnet by a gateway. */
-static gboolean reaches(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
+/* Rails with subnets of their own whose remote= reaches each other's. */
+static gboolean is_sibling(const IbhNic *nic, const IbhNic *other)
 {
-    IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
-        if (route->table != nic->table || !ibh_route_is_ours(route) || route->gateway.family == AF_UNSPEC)
-            continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            if (ibh_prefix_contains(&route->dst, &address->local))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
+    const GArray *mine = nic->settings.remote, *theirs = other->settings.remote;
 
-static gboolean is_sibling(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
-{
-    return other != nic && other->status == IBH_NIC_RAIL && other->link->type == nic->link->type && other->link->mtu &&
-           !share_a_subnet(nic, other) && reaches(check, nic, other);
+    return ibh_is_routed(other) && other->link->type == nic->link->type && other->link->mtu && mine && mine->len &&
+           theirs && theirs->len && (other == nic || !share_a_subnet(nic, other));
 }
 
 /* How many of its siblings, itself included, have this MTU; 0 stands for any. */
 static guint count_mtu(const IbhCheck *check, const IbhNic *nic, int mtu)
 {
-    guint count = !mtu || nic->link->mtu == mtu;
+    guint count = 0;
 
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics)
-        count += is_sibling(check, nic, other) && (!mtu || other->link->mtu == mtu);
+        count += is_sibling(nic, other) && (!mtu || other->link->mtu == mtu);
     return count;
 }
 
 /* Names the rails that differ from the majority; without a majority, all. */
-static void judge_routed_mtu(IbhCheck *check, const IbhNic *nic)
+static void judge_routed_mtu(const IbhCheck *check, const IbhNic *nic)
 {
-    guint all = count_mtu(check, nic, 0), alike = count_mtu(check, nic, nic->link->mtu);
+    gboolean has_siblings = nic->settings.remote && nic->settings.remote->len;
+    guint all = has_siblings ? count_mtu(check, nic, 0) : 0, most = 0;
+    guint alike = all ? count_mtu(check, nic, nic->link->mtu) : 0;
     g_autofree char *word = ibh_shell_word(nic->link->name);
     const IbhNic *model = NULL;
-    gboolean right;
 
-    if (nic->status != IBH_NIC_RAIL || !nic->link->mtu || alike == all || alike > all / 2)
+    if (alike == all || alike > all / 2)
         return;
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (is_sibling(check, nic, other) && other->link->mtu != nic->link->mtu &&
-            (!model || count_mtu(check, nic, other->link->mtu) > count_mtu(check, nic, model->link->mtu)))
-            model = other;
+        guint count =
+            is_sibling(nic, other) && other->link->mtu != nic->link->mtu ? count_mtu(check, nic, other->link->mtu) : 0;
+
+        model = count > most ? other : model;
+        most = MAX(most, count);
     }
-    if (!model)
-        return;
-    right = count_mtu(check, nic, model->link->mtu) > all / 2;
-    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "mode-mtu",
-                    right ? ibh_fix(g_strdup_printf("ip link set %s mtu %d", word, model->link->mtu))
-                          : ibh_advice("make them alike, as the fabric has it"),
-                    "MTU %d, expected %d as %s, to whose hosts it has a gateway: what is too large for one of the two "
-                    "is lost on the way",
-                    nic->link->mtu, model->link->mtu, model->link->name);
+    ibh_tell(check, nic, "mode-mtu",
+             most > all / 2 ? ibh_fix(g_strdup_printf("ip link set %s mtu %d", word, model->link->mtu))
+                            : ibh_advice("make them alike, as the fabric has it"),
+             "MTU %d, expected %d as %s, to whose hosts it has a gateway: what is too large for one of the two is lost "
+             "on the way",
+             nic->link->mtu, model->link->mtu, model->link->name);
 }
 
 /* ---- ARP and neighbours ---- */
 
-static gboolean is_multicast(const IbhIp *ip)
-{
-    return ip->family == AF_INET6 ? ip->bytes[0] == 0xff : (ip->bytes[0] & 0xf0) == 0xe0;
-}
-
-static gboolean is_in_subnet_of(const IbhNic *nic, const IbhIp *ip)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_prefix_contains(&address->subnet, ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Where all neighbours are permanent entries, no ARP is needed. */
-static gboolean has_written_neighbours(const IbhCheck *check, const IbhNic *nic)
-{
-    gboolean written = FALSE;
-
-    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        if (neighbour->ifindex != nic->link->ifindex || is_multicast(&neighbour->ip) ||
-            !is_in_subnet_of(nic, &neighbour->ip))
-            continue;
-        if (ibh_neighbour_is_unasked(nic->link, neighbour))
-            return FALSE;
-        written |= neighbour->fixed;
-    }
-    return written;
-}
-
-static void judge_arp(IbhCheck *check, const IbhNic *nic)
-{
-    if (!(nic->link->flags & IFF_NOARP) || !(nic->link->flags & IFF_BROADCAST) || !nic->served.len ||
-        has_written_neighbours(check, nic))
-        return;
-    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
-                    ibh_fix(ibh_command_for("ip link set arp on dev", nic->link->name)),
-                    "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose "
-                    "hardware addresses were written by hand");
-}
-
-static void judge_solicitations(IbhCheck *check, const IbhNic *nic, int family)
-{
-    gboolean mute = family == AF_INET6 ? nic->link->mute6 : nic->link->mute;
-    char version = ibh_ip_option(family);
-    g_autofree char *setting = g_strdup_printf("net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name);
-    g_autofree char *word = ibh_shell_word(setting);
-
-    if (!mute)
-        return;
-    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "arp-off",
-                    ibh_fix(g_strdup_printf("sysctl -w %s", word)),
-                    "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that "
-                    "ask for its own address",
-                    version);
-}
-
 /* Our own NIC with this hardware address; NULL: none, or it is this one. */
 static const IbhLink *find_own(const IbhCheck *check, const IbhNic *nic, const IbhNeighbour *neighbour)
 {
-    if (neighbour->lladdr_len == nic->link->lladdr_len &&
-        memcmp(neighbour->lladdr, nic->link->lladdr, neighbour->lladdr_len) == 0)
+    if (has_lladdr(nic->link, neighbour->lladdr, neighbour->lladdr_len))
         return NULL;
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other != nic && other->rank && neighbour->lladdr_len == other->link->lladdr_len &&
-            memcmp(neighbour->lladdr, other->link->lladdr, neighbour->lladdr_len) == 0)
+        if (other->rank && has_lladdr(other->link, neighbour->lladdr, neighbour->lladdr_len))
             return other->link;
     }
     return NULL;
 }
 
-static void judge_neighbours(IbhCheck *check, const IbhNic *nic)
+/* Entries of its subnets that the kernel never asks about again. Returns how many; those of no harm. */
+static guint judge_permanent(const IbhCheck *check, const IbhNic *nic, const IbhNeighbour **ret_first)
 {
     g_autofree char *word = ibh_shell_word(nic->link->name);
-
-    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        const IbhLink *own;
-        char ip[IBH_IP_STRLEN];
-
-        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || !neighbour->fixed ||
-            ibh_neighbour_is_unasked(nic->link, neighbour) || is_multicast(&neighbour->ip) ||
-            ibh_rails_holder(check->rails, &neighbour->ip) || !(own = find_own(check, nic, neighbour)))
-            continue;
-        ibh_ip_format(&neighbour->ip, ip);
-        ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "neighbour-static",
-                        ibh_fix(g_strdup_printf("ip neigh del %s dev %s", ip, word)),
-                        "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to "
-                        "it comes back to this host",
-                        ip, own->name);
-        return;
-    }
-}
-
-/* The kernel never asks again for a permanent entry. */
-static void report_written_neighbours(IbhCheck *check, const IbhNic *nic)
-{
-    const IbhNeighbour *first = NULL;
+    const IbhLink *own = NULL;
     char ip[IBH_IP_STRLEN];
     guint count = 0;
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        if (neighbour->ifindex != nic->link->ifindex || !neighbour->fixed ||
-            ibh_neighbour_is_unasked(nic->link, neighbour) || !neighbour->lladdr_len ||
-            !is_in_subnet_of(nic, &neighbour->ip) || find_own(check, nic, neighbour))
+        const IbhLink *other;
+
+        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || !neighbour->fixed ||
+            ibh_neighbour_is_unasked(nic->link, neighbour) || !ibh_ip_is_unicast(&neighbour->ip) ||
+            ibh_rails_holder(check->rails, &neighbour->ip))
             continue;
-        first = first ? first : neighbour;
-        count++;
+        other = find_own(check, nic, neighbour);
+        if (!other && ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip) && !count++)
+            *ret_first = neighbour;
+        if (!other || own)
+            continue;
+        own = other;
+        ibh_ip_format(&neighbour->ip, ip);
+        ibh_tell(check, nic, "neighbour-static", ibh_fix(g_strdup_printf("ip neigh del %s dev %s", ip, word)),
+                 "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it comes "
+                 "back to this host",
+                 ip, own->name);
     }
-    if (first)
-        ibh_finding_add(check->findings, nic->link->name, IBH_INFO, "neighbour-static",
-                        ibh_advice("ib-hook --probe %s asks the wire", ibh_ip_format(&first->ip, ip)),
-                        "%u of its neighbours have permanent entries, %s is the first: whether these are right was not "
-                        "asked, and the kernel does not ask either",
-                        count, ibh_ip_format(&first->ip, ip));
+    return count;
+}
+
+static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
+{
+    const IbhNeighbour *first = NULL;
+    guint count = judge_permanent(check, nic, &first);
+    char ip[IBH_IP_STRLEN];
+
+    if (count)
+        ibh_tell(check, nic, "neighbour-static",
+                 ibh_advice("ib-hook --probe %s asks the wire", ibh_ip_format(&first->ip, ip)),
+                 "%u of its neighbours have permanent entries, %s is the first: whether these are right was not asked, "
+                 "and the kernel does not ask either",
+                 count, ibh_ip_format(&first->ip, ip))
+            ->severity = IBH_INFO;
+    else if ((nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
+        ibh_tell(check, nic, "arp-off", ibh_fix(ibh_command_for("ip link set arp on dev", nic->link->name)),
+                 "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware "
+                 "addresses were written by hand");
+}
+
+static void judge_solicitations(const IbhCheck *check, const IbhNic *nic, int family)
+{
+    char version = family == AF_INET6 ? '6' : '4';
+
+    if (family == AF_INET6 ? nic->link->mute6 : nic->link->mute)
+        ibh_tell(check, nic, "arp-off", ibh_fix_setting("net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name),
+                 "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that ask for "
+                 "its own address",
+                 version);
 }
 
 /* ---- ARP for others ---- */
@@ -333,59 +287,112 @@ static gboolean is_proxied(const IbhCheck *check, const IbhQuestion *question)
     return FALSE;
 }
 
-void ibh_judge_proxy_arp(IbhCheck *check, const IbhQuestion *question)
+void ibh_judge_proxy_arp(const IbhCheck *check, const IbhQuestion *question)
 {
-    const IbhLink *link = question->nic->link;
+    const IbhNic *nic = question->nic;
     gboolean all = check->rails->snapshot->proxy_arp;
-    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/proxy_arp=0", all ? "all" : link->name);
-    g_autofree char *word = ibh_shell_word(setting), *iface = ibh_shell_word(link->name);
+    g_autofree char *iface = ibh_shell_word(nic->link->name);
     char ip[IBH_IP_STRLEN];
 
     ibh_ip_format(&question->lookup.to, ip);
-    if (is_proxied(check, question)) {
-        ibh_finding_add(
-            check->findings, link->name, IBH_WARNING, "proxy-arp",
-            ibh_fix(g_strdup_printf("ip neigh del proxy %s dev %s", ip, iface)),
-            "it answers ARP for %s, another host of the subnet (ip neigh show proxy), and takes its traffic", ip);
-        return;
-    }
-    ibh_finding_add(
-        check->findings, link->name, IBH_WARNING, "proxy-arp", ibh_fix(g_strdup_printf("sysctl -w %s", word)),
-        "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
-        "hosts of the same subnet, and takes their traffic",
-        all ? "all." : "", ip, ibh_check_link_name(check, question->lookup.oif));
+    if (is_proxied(check, question))
+        ibh_tell(check, nic, "proxy-arp", ibh_fix(g_strdup_printf("ip neigh del proxy %s dev %s", ip, iface)),
+                 "it answers ARP for %s, another host of the subnet (ip neigh show proxy), and takes its traffic", ip);
+    else
+        ibh_tell(check, nic, "proxy-arp",
+                 ibh_fix_setting("net/ipv4/conf/%s/proxy_arp=0", all ? "all" : nic->link->name),
+                 "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
+                 "hosts of the same subnet, and takes their traffic",
+                 all ? "all." : "", ip, ibh_check_link_name(check, question->lookup.oif));
 }
 
 /* For switches that isolate their ports: on any other wire it attracts all traffic. */
-static void judge_private_vlan(IbhCheck *check, const IbhNic *nic)
+static void judge_private_vlan(const IbhCheck *check, const IbhNic *nic)
 {
-    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name);
-    g_autofree char *word = ibh_shell_word(setting);
-
-    if (!nic->link->forwarding || !nic->link->proxy_arp_pvlan || !ibh_serves_family(nic, AF_INET))
-        return;
-    ibh_finding_add(check->findings, nic->link->name, IBH_WARNING, "proxy-arp",
-                    ibh_fix(g_strdup_printf("sysctl -w %s", word)),
-                    "proxy_arp_pvlan=1 and forwarding: it answers ARP for each host of its own subnet, and takes their "
-                    "traffic");
+    if (nic->link->forwarding && nic->link->proxy_arp_pvlan && ibh_serves_family(nic, AF_INET))
+        ibh_tell(check, nic, "proxy-arp", ibh_fix_setting("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name),
+                 "proxy_arp_pvlan=1 and forwarding: it answers ARP for each host of its own subnet, and takes their "
+                 "traffic");
 }
 
-void ibh_judge_wire(IbhCheck *check, const IbhNic *nic)
+/* ---- NICs that are no rails, on the rails' wire ---- */
+
+/* A NIC in a VRF answers for addresses outside of it only as long as the local table is asked before the VRF's. */
+static gboolean answers_by_local(const IbhSnapshot *snapshot, const IbhLink *link)
 {
-    if (nic->rank && nic->status != IBH_NIC_UNMANAGED) {
-        judge_failed_addresses(check, nic);
-        judge_scopes(check, nic);
+    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
+
+    if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
+        return !link->master;
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (rule->family == AF_INET && (rule->l3mdev || rule->table == IBH_TABLE_LOCAL))
+            return !rule->l3mdev;
     }
+    return FALSE;
+}
+
+static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
+{
+    const int *own = nic->link->sysctl, *all = check->rails->snapshot->all;
+
+    return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) &&
+           answers_by_local(check->rails->snapshot, nic->link) && !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) &&
+           !ibh_is_strict(check->rails, nic) &&
+           !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
+           !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
+}
+
+/* It has an address in the rail's subnet, and not of a smaller one inside it, which is another wire; or it is stacked
+ * on the rail, but for VLANs. A candidate without an address is where the rails are. */
+static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
+{
+    static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
+
+    if (!ibh_serves_family(rail, AF_INET) || rail->link->type != nic->link->type)
+        return FALSE;
+    if (nic->link->parent == rail->link->ifindex)
+        return g_strv_contains(kinds, nic->link->kind);
+    if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
+        return nic->settings.arp != IBH_ARP_KEEP;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        IBH_EACH_POINTER (const IbhAddress, theirs, &rail->served) {
+            if (theirs->local.family == AF_INET && !ibh_address_is_host(theirs) &&
+                ibh_prefix_contains(&theirs->subnet, &address->local) &&
+                (ibh_address_is_host(address) || address->subnet.length <= theirs->subnet.length))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
+{
+    if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
+        return;
+    IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
+        if (rail == nic || !ibh_is_routed(rail) || !is_on_wire_of(nic, rail))
+            continue;
+        ibh_tell(check, nic, "foreign-nic-answers",
+                 ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
+                 "it is no rail, but on the wire of %s, and answers ARP for its address as for all of this host: peers "
+                 "may send to the wrong NIC",
+                 rail->link->name);
+        return;
+    }
+}
+
+void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
+{
+    judge_foreign_nic(check, nic);
+    judge_addresses(check, nic);
     if (!ibh_is_routed(nic))
         return;
     judge_prefix(check, nic);
     judge_hardware_address(check, nic);
     judge_mtu6(check, nic);
     judge_routed_mtu(check, nic);
-    judge_arp(check, nic);
     judge_solicitations(check, nic, AF_INET);
     judge_solicitations(check, nic, AF_INET6);
     judge_private_vlan(check, nic);
     judge_neighbours(check, nic);
-    report_written_neighbours(check, nic);
 }

@@ -74,6 +74,7 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     route.onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0;
     if (attributes[RTA_MULTIPATH])
         get_nexthops(attributes[RTA_MULTIPATH], route.table == IBH_TABLE_MAIN ? wanted : 0, &route);
+    route.object = get_u32(attributes[RTA_NH_ID], 0);
     route.special = info->rtm_tos || info->rtm_src_len;
     if (route.type != RTN_UNICAST) { /* IPv6 reads a throw back as one of lo */
         route.ifindex = 0;

@@ -195,6 +195,7 @@ typedef struct {
     IbhIp src;        /* AF_UNSPEC: none */
     guint nexthops;   /* more than 1: multipath; ifindex is that of the first */
     const char *hops; /* of a multipath route: ifindexes (dead ones with !, weights with *), interned; else NULL */
+    guint32 object;   /* the nexthop object (ip nexthop) that it goes by; 0: none */
     gboolean special; /* for one TOS or source prefix only: never ours, and never copied for a rail */
 } IbhRoute;
 

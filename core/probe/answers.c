@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/answers.h"
 
-#include "check/foreign.h"
+#include "check/finding.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -182,7 +182,7 @@ static void report_own(IbhProbe *probe, const IbhProbeStranger *stranger, const 
     if (!ibh_findings_have(probe->findings, link->name, "foreign-nic-answers"))
         ibh_finding_add(
             probe->findings, link->name, IBH_WARNING, "foreign-nic-answers",
-            ibh_fix(ibh_sysctl_command(link->name, IBH_SYSCTL_ARP_IGNORE, 1)),
+            ibh_fix_sysctl(link->name, IBH_SYSCTL_ARP_IGNORE, 1),
             "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the wrong NIC",
             source->nic->link->name, ip);
 }

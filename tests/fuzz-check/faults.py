@@ -58,7 +58,7 @@ class Faults:
     def draw(self):
         kinds = [(self.setting, 22), (self.neigh_setting, 2), (self.global_setting, 2), (self.rule_deleted, 14),
                  (self.rule_added, 22), (self.multipath, 4), (self.route_deleted, 14), (self.route_added, 22),
-                 (self.route_replaced, 6), (self.ours, 2), (self.link, 24), (self.address, 16), (self.neighbour, 8)]
+                 (self.route_replaced, 6), (self.jumps, 3), (self.hidden_rules, 3), (self.object, 4), (self.by_source, 3), (self.ours, 2), (self.link, 24), (self.address, 16), (self.neighbour, 8)]
         for _ in range(20):
             one = self.rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0]()
             if one:
@@ -255,6 +255,48 @@ class Faults:
         return Fault(f"route added: {kind} {self.where(line)}{' 6' if family == 6 else ''}", [self.ip(f"{flag}route add {line}")],
                      self.nics, pieces_of(line), objects=named(line))
 
+    def jumps(self):
+        """The second one is what leads past the rails' rules."""
+        address = self.rng.choice(self.rail.addresses)[0]
+        flag = "-6 " if ":" in address else ""
+        return Fault("rules added: jumps", [self.ip(f"{flag}rule add goto 60 priority 40"),
+                                            self.ip(f"{flag}rule add from {address} goto 32766 priority 60")],
+                     [self.nic], objects=["rule 60: "])
+
+    def hidden_rules(self):
+        """One of them hides the other."""
+        address = self.rng.choice(self.rail.addresses)[0]
+        other = self.rng.choice([nic for nic in self.nics if nic != self.nic])
+        flag = "-6 " if ":" in address else ""
+        steps = [self.ip(f"{flag}route add default dev {other} table 700")]
+        steps += [self.ip(f"{flag}rule add from {address} lookup 700 priority {priority}") for priority in (500, 600)]
+        return Fault("rules added: one behind the other", steps, [self.nic], objects=["rule 500: ", "rule 600: "])
+
+    def object(self):
+        """A route by a nexthop object."""
+        family = 6 if "4" not in self.right.families else 4
+        to, flag = self.any_prefix(), "-6 " if family == 6 else ""
+        if family_of(to) != family:
+            return None
+        kind = self.rng.choice(("blackhole", *(f"dev {nic}" for nic in self.nics)))
+        table = self.rng.choice(("main", str(self.tables.get(self.nic) or 700)))
+        line = f"{to} nhid 90 table {table}"
+        return Fault(f"route added: nexthop object, {kind.split()[0]} {self.where(line)}",
+                     [self.ip(f"{flag}nexthop add id 90 {kind}"), self.ip(f"{flag}route add {line}")], self.nics, pieces_of(line),
+                     objects=named(line))
+
+    def by_source(self):
+        """IPv6 has routes for one source alone."""
+        address = next((one for one, _ in self.rail.addresses if ":" in one), None)
+        if not address:
+            return None
+        peer = self.rng.choice([one for _, one in self.rail.peers if ":" in one])
+        to = self.rng.choice((f"{peer}/128", str(ipaddress.ip_network((peer, 112), strict=False))))
+        table = self.rng.choice(("main", str(self.tables.get(self.nic) or 700)))
+        line = f"{to} from {address} dev {self.rng.choice(self.nics)} table {table}"
+        return Fault("route added: for one source 6", [self.ip(f"-6 route add {line}")], self.nics, pieces_of(line),
+                     objects=named(line))
+
     def multipath(self):
         """Main's route to the rails' subnet by all of them, before or instead of their own."""
         nets = [net for net in self.rail.subnets() if net.version == 4]
@@ -362,6 +404,8 @@ class Faults:
         elif self.right.routed is False:
             choices += [("of a third host", [("ip", "p1", f"address add {address}/{length} dev eth0")])]
         kind, steps = rng.choice(choices)
+        if kind == "prefix length" and self.right.routed and length > 29 and shorter != length:
+            kind = "prefix length, and so another gateway=peer"
         return Fault(f"address {kind}", steps, [self.nic, other])
 
     def neighbour(self):

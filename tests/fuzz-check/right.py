@@ -157,8 +157,9 @@ class Right:
     def unusual(self):
         kinds = [self.bridge_inside, self.static_inside, self.vrf, self.macvlan, self.vlan, self.vip, self.rules_of_others,
                  self.more_addresses, self.forwarding, self.spread, self.strict, self.no_address,
-                 self.plain_nic, self.second_subnet, self.other_routes]
-        chosen = self.rng.sample(kinds, self.rng.choice((0, 0, 1, 1, 2, 3)))
+                 self.plain_nic, self.second_subnet, self.other_routes, self.rules_by_mark, self.tailnet, self.second_uplink,
+                 self.vip_of_a_rail, self.main_lacks, self.nexthop_objects, self.local_later]
+        self.chosen = chosen = self.rng.sample(kinds, self.rng.choice((0, 0, 1, 1, 2, 3)))
         if self.vip in chosen and self.no_address in chosen:  # it is left to answer for the VIP, and so for the rails
             chosen.remove(self.no_address)
         for one in chosen:
@@ -269,3 +270,61 @@ class Right:
         self.ip("route add blackhole 192.0.2.0/24")
         if self.management:
             self.ip("route add 10.91.0.0/16 via 10.0.0.1 dev eth0 proto bird")
+
+    def rules_by_mark(self):
+        """As Cilium, Calico, the AWS VPC CNI and Istio have them."""
+        mark, table = self.rng.choice((("0x200/0xf00", "2004"), ("0x80/0x80", "main"), ("0x539", "133"), ("0x10000/0xf0000", "254")))
+        self.ip(f"rule add fwmark {mark} lookup {table} priority {self.rng.choice((9, 110, 1024, 1939, 1940, 1941))}")
+        if table not in ("main", "254"):
+            self.ip(f"route add local default dev lo table {table}")
+
+    def tailnet(self):
+        """A VPN of its own prefixes, whose rule for all comes after the rails'."""
+        self.ip("link add ts0 type veth peer name ts0 netns away")
+        self.ip("link set ts0 up")
+        self.ip("address add 100.101.0.34/32 dev ts0")
+        self.ip("rule add fwmark 0x80000/0xff0000 lookup main priority 5210")
+        self.ip("rule add fwmark 0x80000/0xff0000 unreachable priority 5250")
+        self.ip("rule add lookup 52 priority 5270")
+        self.ip("route add 100.64.0.0/10 dev ts0 table 52")
+
+    def second_uplink(self):
+        if not self.management:
+            return False
+        self.plug("host", "wan1", "br1")
+        self.set("net/ipv4/conf/wan1/arp_ignore=1")
+        self.ip("address add 10.2.0.34/24 dev wan1")
+        self.ip("rule add from 10.2.0.34 lookup 201 priority 201")
+        self.ip("rule add fwmark 0x2 lookup 201 priority 202")
+        self.ip("route add default via 10.2.0.1 dev wan1 table 201")
+        return True
+
+    def vip_of_a_rail(self):
+        """As keepalived has it."""
+        if "4" not in self.families or self.routed:
+            return False
+        self.ip(f"address add {self.host(self.net4, 78)}/32 dev {self.rng.choice(self.rails).nic}")
+        return True
+
+    def main_lacks(self):
+        """Its manager has put the rails' subnet into another table."""
+        if "4" not in self.families or self.routed or self.spread in self.chosen:
+            return False
+        for rail in self.rails:
+            self.ip(f"route del {self.net4} dev {rail.nic}")
+        self.unbound = [one for one in self.unbound if ":" in one]
+        return True
+
+    def nexthop_objects(self):
+        if not self.management:
+            return False
+        self.ip("nexthop add id 31 via 10.0.0.1 dev eth0")
+        self.ip("nexthop add id 32 blackhole")
+        self.ip("route add 10.93.0.0/16 nhid 31 proto zebra")
+        self.ip("route add 10.94.0.0/16 nhid 32 proto zebra")
+        return True
+
+    def local_later(self):
+        """Table local is asked later, but before the rails' rules."""
+        self.ip("rule add lookup local priority 100")
+        self.ip("rule del priority 0")

@@ -66,9 +66,14 @@ class Truth:
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
     def by_another(self, rail, to):
-        """Main has it more exactly by a NIC that is no rail, or as an error: whoever did that wanted it."""
+        """Main has it more exactly by a NIC that is no rail: whoever did that wanted it."""
         best = self.longest(rail, to)
         return best is not None and (best[2] or best[1]) not in self.right_nics()
+
+    def refused(self, rail, to):
+        """… or as an error, which may be wanted, too: --check says so."""
+        best = self.longest(rail, to)
+        return best is not None and best[1] in ("unreachable", "blackhole", "prohibit")
 
     def on_its_wire(self, rail, to):
         """Main says that a host of remote= is on the rail's own wire, without a gateway. Only that wire knows whether it is."""
@@ -250,6 +255,8 @@ class Truth:
 
     def judge_own(self, rail, question, answer, _):
         if self.by_another(rail, question.to):
+            if self.refused(rail, question.to):
+                self.unclear.append(f"main refuses {question.to}")
             return
         if answer.kind != "unicast" or answer.dev != rail.nic:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))

@@ -31,7 +31,7 @@ ALLOWED = {
 
 # Nothing of the host differs: only packets show it, and that is --probe's work.
 HIDDEN = ("link off the switch", "link drops by tbf", "address of a third host", "address of a peer",
-          "neighbour permanent")
+          "neighbour permanent", "address prefix length, and so another gateway=peer")
 PATIENCE = (2.0,)  # seconds for replies, before it is said that --check is silent
 FAILED = 0x08  # IFA_F_DADFAILED
 

@@ -46,14 +46,11 @@ wait_until 5 settled B
 expect_note "up again" eth9
 remove_nic B eth9
 
-# With a neighbour in the subnet, but an address elsewhere.
+# Whatever the neighbour cache holds by chance.
 add_nic B eth8 8 10.44.0.1/24
 wait_until 5 settled B
-expect_no_note "an address in another subnet"
 ip -n B neigh replace 172.16.16.1 lladdr "$(mac A 0)" dev eth8 nud reachable
-expect_note "a neighbour in the rails' subnet" eth8
-ip -n B neigh flush dev eth8
-expect_no_note "without the neighbour"
+expect_no_note "an address in another subnet"
 remove_nic B eth8
 
 # A bridge of containers, whose smaller subnet lies inside the rails', is another wire.

@@ -249,8 +249,8 @@ static const Case CASES[] = {
     {"the worst of somebody's routes", RAILS DEFAULT "ip route add 13.0.0.0/8 dev ib1 table 942\n"
 "ip route add 11.0.0.0/8 dev ib0 table 942\n"
      "ip route add 12.0.0.0/8 dev ib1 table 942\n", NULL, ""},
-    {"somebody's default route", RAILS "ip route add default via 172.16.0.1 dev ib0 table 942\n", NULL, "warning table-clash ib1"},
-    {"somebody's default route, and another network", RAILS ETH0 "ip route add default dev ib1 table 942\n", NULL, ""},
+    {"somebody's default route", RAILS "ip route add default via 172.16.0.1 dev ib0 table 942\n", NULL, ""},
+    {"somebody's default route, and another network", RAILS ETH0 "ip route add default dev ib1 table 942\n", NULL, "warning table-clash ib1"},
     {"somebody's piece of the subnet", RAILS "ip route add 172.16.7.0/24 dev ib0 table 942\n", NULL, "error foreign-route ib1"},
     {"the same without our mark", RAILS
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, ""},
