@@ -4,8 +4,6 @@
 #include "plan/emit.h"
 #include "plan/plan.h"
 #include "plan/want.h"
-#include "probe/rdma.h"
-#include "probe/syn.h"
 
 #include <linux/if_arp.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/answers.h"
+/* Which hosts answer ARP: for a peer, and for an address of this host. */
+#include "probe/verdict.h"
 
 #include "check/finding.h"
 
@@ -33,11 +34,9 @@ static void take_pair(const IbhProbe *probe, IbhProbePair *pair, const IbhArpRep
 
 static void take_peer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 {
-    gpointer number;
-    IbhProbePair *pair;
+    IbhProbePair *pair = ibh_probe_find_pair(probe, ifindex, &reply->from);
 
-    if (g_hash_table_lookup_extended(probe->numbers, &reply->from, NULL, &number) &&
-        (pair = ibh_probe_find_pair(probe, ifindex, GPOINTER_TO_UINT(number))))
+    if (pair)
         take_pair(probe, pair, reply);
 }
 

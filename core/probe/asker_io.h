@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "probe/rdma.h"
+#include "probe/probe.h"
 
 /* Each answer comes within so many µs after the last one, or none will. */
 #define IBH_RDMA_ASKER_SILENCE (6 * G_USEC_PER_SEC)

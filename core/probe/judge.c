@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The causes of what is wrong with each pair. */
 #include "check/questions.h"
-#include "model/text.h"
-#include "probe/answers.h"
-#include "probe/local.h"
-#include "probe/rdma.h"
-#include "probe/size.h"
-#include "probe/syn.h"
-#include "probe/trace.h"
 #include "probe/verdict.h"
 
 #include <errno.h>
@@ -35,69 +29,18 @@ const char *ibh_probe_fault_name(IbhProbeFault fault)
     return names[fault];
 }
 
-void ibh_probe_blame(IbhProbePair *pair, IbhProbeFault fault)
+static void charge(GArray *charges, IbhProbePair *pair, guint i, IbhCause cause)
 {
-    pair->faults |= 1u << fault;
+    const IbhProbeCharge one = {.pair = i, .cause = cause};
+    const IbhCauseRow *row = ibh_probe_cause(cause);
+
+    if (row->fault != IBH_NO_FAULT)
+        pair->faults |= 1u << row->fault;
+    if (row->code)
+        g_array_append_val(charges, one);
 }
 
 /* ---- why echoes are lost ---- */
-
-/* In texts, {if} stands for the rail, {peer} for the peer's address. A cause without a code is told elsewhere. */
-static const struct {
-    IbhProbePlace place;
-    IbhSeverity severity;
-    IbhProbeFault fault;
-    const char *code, *why, *fix, *advice, *peer_advice;
-} losses[IBH_N_LOSSES] = {
-    [IBH_LOSS_NO_CARRIER] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, NULL, NULL, NULL, NULL, NULL},
-    [IBH_LOSS_DUPLICATE] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, NULL, NULL, NULL, NULL, NULL},
-    [IBH_LOSS_TABLE] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, NULL, NULL, NULL, NULL, NULL},
-    [IBH_LOSS_OURS] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent",
-                       "a route of type local says that the address is this host's own, so nothing leaves", NULL,
-                       "ip route show table all type local {peer}", NULL},
-    [IBH_LOSS_NO_WAY] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent", NULL, NULL,
-                         "ask the kernel: ip route get {peer} from {from} oif {if}; ip rule", NULL},
-    [IBH_LOSS_FIREWALL] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent",
-                           "this host's own firewall drops the echoes", NULL, "nft list ruleset; iptables-save", NULL},
-    [IBH_LOSS_QUEUE] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent",
-                        "this host's own filter or queue drops the echoes: nft, tc", NULL,
-                        "nft list ruleset; tc -s qdisc show dev {if}; tc filter show dev {if} egress", NULL},
-    [IBH_LOSS_UNTRIED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_UNSENT, "probe-not-sent", "never tried", NULL,
-                          "ask the kernel: ip route get {peer} from {from} oif {if}", NULL},
-    [IBH_LOSS_STATIC] = {IBH_AT_HOME, IBH_WARNING, IBH_PROBE_LOST, "neighbour-static",
-                         "a permanent entry of this host's neighbour table has another hardware address than the one "
-                         "that answers ARP, so packets do not arrive",
-                         "ip neigh del {peer} dev {if}", NULL, NULL},
-    [IBH_LOSS_ARP_OFF] = {IBH_AT_HOME, IBH_WARNING, IBH_PROBE_LOST, "arp-off",
-                          "ARP is switched off on this NIC, so it finds no neighbour", "ip link set arp on dev {if}",
-                          NULL, NULL},
-    [IBH_LOSS_HELD] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "probe-not-sent",
-                       "no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter, nft (tables "
-                       "arp and netdev, too), arptables or tc",
-                       NULL, "nft list ruleset; tc -s qdisc show dev {if}; tc filter show dev {if} egress", NULL},
-    [IBH_LOSS_TRANSLATED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "address-translated", NULL, NULL,
-                             "leave the rails out of it (nft list ruleset, iptables-save -t nat)", NULL},
-    [IBH_LOSS_DROPPED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_LOST, "reply-dropped",
-                          "replies come in by this NIC, and this host drops them at once: its own filter, nft's table "
-                          "netdev, or tc",
-                          NULL, "nft list ruleset; tc filter show dev {if} ingress", NULL},
-    [IBH_LOSS_REFUSED] = {IBH_AT_HOME, IBH_ERROR, IBH_PROBE_DROPPED, "reply-dropped", NULL, NULL,
-                          "ib-hook --check --iface {if}; if that is ok: nft list ruleset; iptables-save", NULL},
-    [IBH_LOSS_GATEWAY] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "gateway-down", NULL, NULL,
-                          "see whether the gateway is up, and on this wire; or route around it", NULL},
-    [IBH_LOSS_SOME] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost",
-                       "some echoes get lost: load, a cable, a full queue, or a limit on the peer's side", NULL,
-                       "more echoes tell how many (--count 100); ethtool -S {if}, the peer's load", NULL},
-    [IBH_LOSS_AFTER_ARP] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost", NULL, NULL,
-                            "on the peer ({peer}): its firewall (nft list ruleset), its prefix, ib-hook --check", NULL},
-    [IBH_LOSS_NOTHING] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost", NULL, NULL,
-                          "is the peer up, and on the same wire? ({peer} by {if})",
-                          "see whether they are up, on this wire, and answer at all"},
-    [IBH_LOSS_UNKNOWN] = {IBH_AT_EITHER, IBH_ERROR, IBH_PROBE_LOST, "probe-lost",
-                          "no reply: the peer is down, on another wire, or drops it", NULL,
-                          "is the peer up, and on the same wire? ({peer} by {if})",
-                          "see whether they are up, and answer pings at all"},
-};
 
 /* A permanent entry of the neighbour table whose hardware address is not that of the host that answers ARP. */
 static gboolean has_wrong_entry(const IbhProbePair *pair)
@@ -116,305 +59,274 @@ static gboolean has_double(const IbhProbe *probe, guint source)
     return FALSE;
 }
 
-/* The neighbour table had no room: that has another errno in each family. */
-static gboolean was_refused(const IbhProbe *probe, const IbhProbePair *pair)
+/* Nothing was sent, or not everything. A neighbour table without room has another errno in each family. */
+static IbhCause judge_unsent(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    int family = ibh_probe_family(ibh_probe_peer(probe, pair));
+    int six = ibh_probe_family(ibh_probe_peer(probe, pair));
 
-    return probe->was_full[family] && (pair->send_error == ENOBUFS || (family && pair->send_error == EINVAL));
+    if (probe->was_full[six] && (pair->send_error == ENOBUFS || (six && pair->send_error == EINVAL)))
+        return IBH_LOSS_TABLE;
+    return pair->send_error == 0         ? IBH_LOSS_UNTRIED
+           : pair->send_error == EPERM   ? IBH_LOSS_FIREWALL
+           : pair->send_error == ENOBUFS ? IBH_LOSS_QUEUE
+                                         : IBH_LOSS_NO_WAY;
 }
 
-/* Nothing was sent, or not everything. */
-static IbhProbeLoss judge_unsent(const IbhProbe *probe, const IbhProbePair *pair)
+/* No echo left, and the kernel has, or does not look for, the hardware address. A gateway is asked for another address
+ * than the peer's. */
+static gboolean is_held(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    if (was_refused(probe, pair))
-        return IBH_LOSS_TABLE;
-    switch (pair->send_error) {
-    case 0:
-        return IBH_LOSS_UNTRIED;
-    case EPERM:
-        return IBH_LOSS_FIREWALL;
-    case ENOBUFS:
-        return IBH_LOSS_QUEUE;
-    default:
-        return IBH_LOSS_NO_WAY;
-    }
+    return probe->hears && pair->sent && !pair->received && !pair->trace.left && pair->on_link &&
+           (pair->trace.told || !pair->trace.asks);
 }
 
 /* Echoes left, and did not come back: what the neighbour says, asked anew. */
-static IbhProbeLoss judge_silence(const IbhProbe *probe, const IbhProbePair *pair)
+static IbhCause judge_silence(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    const IbhIp *via = ibh_probe_via(probe, pair);
+    const gboolean direct = ibh_probe_is_direct(probe, pair);
 
-    if (pair->answers)
-        return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair)) ? IBH_LOSS_AFTER_ARP : IBH_LOSS_UNKNOWN;
-    if (!probe->hears_arp || !via)
+    if (pair->trace.is_translated)
+        return ibh_ip_equal(&pair->trace.to, ibh_probe_peer(probe, pair)) ? IBH_LOSS_SENT_FROM : IBH_LOSS_SENT_TO;
+    if (pair->answers && direct)
+        return IBH_LOSS_AFTER_ARP;
+    if (pair->answers || !probe->hears || !ibh_probe_via(probe, pair))
         return IBH_LOSS_UNKNOWN;
-    return ibh_ip_equal(via, ibh_probe_peer(probe, pair)) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
+    return direct ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
 }
 
-static IbhProbeLoss judge_loss(const IbhProbe *probe, const IbhProbePair *pair)
+static IbhCause judge_loss(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    const IbhLink *link = ibh_probe_link(probe, pair);
-    const IbhProbeLoss here = ibh_probe_trace_verdict(pair);
+    const guint flags = ibh_probe_link(probe, pair)->flags;
 
     if (!ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic))
         return IBH_LOSS_NO_CARRIER;
     if (!pair->route.error && pair->route.type == RTN_LOCAL)
         return IBH_LOSS_OURS;
-    if (here == IBH_LOSS_HELD) /* errors of sending follow from it */
-        return here;
+    if (pair->on_link && (flags & IFF_NOARP) && (flags & IFF_BROADCAST) && !pair->fixed && !pair->received)
+        return IBH_LOSS_ARP_OFF;
+    if (is_held(probe, pair)) /* errors of sending follow from it */
+        return IBH_LOSS_HELD;
     if (pair->send_error || !pair->sent)
         return judge_unsent(probe, pair);
     if (pair->dropped)
-        return IBH_LOSS_REFUSED;
+        return IBH_LOSS_DROPPED;
     if (pair->received)
         return IBH_LOSS_SOME;
     if (has_double(probe, pair->source))
         return IBH_LOSS_DUPLICATE;
     if (pair->on_link && has_wrong_entry(pair))
         return IBH_LOSS_STATIC;
-    if (pair->on_link && (link->flags & IFF_NOARP) && (link->flags & IFF_BROADCAST) && !pair->fixed)
-        return IBH_LOSS_ARP_OFF;
-    return here != IBH_LOSS_NONE ? here : judge_silence(probe, pair);
+    return judge_silence(probe, pair);
 }
-
-/* ---- in words ---- */
-
-/* What the kernel says of a route that is no way: its errno tells its type. */
-static const char *explain_refusal(int error)
-{
-    switch (error) {
-    case EINVAL:
-        return "a blackhole route";
-    case EHOSTUNREACH:
-        return "an unreachable route";
-    case EACCES:
-        return "a prohibit route";
-    case ENETUNREACH:
-        return "no route";
-    default:
-        return g_strerror(error);
-    }
-}
-
-static const char *name_link(const IbhProbe *probe, int ifindex)
-{
-    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
-
-    return link ? link->name : "another interface";
-}
-
-static char *explain_loss(const IbhProbe *probe, const IbhProbePair *pair)
-{
-    const gboolean six = ibh_probe_peer(probe, pair)->family == AF_INET6;
-    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
-
-    switch (pair->loss) {
-    case IBH_LOSS_NO_WAY:
-        return g_strdup_printf("this host has no way there by this NIC: %s", explain_refusal(pair->send_error));
-    case IBH_LOSS_TRANSLATED:
-        if (ibh_ip_equal(&pair->trace.to, ibh_probe_peer(probe, pair)))
-            return g_strdup_printf("this host's own address translation (nft, iptables) sends echoes from %s",
-                                   ibh_ip_format(&pair->trace.from, from));
-        return g_strdup_printf("this host's own address translation (nft, iptables) sends echoes to %s",
-                               ibh_ip_format(&pair->trace.to, to));
-    case IBH_LOSS_REFUSED:
-        return g_strdup_printf("replies came to this host by %s, and this host dropped them: rp_filter or a firewall",
-                               name_link(probe, pair->reply_ifindex));
-    case IBH_LOSS_GATEWAY:
-        return g_strdup_printf("the gateway %s does not answer %s, so nothing beyond it is reached",
-                               ibh_ip_format(ibh_probe_via(probe, pair), to), six ? "neighbour solicitations" : "ARP");
-    case IBH_LOSS_AFTER_ARP:
-        return g_strdup_printf("%s answered, echoes are not: a firewall there, another prefix there, or no way back",
-                               six ? "neighbour solicitations are" : "ARP is");
-    case IBH_LOSS_NOTHING:
-        return g_strdup_printf("nothing answers, not even %s: the NIC there, the wire or the host is down, or it is "
-                               "another wire",
-                               six ? "neighbour solicitations" : "ARP");
-    default:
-        return g_strdup(losses[pair->loss].why);
-    }
-}
-
-static void replace(GString *text, const char *what, const char *by)
-{
-    for (char *at = text->str; (at = strstr(at, what)); at = text->str) {
-        gssize start = at - text->str;
-
-        g_string_erase(text, start, (gssize)strlen(what));
-        g_string_insert(text, start, by);
-    }
-}
-
-/* "{if}", "{peer}", "{from}": of this pair. NULL stays NULL. */
-char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template)
-{
-    g_autofree char *iface = ibh_shell_word(ibh_probe_link(probe, pair)->name);
-    char ip[IBH_IP_STRLEN];
-    GString *text;
-
-    if (!template)
-        return NULL;
-    text = g_string_new(template);
-    replace(text, "{if}", iface);
-    replace(text, "{peer}", ibh_ip_format(ibh_probe_peer(probe, pair), ip));
-    replace(text, "{from}", ibh_ip_format(&ibh_probe_source(probe, pair)->ip, ip));
-    return g_string_free(text, FALSE);
-}
-
-/* ---- what is wrong with each pair ---- */
 
 static void judge_echoes(const IbhProbe *probe, guint i, GArray *charges)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);
-    gboolean told_alone;
 
-    for (guint number = 0; number < (guint)probe->count; number++)
-        pair->dropped |= ibh_probe_echo(probe, i, number)->seen && !ibh_probe_echo(probe, i, number)->received;
+    for (guint number = 0; number < (guint)probe->count; number++) {
+        const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
+
+        if (!echo->seen || echo->received)
+            continue;
+        pair->dropped = TRUE;
+        if (!pair->reply_ifindex || !echo->seen_here)
+            pair->reply_ifindex = echo->seen_here ? ibh_probe_link(probe, pair)->ifindex : pair->seen_elsewhere;
+    }
     if (pair->sent && pair->received >= pair->sent && !pair->send_error)
         return;
-    pair->loss = judge_loss(probe, pair);
-    pair->local = ibh_probe_local_cause(probe, pair);
-    pair->hindered = pair->local || losses[pair->loss].place == IBH_AT_HOME;
-    ibh_probe_blame(pair, losses[pair->loss].fault);
-    if (pair->received < pair->sent && losses[pair->loss].fault == IBH_PROBE_UNSENT)
-        ibh_probe_blame(pair, IBH_PROBE_LOST);
-    if (!losses[pair->loss].code)
-        return;
-    told_alone = pair->loss == IBH_LOSS_AFTER_ARP || pair->loss == IBH_LOSS_NOTHING || pair->loss == IBH_LOSS_UNKNOWN;
-    ibh_probe_charge(
-        charges, &(IbhProbeCharge){.pair = i,
-                                   .place = pair->local ? IBH_AT_HOME : losses[pair->loss].place,
-                                   .severity = losses[pair->loss].severity,
-                                   .code = pair->local ? pair->local->code : losses[pair->loss].code,
-                                   .peer_code = told_alone ? "peer-down" : NULL,
-                                   .why = pair->local ? g_strdup(pair->local->why) : explain_loss(probe, pair),
-                                   .fix = pair->local ? NULL : ibh_probe_fill_in(probe, pair, losses[pair->loss].fix),
-                                   .advice = ibh_probe_fill_in(
-                                       probe, pair, pair->local ? pair->local->advice : losses[pair->loss].advice),
-                                   .peer_advice = losses[pair->loss].peer_advice});
+    pair->cause = judge_loss(probe, pair);
+    pair->faults |= 1u << ibh_probe_cause(pair->cause)->fault;
+    if (pair->received < pair->sent && pair->faults & 1u << IBH_PROBE_UNSENT)
+        pair->faults |= 1u << IBH_PROBE_LOST;
+    pair->cause = ibh_probe_local_cause(probe, pair, pair->cause);
+    pair->hindered = ibh_probe_cause(pair->cause)->place == IBH_AT_HOME;
+    if (ibh_probe_cause(pair->cause)->code)
+        g_array_append_val(charges, ((IbhProbeCharge){.pair = i, .cause = pair->cause}));
 }
+
+/* ---- the way ---- */
 
 static void judge_way(const IbhProbe *probe, guint i, GArray *charges)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);
-    int right = ibh_probe_link(probe, pair)->ifindex;
-    /* a NIC that is down is reported, not its consequences */
-    const gboolean usable = ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic);
+    const int right = ibh_probe_link(probe, pair)->ifindex;
 
-    if ((pair->route.error || pair->route.oif != right) && pair->loss != IBH_LOSS_OURS) {
-        ibh_probe_blame(pair, IBH_PROBE_ROUTE);
-        if (usable)
-            ibh_probe_charge(
-                charges,
-                &(IbhProbeCharge){
-                    .pair = i,
-                    .place = IBH_AT_HOME,
-                    .severity = IBH_ERROR,
-                    .code = "routed-other-nic",
-                    .why = pair->route.error
-                               ? g_strdup_printf("this address's own traffic does not leave at all: %s",
-                                                 explain_refusal(pair->route.error))
-                               : g_strdup_printf("the echo was sent by this NIC, but this address's own traffic "
-                                                 "leaves by %s",
-                                                 name_link(probe, pair->route.oif)),
-                    .advice = ibh_probe_fill_in(probe, pair, "ib-hook --check --iface {if} names the rule or route"),
-                });
+    if ((pair->route.error || pair->route.oif != right) && pair->cause != IBH_LOSS_OURS) {
+        if (ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic))
+            charge(charges, pair, i, pair->route.error ? IBH_WAY_NONE : IBH_WAY_OTHER_NIC);
+        else
+            pair->faults |= 1u << IBH_PROBE_ROUTE; /* that the NIC is down is reported, not its consequences */
     }
     if (pair->reply_ifindex && pair->reply_ifindex != right) {
-        ibh_probe_blame(pair, IBH_PROBE_REPLY);
-        if (pair->loss != IBH_LOSS_REFUSED)
-            ibh_probe_charge(
-                charges,
-                &(IbhProbeCharge){
-                    .pair = i,
-                    .place = IBH_AT_HOME,
-                    .severity = IBH_ERROR,
-                    .code = "reply-other-nic",
-                    .why = g_strdup_printf("replies came in by %s: the peer holds its hardware address for "
-                                           "this one's",
-                                           name_link(probe, pair->reply_ifindex)),
-                    .advice = ibh_probe_fill_in(probe, pair,
-                                                "ib-hook --check --iface {if}; if that is ok, on the peer: ip neigh "
-                                                "flush to {from}"),
-                });
+        if (pair->dropped)
+            pair->faults |= 1u << IBH_PROBE_REPLY;
+        else
+            charge(charges, pair, i, IBH_WAY_REPLY);
     }
+    if (pair->received && pair->trace.is_translated)
+        charge(charges, pair, i, IBH_WAY_TRANSLATED);
+    else if (pair->received && ibh_probe_is_direct(probe, pair) && !pair->lladdr_len && !pair->sender_len)
+        charge(charges, pair, i, IBH_WAY_NOT_KNOWN);
 }
 
-/* ---- the rest ---- */
+/* ---- full size ---- */
 
-static gboolean is_neighbour(const IbhProbe *probe, const IbhProbePair *pair)
-{
-    const IbhIp *via = ibh_probe_via(probe, pair);
-
-    return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair));
-}
-
-/* The replies that were delivered came in for another address. */
-static gboolean is_translated(const IbhProbe *probe, guint i)
-{
-    gboolean any = FALSE;
-
-    for (guint number = 0; probe->hears_replies && number < (guint)probe->count; number++) {
-        const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
-
-        if (echo->seen)
-            return FALSE;
-        any |= echo->received;
-    }
-    return any;
-}
-
-static void judge_known(const IbhProbe *probe, guint i, GArray *charges)
+static void judge_size(const IbhProbe *probe, guint i, GArray *charges)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);
+    const gboolean six = ibh_probe_peer(probe, pair)->family == AF_INET6;
 
-    if (!pair->received)
+    if (pair->received < pair->sent) /* what is lost at any size says nothing of one */
+        pair->mtu = (IbhProbeSize){.passed = pair->mtu.passed};
+    pair->mtu.failed &= pair->mtu.passed < ibh_probe_full_size(probe, pair);
+    if (!pair->mtu.failed && !pair->mtu.fragment)
         return;
-    if (is_translated(probe, i)) {
-        ibh_probe_blame(pair, IBH_PROBE_TRANSLATED);
-        ibh_probe_charge(charges,
-                         &(IbhProbeCharge){.pair = i,
-                                           .place = IBH_AT_HOME,
-                                           .severity = IBH_WARNING,
-                                           .code = "address-translated",
-                                           .why = g_strdup("this host's own address translation changes what leaves by "
-                                                           "this NIC: the peer sees another address"),
-                                           .advice = g_strdup("leave the rails out of it (nft list ruleset, "
-                                                              "iptables-save -t nat)")});
-    } else if (is_neighbour(probe, pair) && !pair->lladdr_len && !pair->sender_len) {
-        ibh_probe_blame(pair, IBH_PROBE_NOT_KNOWN);
-        ibh_probe_charge(
-            charges,
-            &(IbhProbeCharge){.pair = i,
-                              .place = IBH_AT_EITHER,
-                              .severity = IBH_WARNING,
-                              .code = "not-known",
-                              .why = g_strdup("echoes come back, but no hardware address of the peer was "
-                                              "seen: by which NIC is not known"),
-                              .advice = ibh_probe_fill_in(probe, pair, "as root; ip neigh show to {peer} dev {if}")});
+    pair->mtu.passed = MAX(pair->mtu.passed, (six ? 40 : 20) + IBH_PROBE_PACKET); /* the small echo's */
+    charge(charges, pair, i,
+           !pair->mtu.failed                                 ? IBH_SIZE_PIECES
+           : pair->mtu.told_by.family && pair->on_link       ? IBH_SIZE_TOLD
+           : pair->mtu.told_by.family && !pair->mtu.fragment ? IBH_SIZE_BEYOND
+           : pair->mtu.told_by.family                        ? IBH_SIZE_TOLD
+           : pair->mtu.held                                  ? IBH_SIZE_HELD
+           : pair->mtu.seen > pair->mtu.passed               ? IBH_SIZE_DROPPED
+                                                             : IBH_SIZE_SILENT);
+}
+
+/* ---- peers that mix their NICs ---- */
+
+static gboolean is_other(const guint8 *sender, guint sender_len, const IbhProbePair *pair)
+{
+    return sender_len && pair->lladdr_len && pair->on_link &&
+           (sender_len != pair->lladdr_len || memcmp(sender, pair->lladdr, pair->lladdr_len) != 0);
+}
+
+/* By NIC, family and hardware address. */
+static int compare_lladdrs(gconstpointer a, gconstpointer b)
+{
+    const IbhProbePair *one = *(const IbhProbePair *const *)a, *other = *(const IbhProbePair *const *)b;
+
+    if (one->source != other->source)
+        return one->source < other->source ? -1 : 1;
+    if (one->lladdr_len != other->lladdr_len)
+        return one->lladdr_len < other->lladdr_len ? -1 : 1;
+    return memcmp(one->lladdr, other->lladdr, one->lladdr_len);
+}
+
+/* One hardware address for several addresses, several for one, or replies by another NIC. IPv4 only: in IPv6 no NIC
+ * answers for another one, so one hardware address is one NIC. */
+static void find_mixed(const IbhProbe *probe)
+{
+    g_autoptr(GPtrArray) known = g_ptr_array_new();
+
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        if (pair->on_link && pair->answers > 1)
+            pair->faults |= 1u << IBH_PROBE_FLUX;
+        if (pair->on_link && pair->lladdr_len && ibh_probe_peer(probe, pair)->family == AF_INET)
+            g_ptr_array_add(known, pair);
+        if (is_other(pair->sender, pair->sender_len, pair) ||
+            is_other(pair->syn.sender, pair->syn.outcome == IBH_SYN_ANSWERED ? pair->syn.sender_len : 0, pair))
+            pair->faults |= 1u << IBH_PROBE_PEER_SENDER;
+    }
+    g_ptr_array_sort(known, compare_lladdrs);
+    for (guint i = 1; i < known->len; i++) {
+        if (compare_lladdrs(&known->pdata[i - 1], &known->pdata[i]) != 0)
+            continue;
+        ((IbhProbePair *)known->pdata[i - 1])->faults |= 1u << IBH_PROBE_FLUX;
+        ((IbhProbePair *)known->pdata[i])->faults |= 1u << IBH_PROBE_FLUX;
     }
 }
+
+/* One of the hosts that answer for this peer answers for another one as well: a host that mixes its NICs. */
+static gboolean answers_for_others(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    IBH_EACH (const IbhProbePair, other, probe->pairs) {
+        if (other->peer == pair->peer || other->answer_len != pair->answer_len)
+            continue;
+        for (guint i = 0; i < pair->answers; i++) {
+            for (guint k = 0; k < other->answers; k++) {
+                if (memcmp(pair->answer[i], other->answer[k], pair->answer_len) == 0)
+                    return TRUE;
+            }
+        }
+    }
+    return FALSE;
+}
+
+/* A host that mixes its rails shows it in many ways, by many rails: one cause. */
+static void judge_mixed(const IbhProbe *probe, GArray *charges)
+{
+    gboolean flux = FALSE;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        flux |= pair->faults & 1u << IBH_PROBE_FLUX && (pair->answers < 2 || answers_for_others(probe, pair));
+    for (guint i = 0; i < probe->pairs->len; i++) {
+        const IbhProbePair *pair = ibh_probe_pair(probe, i);
+        const gboolean two = pair->answers > 1 && probe->peers->len > 1 && !answers_for_others(probe, pair);
+        const IbhProbeCharge one = {.pair = i, .cause = two ? IBH_PEER_TWO : flux ? IBH_PEER_FLUX : IBH_PEER_SENDER};
+
+        if (pair->faults & (1u << IBH_PROBE_FLUX | 1u << IBH_PROBE_PEER_SENDER))
+            g_array_append_val(charges, one);
+    }
+}
+
+/* ---- RDMA ---- */
+
+gboolean ibh_probe_wants_rdma(const IbhProbePair *pair)
+{
+    return pair->received || pair->lladdr_len;
+}
+
+gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, const IbhRdmaAnswer *answer)
+{
+    IbhRdmaAnswer *known = pair < probe->pairs->len ? &ibh_probe_pair(probe, pair)->rdma : NULL;
+
+    if (!known || known->outcome != IBH_RDMA_UNASKED || answer->outcome <= IBH_RDMA_UNASKED ||
+        answer->outcome >= IBH_N_RDMA)
+        return FALSE;
+    *known = *answer;
+    return TRUE;
+}
+
+static IbhCause cause_of_rdma(const IbhProbePair *pair)
+{
+    static const IbhCause causes[IBH_N_RDMA] = {
+        [IBH_RDMA_UNASKED] = IBH_CAUSE_RDMA_UNASKED,     [IBH_RDMA_NO_ECHO] = IBH_CAUSE_RDMA_NO_ECHO,
+        [IBH_RDMA_NO_MODULE] = IBH_CAUSE_RDMA_NO_MODULE, [IBH_RDMA_FILTERED] = IBH_CAUSE_RDMA_FILTERED,
+        [IBH_RDMA_BLOCKED] = IBH_CAUSE_RDMA_BLOCKED,     [IBH_RDMA_NO_DEVICE] = IBH_CAUSE_RDMA_NO_DEVICE,
+        [IBH_RDMA_NO_GID] = IBH_CAUSE_RDMA_NO_GID,       [IBH_RDMA_REFUSED] = IBH_CAUSE_RDMA_REFUSED,
+    };
+
+    if (pair->rdma.outcome != IBH_RDMA_SILENT)
+        return causes[pair->rdma.outcome];
+    return pair->rdma.step == IBH_RDMA_AT_ADDRESS ? IBH_CAUSE_RDMA_NO_WAY
+           : pair->rdma.step == IBH_RDMA_AT_ROUTE ? IBH_CAUSE_RDMA_NO_PATH
+                                                  : IBH_CAUSE_RDMA_SILENT;
+}
+
+char *ibh_probe_rdma_why(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return ibh_probe_fill_in(probe, pair, ibh_probe_cause(cause_of_rdma(pair))->why);
+}
+
+/* ---- all of it ---- */
 
 void ibh_probe_judge(IbhProbe *probe)
 {
-    g_autoptr(GArray) charges = ibh_probe_charges_new();
+    g_autoptr(GArray) charges = g_array_new(FALSE, FALSE, sizeof(IbhProbeCharge));
 
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
-    ibh_probe_judge_mixed(probe);
+    find_mixed(probe);
     for (guint i = 0; i < probe->pairs->len; i++) {
         judge_echoes(probe, i, charges);
         judge_way(probe, i, charges);
-        ibh_probe_judge_size(probe, i, charges);
-        judge_known(probe, i, charges);
-        ibh_probe_judge_rdma(ibh_probe_pair(probe, i));
+        judge_size(probe, i, charges);
     }
-    ibh_probe_charge_mixed(probe, charges);
+    judge_mixed(probe, charges);
+    for (guint i = 0; i < probe->pairs->len; i++)
+        charge(charges, ibh_probe_pair(probe, i), i, cause_of_rdma(ibh_probe_pair(probe, i)));
     ibh_probe_report_strangers(probe);
     ibh_probe_report_rails(probe);
     ibh_probe_report_charges(probe, charges);
-    ibh_probe_report_rdma(probe);
     ibh_probe_report_whole(probe);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/local_io.h"
-
 #include "kernel/dump.h"
-#include "probe/local.h"
+#include "probe/causes.h"
+#include "probe/prober_io.h"
 
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
@@ -13,9 +12,9 @@ typedef struct {
     gboolean after;
 } Reader;
 
-static void note(const Reader *reader, int ifindex, IbhLocalFact fact, guint64 value)
+static void note(const Reader *reader, int ifindex, IbhCause fact, guint64 value)
 {
-    (reader->after ? ibh_probe_local_after : ibh_probe_local_before)(reader->probe, ifindex, fact, value);
+    ibh_probe_note_local(reader->probe, ifindex, fact, reader->after, value);
 }
 
 static gboolean is_probed(const IbhProbe *probe, int ifindex)
@@ -110,13 +109,13 @@ static gboolean find_counter(const char *text, const char *key, guint64 *ret_val
 
 static void read_counters(const Reader *reader)
 {
-    for (int fact = 0; fact < IBH_N_LOCAL; fact++) {
-        const char *key, *file = ibh_probe_local_file((IbhLocalFact)fact, &key);
+    for (int fact = IBH_LOCAL_XDP; fact < IBH_LOCAL_END; fact++) {
+        const char *key, *file = ibh_probe_local_file((IbhCause)fact, &key);
         g_autofree char *path = file ? g_strdup_printf("/proc/net/%s", file) : NULL, *text = NULL;
         guint64 value;
 
         if (path && g_file_get_contents(path, &text, NULL, NULL) && find_counter(text, key, &value))
-            note(reader, 0, (IbhLocalFact)fact, value);
+            note(reader, 0, (IbhCause)fact, value);
     }
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/rdma_io.h"
-
 #include "host/tree.h"
-#include "probe/wait_io.h"
 #include "probe/asker_io.h"
+#include "probe/prober_io.h"
 
 #include <errno.h>
 #include <string.h>
@@ -104,34 +102,26 @@ static gboolean take_results(IbhProber *prober, IbhRdmaAsker *asker, gboolean *h
     return length < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* FALSE: no asker is left. */
-static gboolean wait_for_any(IbhRdmaAsker askers[ASKERS], gint64 until)
-{
-    struct pollfd fds[ASKERS];
-    gboolean any = FALSE;
-
-    for (guint i = 0; i < ASKERS; i++) {
-        fds[i] = (struct pollfd){.fd = askers[i].fd, .events = POLLIN};
-        any |= askers[i].fd >= 0;
-    }
-    if (any)
-        ibh_prober_poll(fds, ASKERS, until);
-    return any;
-}
-
 static void listen_to(IbhProber *prober, IbhRdmaAsker askers[ASKERS])
 {
     gint64 heard_at[ASKERS], start = ibh_prober_now();
+    struct pollfd fds[ASKERS];
+    gboolean any = TRUE;
 
     for (guint i = 0; i < ASKERS; i++)
         heard_at[i] = start;
-    while (!ibh_prober_is_stopped() && wait_for_any(askers, ibh_prober_now() + PROGRESS_EVERY)) {
+    while (any && !ibh_prober_is_stopped()) {
+        for (guint i = 0; i < ASKERS; i++)
+            fds[i] = (struct pollfd){.fd = askers[i].fd, .events = POLLIN};
+        ibh_prober_wait(prober, ibh_prober_now() + PROGRESS_EVERY, fds, ASKERS);
+        any = FALSE;
         for (guint i = 0; i < ASKERS; i++) {
             gboolean heard = FALSE, more = askers[i].fd >= 0 && take_results(prober, &askers[i], &heard);
 
             heard_at[i] = heard ? ibh_prober_now() : heard_at[i];
             if (askers[i].fd >= 0 && (!more || ibh_prober_now() > heard_at[i] + IBH_RDMA_ASKER_SILENCE))
                 ibh_rdma_asker_stop(&askers[i]);
+            any |= askers[i].fd >= 0;
         }
         ibh_prober_tell(prober, ", asking by RDMA");
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/room_io.h"
-
-#include "probe/window.h"
 #include "kernel/sysctl.h"
+#include "probe/prober_io.h"
 
 #include <sys/socket.h>
 
@@ -83,13 +81,4 @@ gboolean ibh_prober_forget(IbhProber *prober, guint i)
                       .ip = *ibh_probe_peer(prober->probe, pair)};
 
     return !ibh_probe_owns_entry(pair) || ibh_netlink_execute(prober->netlink, &op, NULL);
-}
-
-gboolean ibh_prober_forget_range(IbhProber *prober, guint first, guint pairs)
-{
-    gboolean all = TRUE;
-
-    for (guint i = first; i < first + pairs; i++)
-        all &= ibh_prober_forget(prober, i);
-    return all;
 }

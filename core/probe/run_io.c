@@ -1,148 +1,210 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/run_io.h"
 
-#include "probe/answers.h"
-#include "probe/echoes_io.h"
-#include "probe/local_io.h"
-#include "probe/rdma_io.h"
-#include "probe/receive_io.h"
-#include "probe/room_io.h"
-#include "probe/size_io.h"
-#include "probe/syn_io.h"
-#include "probe/trace_io.h"
-#include "probe/wait_io.h"
+#include "probe/prober_io.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/if_ether.h>
-#include <net/if_arp.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#define ARP_TIMEOUT (G_USEC_PER_SEC / 4)
+#define COLLECT_EVERY (G_USEC_PER_SEC / 50)
+#define FULL_WAIT (G_USEC_PER_SEC / 50) /* before what was refused for want of room is tried again */
+#define REFUSALS 3                      /* of a long packet, by a full queue; a NIC that is too small refuses always */
 
-/* IbhSockAddress is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */
-static void send_arp(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
+/* ---- one packet ---- */
+
+/* The neighbour table, or the NIC's queue, is full. IPv6 reports a full table as EINVAL. */
+static gboolean is_full(IbhProber *prober, guint pair, int problem)
 {
-    guint8 frame[IBH_ARP_MAX];
-    gsize length = ibh_arp_request(link, from, whom, frame);
-    IbhSockAddress to = {.link = {.sll_family = AF_PACKET,
-                                  .sll_protocol = htons(ETH_P_ARP),
-                                  .sll_ifindex = link->ifindex,
-                                  .sll_halen = (guint8)link->lladdr_len}};
+    int six = ibh_probe_family(ibh_probe_peer(prober->probe, ibh_probe_pair(prober->probe, pair)));
+    guint room[2];
 
-    memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
-    if (length)
-        (void)sendto(prober->arp, frame, length, 0, &to.generic, sizeof to); /* a NIC that is down is told of anyway */
-    ibh_prober_pace(prober);
+    if (problem != ENOBUFS && !(six && problem == EINVAL))
+        return FALSE;
+    prober->flight.room[0] = prober->flight.room[1] = 0;
+    (void)ibh_prober_read_room(prober, room, NULL); /* which notes that there was none */
+    return problem == ENOBUFS || prober->probe->was_full[1];
 }
 
-/* To the group that the address's holders are in (RFC 4291, 2.7.1); the kernel adds sender and checksum. */
-static void send_solicitation(IbhProber *prober, const IbhLink *link, const IbhIp *whom)
+/* FALSE: once more, later. After one wait in vain, later echoes do not wait. */
+static gboolean send_echo(IbhProber *prober, const IbhShot *shot)
 {
-    guint8 packet[IBH_NA_MAX];
-    gsize length = ibh_ns_question(link, whom, packet);
-    struct sockaddr_in6 to = {
-        .sin6_family = AF_INET6,
-        .sin6_addr.s6_addr = {0xff, 0x02, [11] = 1, [12] = 0xff, whom->bytes[13], whom->bytes[14], whom->bytes[15]},
-        .sin6_scope_id = (guint32)link->ifindex};
+    IbhProbePair *pair = ibh_probe_pair(prober->probe, shot->pair);
+    gint64 before = ibh_prober_now();
+    int problem = ibh_prober_send_echo(prober, shot->pair, shot->number);
 
-    if (length && prober->solicit >= 0)
-        (void)sendto(prober->solicit, packet, length, 0, (struct sockaddr *)&to, sizeof to);
-    ibh_prober_pace(prober);
-}
-
-/* ---- ARP ---- */
-
-/* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux several NICs answer:
- * so every peer is asked once more, and all answers are read. In IPv6, and of gateways, those that are silent. */
-static void ask_arp(IbhProber *prober)
-{
-    IbhProbe *probe = prober->probe;
-
-    gboolean any = FALSE;
-
-    for (guint i = 0; i < probe->pairs->len && !ibh_prober_is_stopped(); i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-        const IbhIp *via = ibh_probe_via(probe, pair);
-        const gboolean silent = !pair->received;
-
-        if (!via || (!silent && (via->family == AF_INET6 || via != ibh_probe_peer(probe, pair))))
-            continue;
-        any = TRUE;
-        ibh_prober_pass(prober, prober->next, ", asking who answers ARP");
-        if (via->family == AF_INET6)
-            send_solicitation(prober, ibh_probe_link(probe, pair), via);
-        else if (prober->arp >= 0)
-            send_arp(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip, via);
+    if (problem && is_full(prober, shot->pair, problem)) {
+        prober->full_since = prober->full_since ? prober->full_since : before;
+        if (before < prober->full_since + prober->probe->timeout) {
+            prober->next = before + FULL_WAIT;
+            return FALSE;
+        }
     }
-    if (any)
-        ibh_prober_pass(prober, ibh_prober_now() + MIN(probe->timeout, ARP_TIMEOUT), ", asking who answers ARP");
-    probe->hears_arp = (prober->arp >= 0 || !ibh_probe_uses_family(probe, AF_INET)) &&
-                       (prober->solicit >= 0 || !ibh_probe_uses_family(probe, AF_INET6)) && !ibh_prober_is_stopped();
+    prober->full_since = problem ? prober->full_since : 0;
+    if (shot->number >= (guint)prober->probe->count)
+        return TRUE;
+    pair->send_error = problem ? problem : pair->send_error;
+    if (!problem) {
+        ibh_probe_sent(prober->probe, shot->pair, shot->number, before);
+        prober->sent++;
+    }
+    return TRUE;
 }
 
-/* Asks which other hosts have our own addresses, or answer for them. Returns until when answers may come; 0: it cannot
- * ask. */
+/* What a full table refuses proves nothing of the way: *ret_sent. */
+static gboolean send_size(IbhProber *prober, const IbhShot *shot, gboolean *ret_sent)
+{
+    IbhProbePair *pair = ibh_probe_pair(prober->probe, shot->pair);
+    int problem = ibh_prober_send_echo(prober, shot->pair, IBH_PROBE_SIZED | shot->number);
+
+    if (problem == ENOBUFS && pair->refusals++ < REFUSALS) {
+        ibh_flight_retry(&prober->flight, shot->pair, ibh_prober_now() + FULL_WAIT);
+        return FALSE;
+    }
+    pair->mtu.held |= problem == EPERM;
+    *ret_sent = !prober->sockets[pair->source].error &&
+                !(problem && is_full(prober, shot->pair, problem) &&
+                  prober->probe->was_full[ibh_probe_family(ibh_probe_peer(prober->probe, pair))]);
+    return TRUE;
+}
+
+static gboolean send_syn(IbhProber *prober, guint i)
+{
+    IbhSynAnswer *syn = &ibh_probe_pair(prober->probe, i)->syn;
+    int problem = ibh_prober_send_syn(prober, i);
+
+    if (!problem)
+        syn->outcome = IBH_SYN_SILENT;
+    else if (syn->outcome == IBH_SYN_UNWANTED)
+        syn->outcome = prober->tcp < 0 || prober->ear < 0 ? IBH_SYN_NO_RIGHT : IBH_SYN_UNSENT;
+    return !problem;
+}
+
+static void send_shot(IbhProber *prober, const IbhShot *shot)
+{
+    const IbhProbe *probe = prober->probe;
+    const IbhProbePair *pair = ibh_probe_pair(probe, shot->pair);
+    gboolean sent = TRUE;
+
+    if (shot->ask == IBH_ASK_ECHO ? !send_echo(prober, shot)
+                                  : shot->ask == IBH_ASK_SIZE && !send_size(prober, shot, &sent))
+        return;
+    if (shot->ask == IBH_ASK_SYN)
+        sent = send_syn(prober, shot->pair);
+    if (shot->ask == IBH_ASK_WHO)
+        sent = !ibh_prober_send_who(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip,
+                                    ibh_probe_via(probe, pair));
+    ibh_flight_launched(&prober->flight, shot, ibh_prober_now(), sent);
+}
+
+/* ---- the loop ---- */
+
+/* Takes the results of pairs that are settled from the neighbour table, and deletes entries: these pairs make room for
+ * others at once, or when their entry has grown old. */
+static gboolean collect(IbhProber *prober, GError **error)
+{
+    IbhFlight *flight = &prober->flight;
+    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+    gboolean any = flight->finished->len > 0;
+
+    if (flight->settled->len && !ibh_prober_read_neighbours(prober, neighbours, error))
+        return FALSE;
+    ibh_probe_learn(prober->probe, flight->settled, neighbours);
+    ibh_flight_go_on(flight, ibh_prober_now());
+    IBH_EACH (const guint, pair, flight->finished) {
+        prober->cannot |= !prober->keeps && !prober->cannot && !ibh_prober_forget(prober, *pair);
+        ibh_flight_end(flight, *pair, ibh_prober_now(), !prober->cannot);
+    }
+    g_array_set_size(flight->finished, 0);
+    return !any || prober->keeps || prober->cannot || ibh_prober_read_room(prober, flight->room, error);
+}
+
+/* After a signal: learns about unfinished pairs, and deletes their entries. */
+static gboolean leave(IbhProber *prober, GError **error)
+{
+    g_autoptr(GArray) open = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+
+    for (guint i = 0; i < prober->flight.begun; i++) {
+        if (ibh_probe_pair(prober->probe, i)->step <= IBH_STEP_SETTLED)
+            g_array_append_val(open, i);
+    }
+    if (open->len && !ibh_prober_read_neighbours(prober, neighbours, error))
+        return FALSE;
+    ibh_probe_learn(prober->probe, open, neighbours);
+    for (guint i = 0; i < prober->flight.begun; i++)
+        (void)(!prober->keeps && ibh_probe_pair(prober->probe, i)->step < IBH_STEP_AGES &&
+               ibh_prober_forget(prober, i));
+    return TRUE;
+}
+
+static gboolean ask_pairs(IbhProber *prober, GError **error)
+{
+    gint64 collected = 0;
+
+    while (!ibh_flight_is_done(&prober->flight) && !ibh_prober_is_stopped()) {
+        gint64 now = ibh_prober_now(), due;
+        IbhShot shot;
+        gboolean any = ibh_flight_next(&prober->flight, now, &shot, &due);
+
+        due = any ? prober->next : due;
+        if (any && due <= now)
+            send_shot(prober, &shot);
+        ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY), NULL, 0);
+        if (now >= collected + COLLECT_EVERY) {
+            if (!collect(prober, error))
+                return FALSE;
+            collected = now;
+        }
+        ibh_prober_tell(prober, any ? "" : ", waiting for replies");
+    }
+    return !ibh_prober_is_stopped() || leave(prober, error);
+}
+
+/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without a
+ * sender's (RFC 5227): only another host with the same address answers. Another rail asks for it from its own address:
+ * then a proxy answers as well. Returns until when answers may come; 0: it cannot ask. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
-    const IbhIp nobody = {.family = AF_INET};
-    gboolean witnessed = FALSE;
+    const IbhIp none = {.family = AF_INET};
+    gint64 until = 0;
 
     for (guint i = 0; i < probe->sources->len; i++) {
-        const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
+        const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i), *other = NULL;
         int witness = ibh_probe_witness(probe, i);
 
-        if ((source->ip.family == AF_INET ? prober->arp : prober->solicit) < 0)
-            continue;
         ibh_prober_pass(prober, prober->next, "");
-        if (source->ip.family == AF_INET6) {
-            send_solicitation(prober, source->nic->link, &source->ip);
-            witnessed = TRUE; /* a proxy waits before it answers this one */
+        if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip))
             continue;
-        }
-        send_arp(prober, source->nic->link, &nobody, &source->ip);
-        if (witness >= 0) {
-            const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, (guint)witness);
-
-            witnessed = TRUE;
-            send_arp(prober, other->nic->link, &other->ip, &source->ip);
-        }
+        if (witness >= 0)
+            other = &g_array_index(probe->sources, IbhProbeSource, (guint)witness);
+        if (other && ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip))
+            continue;
+        if (other || source->ip.family == AF_INET6) /* whose question a proxy answers, late */
+            until = ibh_prober_now() + IBH_PROBE_PROXY_WAIT;
     }
-    return witnessed ? ibh_prober_now() + IBH_PROBE_PROXY_WAIT : 0;
+    return until;
 }
 
-/* ---- all of it ---- */
-
-static gboolean all_fit(const IbhProbe *probe, const guint room[2])
+/* They need the neighbours' entries again: in waves, if not all fit. Entries that cannot be deleted have to grow old;
+ * those of one wave may still exist while those of the next one come. */
+static gboolean ask_rdma(IbhProber *prober, guint room[2], GError **error)
 {
-    return ibh_probe_wave(probe, 0, room) == probe->pairs->len;
-}
-
-/* The requests that need the neighbour's entry again: in waves, if not all entries fit. Entries that cannot be deleted
- * have to grow old; those of one wave may still exist while those of the next one come. */
-static gboolean ask_waves(IbhProber *prober, const guint at_first[2], GError **error)
-{
-    IbhProbe *probe = prober->probe;
-    guint room[2] = {at_first[0], at_first[1]}, pairs;
+    const guint all = prober->probe->pairs->len;
     gint64 before = 0;
 
-    for (guint first = 0; first < probe->pairs->len && !ibh_prober_is_stopped(); first += pairs) {
-        if (before)
+    for (guint first = 0, pairs; first < all && !ibh_prober_is_stopped(); first += pairs) {
+        if (before && prober->cannot)
             ibh_prober_pass(prober, before + IBH_PROBE_PAUSE, ", waiting for room in the neighbour table");
         if (!prober->cannot && !ibh_prober_read_room(prober, room, error))
             return FALSE;
-        pairs = prober->keeps ? probe->pairs->len : ibh_probe_wave(probe, first, room);
+        pairs = prober->keeps ? all : ibh_probe_wave(prober->probe, first, room);
         before = ibh_prober_now();
-        ibh_prober_ask_sizes(prober, first, pairs);
-        ibh_prober_ask_syns(prober, first, pairs);
-        if (probe->rdma)
-            ibh_prober_ask_rdma(prober, first, pairs);
-        if (prober->keeps || ibh_prober_forget_range(prober, first, pairs))
-            before = 0;
+        ibh_prober_ask_rdma(prober, first, pairs);
+        for (guint i = first; !prober->keeps && i < first + pairs; i++)
+            prober->cannot |= !ibh_prober_forget(prober, i);
     }
     return TRUE;
 }
@@ -159,15 +221,15 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     ibh_probe_note_known(probe, neighbours);
     if (!ibh_prober_read_room(prober, room, error))
         return FALSE;
-    prober->keeps = all_fit(probe, room);
+    memcpy(prober->flight.room, room, sizeof room);
+    prober->keeps = ibh_probe_wave(probe, 0, room) == probe->pairs->len;
     ibh_prober_read_local(prober, FALSE);
     proxies = ask_own(prober);
-    if (!ibh_prober_ask_echoes(prober, room, error))
+    if (!ask_pairs(prober, error))
         return FALSE;
-    ask_arp(prober);
-    ibh_prober_trace(prober);
     ibh_prober_read_local(prober, TRUE);
-    if (!ask_waves(prober, room, error) || !ibh_prober_read_room(prober, room, error))
+    probe->hears = ibh_prober_heard_all(prober) && !ibh_prober_is_stopped();
+    if ((probe->rdma && !ask_rdma(prober, room, error)) || !ibh_prober_read_room(prober, room, error))
         return FALSE;
     ibh_prober_pass(prober, proxies, ", listening for proxies");
     return TRUE;
@@ -190,9 +252,9 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
                         .sysfs = sysfs,
                         .progress = progress,
                         .started = ibh_prober_now(),
-                        .arp = -1,
+                        .ear = -1,
                         .solicit = -1,
-                        .seen = {-1, -1}};
+                        .tcp = -1};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
     gboolean done;
 
@@ -202,17 +264,14 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
     }
     memcpy(probe->cookie, random, sizeof probe->cookie);
     memcpy(&probe->id, random + sizeof probe->cookie, sizeof probe->id);
-    prober.sockets = g_new0(IbhProbeSocket, probe->sources->len);
-    for (guint i = 0; i < probe->sources->len; i++)
-        prober.sockets[i].fd = -1;
+    ibh_flight_init(&prober.flight, probe);
     ibh_prober_catch_signals();
-    done = ibh_prober_open(&prober, error);
-    done = done && ask_routes(&prober, error) && ask_all(&prober, error);
-    probe->hears_replies = done && ibh_prober_heard_all(&prober);
+    done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
     if (ibh_prober_is_stopped())
         ibh_probe_interrupt(probe, ibh_prober_now());
     ibh_prober_release_signals();
     ibh_prober_tell_end(&prober);
     ibh_prober_close(&prober);
+    ibh_flight_clear(&prober.flight);
     return done;
 }

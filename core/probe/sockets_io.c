@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/sockets_io.h"
+#include "model/bytes.h"
+#include "probe/prober_io.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -15,99 +16,106 @@
 #define IPV6_UNICAST_IF 76
 #endif
 
-#define TAKE 0xffff
-#define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), at)
-#define UNLESS(value, drop) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, drop)
+#define HEAD 128 /* bytes of a packet that passes a NIC: longer than the parts of ours that count */
+#define RECEIVE_BUFFER (8 * 1024 * 1024) /* 200 replies of 9,000 bytes overflow the default */
+#define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
-static void attach(int fd, const struct sock_filter *steps, gsize count)
+/* ---- filters, in the kernel, before others' packets fill a socket's buffer ---- */
+
+#define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
+/* Where `then` and `otherwise` are places in the program; 0: the next one. */
+#define IF(test, value, then, otherwise) BPF_JUMP(BPF_JMP | (test) | BPF_K, value, then, otherwise)
+#define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
+
+static void attach(int fd, struct sock_filter *steps, gsize count)
 {
-    struct sock_fprog program = {.len = (unsigned short)count, .filter = (struct sock_filter *)(guintptr)steps};
+    struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                     sizeof program); /* replies are looked at in any case */
+    for (guint8 i = 0; i < count; i++) {
+        if (BPF_CLASS(steps[i].code) != BPF_JMP)
+            continue;
+        steps[i].jt = (guint8)(steps[i].jt ? steps[i].jt - i - 1 : 0);
+        steps[i].jf = (guint8)(steps[i].jf ? steps[i].jf - i - 1 : 0);
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program); /* packets are looked at anyway */
 }
 
-static guint32 cookie_start(const IbhProbe *probe)
+/* Replies with our number and cookie. A raw socket of IPv4 gets the IP header, too. */
+static void filter_replies(const IbhProbe *probe, int fd, guint16 id, gboolean six)
 {
-    guint32 start;
-
-    memcpy(&start, probe->cookie, sizeof start);
-    return ntohl(start);
-}
-
-/* In the kernel, before others' packets fill the socket's buffer: echo replies with our number and cookie only. */
-static void filter4(const IbhProbe *probe, int fd, guint16 id)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_B, BPF_ABS, 9),
-        UNLESS(IPPROTO_ICMP, 9),
-        LOAD(BPF_H, BPF_ABS, 6),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x3fff, 7, 0), /* fragments */
-        BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),             /* the header's length */
+    enum { DROP = 7 };
+    struct sock_filter steps[] = {
+        six ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0)
+            : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
         LOAD(BPF_B, BPF_IND, 0),
-        UNLESS(ICMP_ECHOREPLY, 4),
+        IF(BPF_JEQ, six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY, 0, DROP),
         LOAD(BPF_W, BPF_IND, 8),
-        UNLESS(cookie_start(probe), 2),
+        IF(BPF_JEQ, ibh_get32(probe->cookie), 0, DROP),
         LOAD(BPF_H, BPF_IND, 4),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, TAKE),
+        IF(BPF_JEQ, id, DROP + 1, DROP),
+        RETURN(0),
+        RETURN(IBH_PROBE_SIZE_MAX),
     };
 
     attach(fd, steps, G_N_ELEMENTS(steps));
 }
 
-/* `at`: where the ICMPv6 header is: 0, or 40 behind the IPv6 header. */
-static void filter6(const IbhProbe *probe, int fd, guint16 id, guint at)
+/* Our echoes and their replies, whole ones and first fragments; answers to ARP, and the kernel's questions; the same of
+ * neighbour discovery; answers to our SYNs. */
+static void filter_ear(const IbhProbe *probe, int fd)
 {
-    const struct sock_filter steps[] = {
-        LOAD(BPF_B, BPF_ABS, at ? 6 : 0), UNLESS(at ? IPPROTO_ICMPV6 : ICMP6_ECHO_REPLY, 6),
-        LOAD(BPF_B, BPF_ABS, at),         UNLESS(ICMP6_ECHO_REPLY, 4),
-        LOAD(BPF_W, BPF_ABS, at + 8),     UNLESS(cookie_start(probe), 2),
-        LOAD(BPF_H, BPF_ABS, at + 4),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, 0),     BPF_STMT(BPF_RET | BPF_K, TAKE),
+    enum {
+        ARP = 4,
+        FOUR = 6,
+        SIX = 12,
+        FRAGMENT = 17,
+        DISCOVERY = 20,
+        ECHO = 23,
+        TCP = 25,
+        LEAVES = 29,
+        DROP = 31,
+        TAKE
     };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
-}
-
-/* The first fragments of such replies, as they come in: IPv4; IPv6, with a header of their own. */
-static void filter_pieces4(const IbhProbe *probe, int fd, guint16 id)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_B, BPF_ABS, 9),
-        UNLESS(IPPROTO_ICMP, 10),
+    struct sock_filter steps[] = {
+        LOAD(BPF_H, BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
+        IF(BPF_JEQ, ETH_P_ARP, ARP, 0),
+        IF(BPF_JEQ, ETH_P_IP, FOUR, 0),
+        IF(BPF_JEQ, ETH_P_IPV6, SIX, DROP),
+        LOAD(BPF_H, BPF_ABS, 6), /* ARP */
+        IF(BPF_JEQ, ARPOP_REPLY, TAKE, LEAVES),
+        LOAD(BPF_B, BPF_ABS, 9), /* FOUR */
+        IF(BPF_JEQ, IPPROTO_ICMP, 0, DROP),
         LOAD(BPF_H, BPF_ABS, 6),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 8, 0), /* not the first */
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x2000, 0, 7), /* not the last */
+        IF(BPF_JSET, 0x1fff, DROP, 0),
         BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
-        LOAD(BPF_B, BPF_IND, 0),
-        UNLESS(ICMP_ECHOREPLY, 4),
-        LOAD(BPF_W, BPF_IND, 8),
-        UNLESS(cookie_start(probe), 2),
-        LOAD(BPF_H, BPF_IND, 4),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, TAKE),
+        IF(BPF_JEQ, 0, ECHO, ECHO),
+        BPF_STMT(BPF_LDX | BPF_IMM, 40), /* SIX */
+        LOAD(BPF_B, BPF_ABS, 6),
+        IF(BPF_JEQ, IPPROTO_TCP, TCP, 0),
+        IF(BPF_JEQ, IPPROTO_ICMPV6, DISCOVERY, 0),
+        IF(BPF_JEQ, IPPROTO_FRAGMENT, 0, DROP),
+        BPF_STMT(BPF_LDX | BPF_IMM, 48), /* FRAGMENT */
+        LOAD(BPF_H, BPF_ABS, 42),
+        IF(BPF_JSET, 0xfff8, DROP, ECHO),
+        LOAD(BPF_B, BPF_ABS, 40), /* DISCOVERY */
+        IF(BPF_JEQ, ND_NEIGHBOR_ADVERT, TAKE, 0),
+        IF(BPF_JEQ, ND_NEIGHBOR_SOLICIT, LEAVES, ECHO),
+        LOAD(BPF_W, BPF_IND, 8), /* ECHO */
+        IF(BPF_JEQ, ibh_get32(probe->cookie), TAKE, DROP),
+        LOAD(BPF_H, BPF_ABS, 40), /* TCP */
+        IF(BPF_JEQ, IBH_SYN_PORT, 0, DROP),
+        LOAD(BPF_H, BPF_ABS, 42),
+        IF(BPF_JEQ, ibh_probe_syn_port(probe), TAKE, DROP),
+        LOAD(BPF_B, BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE), /* LEAVES */
+        IF(BPF_JEQ, PACKET_OUTGOING, TAKE, DROP),
+        RETURN(0),    /* DROP */
+        RETURN(HEAD), /* TAKE */
     };
 
     attach(fd, steps, G_N_ELEMENTS(steps));
 }
 
-static void filter_pieces6(const IbhProbe *probe, int fd, guint16 id)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_B, BPF_ABS, 6),         UNLESS(IPPROTO_FRAGMENT, 11),
-        LOAD(BPF_B, BPF_ABS, 40),        UNLESS(IPPROTO_ICMPV6, 9),
-        LOAD(BPF_H, BPF_ABS, 42),        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0xfff8, 7, 0), /* not the first */
-        LOAD(BPF_B, BPF_ABS, 48),        UNLESS(ICMP6_ECHO_REPLY, 5),
-        LOAD(BPF_W, BPF_ABS, 56),        UNLESS(cookie_start(probe), 3),
-        LOAD(BPF_H, BPF_ABS, 52),        UNLESS(id, 1),
-        BPF_STMT(BPF_RET | BPF_K, TAKE), BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
-}
+/* ---- echoes ---- */
 
 IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size)
 {
@@ -121,188 +129,6 @@ IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size)
     return address;
 }
 
-static gboolean is_forbidden(int error)
-{
-    return error == EPERM || error == EACCES;
-}
-
-/* The sender's address bound; the device goes with each packet, so that replies are taken from any. */
-static gboolean set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSource *source, guint16 id)
-{
-    const int on = 1, six = source->ip.family == AF_INET6, device = (int)htonl((guint32)source->nic->link->ifindex);
-    socklen_t size;
-    IbhSockAddress address = ibh_sock_address(&source->ip, &size);
-
-    if (bind(sock->fd, &address.generic, size) < 0 ||
-        (six && setsockopt(sock->fd, IPPROTO_IPV6, IPV6_UNICAST_IF, &device, sizeof device) < 0) ||
-        (six ? setsockopt(sock->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on)
-             : setsockopt(sock->fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on)) < 0)
-        return FALSE;
-    /* Without, the kernel does not say that its neighbour table is full. */
-    (void)(six ? setsockopt(sock->fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on)
-               : setsockopt(sock->fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on));
-    if (sock->raw) {
-        sock->id = id;
-        (six ? filter6(probe, sock->fd, id, 0) : filter4(probe, sock->fd, id));
-        return TRUE;
-    }
-    if (getsockname(sock->fd, &address.generic, &size) < 0)
-        return FALSE;
-    sock->id = g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
-    return TRUE;
-}
-
-static char *read_line(const char *path)
-{
-    char *text = NULL;
-
-    return g_file_get_contents(path, &text, NULL, NULL) ? g_strstrip(text) : g_strdup("?");
-}
-
-gboolean ibh_probe_socket_open(const IbhProbe *probe, const IbhProbeSource *source, guint16 id, IbhProbeSocket *sock,
-                               GError **error)
-{
-    int family = source->ip.family, protocol = family == AF_INET6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
-    const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-    sock->raw = TRUE;
-    sock->fd = socket(family, SOCK_RAW | flags, protocol);
-    if (sock->fd < 0 && is_forbidden(errno)) {
-        sock->raw = FALSE;
-        sock->fd = socket(family, SOCK_DGRAM | flags, protocol);
-    }
-    if (sock->fd < 0 && is_forbidden(errno)) {
-        g_autofree char *range = read_line("/proc/sys/net/ipv4/ping_group_range");
-
-        g_set_error(error, IBH_PROBE_ERROR, 0,
-                    "--probe needs CAP_NET_RAW in this network namespace, or a group within net.ipv4.ping_group_range "
-                    "(%s): run it as root",
-                    range);
-        return FALSE;
-    }
-    if (sock->fd < 0) {
-        g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: cannot open a socket: %s", g_strerror(errno));
-        return FALSE;
-    }
-    if (!set_up(probe, sock, source, id)) /* the address went away: others can still be asked from */
-        sock->error = errno;
-    return TRUE;
-}
-
-static void filter_arp(int fd)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_H, BPF_ABS, 6),
-        UNLESS(ARPOP_REPLY, 1),
-        BPF_STMT(BPF_RET | BPF_K, TAKE),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
-}
-
-int ibh_packet_socket_open(void)
-{
-    return socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-}
-
-int ibh_packet_socket_bind(int fd, int protocol, int ifindex)
-{
-    struct sockaddr_ll address = {
-        .sll_family = AF_PACKET, .sll_protocol = htons((guint16)protocol), .sll_ifindex = ifindex};
-
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-/* Only packet sockets see replies that rp_filter or a firewall drops (without them these count as lost), and answers to
- * ARP beside the one that the kernel believes. */
-static int open_packet_socket(const IbhProbe *probe, int protocol)
-{
-    int fd = ibh_packet_socket_open();
-
-    if (fd < 0)
-        return -1;
-    if (protocol == ETH_P_ARP)
-        filter_arp(fd);
-    else if (protocol == ETH_P_IPV6)
-        filter6(probe, fd, probe->id, 40);
-    else
-        filter4(probe, fd, probe->id);
-    return ibh_packet_socket_bind(fd, protocol, 0);
-}
-
-/* Neighbour advertisements only, with the NIC and the number of hops that tell whether they come from the wire. */
-static int open_solicit_socket(void)
-{
-    const int on = 1, hops = 255;
-    struct icmp6_filter filter;
-    int fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
-
-    if (fd < 0)
-        return -1;
-    memset(&filter, 0xff, sizeof filter); /* a bit for each type: blocked. The macros of glibc 2.31 warn */
-    filter.icmp6_filt[ND_NEIGHBOR_ADVERT / 32] &= ~(1u << ND_NEIGHBOR_ADVERT % 32);
-    if (setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter) == 0 &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) == 0 &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, &on, sizeof on) == 0 &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-guint16 ibh_probe_id_of_sizes(const IbhProbe *probe)
-{
-    return probe->id ^ 0x8000;
-}
-
-int ibh_probe_sizes_open(const IbhProbe *probe, int family, gboolean whole)
-{
-    const guint16 id = ibh_probe_id_of_sizes(probe);
-    int fd = ibh_packet_socket_open();
-
-    if (fd < 0)
-        return -1;
-    if (!whole)
-        (family == AF_INET6 ? filter_pieces6 : filter_pieces4)(probe, fd, id);
-    else if (family == AF_INET6)
-        filter6(probe, fd, id, 40);
-    else
-        filter4(probe, fd, id);
-    return ibh_packet_socket_bind(fd, family == AF_INET6 ? ETH_P_IPV6 : ETH_P_IP, 0);
-}
-
-static void filter_tap(int fd)
-{
-    const struct sock_filter steps[] = {
-        LOAD(BPF_H, BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_PROTOCOL)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 6, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 2),
-        LOAD(BPF_B, BPF_ABS, 6),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 3, 4),
-        UNLESS(ETH_P_IP, 3),
-        LOAD(BPF_B, BPF_ABS, 9),
-        UNLESS(IPPROTO_ICMP, 1),
-        BPF_STMT(BPF_RET | BPF_K, TAKE),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
-}
-
-int ibh_probe_tap_open(int ifindex)
-{
-    int fd = ibh_packet_socket_open();
-
-    if (fd < 0)
-        return -1;
-    filter_tap(fd);
-    return ibh_packet_socket_bind(fd, ETH_P_ALL, ifindex);
-}
-
 gboolean ibh_probe_uses_family(const IbhProbe *probe, int family)
 {
     IBH_EACH (const IbhProbeSource, source, probe->sources) {
@@ -312,39 +138,145 @@ gboolean ibh_probe_uses_family(const IbhProbe *probe, int family)
     return FALSE;
 }
 
+static gboolean set(int fd, int level, int option, int value)
+{
+    return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+static void enlarge(int fd)
+{
+    if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
+        (void)set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
+}
+
+/* The sender's address bound; the device goes with each packet, so that replies are taken from any. Don't Fragment,
+ * whether or not the kernel has learned a smaller MTU of the way; and errors: without, the kernel does not say that its
+ * neighbour table is full. IPv6 has the device from the socket: before 5.18 its ping sockets take no other hint. */
+static gboolean set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSource *source)
+{
+    const gboolean six = source->ip.family == AF_INET6;
+    const int fd = sock->fd, level = six ? IPPROTO_IPV6 : IPPROTO_IP;
+    socklen_t size;
+    IbhSockAddress address = ibh_sock_address(&source->ip, &size);
+
+    if (bind(fd, &address.generic, size) < 0 ||
+        (six && !set(fd, level, IPV6_UNICAST_IF, (int)htonl((guint32)source->nic->link->ifindex))) ||
+        !set(fd, level, six ? IPV6_RECVPKTINFO : IP_PKTINFO, 1) ||
+        !set(fd, level, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))
+        return FALSE;
+    (void)set(fd, level, six ? IPV6_RECVERR : IP_RECVERR, 1);
+    enlarge(fd);
+    if (sock->raw) {
+        sock->id = probe->id;
+        filter_replies(probe, fd, sock->id, six);
+        return TRUE;
+    }
+    if (getsockname(fd, &address.generic, &size) < 0)
+        return FALSE;
+    sock->id = g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
+    return TRUE;
+}
+
+static gboolean is_forbidden(int error)
+{
+    return error == EPERM || error == EACCES;
+}
+
+static gboolean open_echoes(const IbhProbe *probe, const IbhProbeSource *source, IbhProbeSocket *sock, GError **error)
+{
+    int family = source->ip.family, protocol = family == AF_INET6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+
+    sock->raw = TRUE;
+    sock->fd = socket(family, SOCK_RAW | FLAGS, protocol);
+    if (sock->fd < 0 && is_forbidden(errno)) {
+        sock->raw = FALSE;
+        sock->fd = socket(family, SOCK_DGRAM | FLAGS, protocol);
+    }
+    if (sock->fd < 0 && is_forbidden(errno)) {
+        g_autofree char *range = NULL;
+
+        (void)g_file_get_contents("/proc/sys/net/ipv4/ping_group_range", &range, NULL, NULL);
+        g_set_error(error, IBH_PROBE_ERROR, 0,
+                    "--probe needs CAP_NET_RAW in this network namespace, or a group within net.ipv4.ping_group_range "
+                    "(%s): run it as root",
+                    range ? g_strstrip(range) : "?");
+        return FALSE;
+    }
+    if (sock->fd < 0) {
+        g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: cannot open a socket: %s", g_strerror(errno));
+        return FALSE;
+    }
+    if (!set_up(probe, sock, source)) /* the address went away: others can still be asked from */
+        sock->error = errno;
+    return TRUE;
+}
+
+/* ---- the others ---- */
+
+/* Nothing comes before it is bound, so its filter is attached in between. */
+static int open_ear(const IbhProbe *probe)
+{
+    const struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
+    int fd = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
+
+    if (fd < 0)
+        return -1;
+    filter_ear(probe, fd);
+    enlarge(fd);
+    if (bind(fd, (const struct sockaddr *)&all, sizeof all) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* It only sends: it drops what comes in. */
+static int open_sender(int protocol, int option, int value)
+{
+    struct sock_filter none[] = {RETURN(0)};
+    int fd = socket(AF_INET6, SOCK_RAW | FLAGS, protocol);
+
+    if (fd < 0)
+        return -1;
+    attach(fd, none, 1);
+    if (set(fd, IPPROTO_IPV6, option, value))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 gboolean ibh_prober_open(IbhProber *prober, GError **error)
 {
-    const IbhProbe *probe = prober->probe;
+    IbhProbe *probe = prober->probe;
 
+    prober->bytes = g_malloc0(IBH_PROBE_SIZE_MAX);
+    prober->sockets = g_new0(IbhProbeSocket, probe->sources->len);
+    for (guint i = 0; i < probe->sources->len; i++)
+        prober->sockets[i].fd = -1;
     for (guint i = 0; i < probe->sources->len; i++) {
-        if (!ibh_probe_socket_open(probe, &g_array_index(probe->sources, IbhProbeSource, i), probe->id,
-                                   &prober->sockets[i], error))
+        if (!open_echoes(probe, &g_array_index(probe->sources, IbhProbeSource, i), &prober->sockets[i], error))
             return FALSE;
     }
-    if (ibh_probe_uses_family(probe, AF_INET)) {
-        prober->seen[0] = open_packet_socket(probe, ETH_P_IP);
-        prober->arp = open_packet_socket(probe, ETH_P_ARP);
-    }
+    prober->ear = open_ear(probe);
+    probe->hears = prober->ear >= 0;
     if (ibh_probe_uses_family(probe, AF_INET6)) {
-        prober->seen[1] = open_packet_socket(probe, ETH_P_IPV6);
-        prober->solicit = open_solicit_socket();
+        prober->solicit = open_sender(IPPROTO_ICMPV6, IPV6_MULTICAST_HOPS, 255);
+        prober->tcp = open_sender(IPPROTO_TCP, IPV6_CHECKSUM, 16);
     }
     return TRUE;
 }
 
 void ibh_prober_close(IbhProber *prober)
 {
-    for (guint i = 0; i < prober->probe->sources->len; i++) {
+    const int others[] = {prober->ear, prober->solicit, prober->tcp};
+
+    for (guint i = 0; prober->sockets && i < prober->probe->sources->len; i++) {
         if (prober->sockets[i].fd >= 0)
             close(prober->sockets[i].fd);
     }
-    for (int i = 0; i < 2; i++) {
-        if (prober->seen[i] >= 0)
-            close(prober->seen[i]);
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+        if (others[i] >= 0)
+            close(others[i]);
     }
-    if (prober->arp >= 0)
-        close(prober->arp);
-    if (prober->solicit >= 0)
-        close(prober->solicit);
     g_free(prober->sockets);
+    g_free(prober->bytes);
 }

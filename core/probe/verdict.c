@@ -6,28 +6,6 @@
 
 #define NAMED IBH_PROBE_NAMED
 
-static void clear_charge(gpointer data)
-{
-    IbhProbeCharge *charge = data;
-
-    g_free(charge->why);
-    g_free(charge->fix);
-    g_free(charge->advice);
-}
-
-GArray *ibh_probe_charges_new(void)
-{
-    GArray *charges = g_array_new(FALSE, TRUE, sizeof(IbhProbeCharge));
-
-    g_array_set_clear_func(charges, clear_charge);
-    return charges;
-}
-
-void ibh_probe_charge(GArray *charges, const IbhProbeCharge *what)
-{
-    g_array_append_vals(charges, what, 1);
-}
-
 /* ---- names ---- */
 
 static void add_name(GString *names, guint n, guint max, const char *name)
@@ -90,7 +68,9 @@ char *ibh_probe_name_peers(const GArray *peers, guint max)
 /* The pairs of one cause. */
 typedef struct {
     IbhProbe *probe;
-    const IbhProbeCharge *charge;    /* the first of them */
+    const IbhCauseRow *row;
+    const char *why;                 /* in words; the cause is the same where these are */
+    const IbhProbePair *first;       /* for its advice */
     gboolean *has;                   /* by pair */
     guint *by_peer, *by_nic;         /* how many of them have it */
     const guint *peer_all, *nic_all; /* how many could */
@@ -107,97 +87,82 @@ static guint nic_of(const IbhProbe *probe, const IbhProbePair *pair)
 /* All rails that could tell have it, and they are more than one. */
 static gboolean is_of_peer(const Cause *cause, guint peer)
 {
-    return cause->by_peer[peer] &&
-           (cause->charge->place == IBH_AT_PEER || (cause->charge->place == IBH_AT_EITHER && cause->by_peer[peer] > 1 &&
-                                                    cause->by_peer[peer] >= cause->peer_all[peer]));
+    return cause->row->place == IBH_AT_PEER || (cause->row->place == IBH_AT_EITHER && cause->by_peer[peer] > 1 &&
+                                                cause->by_peer[peer] >= cause->peer_all[peer]);
 }
 
 static gboolean is_of_nic(const Cause *cause, guint nic)
 {
-    return cause->by_nic[nic] && (cause->charge->place == IBH_AT_HOME ||
-                                  (cause->by_nic[nic] > 1 && cause->by_nic[nic] >= cause->nic_all[nic]));
+    return cause->row->place == IBH_AT_HOME || (cause->by_nic[nic] > 1 && cause->by_nic[nic] >= cause->nic_all[nic]);
+}
+
+typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
+
+static gboolean is_of(const Cause *cause, guint i, Share share)
+{
+    const IbhProbePair *pair = ibh_probe_pair(cause->probe, i);
+
+    return cause->has[i] && (share == OF_PAIRS || (share == OF_PEERS ? is_of_peer(cause, pair->peer)
+                                                                     : is_of_nic(cause, nic_of(cause->probe, pair))));
 }
 
 static IbhRemedy remedy(const Cause *cause, gboolean at_peer)
 {
-    if (at_peer && cause->charge->peer_advice)
-        return ibh_advice("%s", cause->charge->peer_advice);
-    return cause->charge->fix ? ibh_fix(g_strdup(cause->charge->fix)) : ibh_advice("%s", cause->charge->advice);
+    const char *advice = at_peer && cause->row->peer_advice ? cause->row->peer_advice : cause->row->advice;
+    g_autofree char *text = ibh_probe_fill_in(cause->probe, cause->first, advice);
+
+    return cause->row->fix ? ibh_fix(ibh_probe_fill_in(cause->probe, cause->first, cause->row->fix))
+                           : ibh_advice("%s", text);
 }
 
-static void report_peers(Cause *cause)
+/* The peers that have it towards all rails, then the rails that have it towards all peers, then what is left. */
+static void report_share(Cause *cause, Share share)
 {
     IbhProbe *probe = cause->probe;
-    g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-    g_autofree char *names = NULL;
-    gboolean all = cause->charge->place == IBH_AT_EITHER;
-    guint n = 0;
-
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-
-        if (!cause->has[i] || !is_of_peer(cause, pair->peer))
-            continue;
-        n++;
-        cause->has[i] = FALSE;
-        if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), ibh_probe_peer(probe, pair)))
-            g_array_append_val(peers, *ibh_probe_peer(probe, pair));
-    }
-    if (!n)
-        return;
-    names = ibh_probe_name_peers(peers, NAMED);
-    ibh_finding_add(probe->findings, "", cause->charge->severity,
-                    cause->charge->peer_code ? cause->charge->peer_code : cause->charge->code, remedy(cause, TRUE),
-                    "%s%s: %s; %u of %u pairs", names, all ? " to every rail" : "", cause->charge->why, n,
-                    probe->pairs->len)
-        ->owner = g_steal_pointer(&names);
-}
-
-/* The rails whose pairs with these peers have it, and all that do not belong to one: pairs. */
-static void report_pairs(Cause *cause, gboolean whole)
-{
-    IbhProbe *probe = cause->probe;
+    const gboolean at_peer = share == OF_PEERS;
     g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
     g_autoptr(GPtrArray) nics = g_ptr_array_new();
     GString *list = g_string_new(NULL), *rails = g_string_new(NULL);
-    g_autofree char *pairs = NULL, *names = NULL, *who = NULL;
+    g_autofree char *pairs = NULL, *names = NULL, *to = NULL, *who = NULL;
+    gboolean of_rails;
     IbhFinding *finding;
     guint n = 0;
 
     for (guint i = 0; i < probe->pairs->len; i++) {
         const IbhProbePair *pair = ibh_probe_pair(probe, i);
+        const IbhIp *peer = ibh_probe_peer(probe, pair);
         const IbhNic *nic = ibh_probe_source(probe, pair)->nic;
         g_autofree char *name = NULL;
         char ip[IBH_IP_STRLEN];
 
-        if (!cause->has[i] || (whole && !is_of_nic(cause, nic_of(probe, pair))))
+        if (!is_of(cause, i, share))
             continue;
         cause->has[i] = FALSE;
-        name = g_strdup_printf("%s to %s", nic->link->name, ibh_ip_format(ibh_probe_peer(probe, pair), ip));
+        name = g_strdup_printf("%s to %s", nic->link->name, ibh_ip_format(peer, ip));
         add_name(list, ++n, NAMED, name);
         if (!g_ptr_array_find(nics, nic, NULL)) {
             g_ptr_array_add(nics, (gpointer)(guintptr)nic);
             add_name(rails, nics->len, NAMED, nic->link->name);
         }
-        if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), ibh_probe_peer(probe, pair)))
-            g_array_append_val(peers, *ibh_probe_peer(probe, pair));
+        if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), peer))
+            g_array_append_val(peers, *peer);
     }
     pairs = end_names(list, n, NAMED, n - NAMED);
     names = end_names(rails, nics->len, NAMED, nics->len - NAMED);
     if (!n)
         return;
-    if (whole || nics->len == 1) {
-        g_autofree char *to = ibh_probe_name_peers(peers, NAMED);
-
-        who = g_strdup_printf("%s to %s", names, to);
-    }
-    finding =
-        ibh_finding_add(probe->findings, whole || nics->len == 1 ? ((const IbhNic *)nics->pdata[0])->link->name : "",
-                        cause->charge->severity, cause->charge->code, remedy(cause, FALSE), "%s: %s; %u of %u pairs",
-                        who ? who : pairs, cause->charge->why, n, probe->pairs->len);
-    for (guint i = 1; whole && i < nics->len; i++)
+    to = ibh_probe_name_peers(peers, NAMED);
+    of_rails = share == OF_RAILS || (share == OF_PAIRS && nics->len == 1);
+    who = at_peer    ? g_strdup_printf("%s%s", to, cause->row->place == IBH_AT_EITHER ? " to every rail" : "")
+          : of_rails ? g_strdup_printf("%s to %s", names, to)
+                     : g_steal_pointer(&pairs);
+    finding = ibh_finding_add(probe->findings, of_rails ? ((const IbhNic *)nics->pdata[0])->link->name : "",
+                              cause->row->severity,
+                              at_peer && cause->row->peer_code ? cause->row->peer_code : cause->row->code,
+                              remedy(cause, at_peer), "%s: %s; %u of %u pairs", who, cause->why, n, probe->pairs->len);
+    for (guint i = 1; of_rails && i < nics->len; i++)
         ibh_finding_hits(finding, ((const IbhNic *)nics->pdata[i])->link->name);
-    finding->owner = whole ? NULL : g_strdup(who ? who : pairs);
+    finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 
 /* A pair could tell of others only if nothing of this host is in its way. */
@@ -209,13 +174,17 @@ static void count_all(const IbhProbe *probe, guint *peer_all, guint *nic_all)
     }
 }
 
-static void report_cause(IbhProbe *probe, const GArray *charges, guint first, gboolean *told, const guint *peer_all,
+static void report_cause(IbhProbe *probe, const GArray *charges, guint first, char **whys, const guint *peer_all,
                          const guint *nic_all)
 {
+    const IbhProbeCharge *charge = &g_array_index(charges, IbhProbeCharge, first);
     g_autofree gboolean *has = g_new0(gboolean, probe->pairs->len);
     g_autofree guint *by_peer = g_new0(guint, probe->peers->len), *by_nic = g_new0(guint, probe->nics->len);
+    g_autofree char *why = g_strdup(whys[first]);
     Cause cause = {.probe = probe,
-                   .charge = &g_array_index(charges, IbhProbeCharge, first),
+                   .row = ibh_probe_cause(charge->cause),
+                   .why = why,
+                   .first = ibh_probe_pair(probe, charge->pair),
                    .has = has,
                    .by_peer = by_peer,
                    .by_nic = by_nic,
@@ -223,32 +192,31 @@ static void report_cause(IbhProbe *probe, const GArray *charges, guint first, gb
                    .nic_all = nic_all};
 
     for (guint i = first; i < charges->len; i++) {
-        const IbhProbeCharge *charge = &g_array_index(charges, IbhProbeCharge, i);
-        const IbhProbePair *pair = ibh_probe_pair(probe, charge->pair);
+        const IbhProbeCharge *other = &g_array_index(charges, IbhProbeCharge, i);
+        const IbhProbePair *pair = ibh_probe_pair(probe, other->pair);
 
-        if (told[i] || strcmp(charge->code, cause.charge->code) != 0 || strcmp(charge->why, cause.charge->why) != 0 ||
-            charge->severity != cause.charge->severity)
+        if (!whys[i] || other->cause != charge->cause || strcmp(whys[i], why) != 0)
             continue;
-        told[i] = TRUE;
-        if (has[charge->pair])
-            continue;
-        has[charge->pair] = TRUE;
+        g_clear_pointer(&whys[i], g_free);
+        has[other->pair] = TRUE;
         by_peer[pair->peer]++;
         by_nic[nic_of(probe, pair)]++;
     }
-    report_peers(&cause);
-    report_pairs(&cause, TRUE);
-    report_pairs(&cause, FALSE);
+    for (int share = OF_PEERS; share <= OF_PAIRS; share++)
+        report_share(&cause, (Share)share);
 }
 
 void ibh_probe_report_charges(IbhProbe *probe, const GArray *charges)
 {
-    g_autofree gboolean *told = g_new0(gboolean, charges->len + 1);
+    g_autoptr(GPtrArray) whys = g_ptr_array_new_with_free_func(g_free);
     g_autofree guint *peer_all = g_new0(guint, probe->peers->len), *nic_all = g_new0(guint, probe->nics->len);
 
     count_all(probe, peer_all, nic_all);
+    IBH_EACH (const IbhProbeCharge, charge, charges)
+        g_ptr_array_add(
+            whys, ibh_probe_fill_in(probe, ibh_probe_pair(probe, charge->pair), ibh_probe_cause(charge->cause)->why));
     for (guint i = 0; i < charges->len; i++) {
-        if (!told[i])
-            report_cause(probe, charges, i, told, peer_all, nic_all);
+        if (whys->pdata[i])
+            report_cause(probe, charges, i, (char **)whys->pdata, peer_all, nic_all);
     }
 }

@@ -7,45 +7,18 @@
  */
 #pragma once
 
-#include "probe/probe.h"
+#include "probe/causes.h"
 
 #define IBH_PROBE_NAMED 4 /* peers, rails or pairs that a finding names */
 
-typedef enum {
-    IBH_AT_HOME,  /* this host is at fault, on the rails that have it */
-    IBH_AT_PEER,  /* the peer is, whichever rails saw it */
-    IBH_AT_EITHER /* the pairs that have it tell */
-} IbhProbePlace;
-
 typedef struct {
     guint pair;
-    IbhProbePlace place;
-    IbhSeverity severity;
-    const char *code;
-    const char *peer_code;   /* where a peer is at fault; NULL: the same */
-    char *why;               /* owned */
-    char *fix, *advice;      /* owned; for the first pair that has it */
-    const char *peer_advice; /* where a peer is at fault; NULL: the same */
+    IbhCause cause;
 } IbhProbeCharge;
 
-GArray *ibh_probe_charges_new(void); /* of IbhProbeCharge */
-
-void ibh_probe_charge(GArray *charges, const IbhProbeCharge *what); /* takes its texts */
-void ibh_probe_blame(IbhProbePair *pair, IbhProbeFault fault);
-/* The text with "{if}", "{peer}" and "{from}" replaced by this pair's; NULL: the template is. */
-char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template);
-
-/* Parts of ibh_probe_judge(): peers that mix their NICs. */
-void ibh_probe_judge_mixed(const IbhProbe *probe);
-void ibh_probe_charge_mixed(const IbhProbe *probe, GArray *charges);
-
-/* A finding for each cause among the charges. */
+/* Parts of ibh_probe_judge(). A finding for each cause among the charges. */
 void ibh_probe_report_charges(IbhProbe *probe, const GArray *charges);
-
-/* Parts of ibh_probe_judge(): rails without a carrier, and those that asked no peer; the run as a whole. */
+/* Hosts that answer for this host's addresses; rails without a carrier, and those that asked no peer; the run. */
+void ibh_probe_report_strangers(IbhProbe *probe);
 void ibh_probe_report_rails(IbhProbe *probe);
 void ibh_probe_report_whole(IbhProbe *probe);
-
-/* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one, and at
- * most `max` are named. */
-char *ibh_probe_name_peers(const GArray *peers, guint max);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/wait_io.h"
+/* How --probe waits, and the progress that it shows on a terminal. */
+#include "probe/prober_io.h"
 
 #include <signal.h>
 #include <stdio.h>
 
-#define LATE_MAX (8 * IBH_PROBE_SPACING)
 #define PROGRESS_AFTER G_USEC_PER_SEC
 #define PROGRESS_EVERY (G_USEC_PER_SEC / 5)
 
@@ -54,12 +54,6 @@ void ibh_prober_release_signals(void)
 gboolean ibh_prober_is_stopped(void)
 {
     return stopped != 0;
-}
-
-/* After a late wake-up, the next packets may go a little faster. */
-void ibh_prober_pace(IbhProber *prober)
-{
-    prober->next = MAX(prober->next, ibh_prober_now() - LATE_MAX) + IBH_PROBE_SPACING;
 }
 
 void ibh_prober_poll(struct pollfd *fds, guint n, gint64 until)

@@ -16,7 +16,7 @@ static void report_carrier(IbhProbe *probe, const IbhNic *nic)
     if (ibh_nic_is_usable(nic))
         return;
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        n += pair->loss == IBH_LOSS_NO_CARRIER && ibh_probe_source(probe, pair)->nic == nic ? 1 : 0;
+        n += pair->cause == IBH_LOSS_NO_CARRIER && ibh_probe_source(probe, pair)->nic == nic ? 1 : 0;
     pairs = n ? g_strdup_printf(", which explains what %u pairs lost", n) : g_strdup("");
     ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "carrier-down",
                     up ? ibh_advice("look at the cable, the transceiver and the switch's port")
@@ -168,7 +168,7 @@ static void report_small_table(IbhProbe *probe, int family)
         if (ibh_probe_family(ibh_probe_peer(probe, pair)) != family)
             continue;
         needed += pair->on_link ? 1 : 0;
-        refused += pair->loss == IBH_LOSS_TABLE ? 1 : 0;
+        refused += pair->cause == IBH_LOSS_TABLE ? 1 : 0;
     }
     if (refused)
         ibh_finding_add(
@@ -181,6 +181,18 @@ static void report_small_table(IbhProbe *probe, int family)
                         "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers "
                         "need %u: when all of them talk, some get \"neighbour table overflow\"",
                         size, family ? '6' : '4', needed);
+}
+
+static void report_missing_module(IbhProbe *probe)
+{
+    guint n = 0;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        n += pair->rdma.outcome == IBH_RDMA_NO_MODULE;
+    if (n)
+        ibh_finding_add(probe->findings, "", IBH_ERROR, "module-missing", ibh_fix(g_strdup("modprobe rdma_ucm")),
+                        "the module rdma_ucm is not loaded, so %u of %u pairs were not asked by RDMA", n,
+                        probe->pairs->len);
 }
 
 /* They should be rails, and would be probed. */
@@ -204,6 +216,7 @@ void ibh_probe_report_rails(IbhProbe *probe)
 
 void ibh_probe_report_whole(IbhProbe *probe)
 {
+    report_missing_module(probe);
     report_blocked(probe);
     report_unasked_peers(probe);
     report_interruption(probe);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the wire brings to --probe: one packet behind the other, each with two bytes in front: what it is taken for, and
- * its length. One that is taken for a reply is also tried as the difference to a right one.
+ * its length.
  */
 #include "broken.h"
-#include "probe/syn.h"
-#include "probe/trace.h"
 #include "cli/options.h"
 #include "cli/report.h"
 
@@ -45,12 +43,13 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
     for (guint i = 0; i < probe->pairs->len; i++) {
         ibh_probe_sent(probe, i, 0, 1);
         ibh_probe_sent(probe, i, 1, 2);
-        ibh_probe_pair(probe, i)->trace.asked = TRUE;
+        probe->hears = TRUE;
         ibh_probe_pair(probe, i)->syn.outcome = i < 4 ? IBH_SYN_UNWANTED : IBH_SYN_SILENT;
     }
     return probe;
 }
 
+/* As it is, or as the difference to a right one. */
 static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t length)
 {
     guint pair = (guint)kind >> 3 & 7;
@@ -62,71 +61,67 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
                            .to = source->ip,
                            .ifindex = source->nic->link->ifindex,
                            .icmp = packet,
-                           .length = length,
-                           .sender = packet,
-                           .sender_len = (guint)MIN(length, IBH_LLADDR_MAX)};
+                           .length = length};
 
     memcpy(packet, bytes, length);
-    ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, 0, right);
+    (void)ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, 0, right);
     right[0] = reply.from.family == AF_INET6 ? 129 : 0;
     for (size_t i = 0; kind & 4 && i < MIN(length, sizeof right); i++)
         packet[i] ^= right[i];
-    if (kind & 1)
-        ibh_probe_seen(probe, &reply);
-    else
-        (void)ibh_probe_received(probe, &reply, 3);
+    (void)ibh_probe_received(probe, &reply, 3);
 }
 
-/* Of a TCP SYN: as it is, and as the difference to what is answered to the first pair of IPv6. */
-static void take_syn(IbhProbe *probe, int kind, const uint8_t *bytes, size_t length)
+/* What a peer could send to the pair, from the IP header on: an echo's reply, or the answer to a SYN. */
+static gsize make_right(const IbhProbe *probe, guint pair, gboolean is_syn, guint8 right[40 + IBH_PROBE_PACKET])
 {
-    guint pair = 4 + ((guint)kind >> 3 & 3);
     const IbhProbePair *of = ibh_probe_pair(probe, pair);
-    g_autofree guint8 *packet = g_malloc0(MAX(length, 1));
-    guint8 right[IBH_SYN_LENGTH], request[IBH_SYN_LENGTH];
-    IbhProbeReply reply = {.from = *ibh_probe_peer(probe, of),
-                           .to = ibh_probe_source(probe, of)->ip,
-                           .icmp = packet,
-                           .length = length,
-                           .sender = packet,
-                           .sender_len = (guint)MIN(length, IBH_LLADDR_MAX)};
+    const IbhIp *from = ibh_probe_peer(probe, of), *to = &ibh_probe_source(probe, of)->ip;
+    const gboolean six = from->family == AF_INET6;
+    const gsize header = six ? 40 : 20, size = six ? 16 : 4, length = is_syn ? IBH_SYN_LENGTH : IBH_PROBE_PACKET;
+    guint8 request[IBH_SYN_LENGTH], *segment = right + header;
 
-    memcpy(packet, bytes, length);
+    memset(right, 0, 40 + IBH_PROBE_PACKET);
+    right[0] = six ? 0x60 : 0x45;
+    right[six ? 5 : 3] = (guint8)(six ? length : header + length);
+    right[six ? 6 : 9] = is_syn ? 6 : six ? 58 : 1;
+    memcpy(right + header - 2 * size, from->bytes, size);
+    memcpy(right + header - size, to->bytes, size);
+    (void)ibh_probe_packet(probe, pair, 0, 0, segment);
+    segment[0] = six ? 129 : 0;
+    if (!is_syn)
+        return header + length;
+    memset(segment, 0, IBH_PROBE_PACKET);
     ibh_probe_syn(probe, pair, request);
-    memset(right, 0, sizeof right);
-    memcpy(right, request + 2, 2);
-    memcpy(right + 2, request, 2);
-    memcpy(right + 8, request + 4, 4);
-    right[11]++;
-    right[13] = 0x14;
-    for (size_t i = 0; kind & 1 && i < MIN(length, sizeof right); i++)
-        packet[i] ^= right[i];
-    (void)ibh_probe_syn_answered(probe, &reply);
+    memcpy(segment, request + 2, 2);
+    memcpy(segment + 2, request, 2);
+    memcpy(segment + 8, request + 4, 4);
+    segment[11]++;
+    segment[13] = 0x14;
+    return header + length;
 }
 
-static void take_arp(IbhProbe *probe, const uint8_t *bytes, size_t length)
-{
-    const IbhLink *link = &g_array_index(probe->rails->snapshot->links, IbhLink, 1);
-    g_autofree guint8 *packet = g_malloc(MAX(length, 1));
-    IbhArpReply reply;
-
-    memcpy(packet, bytes, length);
-    if (ibh_arp_parse_reply(packet, length, &reply))
-        ibh_probe_answered(probe, 2, &reply);
-    if (ibh_na_parse(link, packet, length, &reply))
-        ibh_probe_answered(probe, link->ifindex, &reply);
-}
-
-/* What passes a NIC: with one of the three protocols, in either way. */
-static void take_traced(IbhProbe *probe, int kind, const uint8_t *bytes, size_t length)
+/* What passes a NIC: with one of the protocols, in either way; as it is, or as the difference to a right one. */
+static void take_heard(IbhProbe *probe, int kind, const uint8_t *bytes, size_t length)
 {
     static const guint16 PROTOCOLS[] = {ETH_P_IP, ETH_P_IPV6, ETH_P_ARP, ETH_P_8021Q};
+    const guint protocol = (guint)kind >> 1 & 3, pair = ((guint)kind >> 4 & 3) + (protocol == 1 ? 4 : 0);
     g_autofree guint8 *packet = g_malloc(MAX(length, 1));
-    const IbhTraced traced = {
-        .ifindex = 2, .protocol = PROTOCOLS[kind & 3], .outgoing = (kind & 4) != 0, .bytes = packet, .length = length};
+    guint8 right[40 + IBH_PROBE_PACKET], sender[6] = {2};
+    const IbhHeard heard = {.ifindex = 2 + (kind >> 6 & 1),
+                            .protocol = PROTOCOLS[protocol],
+                            .outgoing = (kind & 128) != 0,
+                            .bytes = packet,
+                            .length = length,
+                            .sender = sender,
+                            .sender_len = sizeof sender};
+    gsize n = protocol < 2 ? make_right(probe, pair, protocol == 1 && kind & 8 && kind & 16, right) : 0;
+    guint answered;
 
     memcpy(packet, bytes, length);
-    ibh_probe_trace_take(probe, &traced);
+    for (size_t i = 0; kind & 8 && i < MIN(length, n); i++)
+        packet[i] ^= right[i];
+    if (ibh_probe_hear(probe, &heard, &answered) && answered >= probe->pairs->len)
+        broken("an answer to no pair");
 }
 
 static void report(const IbhRails *rails, IbhProbe *probe)
@@ -168,12 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int kind = data[at];
         size_t length = MIN(data[at + 1], size - at - 2);
 
-        if ((kind & 0xf8) == 0xf8)
-            take_traced(probe, kind, data + at + 2, length);
-        else if ((kind & 6) == 6)
-            take_syn(probe, kind, data + at + 2, length);
-        else if (kind & 2)
-            take_arp(probe, data + at + 2, length);
+        if (kind & 1)
+            take_heard(probe, kind, data + at + 2, length);
         else
             take_reply(probe, kind, data + at + 2, length);
         at += 2 + length;

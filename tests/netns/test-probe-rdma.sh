@@ -38,8 +38,8 @@ expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
 expect_equal "an adapter's packets do not pass it" "error module-missing " "$(codes)"
 for n in 0 1; do echo ib$n >/run/sys/A/class/infiniband/mlx5_$n/parent; done
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
-expect_equal "Soft-RoCE's do" "error module-missing , error rdma-unreachable ib0, error rdma-unreachable ib1" "$(codes)"
-expect_contains "and that is what is said" "172.16.34.2; echoes come through, but not asked: this host's own firewall drops UDP 4791" \
+expect_equal "Soft-RoCE's do" "error rdma-unreachable ib0+ib1, error module-missing " "$(codes)"
+expect_contains "and that is what is said" "ib0, ib1 to 172.16.34.2: RDMA not asked: this host's own firewall drops UDP 4791" \
     "$(json '.findings[].message')"
 expect_equal "of these pairs only" "172.16.34.2 172.16.34.2" \
     "$(json '[.pairs[] | select(.problems == ["rdma-unreachable"]) | .peer] | join(" ")')"

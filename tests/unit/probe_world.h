@@ -42,6 +42,21 @@ IbhProbePair *pair_at(const World *world, guint i);
 IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET]);
 void exchange(const World *world, guint pair, guint number, int ms); /* request and reply, so far apart */
 
+/* A packet that passes a NIC. */
+#define FRAME_MAX 128
+typedef enum { OUT, IN } Way;
+typedef struct {
+    guint8 bytes[FRAME_MAX];
+    gsize length;
+    guint16 protocol;
+    const guint8 *sender;
+} Frame;
+
+Frame echo_frame(const World *world, guint pair, guint number, Way way);
+/* By the pair's NIC. TRUE: it answers a SYN. */
+gboolean pass(const World *world, guint pair, Frame frame, Way way);
+gboolean pass_by(const World *world, int ifindex, Frame frame, Way way);
+
 char *verdict(World *world); /* "ib1 error probe-lost, …" */
 void check_verdict(World *world, const char *expected, guint bad_pairs);
 void check_message(const World *world, guint i, const char *part); /* of finding i */

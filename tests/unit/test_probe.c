@@ -198,7 +198,6 @@ static void test_noise(void **state)
         g_autofree guint8 *bytes = g_malloc(length + 1); /* as long as that: a sanitizer sees what is read behind */
         guint8 good[IBH_PROBE_PACKET];
         IbhProbeReply reply = reply_to(&world, 0, 0, good);
-        IbhArpReply arp;
 
         from = (gsize)g_rand_int_range(random, 0, IBH_PROBE_PACKET - 8); /* the last bytes are zeros in any reply */
         for (gsize at = 0; at < length; at++)
@@ -206,11 +205,8 @@ static void test_noise(void **state)
         bytes = g_realloc(bytes, MAX(length, 1));
         reply.icmp = bytes;
         reply.length = length;
-        ibh_probe_seen(world.probe, &reply);
         if (ibh_probe_received(world.probe, &reply, 1))
             fail_msg("IBH_SEED=%u: noise %d was taken for a reply", seed, i);
-        if (ibh_arp_parse_reply(bytes, length, &arp))
-            ibh_probe_answered(world.probe, 2, &arp);
     }
 }
 
@@ -259,7 +255,7 @@ static void test_why_lost(void **state)
         IbhProbePair *pair = pair_at(&world, cases[i].pair);
         IbhLink *link = (IbhLink *)(guintptr)ibh_probe_link(world.probe, pair);
 
-        world.probe->hears_arp = TRUE;
+        world.probe->hears = TRUE;
         pair->received = 0;
         pair->fixed = cases[i].fixed;
         pair->answers = cases[i].answers;
@@ -281,7 +277,7 @@ static void test_down_in_two_ways(void **state)
                   TWO_PEERS);
 
     (void)state;
-    world.probe->hears_arp = TRUE;
+    world.probe->hears = TRUE;
     for (guint i = 0; i < 6; i++)
         pair_at(&world, i)->received = 0;
     pair_at(&world, 4)->answers = 1;
@@ -356,13 +352,10 @@ static void test_unsent(void **state)
 static void test_dropped(void **state)
 {
     g_auto(World) world = look_well(HOST, TWO_PEERS " --count 4");
-    guint8 bytes[IBH_PROBE_PACKET];
-    IbhProbeReply reply = reply_to(&world, 1, 3, bytes);
 
     (void)state;
     ibh_probe_sent(world.probe, 1, 3, 1);
-    reply.ifindex = 2;
-    ibh_probe_seen(world.probe, &reply);
+    (void)pass_by(&world, 2, echo_frame(&world, 1, 3, IN), IN);
     check_verdict(&world, "ib1 error reply-dropped", 1);
     assert_int_equal(pair_at(&world, 1)->reply_ifindex, 2);
 }
@@ -484,11 +477,12 @@ static void test_peer_replies_by_another_nic(void **state)
 
     (void)state;
     for (guint pair = 2; pair < 5; pair++) { /* .2 by ib0; .2 by ib1, rightly; and what comes from a gateway */
+        Frame frame = echo_frame(&world, pair, 3, IN);
+
+        frame.sender = pair == 3 ? OWN : OTHER;
         ibh_probe_sent(world.probe, pair, 3, 1);
+        (void)pass(&world, pair, frame, IN);
         reply = reply_to(&world, pair, 3, bytes);
-        reply.sender = pair == 3 ? OWN : OTHER;
-        reply.sender_len = 6;
-        ibh_probe_seen(world.probe, &reply);
         assert_true(ibh_probe_received(world.probe, &reply, 2));
     }
     check_verdict(&world, "warning peer-replies-other-nic", 1);
@@ -655,6 +649,7 @@ static void test_text_of_faults(void **state)
     guint8 bytes[IBH_PROBE_PACKET];
     IbhProbeReply reply = reply_to(&world, 1, 3, bytes);
     g_autofree char *text = NULL;
+    Frame frame;
 
     (void)state;
     pair_at(&world, 0)->send_error = ENETUNREACH;
@@ -662,10 +657,10 @@ static void test_text_of_faults(void **state)
     reply.ifindex = 9;
     assert_true(ibh_probe_received(world.probe, &reply, 2));
     ibh_probe_sent(world.probe, 2, 3, 1);
+    frame = echo_frame(&world, 2, 3, IN);
+    frame.sender = OTHER;
+    (void)pass(&world, 2, frame, IN);
     reply = reply_to(&world, 2, 3, bytes);
-    reply.sender = OTHER;
-    reply.sender_len = 6;
-    ibh_probe_seen(world.probe, &reply);
     assert_true(ibh_probe_received(world.probe, &reply, 2));
     text = report(&world, ibh_write_text, FALSE);
     assert_true(g_str_has_prefix(text, "PEER           ib0               ib1\n"

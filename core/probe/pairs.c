@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --probe: who is asked, from where; and what the neighbour table says of them. */
+#include "plan/emit.h"
 #include "probe/probe.h"
 
-#include "model/bytes.h"
-#include "plan/emit.h"
-
-#include <netinet/icmp6.h>
-#include <netinet/ip_icmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -190,8 +187,15 @@ const IbhIp *ibh_probe_via(const IbhProbe *probe, const IbhProbePair *pair)
     return pair->on_link ? ibh_probe_peer(probe, pair) : NULL;
 }
 
-/* Pairs are in the order of the peers. */
-static guint first_of(const GArray *pairs, guint peer)
+gboolean ibh_probe_is_direct(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const IbhIp *via = ibh_probe_via(probe, pair);
+
+    return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair));
+}
+
+/* Pairs are in the order of the peers. NULL: none. */
+static IbhProbePair *find_in(const IbhProbe *probe, const GArray *pairs, int ifindex, guint peer)
 {
     guint low = 0, high = pairs->len;
 
@@ -203,27 +207,32 @@ static guint first_of(const GArray *pairs, guint peer)
         else
             high = middle;
     }
-    return low;
-}
+    for (guint i = low; i < pairs->len && g_array_index(pairs, IbhProbePair, i).peer == peer; i++) {
+        IbhProbePair *pair = &g_array_index(pairs, IbhProbePair, i);
 
-guint ibh_probe_first_pair(const IbhProbe *probe, guint peer)
-{
-    return first_of(probe->pairs, peer);
-}
-
-IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, guint peer)
-{
-    for (guint i = ibh_probe_first_pair(probe, peer); i < probe->pairs->len && ibh_probe_pair(probe, i)->peer == peer;
-         i++) {
-        if (ibh_probe_link(probe, ibh_probe_pair(probe, i))->ifindex == ifindex)
-            return ibh_probe_pair(probe, i);
+        if (ibh_probe_link(probe, pair)->ifindex == ifindex)
+            return pair;
     }
     return NULL;
 }
 
+IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
+{
+    gpointer number;
+
+    if (!g_hash_table_lookup_extended(probe->numbers, ip, NULL, &number))
+        return NULL;
+    return find_in(probe, probe->pairs, ifindex, GPOINTER_TO_UINT(number));
+}
+
 const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer)
 {
-    return ibh_probe_find_pair(probe, nic->link->ifindex, peer);
+    return find_in(probe, probe->pairs, nic->link->ifindex, peer);
+}
+
+gboolean ibh_probe_was_missed(const IbhProbe *probe, const IbhNic *nic, guint peer)
+{
+    return find_in(probe, probe->missed, nic->link->ifindex, peer) != NULL;
 }
 
 const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guint peer)
@@ -236,156 +245,19 @@ const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guin
                                                                                     : "no address of its family";
 }
 
-/* ---- waves ---- */
-
 int ibh_probe_family(const IbhIp *ip)
 {
     return ip->family == AF_INET6;
 }
 
-guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint room[2])
+guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    guint neighbours[2] = {0, 0}, i;
-
-    for (i = first; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-        int family = ibh_probe_family(ibh_probe_peer(probe, pair));
-
-        if (pair->on_link && !pair->known_before && ++neighbours[family] > room[family] && i > first)
-            break;
-    }
-    return i - first;
-}
-
-/* ---- echoes ---- */
-
-static guint checksum(const guint8 *bytes, gsize length)
-{
-    guint32 sum = 0;
-
-    for (gsize i = 0; i < length; i += 2) /* an even number of them */
-        sum += (guint32)(bytes[i] << 8 | bytes[i + 1]);
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return ~sum & 0xffff;
-}
-
-/* type, code, checksum, id, sequence; cookie, pair, number, zeros. In IPv6 the kernel writes the checksum. */
-void ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 packet[IBH_PROBE_PACKET])
-{
-    gboolean six = ibh_probe_peer(probe, ibh_probe_pair(probe, pair))->family == AF_INET6;
-
-    memset(packet, 0, IBH_PROBE_PACKET);
-    packet[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
-    ibh_put16(packet + 4, id);
-    ibh_put16(packet + 6, number & 0xffff);
-    memcpy(packet + 8, probe->cookie, sizeof probe->cookie);
-    ibh_put32(packet + 24, pair);
-    ibh_put32(packet + 28, number);
-    if (!six)
-        ibh_put16(packet + 2, checksum(packet, IBH_PROBE_PACKET));
+    return MIN((guint)MAX(ibh_probe_link(probe, pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
 }
 
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
 {
     return &probe->echoes[(gsize)pair * (gsize)probe->count + number];
-}
-
-void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now)
-{
-    *ibh_probe_echo(probe, pair, number) = (IbhProbeEcho){.sent = TRUE, .sent_at = now};
-    ibh_probe_pair(probe, pair)->sent++;
-}
-
-gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length)
-{
-    gsize header = length ? (gsize)(bytes[0] & 0xf) * 4 : 0;
-
-    if (family == AF_INET6)
-        return length > 40 && bytes[6] == IPPROTO_ICMPV6 ? 40 : 0;
-    return header >= 20 && header < length && bytes[0] >> 4 == 4 && bytes[9] == IPPROTO_ICMP ? header : 0;
-}
-
-/* A packet answers a request of ours if it is that request, byte for byte, sent back to its source by the peer that it
- * went to. */
-static gboolean find_request(const IbhProbe *probe, const IbhProbeReply *reply, guint *ret_pair, guint *ret_number)
-{
-    guint8 request[IBH_PROBE_PACKET];
-    guint type = reply->from.family == AF_INET6 ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY;
-    guint32 pair, number;
-
-    if (reply->length != IBH_PROBE_PACKET)
-        return FALSE;
-    pair = ibh_get32(reply->icmp + 24);
-    number = ibh_get32(reply->icmp + 28);
-    if (pair >= probe->pairs->len || number >= (guint)probe->count || !ibh_probe_echo(probe, pair, number)->sent ||
-        !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, ibh_probe_pair(probe, pair))) ||
-        !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, ibh_probe_pair(probe, pair))->ip))
-        return FALSE;
-    ibh_probe_packet(probe, pair, number, reply->id, request);
-    if (reply->icmp[0] != type || reply->icmp[1] != 0 || memcmp(reply->icmp + 4, request + 4, sizeof request - 4) != 0)
-        return FALSE;
-    *ret_pair = pair;
-    *ret_number = number;
-    return TRUE;
-}
-
-/* Of several replies, one that came by a wrong NIC is remembered. */
-static void note_way(const IbhProbe *probe, IbhProbePair *pair, const IbhProbeReply *reply)
-{
-    int right = ibh_probe_link(probe, pair)->ifindex;
-
-    if (!pair->reply_ifindex || pair->reply_ifindex == right)
-        pair->reply_ifindex = reply->ifindex;
-}
-
-/* By a later packet of ours, an entry of the neighbour table may be mended, and old echoes leave. */
-static gboolean comes_too_late(const IbhProbePair *pair)
-{
-    return pair->is_over && pair->received < pair->sent;
-}
-
-gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now)
-{
-    IbhProbePair *pair;
-    IbhProbeEcho *echo;
-    guint i, number;
-
-    if (!find_request(probe, reply, &i, &number))
-        return FALSE;
-    pair = ibh_probe_pair(probe, i);
-    echo = ibh_probe_echo(probe, i, number);
-    if (comes_too_late(pair)) {
-        pair->trace.delivered |= pair->trace.asked;
-        return FALSE;
-    }
-    note_way(probe, pair, reply);
-    if (echo->received)
-        return FALSE;
-    echo->received = TRUE;
-    pair->received++;
-    if (pair->rtt < 0 || now - echo->sent_at < pair->rtt)
-        pair->rtt = MAX(now - echo->sent_at, 0);
-    return TRUE;
-}
-
-void ibh_probe_seen(IbhProbe *probe, const IbhProbeReply *reply)
-{
-    IbhProbePair *pair;
-    guint i, number;
-
-    if (!find_request(probe, reply, &i, &number))
-        return;
-    pair = ibh_probe_pair(probe, i);
-    if (comes_too_late(pair))
-        return;
-    note_way(probe, pair, reply);
-    ibh_probe_echo(probe, i, number)->seen = TRUE;
-    if (reply->ifindex == ibh_probe_link(probe, pair)->ifindex && reply->sender_len &&
-        reply->sender_len <= sizeof pair->sender) {
-        memcpy(pair->sender, reply->sender, reply->sender_len);
-        pair->sender_len = reply->sender_len;
-    }
 }
 
 /* ---- a signal ---- */
@@ -413,6 +285,10 @@ void ibh_probe_interrupt(IbhProbe *probe, gint64 now)
         IbhProbePair *pair = ibh_probe_pair(probe, i);
 
         take_back(probe, i, now);
+        if (pair->step == IBH_STEP_QUESTIONS) { /* they may still have been answered */
+            pair->mtu.failed = FALSE;
+            pair->syn.outcome = pair->syn.outcome == IBH_SYN_SILENT ? IBH_SYN_UNWANTED : pair->syn.outcome;
+        }
         if (!pair->sent && !pair->send_error) {
             g_array_append_val(probe->missed, *pair);
             continue;
@@ -425,19 +301,6 @@ void ibh_probe_interrupt(IbhProbe *probe, gint64 now)
         kept++;
     }
     g_array_set_size(probe->pairs, kept);
-}
-
-gboolean ibh_probe_was_missed(const IbhProbe *probe, const IbhNic *nic, guint peer)
-{
-    for (guint i = first_of(probe->missed, peer); i < probe->missed->len; i++) {
-        const IbhProbePair *pair = &g_array_index(probe->missed, IbhProbePair, i);
-
-        if (pair->peer != peer)
-            return FALSE;
-        if (ibh_probe_source(probe, pair)->nic == nic)
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* ---- neighbours ---- */

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The packets of --probe, and what packets from the wire, which may be anything, say of its pairs. */
+#include "model/bytes.h"
+#include "probe/probe.h"
+
+#include <linux/if_ether.h>
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define SIX 40          /* bytes of an IPv6 header */
+#define FRAGMENT 8      /* of its extension header */
+#define SOLICITATION 24 /* up to the end of the address that is asked for */
+/* Of a TCP header. */
+#define WORDS_AT 12 /* its length in words, in the upper half */
+#define FLAGS_AT 13
+#define FIN 0x01
+#define SYN 0x02
+#define RST 0x04
+#define ACK 0x10
+#define TCP_WINDOW 1024
+
+/* ---- echoes ---- */
+
+static guint checksum(const guint8 *bytes, gsize length)
+{
+    guint32 sum = 0;
+
+    for (gsize i = 0; i < length; i++)
+        sum += i % 2 ? bytes[i] : (guint32)bytes[i] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return ~sum & 0xffff;
+}
+
+/* Without the IP header. 0: there is no such echo. */
+static gsize length_of(guint number, gboolean six)
+{
+    const guint size = number & ~IBH_PROBE_SIZED, header = six ? SIX : 20;
+
+    if (!(number & IBH_PROBE_SIZED))
+        return IBH_PROBE_PACKET;
+    return size >= header + IBH_PROBE_PACKET && size <= IBH_PROBE_SIZE_MAX ? size - header : 0;
+}
+
+/* type, code, checksum, id, sequence; cookie, pair, number, zeros. In IPv6 the kernel writes the checksum. */
+gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 *packet)
+{
+    gboolean six = ibh_probe_peer(probe, ibh_probe_pair(probe, pair))->family == AF_INET6;
+    gsize length = length_of(number, six);
+
+    memset(packet, 0, length);
+    packet[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
+    ibh_put16(packet + 4, id);
+    ibh_put16(packet + 6, number & 0xffff);
+    memcpy(packet + 8, probe->cookie, sizeof probe->cookie);
+    ibh_put32(packet + 24, pair);
+    ibh_put32(packet + 28, number);
+    if (!six)
+        ibh_put16(packet + 2, checksum(packet, length));
+    return length;
+}
+
+void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now)
+{
+    *ibh_probe_echo(probe, pair, number) = (IbhProbeEcho){.sent = TRUE, .sent_at = now};
+    ibh_probe_pair(probe, pair)->sent++;
+}
+
+gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length)
+{
+    gsize header = length ? (gsize)(bytes[0] & 0xf) * 4 : 0;
+
+    if (family == AF_INET6)
+        return length > SIX && bytes[6] == IPPROTO_ICMPV6 ? SIX : 0;
+    return header >= 20 && header < length && bytes[0] >> 4 == 4 && bytes[9] == IPPROTO_ICMP ? header : 0;
+}
+
+/* A packet answers a request of ours if its first bytes are that request's, sent back to its source by the peer that it
+ * went to. What follows them is zeros, and `length` bytes in all have to be as many as were sent; 0: it is a part. */
+static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *reply, gsize length, guint *ret_number)
+{
+    const gboolean six = reply->from.family == AF_INET6;
+    guint8 request[IBH_PROBE_PACKET] = {0};
+    guint32 i, number;
+    IbhProbePair *pair;
+
+    if (reply->length < IBH_PROBE_PACKET || (i = ibh_get32(reply->icmp + 24)) >= probe->pairs->len)
+        return NULL;
+    number = *ret_number = ibh_get32(reply->icmp + 28);
+    pair = ibh_probe_pair(probe, i);
+    if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(probe, pair)
+                                 : number >= (guint)probe->count || !ibh_probe_echo(probe, i, number)->sent)
+        return NULL;
+    if ((length && length != length_of(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, pair)) ||
+        !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, pair)->ip))
+        return NULL;
+    ibh_put16(request + 4, reply->id);
+    ibh_put16(request + 6, number & 0xffff);
+    memcpy(request + 8, probe->cookie, sizeof probe->cookie);
+    ibh_put32(request + 24, i);
+    ibh_put32(request + 28, number);
+    if (reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || reply->icmp[1] != 0 ||
+        memcmp(reply->icmp + 4, request + 4, sizeof request - 4) != 0)
+        return NULL;
+    for (gsize at = IBH_PROBE_PACKET; at < reply->length; at++) {
+        if (reply->icmp[at])
+            return NULL;
+    }
+    return pair;
+}
+
+/* By a later packet of ours, an entry of the neighbour table may be mended, and old echoes leave. */
+static gboolean comes_too_late(const IbhProbePair *pair)
+{
+    return pair->step > IBH_STEP_ECHOES && pair->received < pair->sent;
+}
+
+gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now)
+{
+    guint number;
+    IbhProbePair *pair = find_request(probe, reply, reply->length, &number);
+    IbhProbeEcho *echo;
+
+    if (!pair)
+        return FALSE;
+    if (number & IBH_PROBE_SIZED) {
+        pair->mtu.passed = MAX(pair->mtu.passed, number & ~IBH_PROBE_SIZED);
+        return TRUE;
+    }
+    echo = ibh_probe_echo(probe, ibh_get32(reply->icmp + 24), number);
+    if (comes_too_late(pair))
+        return FALSE;
+    if (!pair->reply_ifindex || pair->reply_ifindex == ibh_probe_link(probe, pair)->ifindex)
+        pair->reply_ifindex = reply->ifindex; /* of several, one that came by a wrong NIC is remembered */
+    if (echo->received)
+        return FALSE;
+    echo->received = TRUE;
+    pair->received++;
+    if (pair->rtt < 0 || now - echo->sent_at < pair->rtt)
+        pair->rtt = MAX(now - echo->sent_at, 0);
+    return TRUE;
+}
+
+void ibh_probe_size_refused(IbhProbe *probe, guint source, const IbhIp *to, const IbhIp *by, guint limit)
+{
+    const IbhProbeSource *from = &g_array_index(probe->sources, IbhProbeSource, source);
+    IbhProbePair *pair = ibh_probe_find_pair(probe, from->nic->link->ifindex, to);
+
+    if (!pair)
+        return;
+    pair->mtu.told_by = *by;
+    pair->mtu.told = limit <= ibh_probe_full_size(probe, pair) ? limit : 0;
+}
+
+/* ---- TCP ---- */
+
+/* Sequence numbers cannot be guessed, and name the pair. */
+static guint32 first_number(const IbhProbe *probe)
+{
+    return ibh_get32(probe->cookie + 4);
+}
+
+/* Above the ports that Linux gives to connections by itself, so that no connection is disturbed. */
+guint16 ibh_probe_syn_port(const IbhProbe *probe)
+{
+    return (guint16)(61000 + probe->id % 4000);
+}
+
+void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LENGTH])
+{
+    memset(segment, 0, IBH_SYN_LENGTH);
+    ibh_put16(segment, ibh_probe_syn_port(probe));
+    ibh_put16(segment + 2, IBH_SYN_PORT);
+    ibh_put32(segment + 4, first_number(probe) + pair);
+    segment[WORDS_AT] = IBH_SYN_LENGTH / 4 << 4;
+    segment[FLAGS_AT] = SYN;
+    ibh_put16(segment + 14, TCP_WINDOW);
+}
+
+/* A RST that acknowledges our number; a SYN with ACK, from a program that listens, is as good. */
+static gboolean hear_tcp(IbhProbe *probe, const IbhHeard *heard, guint *ret_pair)
+{
+    const guint8 *segment = heard->bytes + SIX;
+    const IbhIp from = ibh_ip_from_bytes(AF_INET6, heard->bytes + 8),
+                to = ibh_ip_from_bytes(AF_INET6, heard->bytes + 24);
+    guint32 number;
+    IbhProbePair *pair;
+
+    if (heard->outgoing || heard->length < SIX + IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) ||
+        !(segment[FLAGS_AT] & (RST | SYN)) || (segment[FLAGS_AT] & FIN) || ibh_get16(segment) != IBH_SYN_PORT ||
+        ibh_get16(segment + 2) != ibh_probe_syn_port(probe))
+        return FALSE;
+    number = ibh_get32(segment + 8) - 1 - first_number(probe);
+    if (number >= probe->pairs->len)
+        return FALSE;
+    pair = ibh_probe_pair(probe, number);
+    if (pair->syn.outcome != IBH_SYN_SILENT || !ibh_ip_equal(&from, ibh_probe_peer(probe, pair)) ||
+        !ibh_ip_equal(&to, &ibh_probe_source(probe, pair)->ip))
+        return FALSE;
+    pair->syn.outcome = IBH_SYN_ANSWERED;
+    pair->syn.sender_len = heard->sender_len;
+    memcpy(pair->syn.sender, heard->sender, heard->sender_len);
+    *ret_pair = number;
+    return TRUE;
+}
+
+const char *ibh_probe_syn_why(const IbhProbePair *pair)
+{
+    switch (pair->syn.outcome) {
+    case IBH_SYN_NO_RIGHT:
+        return "that needs CAP_NET_RAW";
+    case IBH_SYN_UNSENT:
+        return "this host does not send a TCP SYN there (its firewall?)";
+    case IBH_SYN_SILENT:
+        return "no answer to a TCP SYN (a firewall?)";
+    case IBH_SYN_ANSWERED:
+        return pair->syn.sender_len && pair->lladdr_len ? NULL : "the kernel tells no hardware addresses";
+    default:
+        return NULL;
+    }
+}
+
+/* ---- what passes a NIC ---- */
+
+/* Translation of addresses leaves the cookie as it is. */
+static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *packet)
+{
+    guint32 i = packet->length >= IBH_PROBE_PACKET ? ibh_get32(packet->icmp + 24) : G_MAXUINT32;
+    IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
+
+    if (!pair || packet->icmp[0] != (packet->from.family == AF_INET6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO) ||
+        memcmp(packet->icmp + 8, probe->cookie, sizeof probe->cookie) != 0 ||
+        ibh_probe_link(probe, pair)->ifindex != heard->ifindex || pair->step > IBH_STEP_ECHOES)
+        return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
+    pair->trace.left = TRUE;
+    pair->trace.from = packet->from;
+    pair->trace.to = packet->to;
+    pair->trace.is_translated = !ibh_ip_equal(&packet->from, &ibh_probe_source(probe, pair)->ip) ||
+                                !ibh_ip_equal(&packet->to, ibh_probe_peer(probe, pair));
+}
+
+/* A NIC that stands above another one shows the same packet once more: by the right NIC counts. */
+static void hear_echo(IbhProbe *probe, IbhProbePair *pair, IbhProbeEcho *echo, const IbhHeard *heard)
+{
+    if (comes_too_late(pair))
+        return;
+    echo->seen = TRUE;
+    if (heard->ifindex != ibh_probe_link(probe, pair)->ifindex) {
+        pair->seen_elsewhere = heard->ifindex;
+        return;
+    }
+    echo->seen_here = TRUE;
+    pair->sender_len = heard->sender_len;
+    memcpy(pair->sender, heard->sender, heard->sender_len);
+}
+
+/* `total`: of its IP header and all behind it, in this piece. */
+static void hear_reply(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *packet, gsize offset, gsize total,
+                       gboolean is_piece)
+{
+    guint number;
+    IbhProbePair *pair = find_request(probe, packet, is_piece ? 0 : total - offset, &number);
+
+    if (!pair)
+        return;
+    if (is_piece)
+        pair->mtu.fragment = (guint)total;
+    else if (number & IBH_PROBE_SIZED)
+        pair->mtu.seen = MAX(pair->mtu.seen, number & ~IBH_PROBE_SIZED);
+    else
+        hear_echo(probe, pair, ibh_probe_echo(probe, ibh_get32(packet->icmp + 24), number), heard);
+}
+
+/* A question for a hardware address, or an answer. */
+static void note_question(IbhProbe *probe, const IbhHeard *heard, const IbhIp *whom)
+{
+    IbhProbePair *pair = ibh_probe_find_pair(probe, heard->ifindex, whom);
+
+    if (!pair || pair->step > IBH_STEP_ECHOES)
+        return;
+    pair->trace.asks |= heard->outgoing;
+    pair->trace.told |= !heard->outgoing;
+}
+
+static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
+{
+    IbhArpReply reply;
+    IbhIp whom;
+
+    if (heard->outgoing && ibh_arp_parse_request(heard->bytes, heard->length, &whom))
+        note_question(probe, heard, &whom);
+    if (heard->outgoing || !ibh_arp_parse_reply(heard->bytes, heard->length, &reply))
+        return;
+    note_question(probe, heard, &reply.from);
+    ibh_probe_answered(probe, heard->ifindex, &reply);
+}
+
+/* A packet that a router forwarded has fewer hops left: no neighbour sent it. */
+static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
+{
+    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
+    IbhArpReply reply;
+    IbhIp whom;
+
+    if (!link || length < SOLICITATION || heard->bytes[7] != 255 ||
+        icmp[0] != (heard->outgoing ? ND_NEIGHBOR_SOLICIT : ND_NEIGHBOR_ADVERT))
+        return;
+    whom = ibh_ip_from_bytes(AF_INET6, icmp + 8);
+    note_question(probe, heard, &whom);
+    if (!heard->outgoing && ibh_na_parse(link, icmp, length, &reply))
+        ibh_probe_answered(probe, heard->ifindex, &reply);
+}
+
+static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
+{
+    const int family = six ? AF_INET6 : AF_INET;
+    const guint8 *bytes = heard->bytes;
+    gboolean is_piece = six ? bytes[6] == IPPROTO_FRAGMENT : (ibh_get16(bytes + 6) & 0x2000) != 0;
+    gsize at = six && is_piece ? SIX + FRAGMENT : ibh_icmp_offset(family, bytes, heard->length);
+    gsize total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
+    IbhProbeReply packet = {.ifindex = heard->ifindex, .id = probe->id};
+
+    if (!at || total <= at || heard->length <= at || (!six && (ibh_get16(bytes + 6) & 0x1fff)) ||
+        (six && is_piece && (bytes[SIX] != IPPROTO_ICMPV6 || ibh_get16(bytes + SIX + 2) & 0xfff8)))
+        return; /* none, or not the first piece */
+    packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
+    packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
+    packet.icmp = bytes + at;
+    packet.length = MIN(heard->length, total) - at; /* bytes behind it fill up a short frame */
+    if (six && !is_piece)
+        hear_discovery(probe, heard, packet.icmp, packet.length);
+    if (heard->outgoing)
+        hear_request(probe, heard, &packet);
+    else
+        hear_reply(probe, heard, &packet, at, total, is_piece);
+}
+
+gboolean ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard, guint *ret_pair)
+{
+    const gboolean six = heard->protocol == ETH_P_IPV6;
+
+    if (six && heard->length > SIX && heard->bytes[6] == IPPROTO_TCP)
+        return hear_tcp(probe, heard, ret_pair);
+    if (heard->protocol == ETH_P_ARP)
+        hear_arp(probe, heard);
+    else if ((six && heard->length > SIX + FRAGMENT) || (heard->protocol == ETH_P_IP && heard->length > 20))
+        hear_icmp(probe, heard, six);
+    return FALSE;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/prober_io.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define TRIES 3
+#define LATE_MAX (8 * IBH_PROBE_SPACING)
+
+typedef union {
+    struct cmsghdr header;
+    guint8 room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+} Control;
+
+/* A packet was sent: sets when the next one may follow. After a late wake-up, they may go a little faster. */
+static void pace(IbhProber *prober)
+{
+    prober->next = MAX(prober->next, ibh_prober_now() - LATE_MAX) + IBH_PROBE_SPACING;
+}
+
+/* The source, and the device by which it leaves. */
+static void name_way(struct msghdr *message, Control *control, const IbhProbeSource *source)
+{
+    const gboolean six = source->ip.family == AF_INET6;
+    struct in_pktinfo four_way = {.ipi_ifindex = source->nic->link->ifindex};
+    struct in6_pktinfo six_way = {.ipi6_ifindex = (guint)source->nic->link->ifindex};
+    const gsize size = six ? sizeof six_way : sizeof four_way;
+
+    memcpy(&four_way.ipi_spec_dst, source->ip.bytes, 4);
+    memcpy(&six_way.ipi6_addr, source->ip.bytes, 16);
+    control->header = (struct cmsghdr){.cmsg_len = CMSG_LEN(size),
+                                       .cmsg_level = six ? IPPROTO_IPV6 : IPPROTO_IP,
+                                       .cmsg_type = six ? IPV6_PKTINFO : IP_PKTINFO};
+    memcpy(CMSG_DATA(&control->header), six ? (void *)&six_way : (void *)&four_way, size);
+    message->msg_control = control->room;
+    message->msg_controllen = CMSG_SPACE(size);
+}
+
+/* With IP_RECVERR a send may report an earlier packet's error; then it has to be repeated. */
+static int send_to(IbhProber *prober, int fd, guint i, gsize length, gboolean with_way)
+{
+    const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+    struct iovec part = {.iov_base = prober->bytes, .iov_len = length};
+    Control control = {.room = {0}};
+    socklen_t size;
+    IbhSockAddress to = ibh_sock_address(ibh_probe_peer(prober->probe, pair), &size);
+    struct msghdr message = {.msg_name = &to, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1};
+    int problem = 0;
+
+    if (with_way)
+        name_way(&message, &control, ibh_probe_source(prober->probe, pair));
+    for (int try = 0; try < TRIES && (problem || !try); try++)
+        problem = sendmsg(fd, &message, 0) < 0 ? errno : 0;
+    pace(prober);
+    return problem;
+}
+
+int ibh_prober_send_echo(IbhProber *prober, guint i, guint number)
+{
+    const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+    const IbhProbeSocket *sock = &prober->sockets[pair->source];
+    gsize length = ibh_probe_packet(prober->probe, i, number, sock->id, prober->bytes);
+
+    if (sock->error)
+        return sock->error;
+    return send_to(prober, sock->fd, i, length, ibh_probe_peer(prober->probe, pair)->family == AF_INET);
+}
+
+int ibh_prober_send_syn(IbhProber *prober, guint i)
+{
+    if (prober->tcp < 0 || prober->ear < 0)
+        return EPERM;
+    ibh_probe_syn(prober->probe, i, prober->bytes);
+    return send_to(prober, prober->tcp, i, IBH_SYN_LENGTH, TRUE);
+}
+
+/* IbhSockAddress is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */
+static int send_arp(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
+{
+    guint8 frame[IBH_ARP_MAX];
+    gsize length = ibh_arp_request(link, from, whom, frame);
+    IbhSockAddress to = {.link = {.sll_family = AF_PACKET,
+                                  .sll_protocol = htons(ETH_P_ARP),
+                                  .sll_ifindex = link->ifindex,
+                                  .sll_halen = (guint8)link->lladdr_len}};
+
+    memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
+    return length && sendto(prober->ear, frame, length, 0, &to.generic, sizeof to) < 0 ? errno : 0;
+}
+
+/* To the group that the address's holders are in (RFC 4291, 2.7.1); the kernel adds sender and checksum. */
+static int send_solicitation(IbhProber *prober, const IbhLink *link, const IbhIp *whom)
+{
+    guint8 packet[IBH_NA_MAX];
+    gsize length = ibh_ns_question(link, whom, packet);
+    struct sockaddr_in6 to = {
+        .sin6_family = AF_INET6,
+        .sin6_addr.s6_addr = {0xff, 0x02, [11] = 1, [12] = 0xff, whom->bytes[13], whom->bytes[14], whom->bytes[15]},
+        .sin6_scope_id = (guint32)link->ifindex};
+
+    return length && sendto(prober->solicit, packet, length, 0, (struct sockaddr *)&to, sizeof to) < 0 ? errno : 0;
+}
+
+/* What passes a packet socket is not heard by that socket: so a question that is heard is the kernel's. */
+int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
+{
+    const gboolean six = whom->family == AF_INET6;
+    int problem;
+
+    if (prober->ear < 0 || (six && prober->solicit < 0))
+        return EPERM;
+    problem = six ? send_solicitation(prober, link, whom) : send_arp(prober, link, from, whom);
+    pace(prober);
+    return problem;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which packet is sent next, and when; and how long packets may be. */
+#include "probe/flight.h"
+#include "probe_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#define START 1000000
+
+/* What is sent goes here, and is answered as the world says. */
+typedef struct {
+    World world;
+    IbhFlight flight;
+    gint64 now;
+    guint sent[IBH_N_ASKS];
+    guint wire;     /* the longest packet that comes through */
+    guint answered; /* pairs before it */
+} Sky;
+
+static void sky_clear(Sky *sky)
+{
+    ibh_flight_clear(&sky->flight);
+    world_clear(&sky->world);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sky, sky_clear)
+
+static void sky_init(Sky *sky, const char *line, int mtu)
+{
+    *sky = (Sky){.world = look(HOST6, line), .now = START, .wire = IBH_PROBE_SIZE_MAX, .answered = G_MAXUINT};
+    for (guint i = 0; i < sky->world.probe->pairs->len; i++)
+        ((IbhLink *)(guintptr)ibh_probe_link(sky->world.probe, pair_at(&sky->world, i)))->mtu = mtu;
+    ibh_flight_init(&sky->flight, sky->world.probe);
+    sky->flight.room[0] = sky->flight.room[1] = 100;
+}
+
+static void send_shot(Sky *sky, const IbhShot *shot)
+{
+    IbhProbe *probe = sky->world.probe;
+    const guint number = shot->ask == IBH_ASK_SIZE ? IBH_PROBE_SIZED | shot->number : shot->number;
+    g_autofree guint8 *bytes = g_malloc(IBH_PROBE_SIZE_MAX);
+    IbhProbeReply reply = reply_to(&sky->world, shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
+
+    sky->sent[shot->ask]++;
+    if (shot->ask == IBH_ASK_ECHO)
+        ibh_probe_sent(probe, shot->pair, number, sky->now);
+    if (shot->ask == IBH_ASK_SYN)
+        pair_at(&sky->world, shot->pair)->syn.outcome = IBH_SYN_ANSWERED;
+    ibh_flight_launched(&sky->flight, shot, sky->now, TRUE);
+    if (shot->pair >= sky->answered || (shot->ask == IBH_ASK_SIZE && shot->number > sky->wire))
+        return;
+    reply.length = ibh_probe_packet(probe, shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, ID, bytes);
+    bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
+    if (shot->ask < IBH_ASK_SYN)
+        assert_true(ibh_probe_received(probe, &reply, sky->now));
+    ibh_flight_landed(&sky->flight, shot->pair);
+}
+
+/* One packet at a time, until then, or until nothing is left. `ends`: entries are deleted as pairs finish. */
+static void fly(Sky *sky, gint64 until, gboolean ends)
+{
+    while (sky->now < until && !ibh_flight_is_done(&sky->flight)) {
+        gint64 due;
+        IbhShot shot;
+
+        if (ibh_flight_next(&sky->flight, sky->now, &shot, &due))
+            send_shot(sky, &shot);
+        ibh_flight_go_on(&sky->flight, sky->now);
+        for (guint i = 0; ends && i < sky->flight.finished->len; i++)
+            ibh_flight_end(&sky->flight, g_array_index(sky->flight.finished, guint, i), sky->now, TRUE);
+        if (ends)
+            g_array_set_size(sky->flight.finished, 0);
+        sky->now += IBH_PROBE_SPACING;
+    }
+}
+
+/* ---- the schedule -------------------------------------------------------------------------------------- */
+
+/* All fit: each pair's echoes are an interval apart; where all are answered, nothing waits for a time-out, but for
+ * other hosts that answer ARP. */
+static void test_all_at_once(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 172.16.16.1 172.16.16.2 fd00:16::1 --count 5", 9000);
+    fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
+    assert_in_range(sky.now - START, 4 * IBH_PROBE_INTERVAL, 4 * IBH_PROBE_INTERVAL + G_USEC_PER_SEC * 3 / 10);
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 30);
+    assert_int_equal(sky.sent[IBH_ASK_SIZE], 6);
+    assert_int_equal(sky.sent[IBH_ASK_SYN], 2); /* of IPv6 */
+    assert_int_equal(sky.sent[IBH_ASK_WHO], 4); /* of IPv4 */
+    for (guint i = 0; i < 6; i++) {
+        for (guint n = 1; n < 5; n++)
+            assert_in_range(ibh_probe_echo(sky.world.probe, i, n)->sent_at -
+                                ibh_probe_echo(sky.world.probe, i, n - 1)->sent_at,
+                            IBH_PROBE_INTERVAL, IBH_PROBE_INTERVAL + 10000);
+    }
+}
+
+/* There is room for fewer: others follow when these are finished, and their entries gone. */
+static void test_window(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 --count 1", 1280);
+    sky.flight.room[0] = 2;
+    fly(&sky, START + G_USEC_PER_SEC, FALSE);
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 2);
+    assert_int_equal(sky.flight.finished->len, 2);
+    fly(&sky, sky.now + 1000, TRUE); /* the entries are gone: but is there room? One after the other */
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 3);
+    sky.flight.room[0] = 1;
+    fly(&sky, sky.now + 1000, TRUE);
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 4);
+    fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 6);
+}
+
+/* What takes no entry of ours needs no room: a gateway's peers, and what the table knew before. */
+static void test_window_without_entries(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 192.0.2.1 192.0.2.2 172.16.16.1 172.16.16.2 --count 1", 1280);
+    pair_at(&sky.world, 4)->known_before = pair_at(&sky.world, 5)->known_before = TRUE;
+    sky.flight.room[0] = 0;
+    fly(&sky, START + 10000, FALSE);
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 7);
+}
+
+/* An entry that cannot be deleted has to grow old. */
+static void test_window_of_old_entries(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 172.16.16.1 --count 1", 1280);
+    sky.flight.room[0] = 1;
+    fly(&sky, START + G_USEC_PER_SEC, FALSE);
+    ibh_flight_end(&sky.flight, 0, sky.now, FALSE);
+    g_array_set_size(sky.flight.finished, 0);
+    fly(&sky, sky.now + IBH_PROBE_PAUSE - 1000, FALSE);
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 1);
+    fly(&sky, sky.now + 10000, FALSE);
+    assert_int_equal(sky.sent[IBH_ASK_ECHO], 2);
+}
+
+/* Nothing but who it is, is asked of a peer that is silent; a little longer where the kernel asked for nothing. */
+static void test_silence(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 172.16.16.1 fd00:16::1 --count 2", 9000);
+    sky.answered = 0;
+    sky.world.probe->hears = TRUE;
+    for (guint i = 1; i < 4; i++)
+        pair_at(&sky.world, i)->trace.asks = TRUE;
+    fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
+    assert_int_equal(sky.sent[IBH_ASK_SIZE] + sky.sent[IBH_ASK_SYN], 0);
+    assert_int_equal(sky.sent[IBH_ASK_WHO], 4);
+    assert_in_range(sky.now - START, 1550000, 1570000);
+}
+
+static void check_room(guint limit, guint spared, guint used, guint expected)
+{
+    const IbhNeighbourTable table = {.limit = limit, .spared = spared, .used = used};
+
+    assert_int_equal(ibh_probe_room(&table), expected);
+}
+
+static void test_room(void **state)
+{
+    (void)state;
+    check_room(1024, 512, 12, 500);
+    check_room(1024, 512, 600, 212); /* beyond it the kernel looks for old ones: half of what is free */
+    check_room(1024, 512, 5000, 0);
+    check_room(64, 0, 4, 28);
+    check_room(0, 0, 0, 512); /* the kernel's default is 1024 */
+}
+
+static void check_wave(IbhProbe *probe, guint first, guint room4, guint room6, guint expected)
+{
+    assert_int_equal(ibh_probe_wave(probe, first, (const guint[]){room4, room6}), expected);
+}
+
+static void test_waves(void **state)
+{
+    g_auto(World) world = look(HOST6, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 172.16.16.4 fd00:16::1 fd00:16::2");
+
+    (void)state;
+    check_wave(world.probe, 0, 100, 100, 12);
+    check_wave(world.probe, 5, 100, 100, 7);
+    check_wave(world.probe, 0, 7, 100, 7);
+    check_wave(world.probe, 0, 100, 2, 10);
+    check_wave(world.probe, 0, 0, 0, 1); /* one at a time */
+    pair_at(&world, 1)->known_before = TRUE;
+    check_wave(world.probe, 0, 3, 100, 4);
+}
+
+/* ---- sizes --------------------------------------------------------------------------------------------- */
+
+/* The largest of the usual sizes that the wire carries. */
+static void test_usual_wires(void **state)
+{
+    static const guint wires[][2] = {{9000, 9000}, {1500, 1500}, {2044, 2044}, {1723, 1500}, {8999, 8192}, {600, 576}};
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(wires); i++) {
+        g_auto(Sky) sky = {0};
+
+        sky_init(&sky, "--probe 172.16.16.1 --iface ib0 --count 1", 9000);
+        sky.wire = wires[i][0];
+        fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
+        assert_int_equal(pair_at(&sky.world, 0)->mtu.passed, wires[i][1]);
+        assert_int_equal(pair_at(&sky.world, 0)->mtu.failed, wires[i][1] != 9000);
+    }
+}
+
+/* One lost packet of full size is no smaller MTU; nor is one that cannot be sent. */
+static void test_one_is_lost(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 172.16.16.1 --iface ib0 --count 1", 9000);
+    sky.wire = 1500;
+    fly(&sky, START + G_USEC_PER_SEC / 2, TRUE);
+    sky.wire = 9000;
+    fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
+    assert_int_equal(pair_at(&sky.world, 0)->mtu.passed, 9000);
+    assert_in_range(sky.sent[IBH_ASK_SIZE], 2, 2);
+}
+
+static void test_smallest_mtu(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 172.16.16.1 --count 1", 1280);
+    fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
+    assert_int_equal(sky.sent[IBH_ASK_SIZE], 0);
+}
+
+/* All is well with small echoes; these pairs get no more through. */
+static World look_at(const char *line, int mtu, const guint *passed, guint n)
+{
+    World world = look_well(HOST6, line);
+
+    for (guint i = 0; i < n; i++) {
+        ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, i)))->mtu = mtu;
+        pair_at(&world, i)->mtu.passed = passed[i];
+        pair_at(&world, i)->mtu.failed = TRUE;
+    }
+    return world;
+}
+
+static void test_verdicts_on_size(void **state)
+{
+    g_auto(World) black_hole = look_at(TWO_PEERS, 9000, (const guint[]){9000, 9000, 1500, 1500}, 4);
+    g_auto(World) two = look_at(TWO_PEERS, 9000, (const guint[]){1500, 4092, 9000, 9000}, 4);
+    g_auto(World) lost = look_at(TWO_PEERS, 9000, (const guint[]){1500}, 1);
+
+    (void)state;
+    check_verdict(&black_hole, "error path-mtu", 2);
+    check_message(&black_hole, 0, "172.16.16.2 to every rail: packets of 1500 bytes come");
+    check_verdict(&two, "ib0 error path-mtu, ib1 error path-mtu", 2);
+    pair_at(&lost, 0)->received = 1; /* small echoes are lost as well: that is no matter of size */
+    check_verdict(&lost, "ib0 error probe-lost", 1);
+}
+
+/* On the same wire nobody may say so; beyond a router it is as it is. */
+static void test_refused(void **state)
+{
+    g_auto(World) world = look_at("--probe 172.16.16.1 192.0.2.1", 9000, (const guint[]){1400, 1400, 1400, 1400}, 4);
+    IbhIp by;
+
+    (void)state;
+    assert_true(ibh_ip_parse("172.16.16.9", &by));
+    for (guint i = 0; i < 4; i++)
+        ibh_probe_size_refused(world.probe, pair_at(&world, i)->source, ibh_probe_peer(world.probe, pair_at(&world, i)),
+                               &by, 1400);
+    assert_int_equal(pair_at(&world, 0)->mtu.told, 1400);
+    check_verdict(&world, "error path-mtu, info path-mtu", 2);
+    check_message(&world, 1, "packets of 1400 bytes come through, but not 9000, as the rail's MTU allows: 172.16.16.9");
+}
+
+/* ---- a signal ------------------------------------------------------------------------------------------ */
+
+/* What nothing was sent to is put aside, and said; what could still have been answered is not lost. */
+static void test_interruption(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 3");
+    g_autofree char *text = NULL, *json = NULL;
+
+    (void)state;
+    pair_at(&world, 1)->sent = 3;
+    pair_at(&world, 1)->received = 2; /* the third is on its way */
+    ibh_probe_echo(world.probe, 1, 2)->received = FALSE;
+    for (guint n = 0; n < 3; n++)
+        *ibh_probe_echo(world.probe, 2, n) = (IbhProbeEcho){.sent = FALSE};
+    pair_at(&world, 2)->sent = pair_at(&world, 2)->received = 0;
+    ibh_probe_interrupt(world.probe, 1500000);
+    assert_int_equal(world.probe->pairs->len, 3);
+    check_verdict(&world, "info interrupted", 0);
+    check_message(&world, 0, "1 of 4 pairs were not asked");
+    assert_int_equal(pair_at(&world, 1)->sent, 2);
+    assert_int_equal(pair_at(&world, 2)->peer, 1); /* the fourth */
+    assert_string_equal(ibh_probe_why_unasked(world.probe, g_ptr_array_index(world.probe->nics, 0), 1), "interrupted");
+    text = report(&world, &ibh_text_writer, FALSE);
+    assert_non_null(strstr(text, "not asked: ib0 to 172.16.16.2 (interrupted)"));
+    json = report(&world, &ibh_json_writer, FALSE);
+    assert_non_null(
+        strstr(json, "\"unasked\":[{\"iface\":\"ib0\",\"peer\":\"172.16.16.2\",\"reason\":\"interrupted\"}]"));
+}
+
+/* What is known to be lost by then stays so. */
+static void test_interruption_after_a_loss(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS " --count 3");
+
+    (void)state;
+    pair_at(&world, 1)->received = 2;
+    ibh_probe_echo(world.probe, 1, 2)->received = ibh_probe_echo(world.probe, 1, 2)->seen = FALSE;
+    ibh_probe_interrupt(world.probe, 2500000);
+    check_verdict(&world, "ib1 error probe-lost, info interrupted", 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_window_without_entries),
+        cmocka_unit_test(test_window_of_old_entries),
+        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_usual_wires),
+        cmocka_unit_test(test_one_is_lost),
+        cmocka_unit_test(test_smallest_mtu),
+        cmocka_unit_test(test_verdicts_on_size),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_interruption),
+        cmocka_unit_test(test_interruption_after_a_loss),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

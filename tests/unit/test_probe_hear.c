@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What packets that pass a NIC say of the pairs. */
+#include "model/bytes.h"
+#include "probe_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <linux/if_ether.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define PEERS6 "--probe fd00:16::16:1 fd00:16::16:2"
+#define SYN 0x02
+#define RST 0x04
+#define ACK 0x10
+
+/* Two peers, two rails; pair 1 lost all, and nothing was heard of it yet, but that its peer answers ARP. */
+static World look_lost(const char *line)
+{
+    World world = look_well(HOST6, line);
+    IbhProbePair *pair = pair_at(&world, 1);
+
+    world.probe->hears = TRUE;
+    pair->received = 0;
+    pair->answers = 1;
+    pair->trace = (IbhProbeTrace){.left = FALSE};
+    for (guint number = 0; number < 3; number++)
+        *ibh_probe_echo(world.probe, 1, number) = (IbhProbeEcho){.sent = TRUE};
+    return world;
+}
+
+static Frame arp_of(const World *world, guint i, Way way)
+{
+    const IbhProbePair *pair = pair_at(world, i);
+    const IbhIp *own = &ibh_probe_source(world->probe, pair)->ip, *peer = ibh_probe_peer(world->probe, pair);
+    Frame frame = {.protocol = ETH_P_ARP};
+
+    frame.length = ibh_arp_request(ibh_probe_link(world->probe, pair), own, peer, frame.bytes);
+    if (way == IN) {
+        frame.bytes[7] = 2;
+        memcpy(frame.bytes + 14, peer->bytes, 4);
+        memcpy(frame.bytes + 24, own->bytes, 4);
+    }
+    return frame;
+}
+
+static Frame discovery_of(const World *world, guint i, Way way)
+{
+    Frame frame = {.length = 80, .protocol = ETH_P_IPV6};
+
+    frame.bytes[0] = 0x60;
+    frame.bytes[5] = 40;
+    frame.bytes[6] = 58;
+    frame.bytes[7] = 255;
+    frame.bytes[40] = way == OUT ? 135 : 136;
+    memcpy(frame.bytes + 48, ibh_probe_peer(world->probe, pair_at(world, i))->bytes, 16);
+    frame.bytes[64] = way == OUT ? 1 : 2; /* an option: the hardware address */
+    frame.bytes[65] = 2;
+    return frame;
+}
+
+/* ---- echoes -------------------------------------------------------------------------------------------- */
+
+/* Nothing left, not even a question for the hardware address. */
+static void test_nothing_leaves(void **state)
+{
+    g_auto(World) world = look_lost(TWO_PEERS);
+
+    (void)state;
+    pair_at(&world, 1)->send_error = 105; /* of a later echo */
+    check_verdict(&world, "ib1 error probe-not-sent", 1);
+    check_message(&world, 0, "ib1 to 172.16.16.1: no echo leaves by this NIC");
+    world.probe->hears = FALSE; /* something was missed */
+    check_verdict(&world, "ib1 error probe-not-sent", 1);
+    check_message(&world, 0, "this host's own filter or queue");
+}
+
+static void check_lost(World *world, const char *code, const char *message)
+{
+    check_verdict(world, code, 1);
+    check_message(world, 0, message);
+}
+
+static void test_questions(void **state)
+{
+    g_auto(World) four = look_lost(TWO_PEERS), six = look_lost(PEERS6);
+
+    (void)state;
+    (void)pass(&four, 1, arp_of(&four, 1, OUT), OUT);
+    check_lost(&four, "ib1 error probe-lost", "ARP is answered"); /* by now, not to the kernel */
+    pair_at(&four, 1)->answers = 0;
+    (void)pass(&four, 1, arp_of(&four, 1, IN), IN);
+    check_lost(&four, "ib1 error probe-not-sent", "answers to ARP are dropped");
+    (void)pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
+    check_lost(&four, "ib1 error probe-lost", "ARP is answered, echoes are not");
+    pair_at(&six, 1)->answers = 0;
+    (void)pass(&six, 1, discovery_of(&six, 1, OUT), OUT);
+    (void)pass(&six, 1, discovery_of(&six, 1, IN), IN);
+    assert_int_equal(pair_at(&six, 1)->answers, 1);
+    check_lost(&six, "ib1 error probe-not-sent", "answers to ARP are dropped");
+}
+
+static void test_reply_comes(void **state)
+{
+    g_auto(World) four = look_lost(TWO_PEERS), six = look_lost(PEERS6);
+
+    (void)state;
+    (void)pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
+    (void)pass(&four, 1, echo_frame(&four, 1, 0, IN), IN);
+    check_lost(&four, "ib1 error reply-dropped",
+               "ib1 to 172.16.16.1: replies come in by this NIC, and this host drops them");
+    (void)pass(&six, 1, echo_frame(&six, 1, 0, OUT), OUT);
+    (void)pass(&six, 1, echo_frame(&six, 1, 0, IN), IN);
+    check_lost(&six, "ib1 error reply-dropped", "ib1 to fd00:16::16:1: replies come in by this NIC");
+}
+
+/* A NIC below the rail shows it, too: as a bond's. */
+static void test_reply_by_two(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    (void)pass_by(&world, 9, echo_frame(&world, 1, 0, IN), IN);
+    check_verdict(&world, "", 0);
+}
+
+static void test_translation(void **state)
+{
+    static const struct {
+        gsize at;
+        const char *message;
+    } CASES[] = {
+        {15, "address translation (nft, iptables) sends echoes from 172.16.34.99"},
+        {19, "address translation (nft, iptables) sends echoes to 172.16.16.99"},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        g_auto(World) world = look_lost(TWO_PEERS);
+        Frame frame = echo_frame(&world, 1, 0, OUT);
+
+        frame.bytes[CASES[i].at] = 99;
+        (void)pass(&world, 1, frame, OUT);
+        check_lost(&world, "ib1 error address-translated", CASES[i].message);
+        pair_at(&world, 1)->received = 3;
+        pair_at(&world, 1)->faults = 0;
+        for (guint number = 0; number < 3; number++)
+            ibh_probe_echo(world.probe, 1, number)->received = TRUE;
+        check_lost(&world, "ib1 warning address-translated", "the peer sees another address");
+    }
+}
+
+/* Through a gateway, whose hardware address is asked for instead. */
+static void test_gateway(void **state)
+{
+    g_auto(World) world = look_lost("--probe 10.9.9.9");
+
+    (void)state;
+    check_verdict(&world, "ib1 error probe-lost", 1);
+    pair_at(&world, 1)->answers = 0;
+    pair_at(&world, 1)->route.gateway = *ibh_probe_peer(world.probe, pair_at(&world, 1));
+    pair_at(&world, 1)->route.gateway.bytes[3] = 1;
+    check_lost(&world, "ib1 error gateway-down", "the gateway 10.9.9.1 does not answer ARP");
+}
+
+/* Packets that are none of ours, or by other ways, say nothing. */
+static void test_what_is_no_echo(void **state)
+{
+    static const gsize CHANGED[] = {9, 20, 28, 43, 44}; /* protocol, type, cookie, pair */
+    g_auto(World) world = look_lost(TWO_PEERS);
+    const Frame out = echo_frame(&world, 1, 0, OUT), in = echo_frame(&world, 1, 0, IN);
+    Frame wrong;
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CHANGED); i++) {
+        wrong = out;
+        wrong.bytes[CHANGED[i]] ^= 0x40;
+        (void)pass(&world, 1, wrong, OUT);
+        wrong = in;
+        wrong.bytes[CHANGED[i]] ^= 0x40;
+        (void)pass(&world, 1, wrong, IN);
+    }
+    for (gsize at = 15; at <= 19; at += 4) { /* from another host, to another one */
+        wrong = in;
+        wrong.bytes[at] ^= 1;
+        (void)pass(&world, 1, wrong, IN);
+    }
+    (void)pass(&world, 0, out, OUT); /* by another NIC */
+    (void)pass(&world, 1, out, IN);  /* an echo of the peer */
+    (void)pass(&world, 1, in, OUT);
+    (void)pass(&world, 0, arp_of(&world, 1, OUT), OUT);
+    (void)pass(&world, 1, arp_of(&world, 2, OUT), OUT); /* for another address */
+    (void)pass(&world, 1, arp_of(&world, 1, OUT), IN);
+    (void)pass(&world, 1, arp_of(&world, 1, IN), OUT);
+    for (wrong = in; wrong.length > 0; wrong.length--) {
+        if (wrong.length < in.length)
+            (void)pass(&world, 1, wrong, IN);
+    }
+    assert_false(pair_at(&world, 1)->trace.left || pair_at(&world, 1)->trace.told);
+    assert_false(ibh_probe_echo(world.probe, 1, 0)->seen);
+}
+
+/* Random bytes in random lengths, some with the right beginning. */
+static void test_noise(void **state)
+{
+    const char *text = g_getenv("IBH_SEED");
+    guint32 seed = text ? (guint32)strtoul(text, NULL, 10) : g_random_int();
+    g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+    g_auto(World) world = look_lost(PEERS6 " 172.16.16.1");
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        guint kind = (guint)g_rand_int_range(random, 0, 4);
+        Frame frame = kind == 0   ? discovery_of(&world, 1, IN)
+                      : kind == 1 ? arp_of(&world, 5, IN)
+                                  : echo_frame(&world, kind == 2 ? 1 : 5, 0, IN);
+        gsize from = (gsize)g_rand_int_range(random, 0, 60);
+
+        frame.length = (gsize)g_rand_int_range(random, 0, FRAME_MAX);
+        for (gsize at = from; at < frame.length; at++)
+            frame.bytes[at] = (guint8)g_rand_int(random);
+        if (pass(&world, 1, frame, IN) || ibh_probe_echo(world.probe, 1, 0)->seen)
+            fail_msg("IBH_SEED=%u: noise %d was taken for a reply", seed, i);
+    }
+}
+
+/* ---- full size ----------------------------------------------------------------------------------------- */
+
+static void test_pieces(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+    Frame frame;
+
+    (void)state;
+    ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, 3)))->mtu = 9000;
+    pair_at(&world, 3)->mtu.passed = 9000;
+    frame = echo_frame(&world, 3, IBH_PROBE_SIZED | 9000, IN);
+    frame.length = FRAME_MAX;
+    (void)pass(&world, 3, frame, IN);
+    assert_int_equal(pair_at(&world, 3)->mtu.seen, 9000);
+    ibh_put16(frame.bytes + 2, 1500);
+    ibh_put16(frame.bytes + 6, 0x2000);
+    (void)pass(&world, 3, frame, IN);
+    check_lost(&world, "ib1 warning path-mtu",
+               "replies of that size come in pieces of 1500: the peer's MTU is smaller");
+}
+
+/* This host's own firewall: it refuses to send, or drops replies that came in. */
+static void test_own_firewall(void **state)
+{
+    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2 172.16.16.3");
+    Frame frame;
+
+    (void)state;
+    for (guint i = 0; i < 3; i++) {
+        ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, i)))->mtu = 9000;
+        pair_at(&world, i)->mtu = (IbhProbeSize){.passed = 1500, .failed = TRUE, .held = i == 0};
+        frame = echo_frame(&world, i, IBH_PROBE_SIZED | (i == 1 ? 2044 : 1500), IN);
+        frame.length = FRAME_MAX;
+        (void)pass(&world, i, frame, IN);
+    }
+    check_verdict(&world, "ib0 error path-mtu, ib1 error path-mtu, ib0 error path-mtu", 3);
+    check_message(&world, 0, "as the rail's MTU allows: this host's own firewall drops them");
+    check_message(&world, 1, "this host's own firewall drops the replies, which come in whole");
+    check_message(&world, 2, "without an ICMP error");
+}
+
+/* ---- TCP ----------------------------------------------------------------------------------------------- */
+
+/* The peer's answer to the pair's SYN, from this hardware address. */
+static Frame answer_to(const World *world, guint pair, guint8 flags, const guint8 *sender)
+{
+    Frame frame = echo_frame(world, pair, 0, IN);
+    guint8 request[IBH_SYN_LENGTH], *segment = frame.bytes + 40;
+
+    ibh_probe_syn(world->probe, pair, request);
+    frame.bytes[6] = 6;
+    frame.length = 60;
+    frame.sender = sender;
+    memset(segment, 0, IBH_SYN_LENGTH);
+    memcpy(segment, request + 2, 2);
+    memcpy(segment + 2, request, 2);
+    ibh_put32(segment + 8, ibh_get32(request + 4) + 1);
+    segment[13] = flags;
+    return frame;
+}
+
+static World look_asked(void)
+{
+    World world = look_well(HOST6, PEERS6);
+
+    for (guint i = 0; i < world.probe->pairs->len; i++)
+        pair_at(&world, i)->syn.outcome = IBH_SYN_SILENT;
+    return world;
+}
+
+static void test_answers(void **state)
+{
+    static const guint8 FLAGS[] = {RST | ACK, SYN | ACK}, WRONG[] = {0, SYN, RST, ACK, SYN | ACK | 0x01};
+    static const gsize MATTER[] = {8, 24, 40, 41, 42, 43, 48, 49, 50, 51};
+    static const guint8 right[] = {MAC(16)};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(FLAGS); i++) {
+        g_auto(World) world = look_asked();
+        const Frame good = answer_to(&world, 0, FLAGS[i], right);
+
+        for (gsize k = 0; k < G_N_ELEMENTS(WRONG); k++)
+            assert_false(pass(&world, 0, answer_to(&world, 0, WRONG[k], right), IN));
+        for (gsize k = 0; k < G_N_ELEMENTS(MATTER); k++) {
+            Frame frame = good;
+
+            frame.bytes[MATTER[k]] ^= 0x40;
+            assert_false(pass(&world, 0, frame, IN));
+        }
+        assert_false(pass(&world, 0, good, OUT));
+        assert_true(pass(&world, 0, good, IN));
+        assert_false(pass(&world, 0, good, IN));
+        assert_null(ibh_probe_syn_why(pair_at(&world, 0)));
+        check_verdict(&world, "", 0);
+    }
+}
+
+/* The RST comes from another NIC of the peer than the one that has the address. */
+static void test_other_nic(void **state)
+{
+    static const guint8 other[] = {MAC(99)};
+    g_auto(World) world = look_asked();
+
+    (void)state;
+    assert_true(pass(&world, 3, answer_to(&world, 3, RST | ACK, other), IN));
+    check_lost(&world, "warning peer-replies-other-nic", "fd00:16::16:2: the peer replies");
+}
+
+/* What cannot be known is said, and nobody is accused. */
+static void test_not_known(void **state)
+{
+    static const struct {
+        IbhSynOutcome outcome;
+        const char *part;
+    } CASES[] = {
+        {IBH_SYN_SILENT, "no answer to a TCP SYN"},
+        {IBH_SYN_NO_RIGHT, "CAP_NET_RAW"},
+        {IBH_SYN_UNSENT, "this host does not send"},
+        {IBH_SYN_ANSWERED, "the kernel tells no hardware addresses"}, /* of IPoIB */
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        g_auto(World) world = look_well(HOST6, PEERS6);
+        g_autofree char *text = NULL;
+
+        pair_at(&world, 1)->syn.outcome = CASES[i].outcome;
+        check_verdict(&world, "", 0);
+        text = report(&world, &ibh_text_writer, FALSE);
+        assert_non_null(
+            strstr(text, "IPv6: by which NIC the peer replies is not known of 1 of 1 pairs: ib1 to fd00:16::16:1"));
+        assert_non_null(strstr(text, CASES[i].part));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_leaves),  cmocka_unit_test(test_questions),   cmocka_unit_test(test_reply_comes),
+        cmocka_unit_test(test_reply_by_two),    cmocka_unit_test(test_translation), cmocka_unit_test(test_gateway),
+        cmocka_unit_test(test_what_is_no_echo), cmocka_unit_test(test_noise),       cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_own_firewall),    cmocka_unit_test(test_answers),     cmocka_unit_test(test_other_nic),
+        cmocka_unit_test(test_not_known),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
