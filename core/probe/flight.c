@@ -108,6 +108,14 @@ static gboolean is_who_open(const IbhProbe *probe, const IbhProbePair *pair)
     return via && (!pair->received || (via->family == AF_INET && ibh_probe_is_direct(probe, pair)));
 }
 
+/* The kernel repeats a request after six seconds only, so a lost packet costs a request: fresh ones are sent instead.
+ */
+static gboolean is_rdma_open(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    (void)probe;
+    return pair->rdma.outcome == IBH_RDMA_UNASKED || pair->rdma.outcome == IBH_RDMA_SILENT;
+}
+
 static const struct {
     gboolean (*is_open)(const IbhProbe *probe, const IbhProbePair *pair); /* wanted, and not yet answered */
     guint tries, burst;                                                   /* from `burst` on, they leave at once */
@@ -115,6 +123,7 @@ static const struct {
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {is_size_open, G_N_ELEMENTS(usual) + 3, 2, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {is_syn_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
+    [IBH_ASK_RDMA] = {is_rdma_open, 3, 3, IBH_PROBE_TIMEOUT},
     [IBH_ASK_WHO] = {is_who_open, 1, 1, IBH_PROBE_TIMEOUT / 4},
 };
 
@@ -191,6 +200,8 @@ static gboolean take_turn(IbhFlight *flight, guint i, gint64 now, IbhShot *shot)
         if (due < G_MAXINT64)
             return FALSE;
         pair->step = IBH_STEP_FINISHED;
+        if (pair->rdma.outcome == IBH_RDMA_UNASKED) /* not even that it began */
+            pair->rdma.outcome = IBH_RDMA_BLOCKED;
         g_array_append_val(flight->finished, i);
     }
     return FALSE;
@@ -250,7 +261,11 @@ void ibh_flight_landed(IbhFlight *flight, guint i)
 void ibh_flight_go_on(IbhFlight *flight, gint64 now)
 {
     IBH_EACH (const guint, i, flight->settled) {
-        ibh_probe_pair(flight->probe, *i)->step = IBH_STEP_QUESTIONS;
+        IbhProbePair *pair = ibh_probe_pair(flight->probe, *i);
+
+        pair->step = IBH_STEP_QUESTIONS;
+        if (pair->rdma.outcome == IBH_RDMA_UNASKED && !pair->received && !pair->lladdr_len)
+            pair->rdma.outcome = IBH_RDMA_NO_ECHO; /* the echo's finding is enough */
         set_turn(flight, *i, now);
     }
     g_array_set_size(flight->settled, 0);
@@ -285,16 +300,11 @@ guint ibh_probe_room(const IbhNeighbourTable *table)
     return table->used < spared ? spared - table->used : (limit - table->used) / 2;
 }
 
-guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint room[2])
+gboolean ibh_flight_fits(const IbhFlight *flight)
 {
-    guint neighbours[2] = {0, 0}, i;
+    guint entries[2] = {0, 0};
 
-    for (i = first; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-        int family = ibh_probe_family(ibh_probe_peer(probe, pair));
-
-        if (takes_entry(pair) && ++neighbours[family] > room[family] && i > first)
-            break;
-    }
-    return i - first;
+    IBH_EACH (const IbhProbePair, pair, flight->probe->pairs)
+        entries[family_of(flight, pair)] += takes_entry(pair) ? 1 : 0;
+    return entries[0] <= flight->room[0] && entries[1] <= flight->room[1];
 }

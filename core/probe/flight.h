@@ -39,10 +39,9 @@ void ibh_flight_landed(IbhFlight *flight, guint pair);
 void ibh_flight_go_on(IbhFlight *flight, gint64 now);
 /* The pair's entry is gone; or (FALSE) it has to grow old. */
 void ibh_flight_end(IbhFlight *flight, guint pair, gint64 now, gboolean deleted);
+gboolean ibh_flight_fits(const IbhFlight *flight); /* there is room for all entries at once */
 gboolean ibh_flight_is_done(const IbhFlight *flight);
 
 /* How many entries may be added to a table with so many entries: up to gc_thresh2, above which the kernel deletes old
  * ones, perhaps those of other programs; a fuller table gets half of its free room. */
 guint ibh_probe_room(const IbhNeighbourTable *table);
-/* How many pairs, from this one on, are asked together, where so many entries may be added to the neighbour tables. */
-guint ibh_probe_wave(const IbhProbe *probe, guint first, const guint room[2]);

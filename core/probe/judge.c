@@ -271,19 +271,16 @@ static void judge_mixed(const IbhProbe *probe, GArray *charges)
 
 /* ---- RDMA ---- */
 
-gboolean ibh_probe_wants_rdma(const IbhProbePair *pair)
-{
-    return pair->received || pair->lladdr_len;
-}
-
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, const IbhRdmaAnswer *answer)
 {
     IbhRdmaAnswer *known = pair < probe->pairs->len ? &ibh_probe_pair(probe, pair)->rdma : NULL;
+    const gboolean again = known && known->outcome == IBH_RDMA_SILENT;
 
-    if (!known || known->outcome != IBH_RDMA_UNASKED || answer->outcome <= IBH_RDMA_UNASKED ||
+    if (!known || (known->outcome != IBH_RDMA_UNASKED && !again) || answer->outcome <= IBH_RDMA_UNASKED ||
         answer->outcome >= IBH_N_RDMA)
         return FALSE;
-    *known = *answer;
+    if (!again || answer->outcome != IBH_RDMA_SILENT || answer->error || answer->step >= known->step)
+        *known = *answer; /* that another request begins says less than how far the last one came */
     return TRUE;
 }
 

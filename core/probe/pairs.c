@@ -3,7 +3,6 @@
 #include "plan/emit.h"
 #include "probe/probe.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -288,6 +287,7 @@ void ibh_probe_interrupt(IbhProbe *probe, gint64 now)
         if (pair->step == IBH_STEP_QUESTIONS) { /* they may still have been answered */
             pair->mtu.failed = FALSE;
             pair->syn.outcome = pair->syn.outcome == IBH_SYN_SILENT ? IBH_SYN_UNWANTED : pair->syn.outcome;
+            pair->rdma.outcome = pair->rdma.outcome == IBH_RDMA_SILENT ? IBH_RDMA_UNASKED : pair->rdma.outcome;
         }
         if (!pair->sent && !pair->send_error) {
             g_array_append_val(probe->missed, *pair);
@@ -305,27 +305,14 @@ void ibh_probe_interrupt(IbhProbe *probe, gint64 now)
 
 /* ---- neighbours ---- */
 
-static int compare_neighbours(gconstpointer a, gconstpointer b)
+void ibh_probe_note_known(IbhProbe *probe, const GArray *neighbours)
 {
-    const IbhNeighbour *one = a, *other = b;
+    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
+        IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
 
-    if (one->ifindex != other->ifindex)
-        return one->ifindex < other->ifindex ? -1 : 1;
-    return ibh_ip_compare(&one->ip, &other->ip);
-}
-
-static const IbhNeighbour *find_neighbour(const IbhProbe *probe, const IbhProbePair *pair, const GArray *sorted)
-{
-    const IbhNeighbour key = {.ifindex = ibh_probe_link(probe, pair)->ifindex, .ip = *ibh_probe_peer(probe, pair)};
-
-    return sorted->len ? bsearch(&key, sorted->data, sorted->len, sizeof key, compare_neighbours) : NULL;
-}
-
-void ibh_probe_note_known(IbhProbe *probe, GArray *neighbours)
-{
-    g_array_sort(neighbours, compare_neighbours);
-    IBH_EACH (IbhProbePair, pair, probe->pairs)
-        pair->known_before = find_neighbour(probe, pair, neighbours) != NULL;
+        if (pair)
+            pair->known_before = TRUE;
+    }
 }
 
 gboolean ibh_probe_owns_entry(const IbhProbePair *pair)
@@ -333,17 +320,16 @@ gboolean ibh_probe_owns_entry(const IbhProbePair *pair)
     return pair->on_link && !pair->known_before && !pair->fixed;
 }
 
-void ibh_probe_learn(IbhProbe *probe, const GArray *pairs, GArray *neighbours)
+void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
 {
-    g_array_sort(neighbours, compare_neighbours);
-    IBH_EACH (const guint, i, pairs) {
-        IbhProbePair *pair = ibh_probe_pair(probe, *i);
-        const IbhNeighbour *found = find_neighbour(probe, pair, neighbours);
+    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
+        IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
 
-        if (found && found->lladdr_len && !ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), found)) {
-            memcpy(pair->lladdr, found->lladdr, found->lladdr_len);
-            pair->lladdr_len = found->lladdr_len;
-            pair->fixed = found->fixed;
-        }
+        if (!pair || pair->step != IBH_STEP_SETTLED || !neighbour->lladdr_len ||
+            ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), neighbour))
+            continue;
+        memcpy(pair->lladdr, neighbour->lladdr, neighbour->lladdr_len);
+        pair->lladdr_len = neighbour->lladdr_len;
+        pair->fixed = neighbour->fixed;
     }
 }

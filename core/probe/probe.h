@@ -126,7 +126,7 @@ typedef enum {
 } IbhProbeStep;
 
 /* What a pair is asked with. */
-typedef enum { IBH_ASK_ECHO, IBH_ASK_SIZE, IBH_ASK_SYN, IBH_ASK_WHO, IBH_N_ASKS } IbhProbeAsk;
+typedef enum { IBH_ASK_ECHO, IBH_ASK_SIZE, IBH_ASK_SYN, IBH_ASK_RDMA, IBH_ASK_WHO, IBH_N_ASKS } IbhProbeAsk;
 
 typedef struct {
     guint source; /* index into sources */
@@ -230,9 +230,9 @@ int ibh_probe_family(const IbhIp *ip);                                          
 guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair);
 
 /* The content of the neighbour table (IbhNeighbour) before anything was sent: these entries are not ours, and are not
- * deleted; and later: the hardware addresses of some pairs (guint). */
-void ibh_probe_note_known(IbhProbe *probe, GArray *neighbours);
-void ibh_probe_learn(IbhProbe *probe, const GArray *pairs, GArray *neighbours);
+ * deleted; and later: the hardware addresses of pairs that are settled. */
+void ibh_probe_note_known(IbhProbe *probe, const GArray *neighbours);
+void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* The entry of the neighbour table that exists only for this pair's echoes. */
 gboolean ibh_probe_owns_entry(const IbhProbePair *pair);
 
@@ -289,9 +289,8 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair);
 
 /* ---- RDMA ---- */
 
-/* Whether the peer answered anything: if not, the echo's finding is enough. */
-gboolean ibh_probe_wants_rdma(const IbhProbePair *pair);
-/* Takes a result that another process sent. FALSE: there is no such pair, or it has its result already. */
+/* Takes a result that another process sent: how far the pair's request came. FALSE: there is no such pair, or it has
+ * its result already. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, const IbhRdmaAnswer *answer);
 /* Why RDMA was not answered, for people; NULL: it was, or was not asked for. */
 char *ibh_probe_rdma_why(const IbhProbe *probe, const IbhProbePair *pair);

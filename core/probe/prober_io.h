@@ -6,12 +6,15 @@
 #pragma once
 
 #include "kernel/netlink.h"
+#include "probe/asker_io.h"
 #include "probe/flight.h"
 
 #include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stddef.h>
+
+#define IBH_ASKERS 16 /* a device whose process blocks takes no other rail's answers away */
 
 typedef struct {
     int fd;
@@ -29,7 +32,8 @@ typedef struct {
     IbhProbeSocket *sockets; /* for echoes: one per source */
     int ear;                 /* a packet socket: what passes a NIC, in both ways, dropped or not; -1: not allowed */
     int solicit, tcp;        /* raw sockets of IPv6 that only send; -1: not allowed, or not needed */
-    guint8 *bytes;           /* one packet */
+    IbhRdmaAsker askers[IBH_ASKERS]; /* each of some of the sources */
+    guint8 *bytes;                   /* one packet */
     gint64 started;
     gint64 next;       /* no packet leaves before */
     gint64 told;       /* progress; 0: not yet */
@@ -65,11 +69,13 @@ int ibh_prober_send_echo(IbhProber *prober, guint pair, guint number);
 int ibh_prober_send_syn(IbhProber *prober, guint pair);
 /* Who has this address? Asks by this link, from this address (IPv4; family 0: none). */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
+/* A packet was sent: sets when the next one may follow. */
+void ibh_prober_pace(IbhProber *prober);
 
 /* ---- receive_io.c ---- */
 
-/* Until something comes, this time, or a signal; takes what came. `more`: others' descriptors. */
-void ibh_prober_wait(IbhProber *prober, gint64 until, struct pollfd *more, guint n_more);
+/* Until something comes, this time, or a signal; takes what came. FALSE: nothing. */
+gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Waits until then, whatever comes. */
 void ibh_prober_pass(IbhProber *prober, gint64 until, const char *doing);
 /* Nothing that passed a NIC was missed. */
@@ -100,6 +106,6 @@ gboolean ibh_prober_forget(IbhProber *prober, guint pair);
 
 /* The kernel's counters, before and after; after, what is attached to NICs, too. */
 void ibh_prober_read_local(IbhProber *prober, gboolean after);
-/* Asks `first` and the next `pairs` by RDMA, whose echoes are over. If the kernel blocks a process that asks, its
- * remaining pairs get that result, and no other process waits for it. */
-void ibh_prober_ask_rdma(IbhProber *prober, guint first, guint pairs);
+/* Another process asks the pair by RDMA. If the kernel blocks that process, nothing waits for it. */
+int ibh_prober_send_rdma(IbhProber *prober, guint32 pair);
+void ibh_prober_take_rdma(IbhProber *prober, IbhRdmaAsker *asker);

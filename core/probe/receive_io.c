@@ -161,30 +161,28 @@ static gboolean take_all(IbhProber *prober, const struct pollfd *fds)
     return any;
 }
 
-static gboolean wait_for(IbhProber *prober, gint64 until, struct pollfd *more, guint n_more)
+gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
     const guint sources = prober->probe->sources->len;
-    g_autofree struct pollfd *fds = g_new0(struct pollfd, sources + 1 + n_more);
+    g_autofree struct pollfd *fds = g_new0(struct pollfd, sources + 1 + IBH_ASKERS);
 
-    for (guint i = 0; i <= sources; i++)
-        fds[i] = (struct pollfd){.fd = i < sources ? prober->sockets[i].fd : prober->ear, .events = POLLIN};
-    if (n_more)
-        memcpy(fds + sources + 1, more, n_more * sizeof *more);
-    ibh_prober_poll(fds, sources + 1 + n_more, until);
-    if (n_more)
-        memcpy(more, fds + sources + 1, n_more * sizeof *more);
+    for (guint i = 0; i < sources + 1 + IBH_ASKERS; i++)
+        fds[i] = (struct pollfd){.fd = i < sources    ? prober->sockets[i].fd
+                                       : i == sources ? prober->ear
+                                                      : prober->askers[i - sources - 1].fd,
+                                 .events = POLLIN};
+    ibh_prober_poll(fds, sources + 1 + IBH_ASKERS, until);
+    for (guint i = 0; i < IBH_ASKERS; i++) {
+        if (fds[sources + 1 + i].revents)
+            ibh_prober_take_rdma(prober, &prober->askers[i]);
+    }
     return take_all(prober, fds);
-}
-
-void ibh_prober_wait(IbhProber *prober, gint64 until, struct pollfd *more, guint n_more)
-{
-    (void)wait_for(prober, until, more, n_more);
 }
 
 void ibh_prober_pass(IbhProber *prober, gint64 until, const char *doing)
 {
     while (ibh_prober_now() < until && !ibh_prober_is_stopped()) {
-        ibh_prober_wait(prober, MIN(until, ibh_prober_now() + AT_A_TIME), NULL, 0);
+        (void)ibh_prober_wait(prober, MIN(until, ibh_prober_now() + AT_A_TIME));
         ibh_prober_tell(prober, doing);
     }
 }
@@ -195,7 +193,7 @@ gboolean ibh_prober_heard_all(IbhProber *prober)
     struct tpacket_stats stats = {.tp_drops = 0};
     socklen_t size = sizeof stats;
 
-    for (int n = 0; n < LEFT_MAX && wait_for(prober, 0, NULL, 0);)
+    for (int n = 0; n < LEFT_MAX && ibh_prober_wait(prober, 0);)
         n++;
     return prober->ear >= 0 && getsockopt(prober->ear, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0 &&
            !stats.tp_drops;

@@ -95,6 +95,8 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     if (shot->ask == IBH_ASK_WHO)
         sent = !ibh_prober_send_who(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip,
                                     ibh_probe_via(probe, pair));
+    if (shot->ask == IBH_ASK_RDMA)
+        sent = !ibh_prober_send_rdma(prober, shot->pair);
     ibh_flight_launched(&prober->flight, shot, ibh_prober_now(), sent);
 }
 
@@ -110,7 +112,7 @@ static gboolean collect(IbhProber *prober, GError **error)
 
     if (flight->settled->len && !ibh_prober_read_neighbours(prober, neighbours, error))
         return FALSE;
-    ibh_probe_learn(prober->probe, flight->settled, neighbours);
+    ibh_probe_learn(prober->probe, neighbours);
     ibh_flight_go_on(flight, ibh_prober_now());
     IBH_EACH (const guint, pair, flight->finished) {
         prober->cannot |= !prober->keeps && !prober->cannot && !ibh_prober_forget(prober, *pair);
@@ -123,19 +125,20 @@ static gboolean collect(IbhProber *prober, GError **error)
 /* After a signal: learns about unfinished pairs, and deletes their entries. */
 static gboolean leave(IbhProber *prober, GError **error)
 {
-    g_autoptr(GArray) open = g_array_new(FALSE, FALSE, sizeof(guint));
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
     for (guint i = 0; i < prober->flight.begun; i++) {
-        if (ibh_probe_pair(prober->probe, i)->step <= IBH_STEP_SETTLED)
-            g_array_append_val(open, i);
+        IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+
+        pair->step = pair->step == IBH_STEP_ECHOES ? IBH_STEP_SETTLED : pair->step;
     }
-    if (open->len && !ibh_prober_read_neighbours(prober, neighbours, error))
+    if (!ibh_prober_read_neighbours(prober, neighbours, error))
         return FALSE;
-    ibh_probe_learn(prober->probe, open, neighbours);
-    for (guint i = 0; i < prober->flight.begun; i++)
-        (void)(!prober->keeps && ibh_probe_pair(prober->probe, i)->step < IBH_STEP_AGES &&
-               ibh_prober_forget(prober, i));
+    ibh_probe_learn(prober->probe, neighbours);
+    for (guint i = 0; i < prober->flight.begun && !prober->keeps; i++) {
+        if (ibh_probe_pair(prober->probe, i)->step < IBH_STEP_AGES)
+            (void)ibh_prober_forget(prober, i);
+    }
     return TRUE;
 }
 
@@ -151,7 +154,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
         due = any ? prober->next : due;
         if (any && due <= now)
             send_shot(prober, &shot);
-        ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY), NULL, 0);
+        (void)ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY));
         if (now >= collected + COLLECT_EVERY) {
             if (!collect(prober, error))
                 return FALSE;
@@ -188,27 +191,6 @@ static gint64 ask_own(IbhProber *prober)
     return until;
 }
 
-/* They need the neighbours' entries again: in waves, if not all fit. Entries that cannot be deleted have to grow old;
- * those of one wave may still exist while those of the next one come. */
-static gboolean ask_rdma(IbhProber *prober, guint room[2], GError **error)
-{
-    const guint all = prober->probe->pairs->len;
-    gint64 before = 0;
-
-    for (guint first = 0, pairs; first < all && !ibh_prober_is_stopped(); first += pairs) {
-        if (before && prober->cannot)
-            ibh_prober_pass(prober, before + IBH_PROBE_PAUSE, ", waiting for room in the neighbour table");
-        if (!prober->cannot && !ibh_prober_read_room(prober, room, error))
-            return FALSE;
-        pairs = prober->keeps ? all : ibh_probe_wave(prober->probe, first, room);
-        before = ibh_prober_now();
-        ibh_prober_ask_rdma(prober, first, pairs);
-        for (guint i = first; !prober->keeps && i < first + pairs; i++)
-            prober->cannot |= !ibh_prober_forget(prober, i);
-    }
-    return TRUE;
-}
-
 static gboolean ask_all(IbhProber *prober, GError **error)
 {
     IbhProbe *probe = prober->probe;
@@ -222,14 +204,14 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     if (!ibh_prober_read_room(prober, room, error))
         return FALSE;
     memcpy(prober->flight.room, room, sizeof room);
-    prober->keeps = ibh_probe_wave(probe, 0, room) == probe->pairs->len;
+    prober->keeps = ibh_flight_fits(&prober->flight);
     ibh_prober_read_local(prober, FALSE);
     proxies = ask_own(prober);
     if (!ask_pairs(prober, error))
         return FALSE;
     ibh_prober_read_local(prober, TRUE);
     probe->hears = ibh_prober_heard_all(prober) && !ibh_prober_is_stopped();
-    if ((probe->rdma && !ask_rdma(prober, room, error)) || !ibh_prober_read_room(prober, room, error))
+    if (!ibh_prober_read_room(prober, room, error))
         return FALSE;
     ibh_prober_pass(prober, proxies, ", listening for proxies");
     return TRUE;
@@ -265,6 +247,8 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
     memcpy(probe->cookie, random, sizeof probe->cookie);
     memcpy(&probe->id, random + sizeof probe->cookie, sizeof probe->id);
     ibh_flight_init(&prober.flight, probe);
+    for (guint i = 0; i < IBH_ASKERS; i++)
+        prober.askers[i].fd = -1;
     ibh_prober_catch_signals();
     done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
     if (ibh_prober_is_stopped())

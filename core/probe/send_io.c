@@ -15,8 +15,8 @@ typedef union {
     guint8 room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 } Control;
 
-/* A packet was sent: sets when the next one may follow. After a late wake-up, they may go a little faster. */
-static void pace(IbhProber *prober)
+/* After a late wake-up, the next packets may go a little faster. */
+void ibh_prober_pace(IbhProber *prober)
 {
     prober->next = MAX(prober->next, ibh_prober_now() - LATE_MAX) + IBH_PROBE_SPACING;
 }
@@ -54,7 +54,7 @@ static int send_to(IbhProber *prober, int fd, guint i, gsize length, gboolean wi
         name_way(&message, &control, ibh_probe_source(prober->probe, pair));
     for (int try = 0; try < TRIES && (problem || !try); try++)
         problem = sendmsg(fd, &message, 0) < 0 ? errno : 0;
-    pace(prober);
+    ibh_prober_pace(prober);
     return problem;
 }
 
@@ -113,6 +113,6 @@ int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *fro
     if (prober->ear < 0 || (six && prober->solicit < 0))
         return EPERM;
     problem = six ? send_solicitation(prober, link, whom) : send_arp(prober, link, from, whom);
-    pace(prober);
+    ibh_prober_pace(prober);
     return problem;
 }

@@ -277,6 +277,8 @@ void ibh_prober_close(IbhProber *prober)
         if (others[i] >= 0)
             close(others[i]);
     }
+    for (guint i = 0; i < IBH_ASKERS; i++)
+        ibh_rdma_asker_stop(&prober->askers[i]);
     g_free(prober->sockets);
     g_free(prober->bytes);
 }

@@ -89,28 +89,26 @@ static gboolean is_reached(const IbhProbe *probe, const IbhNic *nic, guint peer)
     return pair && (pair->received || pair->dropped);
 }
 
-/* Each peer is reached by one rail at most; each rail reaches some peers and was asked to reach others. */
+/* Each rail asked each peer; each peer is reached by one rail at most, and each rail reaches some. */
 static gboolean are_apart(const IbhProbe *probe)
 {
     for (guint peer = 0; peer < probe->peers->len; peer++) {
-        guint by = 0, asked = 0;
+        guint by = 0;
 
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
             by += is_reached(probe, nic, peer) ? 1 : 0;
-            asked += ibh_probe_find(probe, nic, peer) ? 1 : 0;
-        }
-        if (by > 1 || asked != probe->nics->len)
+        if (by > 1)
             return FALSE;
     }
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        guint reached = 0;
+        gboolean any = FALSE;
 
         for (guint peer = 0; peer < probe->peers->len; peer++)
-            reached += is_reached(probe, nic, peer) ? 1 : 0;
-        if (!reached)
+            any |= is_reached(probe, nic, peer);
+        if (!any)
             return FALSE;
     }
-    return probe->nics->len > 1;
+    return probe->nics->len > 1 && probe->pairs->len == probe->nics->len * probe->peers->len;
 }
 
 /* The rails are on wires of their own. Only names can tell whether the cables are as intended. */
@@ -141,28 +139,22 @@ static void report_separate_wires(IbhProbe *probe)
 
 /* ---- the verdict: the neighbour table ---- */
 
-static guint round_up(guint value)
-{
-    guint power = IBH_PROBE_TABLE;
-
-    while (power < value)
-        power *= 2;
-    return power;
-}
-
 static IbhRemedy enlarge(int family, guint needed)
 {
-    guint size = round_up(2 * needed);
+    guint size = IBH_PROBE_TABLE;
 
-    return ibh_fix(g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u "
-                                   "net.ipv%c.neigh.default.gc_thresh2=%u net.ipv%c.neigh.default.gc_thresh1=%u",
-                                   family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4',
-                                   size / 4));
+    while (size < 2 * needed)
+        size *= 2;
+    return ibh_fix(
+        g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u net.ipv%c.neigh.default.gc_thresh2=%u "
+                        "net.ipv%c.neigh.default.gc_thresh1=%u",
+                        family ? '6' : '4', size, family ? '6' : '4', size / 2, family ? '6' : '4', size / 4));
 }
 
 static void report_small_table(IbhProbe *probe, int family)
 {
     guint needed = 0, refused = 0, size = probe->table_size[family];
+    g_autofree char *limit = NULL, *why = NULL;
 
     IBH_EACH (const IbhProbePair, pair, probe->pairs) {
         if (ibh_probe_family(ibh_probe_peer(probe, pair)) != family)
@@ -170,17 +162,19 @@ static void report_small_table(IbhProbe *probe, int family)
         needed += pair->on_link ? 1 : 0;
         refused += pair->cause == IBH_LOSS_TABLE ? 1 : 0;
     }
-    if (refused)
-        ibh_finding_add(
-            probe->findings, "", IBH_ERROR, "neighbour-table-small", enlarge(family, MAX(needed, size)),
-            "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), and all places are taken: "
-            "so echoes of %u pairs were not sent, which is no fault of these peers",
-            size, family ? '6' : '4', refused);
-    else if (size && needed > size)
-        ibh_finding_add(probe->findings, "", IBH_WARNING, "neighbour-table-small", enlarge(family, needed),
-                        "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers "
-                        "need %u: when all of them talk, some get \"neighbour table overflow\"",
-                        size, family ? '6' : '4', needed);
+    if (!refused && (!size || needed <= size))
+        return;
+    limit = g_strdup_printf("the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3)", size,
+                            family ? '6' : '4');
+    why = refused
+              ? g_strdup_printf("and all places are taken: so echoes of %u pairs were not sent, which is no fault of "
+                                "these peers",
+                                refused)
+              : g_strdup_printf("these rails and peers need %u: when all of them talk, some get \"neighbour table "
+                                "overflow\"",
+                                needed);
+    ibh_finding_add(probe->findings, "", refused ? IBH_ERROR : IBH_WARNING, "neighbour-table-small",
+                    enlarge(family, MAX(needed, refused ? size : 0)), "%s, %s", limit, why);
 }
 
 static void report_missing_module(IbhProbe *probe)

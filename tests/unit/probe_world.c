@@ -134,7 +134,6 @@ void exchange(const World *world, guint pair, guint number, int ms)
 void answer_all(World *world)
 {
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
-    g_autoptr(GArray) all = g_array_new(FALSE, TRUE, sizeof(guint));
 
     for (guint i = 0; i < world->probe->pairs->len; i++) {
         IbhProbePair *pair = pair_at(world, i);
@@ -149,9 +148,11 @@ void answer_all(World *world)
             exchange(world, i, number, 1);
         pair->route.oif = neighbour.ifindex;
         g_array_append_val(neighbours, neighbour);
-        g_array_append_val(all, i);
+        pair->step = IBH_STEP_SETTLED;
     }
-    ibh_probe_learn(world->probe, all, neighbours);
+    ibh_probe_learn(world->probe, neighbours);
+    for (guint i = 0; i < world->probe->pairs->len; i++)
+        pair_at(world, i)->step = IBH_STEP_WAITS;
 }
 
 /* "ib1 error probe-lost, …", of what is wrong. */

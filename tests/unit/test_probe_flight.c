@@ -187,23 +187,41 @@ static void test_room(void **state)
     check_room(0, 0, 0, 512); /* the kernel's default is 1024 */
 }
 
-static void check_wave(IbhProbe *probe, guint first, guint room4, guint room6, guint expected)
+static void test_fits(void **state)
 {
-    assert_int_equal(ibh_probe_wave(probe, first, (const guint[]){room4, room6}), expected);
-}
-
-static void test_waves(void **state)
-{
-    g_auto(World) world = look(HOST6, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 172.16.16.4 fd00:16::1 fd00:16::2");
+    g_auto(Sky) sky = {0};
 
     (void)state;
-    check_wave(world.probe, 0, 100, 100, 12);
-    check_wave(world.probe, 5, 100, 100, 7);
-    check_wave(world.probe, 0, 7, 100, 7);
-    check_wave(world.probe, 0, 100, 2, 10);
-    check_wave(world.probe, 0, 0, 0, 1); /* one at a time */
-    pair_at(&world, 1)->known_before = TRUE;
-    check_wave(world.probe, 0, 3, 100, 4);
+    sky_init(&sky, "--probe 172.16.16.1 172.16.16.2 fd00:16::1 192.0.2.1", 9000);
+    sky.flight.room[0] = 4;
+    sky.flight.room[1] = 2;
+    assert_true(ibh_flight_fits(&sky.flight));
+    sky.flight.room[1] = 1;
+    assert_false(ibh_flight_fits(&sky.flight));
+    sky.flight.room[1] = 2;
+    sky.flight.room[0] = 3;
+    assert_false(ibh_flight_fits(&sky.flight));
+    pair_at(&sky.world, 1)->known_before = TRUE;
+    assert_true(ibh_flight_fits(&sky.flight));
+}
+
+/* Three fresh requests, and no answer; a process that does not even say that it begins; no sign of life. */
+static void test_rdma(void **state)
+{
+    g_auto(Sky) sky = {0};
+
+    (void)state;
+    sky_init(&sky, "--probe 172.16.16.1 172.16.16.2 --count 1 --rdma", 1280);
+    sky.answered = 3;
+    pair_at(&sky.world, 0)->rdma.outcome = IBH_RDMA_SILENT;
+    pair_at(&sky.world, 2)->rdma.outcome = IBH_RDMA_ANSWERED;
+    fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
+    assert_int_equal(sky.sent[IBH_ASK_RDMA], 6);
+    assert_in_range(sky.now - START, 3 * G_USEC_PER_SEC, 3 * G_USEC_PER_SEC + 50000);
+    assert_int_equal(pair_at(&sky.world, 0)->rdma.outcome, IBH_RDMA_SILENT);
+    assert_int_equal(pair_at(&sky.world, 1)->rdma.outcome, IBH_RDMA_BLOCKED);
+    assert_int_equal(pair_at(&sky.world, 2)->rdma.outcome, IBH_RDMA_ANSWERED);
+    assert_int_equal(pair_at(&sky.world, 3)->rdma.outcome, IBH_RDMA_NO_ECHO);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
@@ -343,7 +361,8 @@ int main(void)
         cmocka_unit_test(test_window_of_old_entries),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_room),
-        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_rdma),
         cmocka_unit_test(test_usual_wires),
         cmocka_unit_test(test_one_is_lost),
         cmocka_unit_test(test_smallest_mtu),
