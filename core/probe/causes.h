@@ -38,11 +38,8 @@ typedef enum {
     IBH_LOCAL_XDP,
     IBH_LOCAL_PASSTHRU,
     IBH_LOCAL_QDISC,
-    IBH_LOCAL_TMPL,
-    IBH_LOCAL_NO_POLICY,
-    IBH_LOCAL_IN_BLOCK,
-    IBH_LOCAL_OUT_BLOCK,
-    IBH_LOCAL_NO_STATE,
+    IBH_LOCAL_IPSEC_IN,
+    IBH_LOCAL_IPSEC_OUT,
     IBH_LOCAL_RP_FILTER,
     IBH_LOCAL_END,
     /* of the way of echoes, and of replies */
@@ -97,7 +94,7 @@ char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const c
 /* What the kernel says about packets that this host itself drops: its counters, before and after the echoes, and what
  * is attached to a NIC, which counts 1. Of the network namespace where ifindex is 0. */
 void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gboolean after, guint64 value);
-/* A counter's file below /proc/net and its name there; NULL: it is no such counter. */
+/* The file below /proc/net with its counters, and how their names begin; NULL: it has none there. */
 const char *ibh_probe_local_file(IbhCause fact, const char **ret_key);
 /* A row that explains this loss of the pair better. */
 IbhCause ibh_probe_local_cause(const IbhProbe *probe, const IbhProbePair *pair, IbhCause loss);

@@ -82,29 +82,28 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* "KEY VALUE" in a line, or "Group: KEY …" and "Group: VALUE …" in two. FALSE: it is not there. */
-static gboolean find_counter(const char *text, const char *key, guint64 *ret_value)
+/* Of all counters whose names begin so: "NAME VALUE" in a line, or "Group: NAME …" and "Group: VALUE …" in two. */
+static guint64 sum_counters(const char *text, const char *begin)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    guint64 sum = 0;
 
     for (guint i = 0; lines[i]; i++) {
-        g_auto(GStrv) words = g_strsplit_set(lines[i], " \t", -1);
-        g_auto(GStrv) values = lines[i + 1] ? g_strsplit_set(lines[i + 1], " \t", -1) : NULL;
+        g_auto(GStrv) names = g_strsplit_set(g_strchomp(lines[i]), " \t", -1);
+        g_auto(GStrv) values = lines[i + 1] ? g_strsplit(lines[i + 1], " ", -1) : NULL;
+        const gboolean two = names[0] && g_str_has_suffix(names[0], ":");
+        const guint n = g_strv_length(names), n_values = values ? g_strv_length(values) : 0;
 
-        for (guint k = 0; words[k]; k++) {
-            const char *value = NULL;
+        for (guint k = 0; k < n; k++) {
+            const char *value = !g_str_has_prefix(names[k], begin) ? "0"
+                                : !two                             ? names[n - 1]
+                                : k < n_values                     ? values[k]
+                                                                   : "0";
 
-            if (!g_str_equal(words[k], key))
-                continue;
-            if (strchr(words[0], ':'))
-                value = values && k < g_strv_length(values) ? values[k] : NULL;
-            else
-                value = words[g_strv_length(words) - 1];
-            *ret_value = value ? g_ascii_strtoull(value, NULL, 10) : 0;
-            return value != NULL;
+            sum += g_ascii_strtoull(value, NULL, 10);
         }
     }
-    return FALSE;
+    return sum;
 }
 
 static void read_counters(const Reader *reader)
@@ -112,10 +111,9 @@ static void read_counters(const Reader *reader)
     for (int fact = IBH_LOCAL_XDP; fact < IBH_LOCAL_END; fact++) {
         const char *key, *file = ibh_probe_local_file((IbhCause)fact, &key);
         g_autofree char *path = file ? g_strdup_printf("/proc/net/%s", file) : NULL, *text = NULL;
-        guint64 value;
 
-        if (path && g_file_get_contents(path, &text, NULL, NULL) && find_counter(text, key, &value))
-            note(reader, 0, (IbhCause)fact, value);
+        if (path && g_file_get_contents(path, &text, NULL, NULL))
+            note(reader, 0, (IbhCause)fact, sum_counters(text, key));
     }
 }
 

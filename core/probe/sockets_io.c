@@ -17,7 +17,7 @@
 #endif
 
 #define HEAD 128 /* bytes of a packet that passes a NIC: longer than the parts of ours that count */
-#define RECEIVE_BUFFER (8 * 1024 * 1024) /* 200 replies of 9,000 bytes overflow the default */
+#define RECEIVE_BUFFER (32 * 1024 * 1024) /* 200 replies of 9,000 bytes overflow the default; a flood, more */
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 /* ---- filters, in the kernel, before others' packets fill a socket's buffer ---- */
