@@ -164,6 +164,13 @@ int ibh_probe_witness(const IbhProbe *probe, guint source)
 
 /* ---- the verdict ---- */
 
+static int compare_sources(gconstpointer a, gconstpointer b)
+{
+    const IbhProbeStranger *one = a, *other = b;
+
+    return one->source < other->source ? -1 : one->source > other->source;
+}
+
 static char *format_lladdr(const IbhProbeStranger *stranger)
 {
     GString *text = g_string_new(NULL);
@@ -173,54 +180,65 @@ static char *format_lladdr(const IbhProbeStranger *stranger)
     return g_string_free(text, FALSE);
 }
 
-static void report_own(IbhProbe *probe, const IbhProbeStranger *stranger, const char *ip)
-{
-    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, stranger->own);
-    const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
-
-    if (!ibh_findings_have(probe->findings, link->name, "foreign-nic-answers"))
-        ibh_finding_add(
-            probe->findings, link->name, IBH_WARNING, "foreign-nic-answers",
-            ibh_fix_sysctl(link->name, IBH_SYSCTL_ARP_IGNORE, 1),
-            "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the wrong NIC",
-            source->nic->link->name, ip);
-}
-
-static void report_stranger(IbhProbe *probe, const IbhProbeStranger *stranger)
+static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger, const char *ips, gboolean many)
 {
     const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
+    const IbhLink *own = stranger->own ? ibh_snapshot_link(probe->rails->snapshot, stranger->own) : NULL;
     g_autofree char *lladdr = format_lladdr(stranger);
-    gboolean six = source->ip.family == AF_INET6;
-    const char *question = six ? "neighbour solicitations" : "ARP";
-    char ip[IBH_IP_STRLEN];
+    const gboolean six = source->ip.family == AF_INET6;
+    const char *rail = source->nic->link->name, *question = six ? "neighbour solicitations" : "ARP";
 
-    ibh_ip_format(&source->ip, ip);
-    if (stranger->own)
-        report_own(probe, stranger, ip);
-    else if (stranger->proxy)
-        ibh_finding_add(
-            probe->findings, source->nic->link->name, IBH_WARNING, "proxy-arp",
+    if (own)
+        return ibh_finding_add(
+            probe->findings, own->name, IBH_WARNING, "foreign-nic-answers",
+            ibh_fix_sysctl(own->name, IBH_SYSCTL_ARP_IGNORE, 1),
+            "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the wrong NIC", rail,
+            ips);
+    if (stranger->proxy)
+        return ibh_finding_add(
+            probe->findings, rail, IBH_WARNING, "proxy-arp",
             ibh_advice("find %s (the switches' tables of hardware addresses); %s off there", lladdr,
                        six ? "proxy_ndp" : "proxy_arp"),
-            "%s answers %s for %s, which is this host's: a proxy on the wire, so what peers send here may go "
-            "there",
-            lladdr, question, ip);
-    else
-        ibh_finding_add(
-            probe->findings, source->nic->link->name, IBH_ERROR, "duplicate-address",
-            ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there "
-                       "or here",
-                       lladdr),
-            "another host has %s, too: %s answers %s for it, so peers send to the one or the other", ip, lladdr,
-            question);
+            "%s answers %s for %s, which %s this host's: a proxy on the wire, so what peers send here may go there",
+            lladdr, question, ips, many ? "are" : "is");
+    return ibh_finding_add(
+        probe->findings, rail, IBH_ERROR, "duplicate-address",
+        ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there or here",
+                   lladdr),
+        "another host has %s, too: %s answers %s for it, so peers send to the one or the other", ips, lladdr, question);
 }
 
+/* One host in one part is one finding, for whatever addresses it answers. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
-    for (guint source = 0; source < probe->sources->len; source++) {
-        IBH_EACH (const IbhProbeStranger, stranger, probe->strangers) {
-            if (stranger->source == source)
-                report_stranger(probe, stranger);
+    gboolean told[STRANGERS_MAX] = {FALSE};
+
+    g_array_sort(probe->strangers, compare_sources);
+    for (guint at = 0; at < probe->strangers->len; at++) {
+        const IbhProbeStranger *first = &g_array_index(probe->strangers, IbhProbeStranger, at);
+        g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+        g_autoptr(GPtrArray) rails = g_ptr_array_new();
+        g_autofree char *names = NULL;
+        IbhFinding *finding;
+
+        for (guint i = at; i < probe->strangers->len; i++) {
+            const IbhProbeStranger *same = &g_array_index(probe->strangers, IbhProbeStranger, i);
+            const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, same->source);
+
+            if (told[i] || same->own != first->own || same->proxy != first->proxy ||
+                same->lladdr_len != first->lladdr_len || memcmp(same->lladdr, first->lladdr, first->lladdr_len) != 0)
+                continue;
+            told[i] = TRUE;
+            g_array_append_val(ips, source->ip);
+            g_ptr_array_add(rails, (gpointer)(guintptr)source->nic->link->name);
+        }
+        if (!ips->len)
+            continue;
+        names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
+        finding = report_one(probe, first, names, ips->len > 1);
+        IBH_EACH_POINTER (const char, rail, rails) {
+            if (!first->own)
+                ibh_finding_hits(finding, rail);
         }
     }
 }

@@ -7,22 +7,39 @@
 
 /* ---- rails ---- */
 
-static void report_carrier(IbhProbe *probe, const IbhNic *nic)
+static gboolean is_up(const IbhNic *nic)
 {
-    g_autofree char *iface = ibh_shell_word(nic->link->name), *pairs = NULL;
-    gboolean up = (nic->link->flags & IFF_UP) != 0;
+    return (nic->link->flags & IFF_UP) != 0;
+}
+
+/* One for all rails that are down, and one for all without carrier: as when a switch is off. */
+static void report_carriers(IbhProbe *probe, gboolean up)
+{
+    g_autoptr(GString) commands = g_string_new(NULL);
+    g_autofree char *pairs = NULL;
+    IbhFinding *finding = NULL;
     guint n = 0;
 
-    if (ibh_nic_is_usable(nic))
-        return;
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        n += pair->cause == IBH_LOSS_NO_CARRIER && ibh_probe_source(probe, pair)->nic == nic ? 1 : 0;
+        n += pair->cause == IBH_LOSS_NO_CARRIER && is_up(ibh_probe_source(probe, pair)->nic) == up ? 1 : 0;
     pairs = n ? g_strdup_printf(", which explains what %u pairs lost", n) : g_strdup("");
-    ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "carrier-down",
-                    up ? ibh_advice("look at the cable, the transceiver and the switch's port")
-                       : ibh_fix(g_strdup_printf("ip link set %s up", iface)),
-                    "the link %s: nothing can leave or arrive by it%s",
-                    up ? "has no carrier" : "is administratively down", pairs);
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        g_autofree char *iface = ibh_shell_word(nic->link->name);
+
+        if (ibh_nic_is_usable(nic) || is_up(nic) != up)
+            continue;
+        g_string_append_printf(commands, "%sip link set %s up", commands->len ? "; " : "", iface);
+        if (!finding)
+            finding = ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "carrier-down",
+                                      ibh_advice("look at the cable, the transceiver and the switch's port"),
+                                      "the link %s: nothing can leave or arrive by it%s",
+                                      up ? "has no carrier" : "is administratively down", pairs);
+        ibh_finding_hits(finding, nic->link->name);
+    }
+    if (!finding || up)
+        return;
+    g_clear_pointer(&finding->advice, g_free);
+    finding->fix = g_strdup(commands->str);
 }
 
 /* Peers that no rail could ask are reported: silence would look like success. */
@@ -202,10 +219,10 @@ static void report_blocked(IbhProbe *probe)
 
 void ibh_probe_report_rails(IbhProbe *probe)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        report_carrier(probe, nic);
+    report_carriers(probe, FALSE);
+    report_carriers(probe, TRUE);
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
         report_idle_rail(probe, nic);
-    }
 }
 
 void ibh_probe_report_whole(IbhProbe *probe)

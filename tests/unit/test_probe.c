@@ -445,10 +445,10 @@ static void test_strangers(void **state)
     answer_arp(&world, 3, "172.16.34.1", "172.16.34.1", 99); /* an announcement, by another NIC */
     check_verdict(&world, "", 0);
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
-    answer_arp(&world, 2, "172.16.34.2", "172.16.34.1", 98);
     answer_arp(&world, 3, "172.16.34.1", "172.16.34.2", 99);
     answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 99);
     answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 99);
+    answer_arp(&world, 2, "172.16.34.2", "172.16.34.1", 98);
     check_verdict(&world, "ib0 error duplicate-address, ib1 warning proxy-arp", 0);
     check_message(&world, 0, "another host has 172.16.34.1, too: 02:00:00:00:00:63 answers ARP for it");
     check_message(&world, 1, "02:00:00:00:00:62 answers ARP for 172.16.34.2, which is this host's: a proxy");
@@ -700,10 +700,13 @@ static guint count_lines(const char *text)
 /* 8 rails, 8 peers, one fault of any side: a report of one screen, with one finding. */
 static void test_one_fault_fits_a_screen(void **state)
 {
-    static const char *const expected[] = {
-        "warning peer-flux: 172.16.16.1-.8: ", "ib3: error probe-lost: ib3 to 172.16.16.1-.8: ",
-        "error peer-down: 172.16.16.6 to every rail: ", "ib2: error probe-lost: ib2 to 172.16.16.5: ",
-        "ib4: error routed-other-nic: ib4 to 172.16.16.1-.8: "};
+    static const char *const expected[] = {"warning peer-flux: 172.16.16.1-.8: ",
+                                           "ib3: error probe-lost: ib3 to 172.16.16.1-.8: ",
+                                           "error peer-down: 172.16.16.6 to every rail: ",
+                                           "ib2: error probe-lost: ib2 to 172.16.16.5: ",
+                                           "ib4: error routed-other-nic: ib4 to 172.16.16.1-.8: ",
+                                           "error carrier-down: the link has no carrier",
+                                           "warning proxy-arp: "};
 
     (void)state;
     for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
@@ -727,6 +730,17 @@ static void test_one_fault_fits_a_screen(void **state)
             if (i == 4 && pair->source == 4)
                 pair->route.oif = pair_at(&world, 0)->route.oif;
         }
+        for (guint n = 0; i >= 5 && n < world.probe->nics->len; n++) {
+            const IbhNic *nic = g_ptr_array_index(world.probe->nics, n);
+            const IbhProbeStranger proxy = {.source = n, .lladdr = {MAC(99)}, .lladdr_len = 6, .proxy = TRUE};
+
+            if (i == 5)
+                ((IbhLink *)(guintptr)nic->link)->carrier = FALSE;
+            else
+                g_array_append_val(world.probe->strangers, proxy);
+        }
+        for (guint n = 0; i == 5 && n < world.probe->pairs->len; n++)
+            pair_at(&world, n)->received = 0;
         text = report(&world, ibh_write_text, FALSE);
         if (!strstr(text, expected[i]))
             fail_msg("“%s” is not in: %s", expected[i], text);
