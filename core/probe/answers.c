@@ -208,7 +208,7 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
         "another host has %s, too: %s answers %s for it, so peers send to the one or the other", ips, lladdr, question);
 }
 
-/* One host in one part is one finding, for whatever addresses it answers. */
+/* One host in one part is one finding, also where it answers for several addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     gboolean told[STRANGERS_MAX] = {FALSE};

@@ -76,7 +76,7 @@ void ibh_prober_pace(IbhProber *prober);
 
 /* Until something comes, this time, or a signal; takes what came. FALSE: nothing. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
-/* Waits until then, whatever comes. */
+/* Waits until then, and takes all that comes. */
 void ibh_prober_pass(IbhProber *prober, gint64 until, const char *doing);
 /* Nothing that passed a NIC was missed. */
 gboolean ibh_prober_heard_all(IbhProber *prober);
