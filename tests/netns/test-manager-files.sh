@@ -19,7 +19,7 @@ as() {
     text=$(hook B --sysfs $tree/sys --show --verbose)
     while read -r line; do
         line=$(sed 's/ null null$/ no manager known/; t; s/^\(ib.\) \(.*\) null$/\1 \2/; s/^\(ib.\) \([^ ]*\) \([^ ].*\)$/\1 \2 (\3)/' <<<"$line")
-        grep -qF "${line%% *}: mlx5_${line:2:1}/1, ${line#* }, table" <<<"$text" || fail "$1: --show: expected ${line}" "$text"
+        grep -F "${line%% *}: " <<<"$text" | grep -qF "mlx5_${line:2:1}/1, ${line#* }, table" || fail "$1: --show: expected ${line}" "$text"
     done <<<"$2"
     ok "$1: --show says it, too"
 }
