@@ -76,16 +76,13 @@ static void add_anothers_subnet(const Asking *asking, GArray *zones, const IbhAd
     }
 }
 
-/* IbhPrefix, the outermost; `address`: what it reaches, a single one by the subnets of its NIC; NULL: what any does */
+/* IbhPrefix, the outermost; `address`: what it reaches; NULL: what any does */
 static GArray *find_zones(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     const GArray *remote = nic->settings.remote;
 
-    if (address && !ibh_address_is_host(address))
-        add_zone(zones, &address->subnet);
-    else
-        add_subnets(zones, nic);
+    add_subnets(zones, nic);
     if (address)
         add_anothers_subnet(asking, zones, address);
     for (guint i = 0; remote && i < remote->len; i++)

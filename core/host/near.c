@@ -473,6 +473,21 @@ static gboolean check_configured(IbhNear *near, IbhNetlink *netlink, const IbhNi
 }
 
 /* Main may prefer another NIC's connected route to what a rail reaches by a gateway, but for its default. */
+static gboolean add_main_of(IbhNear *near, IbhNetlink *netlink, const IbhNic *nic, IbhSnapshot *snapshot,
+                            GError **error)
+{
+    IBH_EACH (const IbhRoute, route, near->main) {
+        if (!near->enough || route->ifindex != nic->link->ifindex)
+            continue;
+        if (route->gateway.family != AF_UNSPEC && !check_gateway(near, netlink, &route->gateway, error))
+            return FALSE;
+        near->enough &= route->gateway.family == AF_UNSPEC || ibh_route_is_default(route);
+        g_array_append_val(snapshot->routes, *route);
+    }
+    return TRUE;
+}
+
+/* NIC by NIC, as main is asked where everything is read: of two equal routes the first one counts. */
 gboolean ibh_near_finish(IbhNear *near, IbhNetlink *netlink, const IbhRails *rails, IbhSnapshot *snapshot,
                          GError **error)
 {
@@ -481,13 +496,9 @@ gboolean ibh_near_finish(IbhNear *near, IbhNetlink *netlink, const IbhRails *rai
         if (near->enough && nic->status == IBH_NIC_RAIL && !check_configured(near, netlink, nic, error))
             return FALSE;
     }
-    IBH_EACH (const IbhRoute, route, near->main) {
-        if (!near->enough || !is_of_a_rail(ibh_rails_nic(rails, route->ifindex)))
-            continue;
-        if (route->gateway.family != AF_UNSPEC && !check_gateway(near, netlink, &route->gateway, error))
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (is_of_a_rail(nic) && !add_main_of(near, netlink, nic, snapshot, error))
             return FALSE;
-        near->enough &= route->gateway.family == AF_UNSPEC || ibh_route_is_default(route);
-        g_array_append_val(snapshot->routes, *route);
     }
     return TRUE;
 }
