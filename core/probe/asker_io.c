@@ -12,6 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The kernel keeps events of a request without a tag to itself. */
+#define TAG(pair) ((guint64)(pair) + 1)
+#define PAIR(tag) ((guint32)((tag)-1))
+
 typedef struct {
     const IbhProbe *probe;
     int channel; /* -1: there is none, because of this error */
@@ -44,7 +48,7 @@ static void begin(const Asker *asker, guint32 i)
         tell(asker, i, IBH_RDMA_NO_MODULE, IBH_RDMA_AT_ADDRESS, error);
         return;
     }
-    error = error ? error : ibh_rdma_cm_create(asker->channel, i, &id);
+    error = error ? error : ibh_rdma_cm_create(asker->channel, TAG(i), &id);
     if (!error && (error = ibh_rdma_cm_bind(asker->channel, id, &source->ip)) == ENODEV) {
         tell(asker, i, source->nic->link->rdma[0] ? IBH_RDMA_NO_GID : IBH_RDMA_NO_DEVICE, IBH_RDMA_AT_ADDRESS, 0);
         return;
@@ -56,7 +60,7 @@ static void begin(const Asker *asker, guint32 i)
 /* Requests that are over are left to the end of this process: ending one takes time, or for ever. */
 static void take(const Asker *asker, const IbhRdmaCmEvent *event)
 {
-    const guint32 i = (guint32)event->tag;
+    const guint32 i = PAIR(event->tag);
 
     switch (event->type) {
     case IBH_RDMA_CM_HAS_ADDRESS:
