@@ -105,7 +105,7 @@ in_slot
 found "something else has it: a virtual machine, an RDMA device in another namespace" 0 ""
 rm -r $sys/$pci/driver
 found "no driver has it" 1 "ib1 error nic-gone"
-rm -r $sys/$pci $sys/bus/pci/devices/*
+rm -r "${sys:?}/$pci" $sys/bus/pci/devices/*
 from=$(($(journal_lines) + 1))
 event
 expect_equal "the journal names it" "6 ib1 is gone: 2 rules and routes removed" "$(journal "$from")"
