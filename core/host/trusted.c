@@ -109,6 +109,19 @@ char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length)
     return text;
 }
 
+/* The call after a short one says why it was short. */
+static gboolean write_all(int fd, const char *text, gsize length)
+{
+    for (gsize done = 0; done < length;) {
+        const gssize count = write(fd, text + done, length - done);
+
+        if (count <= 0)
+            return FALSE;
+        done += (gsize)count;
+    }
+    return TRUE;
+}
+
 gboolean ibh_file_write(const char *path, const char *text, GError **error)
 {
     g_autofree char *beside = g_strconcat(path, ".new", NULL);
@@ -120,7 +133,7 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd >= 0)
         errno = ENOSPC; /* if only a part is written */
-    written = fd >= 0 && write(fd, text, length) == (gssize)length;
+    written = fd >= 0 && write_all(fd, text, length);
     if (fd >= 0 && close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "cannot write %s: %s",

@@ -77,7 +77,7 @@ for limit in fsize=0 fsize=30; do
     run prlimit --$limit "$IB_HOOK" --apply
     expect_equal "$limit: --apply does what can be done" "0 whole whole" \
         "$status $(rail ib0 941 172.16.34.1) $(rail ib1 942 172.16.34.2)"
-    expect_contains "$limit: and says what it cannot" "No space left on device; old sysctl values and holds are not remembered" "$(<$work/said)"
+    expect_contains "$limit: and says what it cannot" "File too large; old sysctl values and holds are not remembered" "$(<$work/said)"
     fresh "$limit"
 done
 status=0
