@@ -356,9 +356,8 @@ static gboolean read_main(const Look *look, GError **error)
     IBH_EACH (const IbhRoute, route, all) {
         if (route->nexthops != 1 || ibh_route_is_ours(route))
             return give_up(look->near);
-        if (route->protocol != RTPROT_KERNEL)
-            g_array_append_val(look->near->main, *route);
-        else if (!look->near->all_tables)
+        g_array_append_val(look->near->main, *route);
+        if (route->protocol == RTPROT_KERNEL && !look->near->all_tables)
             g_array_append_val(routes, *route);
     }
     g_array_sort(routes, compare_places); /* it keeps the order of equals */
@@ -482,7 +481,8 @@ static gboolean add_main_of(IbhNear *near, IbhNetlink *netlink, const IbhNic *ni
         if (route->gateway.family != AF_UNSPEC && !check_gateway(near, netlink, &route->gateway, error))
             return FALSE;
         near->enough &= route->gateway.family == AF_UNSPEC || ibh_route_is_default(route);
-        g_array_append_val(snapshot->routes, *route);
+        if (route->protocol != RTPROT_KERNEL) /* those are there */
+            g_array_append_val(snapshot->routes, *route);
     }
     return TRUE;
 }

@@ -11,7 +11,7 @@
 
 typedef struct {
     gboolean enough;     /* FALSE: everything has to be read */
-    GArray *main;        /* IbhRoute: routes of main by candidates, but for protocol kernel */
+    GArray *main;        /* IbhRoute: routes of main by candidates */
     GHashTable *tables;  /* those that were asked for */
     gboolean all_tables; /* were read instead */
 } IbhNear;
