@@ -182,7 +182,7 @@ static void judge_routed_mtu(const IbhCheck *check, const IbhNic *nic)
     guint all = has_siblings ? count_mtu(check, nic, 0) : 0, most = 0;
     guint alike = all ? count_mtu(check, nic, nic->link->mtu) : 0;
     g_autofree char *word = ibh_shell_word(nic->link->name);
-    const IbhNic *model = NULL;
+    const IbhNic *model = nic;
 
     if (alike == all || alike > all / 2)
         return;

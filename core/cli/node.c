@@ -8,7 +8,7 @@ static void free_item(gpointer item)
     ibh_node_free(item);
 }
 
-static IbhNode *add(IbhNode *in, const char *key, int kind)
+static IbhNode *add(IbhNode *in, const char *key, IbhNodeKind kind)
 {
     IbhNode *node = g_new0(IbhNode, 1);
 

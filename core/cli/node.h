@@ -6,18 +6,20 @@
 
 #include <glib.h>
 
+typedef enum {
+    IBH_NODE_NULL,
+    IBH_NODE_FLAG,
+    IBH_NODE_NUMBER,
+    IBH_NODE_MILLI,
+    IBH_NODE_TEXT,
+    IBH_NODE_LIST,
+    IBH_NODE_OBJECT
+} IbhNodeKind;
+
 typedef struct IbhNode IbhNode;
 
 struct IbhNode {
-    enum {
-        IBH_NODE_NULL,
-        IBH_NODE_FLAG,
-        IBH_NODE_NUMBER,
-        IBH_NODE_MILLI,
-        IBH_NODE_TEXT,
-        IBH_NODE_LIST,
-        IBH_NODE_OBJECT
-    } kind;
+    IbhNodeKind kind;
     const char *key; /* static; NULL: in a list */
     char *text;
     gint64 number;    /* MILLI: thousandths, none below zero */

@@ -176,7 +176,7 @@ static IbhFinding *report(IbhCase *c, const IbhRow *row, GPtrArray *findings)
 }
 
 /* A port makes every rail on it wrong; without a rail, one interface is named. */
-static void ask(IbhCase *c, const IbhRow *rows, gboolean of_port, GPtrArray *findings)
+static void ask(IbhCase *c, const IbhRow *rows, const IbhPort *of_port, GPtrArray *findings)
 {
     for (const IbhRow *row = rows; row->code; row++) {
         IbhFinding *finding;
@@ -185,7 +185,7 @@ static void ask(IbhCase *c, const IbhRow *rows, gboolean of_port, GPtrArray *fin
         finding = row->is_so(c) ? report(c, row, findings) : NULL;
         g_hash_table_remove_all(c->words);
         IBH_EACH (const IbhPortNic, other, c->fabric->nics) {
-            if (finding && of_port && other->rail && g_str_equal(other->rdma, c->port->name) && ibh_is_asked(c, other))
+            if (finding && of_port && other->rail && g_str_equal(other->rdma, of_port->name) && ibh_is_asked(c, other))
                 ibh_finding_hits(finding, other->iface);
         }
     }
@@ -196,19 +196,19 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
     g_autoptr(GHashTable) words = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     IbhCase c = {.fabric = fabric, .only = only, .words = words};
 
-    ask(&c, rows_of_host, FALSE, findings);
+    ask(&c, rows_of_host, NULL, findings);
     IBH_EACH (const IbhPort, port, fabric->ports) {
         c.port = port;
         c.nic = ibh_find_nic_of_port(&c, port);
         if (ibh_is_asked(&c, c.nic))
-            ask(&c, ibh_rows_of_state, TRUE, findings);
+            ask(&c, ibh_rows_of_state, port, findings);
         if (ibh_is_asked(&c, c.nic) && ibh_is_sound(&c, port))
-            ask(&c, ibh_rows_of_port, TRUE, findings);
+            ask(&c, ibh_rows_of_port, port, findings);
     }
     IBH_EACH (const IbhPortNic, nic, fabric->nics) {
         c.port = ibh_fabric_port(fabric, nic);
         c.nic = nic;
         if (ibh_is_asked(&c, nic))
-            ask(&c, ibh_rows_of_nic, FALSE, findings);
+            ask(&c, ibh_rows_of_nic, NULL, findings);
     }
 }

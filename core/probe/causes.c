@@ -19,9 +19,9 @@
 
 static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_CAUSE_NONE] = {.fault = IBH_NO_FAULT},
-    [IBH_LOSS_NO_CARRIER] = {HOME, IBH_PROBE_LOST},
-    [IBH_LOSS_DUPLICATE] = {HOME, IBH_PROBE_LOST},
-    [IBH_LOSS_TABLE] = {HOME, IBH_PROBE_UNSENT},
+    [IBH_LOSS_NO_CARRIER] = {HOME, .fault = IBH_PROBE_LOST},
+    [IBH_LOSS_DUPLICATE] = {HOME, .fault = IBH_PROBE_LOST},
+    [IBH_LOSS_TABLE] = {HOME, .fault = IBH_PROBE_UNSENT},
     [IBH_LOSS_OURS] = {HOME, IBH_PROBE_UNSENT, "probe-not-sent",
                        .why = "a route of type local says that the address is this host's own, so nothing leaves",
                        .advice = "ip route show table all type local {peer}"},

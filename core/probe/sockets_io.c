@@ -31,7 +31,7 @@ static void attach(int fd, struct sock_filter *steps, gsize count)
 {
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
-    for (guint8 i = 0; i < count; i++) {
+    for (gsize i = 0; i < count; i++) {
         if (BPF_CLASS(steps[i].code) != BPF_JMP)
             continue;
         steps[i].jt = (guint8)(steps[i].jt ? steps[i].jt - i - 1 : 0);
