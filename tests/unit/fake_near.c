@@ -178,7 +178,7 @@ static void order_routes(IbhSnapshot *snapshot, const IbhSnapshot *all)
     g_autoptr(GArray) routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
     IBH_EACH (const IbhRoute, route, all->routes) {
-        if (route->protocol != RTPROT_KERNEL || is_among(snapshot->routes, route))
+        if (route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST || is_among(snapshot->routes, route))
             g_array_append_val(routes, *route);
     }
     g_array_set_size(snapshot->routes, 0);
