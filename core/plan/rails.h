@@ -25,7 +25,7 @@ typedef struct {
     guint position;          /* among all NICs */
     guint rank;              /* from 1 among the candidates, 0: no candidate */
     guint32 table;           /* T; 0: no candidate */
-    gboolean is_table_new;   /* it was chosen now: nothing has told which one it has */
+    gboolean is_table_new;   /* it was chosen now: T itself has nothing of ours */
     gboolean is_engaged;     /* by its subnets or settings, or as a rail; not by a rule that stands */
     gboolean held;           /* --undo left it alone, or does so now */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present ones, or, where these are ours, the earlier ones

@@ -251,8 +251,12 @@ static void give_by_evidence(Assignment *all)
 {
     g_array_sort(all->evidence, stronger_first);
     IBH_EACH (const Evidence, one, all->evidence) {
-        if (!one->nic->table)
-            give(all, one->nic, one->table);
+        /* With nothing but a route in D, T may hold routes of others, as a new number may. */
+        gboolean is_new = one->strength == BY_DEFAULT;
+
+        if (!one->nic->table && !(is_new && g_hash_table_contains(all->needed, KEY(one->table))) &&
+            give(all, one->nic, one->table))
+            one->nic->is_table_new = is_new;
     }
 }
 

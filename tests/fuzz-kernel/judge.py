@@ -176,8 +176,11 @@ class Facts:
         return {net for net in up if up.count(net) > 1} - others
 
     def in_main(self, address, source=None):
-        """The length of main's longest prefix for what this source sends; -1: none, or one that says to ask elsewhere."""
-        found = [one for one in self.main_routes if not one.source or source and within(source, [one.source]) >= 0]
+        """The length of main's longest prefix for what this source sends; -1: none, or one that says to ask elsewhere. From
+        other sources, a route by source hides those of its prefix."""
+        hidden = {one.net for one in self.main_routes if one.source}
+        found = [one for one in self.main_routes
+                 if (source and within(source, [one.source]) >= 0 if one.source else one.net not in hidden)]
         length = within(address, [one.net for one in found])
         kinds = [one.kind for one in found if one.net.prefixlen == length and within(address, [one.net]) >= 0]
         return -1 if kinds[:1] == ["throw"] else length
