@@ -7,126 +7,87 @@
 #define LAST_PAUSE 600               /* seconds */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
 
-/* One change, as its command says it, and how often it had to be made. */
+/* One change: a sysctl, or a command. */
 typedef struct {
-    guint count;
-    gint64 first;
-} Repeats;
-
-typedef struct {
-    int pause; /* seconds, of the last time */
+    int unit;
+    int to;       /* the value that a sysctl got last */
+    guint count;  /* how often it was made … */
+    gint64 first; /* … since then */
+    int pause;    /* seconds, of the last time that it was left alone */
     gint64 until;
-} Fight;
+} Change;
 
-struct IbhBackoff {
-    GHashTable *repeats; /* command → Repeats */
-    GHashTable *fights;  /* unit → Fight */
-    GHashTable *set;     /* "ib0 arp_ignore" → int: the value that was set last */
-};
-
-IbhBackoff *ibh_backoff_new(void)
+GHashTable *ibh_backoff_new(void)
 {
-    IbhBackoff *backoff = g_new0(IbhBackoff, 1);
-
-    backoff->repeats = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    backoff->fights = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    backoff->set = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    return backoff;
+    return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 }
 
-void ibh_backoff_free(IbhBackoff *backoff)
+static gboolean is_forgotten(gpointer key, gpointer value, gpointer data)
 {
-    g_hash_table_unref(backoff->repeats);
-    g_hash_table_unref(backoff->fights);
-    g_hash_table_unref(backoff->set);
-    g_free(backoff);
-}
+    const Change *change = value;
 
-static gboolean is_over(gpointer key, gpointer value, gpointer data)
-{
     (void)key;
-    return *(const gint64 *)data - ((const Repeats *)value)->first > WITHIN;
+    return *(const gint64 *)data - MAX(change->first, change->until) > FORGOTTEN_AFTER;
 }
 
-static int start_fight(IbhBackoff *backoff, int unit, gint64 now)
+static Change *find_change(GHashTable *backoff, const IbhOp *op, gint64 now)
 {
-    Fight *fight = g_hash_table_lookup(backoff->fights, GINT_TO_POINTER(unit));
+    g_autofree char *name = op->type == IBH_OP_SYSCTL_SET
+                                ? g_strdup_printf("%s %s", op->iface, ibh_sysctl_name(op->key))
+                                : ibh_op_command(op);
+    Change *change = g_hash_table_lookup(backoff, name);
 
-    if (!fight) {
-        fight = g_new0(Fight, 1);
-        g_hash_table_insert(backoff->fights, GINT_TO_POINTER(unit), fight);
-    }
-    fight->pause =
-        fight->pause && now - fight->until < FORGOTTEN_AFTER ? MIN(2 * fight->pause, LAST_PAUSE) : FIRST_PAUSE;
-    fight->until = now + fight->pause * G_USEC_PER_SEC;
-    return fight->pause;
+    if (change)
+        return change;
+    g_hash_table_foreach_remove(backoff, is_forgotten, &now);
+    change = g_new0(Change, 1);
+    *change = (Change){.unit = op->unit, .to = op->from - 1, .first = now};
+    g_hash_table_insert(backoff, g_steal_pointer(&name), change);
+    return change;
 }
 
-/* It still was as we had set it: a NIC went down and came up, and no other program set anything. */
-static gboolean is_ours_alone(IbhBackoff *backoff, const IbhOp *op)
+int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean contested, gint64 now)
 {
-    g_autofree char *key = NULL;
-    gpointer last;
-    gboolean same;
+    Change *change;
+    gboolean as_left, other;
 
-    if (op->type != IBH_OP_SYSCTL_SET)
-        return FALSE;
-    key = g_strdup_printf("%s %s", op->iface, ibh_sysctl_name(op->key));
-    same = g_hash_table_lookup_extended(backoff->set, key, NULL, &last) && GPOINTER_TO_INT(last) == op->from;
-    g_hash_table_insert(backoff->set, g_steal_pointer(&key), GINT_TO_POINTER(op->to));
-    return same;
-}
-
-int ibh_backoff_note(IbhBackoff *backoff, const IbhOp *op, gboolean contested, gint64 now)
-{
-    g_autofree char *command = NULL;
-    Repeats *repeats;
-
-    if (is_ours_alone(backoff, op) || !contested || !op->unit || op->type == IBH_OP_ANNOUNCE ||
-        op->type == IBH_OP_NEIGH_DEL)
+    if (!op->unit || op->type == IBH_OP_ANNOUNCE || op->type == IBH_OP_NEIGH_DEL)
         return 0;
-    g_hash_table_foreach_remove(backoff->repeats, is_over, &now);
-    command = ibh_op_command(op);
-    repeats = g_hash_table_lookup(backoff->repeats, command);
-    if (!repeats) {
-        repeats = g_new0(Repeats, 1);
-        repeats->first = now;
-        g_hash_table_insert(backoff->repeats, g_steal_pointer(&command), repeats);
-    }
-    if (++repeats->count < TIMES)
+    change = find_change(backoff, op, now);
+    as_left =
+        op->type == IBH_OP_SYSCTL_SET && op->from == change->to; /* a NIC went down and came up: no other program */
+    other = change->to != op->to || now - change->first > WITHIN;
+    change->to = op->to;
+    if (as_left || !contested)
         return 0;
-    g_hash_table_remove_all(backoff->repeats);
-    return start_fight(backoff, op->unit, now);
+    if (other) {
+        change->count = 0;
+        change->first = now;
+    }
+    if (++change->count < TIMES)
+        return 0;
+    change->count = 0;
+    change->pause =
+        change->pause && now - change->until < FORGOTTEN_AFTER ? MIN(2 * change->pause, LAST_PAUSE) : FIRST_PAUSE;
+    change->until = now + change->pause * G_USEC_PER_SEC;
+    return change->pause;
 }
 
-GArray *ibh_backoff_units(IbhBackoff *backoff, gint64 now)
+GArray *ibh_backoff_units(GHashTable *backoff, gint64 now, gint64 *ret_next)
 {
     GArray *units = g_array_new(FALSE, FALSE, sizeof(int));
     GHashTableIter iter;
-    gpointer unit, value;
-
-    g_hash_table_iter_init(&iter, backoff->fights);
-    while (g_hash_table_iter_next(&iter, &unit, &value)) {
-        int number = GPOINTER_TO_INT(unit);
-
-        if (((const Fight *)value)->until > now)
-            g_array_append_val(units, number);
-    }
-    return units;
-}
-
-gint64 ibh_backoff_next(const IbhBackoff *backoff, gint64 now)
-{
-    gint64 next = -1;
-    GHashTableIter iter;
     gpointer value;
 
-    g_hash_table_iter_init(&iter, backoff->fights);
+    *ret_next = G_MAXINT64;
+    g_hash_table_iter_init(&iter, backoff);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        gint64 until = ((const Fight *)value)->until;
+        const Change *change = value;
 
-        if (until > now && (next < 0 || until < next))
-            next = until;
+        if (change->until <= now)
+            continue;
+        g_array_append_val(units, change->unit);
+        *ret_next = MIN(*ret_next, change->until);
     }
-    return next;
+    return units;
 }

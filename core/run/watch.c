@@ -52,7 +52,7 @@ typedef struct {
     GHashTable *away;   /* ifindex → gint64: since when its addresses have been away */
     GArray *given_up;   /* int: for long enough */
     GArray *backed_off; /* int: units */
-    IbhBackoff *backoff;
+    GHashTable *backoff;
     IbhMissingLog *missing;
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
@@ -112,9 +112,8 @@ static void find_given_up(Watch *watch, gint64 now)
 
 static void plan_next_look(Watch *watch, gboolean ok, gint64 now)
 {
-    gint64 next = ibh_backoff_next(watch->backoff, now);
+    g_autoptr(GArray) units = ibh_backoff_units(watch->backoff, now, &watch->due);
 
-    watch->due = next < 0 ? NEVER : next;
     remember_spared(watch, now);
     watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
@@ -141,7 +140,7 @@ static void look(Watch *watch)
 
     find_given_up(watch, now);
     g_clear_pointer(&watch->backed_off, g_array_unref);
-    watch->backed_off = ibh_backoff_units(watch->backoff, now);
+    watch->backed_off = ibh_backoff_units(watch->backoff, now, &watch->due);
     watch->how.restraint = (IbhRestraint){.given_up = watch->given_up, .backed_off = watch->backed_off};
     ok = ibh_event_run(&watch->how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
@@ -262,7 +261,7 @@ static void run(Watch *watch)
     g_clear_pointer(&watch->backed_off, g_array_unref);
     g_hash_table_unref(watch->away);
     g_array_unref(watch->given_up);
-    ibh_backoff_free(watch->backoff);
+    g_hash_table_unref(watch->backoff);
     ibh_missing_log_free(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);
