@@ -155,13 +155,27 @@ static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
     return FALSE;
 }
 
-/* Routes of T that are no longer wanted. */
+/* A route of T that is no longer wanted. */
+static gboolean is_stale_route(const IbhTodo *todo, const IbhStale *stale, IbhRouteKind kind)
+{
+    return !stale->done && stale->route && stale->owner == todo->nic && stale->table == todo->nic->table &&
+           ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
+           ibh_programs_family(todo->nic, stale->family);
+}
+
+static gboolean has_stale_gateways(const IbhWork *work, const IbhTodo *todo)
+{
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        if (is_stale_route(todo, stale, IBH_ROUTE_BY_GATEWAY))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && stale->route && stale->owner == todo->nic && stale->table == todo->nic->table &&
-            ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
-            ibh_programs_family(todo->nic, stale->family))
+        if (is_stale_route(todo, stale, kind))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
@@ -180,25 +194,28 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
 }
 
-/* An address that is led to T already must not lose its routes: so its rules come before the routes that need them. An
- * address that is not led to T yet gets its routes first. Main is asked before there is a default. */
-typedef enum { BEFORE_DEFAULTS, FOR_DEFAULTS, BEFORE_ROUTES, AFTER_ROUTES } Phase;
-
-static Phase phase_of(const IbhWork *work, const IbhRule *rule)
+/* Those of this priority, in T's turn all that come before; `led`: only of addresses that a rule leads to T already. */
+static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboolean led)
 {
-    if (rule->priority == IBH_PRIORITY_DEFAULTS - 1)
-        return BEFORE_DEFAULTS;
-    if (!g_hash_table_contains(work->led, &rule->from.ip))
-        return AFTER_ROUTES;
-    return rule->priority == IBH_PRIORITY_DEFAULTS ? FOR_DEFAULTS : BEFORE_ROUTES;
+    for (guint i = 0; i < todo->rules->len;) {
+        const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
+
+        if (MAX(rule->priority, IBH_PRIORITY_BASE) != priority ||
+            (led && !g_hash_table_contains(work->led, &rule->from.ip))) {
+            i++;
+            continue;
+        }
+        ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
+        g_array_remove_index(todo->rules, i);
+    }
 }
 
-static void add_rules(IbhWork *work, const IbhTodo *todo, Phase phase)
+/* Main is asked before there is a default. */
+static void add_defaults(IbhWork *work, const IbhTodo *todo, gboolean led)
 {
-    IBH_EACH (const IbhRule, rule, todo->rules) {
-        if (phase_of(work, rule) == phase)
-            ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
-    }
+    add_rules(work, todo, IBH_PRIORITY_DEFAULTS - 1, led);
+    ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
+    add_rules(work, todo, IBH_PRIORITY_DEFAULTS, led);
 }
 
 /* Their address has the rail's new rules, or needs none for a default any more. `for_routes`: those to which routes
@@ -215,24 +232,26 @@ static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
     }
 }
 
-/* The new rules must not lead to an old route by a gateway: it goes before them. What a subnet reaches has another way
- * before its route goes, unless an old rule would lead to that too soon. */
+/* An address that is led to T already must not lose its routes: so its rules come before the routes that need them. An
+ * address that is not led to T yet gets its routes first. The new rules must not lead to an old route by a gateway: it
+ * goes before them. What a subnet reaches has another way before its route goes, unless an old rule would lead to that
+ * too soon. */
 static void program(IbhWork *work, IbhTodo *todo)
 {
     gboolean too_soon = is_led_too_soon(work, todo);
 
-    add_rules(work, todo, BEFORE_DEFAULTS);
-    ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
-    add_rules(work, todo, FOR_DEFAULTS);
+    if (has_stale_gateways(work, todo))
+        add_defaults(work, todo, TRUE);
     drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
-    add_rules(work, todo, BEFORE_ROUTES);
+    add_rules(work, todo, IBH_PRIORITY_BASE, TRUE);
     if (too_soon) {
         drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
         drop_rules(work, todo, TRUE);
     }
     ibh_add_routes(work, todo, todo->nic->table);
     drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-    add_rules(work, todo, AFTER_ROUTES);
+    add_rules(work, todo, IBH_PRIORITY_BASE, FALSE);
+    add_defaults(work, todo, FALSE);
     drop_rules(work, todo, FALSE);
 }
 

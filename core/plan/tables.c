@@ -315,8 +315,7 @@ GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, 
             .ifindex = nic->link->ifindex, .table = nic->table, .is_explicit = nic->settings.table != IBH_TABLE_AUTO};
 
         g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
-        if (nic->status == IBH_NIC_RAIL && !nic->link->vf && /* virtual functions come and go */
-            !(undone && g_strv_contains(undone, nic->link->name)))
+        if (nic->status == IBH_NIC_RAIL && !(undone && g_strv_contains(undone, nic->link->name)))
             g_array_append_val(remembered, saved);
     }
     return remembered;
