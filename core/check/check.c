@@ -94,8 +94,7 @@ static gboolean report_place_taken(const IbhCheck *check, const IbhOp *op)
         text = ibh_owner_describe(check->rails->snapshot, &owner);
         finding = ibh_finding_of(check->findings, "table-clash", text, op->iface);
         finding->severity = IBH_ERROR;
-        if (!finding->message)
-            finding->message = g_strdup_printf("%s stands in the place of a route of ib-hook's", text);
+        ibh_finding_say(finding, "%s stands in the place of a route of ib-hook's", text);
         return TRUE;
     }
     return FALSE;
@@ -183,15 +182,12 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
     finding = ibh_finding_of(check->findings, "effective-sysctl", "net.ipv4.conf.all.arp_ignore", nic->link->name);
-    if (finding->message)
-        return;
     finding->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
-    finding->fix = ibh_fix_sysctl("all", IBH_SYSCTL_ARP_IGNORE, 0).fix;
-    finding->message =
-        g_strdup_printf("all.arp_ignore=%d applies to every NIC: %s", all,
-                        all >= ANSWERS_NOTHING ? "peers get no answer to their ARP requests, and cannot reach it"
-                                               : "a rail answers ARP for other NICs' addresses, and peers send to the "
-                                                 "wrong one");
+    if (ibh_finding_say(finding, "all.arp_ignore=%d applies to every NIC: %s", all,
+                        all >= ANSWERS_NOTHING
+                            ? "peers get no answer to their ARP requests, and cannot reach it"
+                            : "a rail answers ARP for other NICs' addresses, and peers send to the wrong one"))
+        finding->fix = ibh_fix_setting("net/ipv4/conf/all/arp_ignore=0").fix;
 }
 
 /* Its port says more. */
@@ -230,15 +226,12 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
-    IbhFinding *blocked;
-
     if (nic->status == IBH_NIC_HELD) {
         ibh_tell(check, nic, "held", ibh_fix(ibh_command_for("sudo ib-hook --apply --iface", nic->link->name)),
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
-        blocked = ibh_finding_of(check->findings, nic->code, NULL, nic->link->name);
-        if (!blocked->message)
-            blocked->message = g_strdup_printf("not programmed: %s", nic->why);
+        ibh_finding_say(ibh_finding_of(check->findings, nic->code, NULL, nic->link->name), "not programmed: %s",
+                        nic->why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && ibh_nic_missing(check->rails, nic) == IBH_IS_THERE) {
         ibh_tell(check, nic, "no-address",
                  ibh_advice("give it an address where its network manager is configured, if it is to be used"),

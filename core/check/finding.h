@@ -14,12 +14,10 @@ const char *ibh_severity_name(IbhSeverity severity);
 typedef struct {
     const char *code;
     IbhSeverity severity; /* unless a finding has its own */
-    const char *text;     /* what it says about a host */
     const char *advice;   /* what to do, unless a finding has its own; NULL: it always has */
 } IbhCode;
 
 const IbhCode *ibh_code(const char *code); /* NULL: none of --check */
-const IbhCode *ibh_codes(guint *ret_count);
 
 typedef struct {
     char iface[IFNAMSIZ]; /* the first NIC that it hits; "": the host's */
@@ -40,7 +38,6 @@ typedef struct {
 IbhRemedy ibh_fix(char *command); /* takes it */
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_advice(const char *format, ...);
-IbhRemedy ibh_fix_sysctl(const char *iface, IbhSysctl key, int value);
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_fix_setting(const char *format, ...); /* "net/ipv4/conf/ib0/proxy_arp=0" */
 
@@ -54,7 +51,11 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 /* One cause, one finding: that of this code and owner, made if there is none, with the severity and advice of its code;
  * it hits this NIC, too. The message is NULL until the caller sets it. */
 IbhFinding *ibh_finding_of(GPtrArray *findings, const char *code, const char *owner, const char *iface);
-void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
+/* Its message, unless it has one; then FALSE. */
+G_GNUC_PRINTF(2, 3)
+gboolean ibh_finding_say(IbhFinding *finding, const char *format, ...);
+void ibh_finding_advise(IbhFinding *finding, const char *advice); /* instead of its code's; NULL: none */
+void ibh_finding_hits(IbhFinding *finding, const char *iface);    /* once each */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
 gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code);

@@ -152,7 +152,7 @@ static gboolean spares_the_rest(const IbhJudging *judging, const IbhJudging *the
     IBH_EACH (const IbhQuestion, question, judging->questions) {
         IbhTrace before, after;
 
-        if (question->kind == IBH_ASK_PROXIES || question->kind == IBH_ASK_ARRIVES)
+        if (question->kind == IBH_ASK_ARRIVES)
             continue;
         after = ibh_fib_walk(then->repaired, &question->lookup);
         before = ibh_fib_walk(judging->repaired, &question->lookup);

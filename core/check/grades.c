@@ -132,8 +132,6 @@ IbhGrade ibh_grade(const IbhJudging *judging, const IbhQuestion *question, const
     case IBH_ASK_LOCAL:
     case IBH_ASK_ARRIVES:
         return got->refused || got->route->type != RTN_LOCAL ? IBH_WRONG : IBH_RIGHT;
-    case IBH_ASK_PROXIES:
-        break;
     }
     return IBH_RIGHT;
 }

@@ -25,8 +25,8 @@ IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code,
  * missing, in words; NULL: nothing. The caller frees it. */
 char *ibh_judge_ways(const IbhCheck *check, GArray *questions);
 void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic);
-/* Turns a question into its answer: with proxy_arp the NIC would answer ARP for this neighbour. */
-void ibh_judge_proxy_arp(const IbhCheck *check, const IbhQuestion *question);
+/* NICs that answer ARP for the neighbours that unbound traffic is asked about. */
+void ibh_judge_proxies(const IbhCheck *check, const IbhFib *actual, const GArray *questions);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);

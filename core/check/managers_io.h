@@ -11,6 +11,13 @@
  * read is unknown. */
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot);
 
+/* ---- hooks_io.c: files in the managers' directories; `root`: what is before /etc ---- */
+
+/* Where ib-hook is installed: sets IbhManager.inactive for managers whose next event will not be answered: their hook
+ * cannot be called, and --watch does not run. */
+void ibh_hook_files_read(const char *root, GArray *managers);
+void ibh_scripts_read(const char *root, IbhSnapshot *snapshot); /* hand-written, and root's own */
+
 /* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL
  * if NetworkManager only watches, and notes where NetworkManager prunes. Returns after this time at the latest. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"

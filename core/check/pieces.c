@@ -113,39 +113,34 @@ static gboolean next_after(const IbhPrefix *prefix, IbhIp *ret_ip)
     return ibh_ip_compare(&ip, &prefix->ip) > 0;
 }
 
-/* Goes through the pieces inside in their order, and takes the first address between them. */
-static gboolean find_host(const GArray *pieces, const IbhPrefix *prefix, guint first, const IbhIp *but, IbhIp *ret_ip)
+/* The first address that lies in none of the pieces inside, which follow in order. */
+static gboolean find_host(const GArray *pieces, const IbhPrefix *prefix, guint first, IbhIp *ret_ip)
 {
-    guint bits = ibh_ip_bits(&prefix->ip);
     IbhIp ip = prefix->ip;
 
-    for (guint i = first;; i++) {
-        const IbhPiece *inner = i < pieces->len ? &g_array_index(pieces, IbhPiece, i) : NULL;
-        gboolean inside = inner && ibh_prefix_is_inside(&inner->prefix, prefix);
-        IbhPrefix host = ibh_prefix(&ip, bits);
+    for (guint i = first; i < pieces->len; i++) {
+        const IbhPrefix *inner = &g_array_index(pieces, IbhPiece, i).prefix;
 
-        if (!inside || ibh_ip_compare(&ip, &inner->prefix.ip) < 0) {
-            if (!but || !ibh_ip_equal(but, &ip)) {
-                *ret_ip = ip;
-                return TRUE;
-            }
-            if (!next_after(&host, &ip) || !ibh_prefix_contains(prefix, &ip))
-                return FALSE;
-            i--;
-        } else if (ibh_prefix_contains(&inner->prefix, &ip) &&
-                   (!next_after(&inner->prefix, &ip) || !ibh_prefix_contains(prefix, &ip))) {
+        if (!ibh_prefix_is_inside(inner, prefix) || ibh_ip_compare(&ip, &inner->ip) < 0)
+            break;
+        if (ibh_prefix_contains(inner, &ip) && (!next_after(inner, &ip) || !ibh_prefix_contains(prefix, &ip)))
             return FALSE;
-        }
     }
+    *ret_ip = ip;
+    return TRUE;
 }
 
-static void find_hosts(GArray *pieces)
+static void keep_those_with_hosts(GArray *pieces)
 {
-    for (guint i = 0; i < pieces->len; i++) {
-        IbhPiece *piece = &g_array_index(pieces, IbhPiece, i);
+    guint kept = 0;
 
-        piece->found = !piece->ours && find_host(pieces, &piece->prefix, i + 1, NULL, &piece->host);
+    for (guint i = 0; i < pieces->len; i++) {
+        IbhPiece piece = g_array_index(pieces, IbhPiece, i);
+
+        if (!piece.ours && find_host(pieces, &piece.prefix, i + 1, &piece.host))
+            g_array_index(pieces, IbhPiece, kept++) = piece;
     }
+    g_array_set_size(pieces, kept);
 }
 
 /* Subnets, those of candidates with their edges, and what remote= names. */
@@ -169,7 +164,7 @@ static void add_networks(GArray *pieces, const IbhRails *rails)
     }
 }
 
-GArray *ibh_pieces_new(const IbhWanted *wanted, GArray *ret_found)
+GArray *ibh_pieces_new(const IbhWanted *wanted)
 {
     const IbhSnapshot *snapshot = wanted->rails->snapshot;
     GArray *pieces = g_array_new(FALSE, TRUE, sizeof(IbhPiece));
@@ -183,11 +178,7 @@ GArray *ibh_pieces_new(const IbhWanted *wanted, GArray *ret_found)
     add_beyond(pieces);
     g_array_sort(pieces, by_place);
     drop_repeated(pieces);
-    find_hosts(pieces);
-    IBH_EACH (const IbhPiece, piece, pieces) {
-        if (piece->found)
-            g_array_append_val(ret_found, *piece);
-    }
+    keep_those_with_hosts(pieces);
     return pieces;
 }
 
@@ -209,14 +200,4 @@ void ibh_pieces_inside(const GArray *pieces, const IbhPrefix *prefix, guint *ret
            g_array_index(pieces, IbhPiece, high).prefix.length >= prefix->length)
         high++;
     *ret_end = high;
-}
-
-gboolean ibh_find_neighbour(const GArray *pieces, const IbhPrefix *prefix, const IbhIp *but, IbhIp *ret_ip)
-{
-    guint first, end;
-
-    ibh_pieces_inside(pieces, prefix, &first, &end);
-    while (first < end && ibh_prefix_equal(&g_array_index(pieces, IbhPiece, first).prefix, prefix))
-        first++;
-    return find_host(pieces, prefix, first, but, ret_ip);
 }

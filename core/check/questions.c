@@ -13,14 +13,12 @@
 typedef struct {
     const IbhRails *rails;
     const IbhFib *actual;
-    const GArray *pieces; /* IbhPiece: all */
-    const GArray *found;  /* IbhPiece: those with a host */
-    GArray *siblings;     /* IbhPrefix: subnets of all rails */
-    GHashTable *classes;  /* what decides, as text → index of the question that is asked, + 1 */
-    GPtrArray *bound;     /* char *: NICs that a foreign rule names by oif */
-    GPtrArray *clashes;   /* const IbhRoute *: of others, in rails' tables */
-    GPtrArray *special;   /* const IbhRoute *: of IPv6, for one source: only the kernel knows what they do */
-    gboolean before_local;
+    const GArray *pieces;         /* IbhPiece */
+    GArray *siblings;             /* IbhPrefix: subnets of all rails */
+    GHashTable *classes;          /* what decides, as text → index of the question that is asked, + 1 */
+    GPtrArray *clashes;           /* const IbhRoute *: of others, in rails' tables */
+    GPtrArray *special;           /* const IbhRoute *: of IPv6, for one source: only the kernel knows what they do */
+    gboolean before_local, bound; /* foreign rules come before table local's, or name a NIC by oif */
     GArray *questions;
 } Asking;
 
@@ -76,15 +74,14 @@ static void add_anothers_subnet(const Asking *asking, GArray *zones, const IbhAd
     }
 }
 
-/* IbhPrefix, the outermost; `address`: what it reaches; NULL: what any does */
+/* IbhPrefix, the outermost, that this address reaches */
 static GArray *find_zones(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     const GArray *remote = nic->settings.remote;
 
     add_subnets(zones, nic);
-    if (address)
-        add_anothers_subnet(asking, zones, address);
+    add_anothers_subnet(asking, zones, address);
     for (guint i = 0; remote && i < remote->len; i++)
         add_zone(zones, &g_array_index(remote, IbhPrefix, i));
     if (!remote || !remote->len)
@@ -126,24 +123,11 @@ static void ask(const Asking *asking, IbhQuestion *question, const char *as)
     g_autofree char *name = name_class(asking, question, &trace, as);
     gpointer like = g_hash_table_lookup(asking->classes, name);
 
-    question->asked = !like || question->kind == IBH_ASK_PROXIES;
+    question->asked = !like;
     question->like = question->asked ? asking->questions->len : GPOINTER_TO_UINT(like) - 1;
     if (!like)
         g_hash_table_insert(asking->classes, g_steal_pointer(&name), GUINT_TO_POINTER(question->like + 1));
     g_array_append_val(asking->questions, *question);
-}
-
-static void ask_simply(const Asking *asking, IbhQuestionKind kind, const IbhNic *nic, const IbhIp *from,
-                       const IbhIp *to)
-{
-    IbhQuestion question = {.kind = kind,
-                            .nic = nic,
-                            .piece = ibh_prefix(to, ibh_ip_bits(to)),
-                            .lookup = {.from = *from, .to = *to, .match = kind == IBH_ASK_UNBOUND}};
-
-    if (kind == IBH_ASK_PROXIES)
-        question.lookup.iif = nic->link->ifindex;
-    ask(asking, &question, NULL);
 }
 
 /* What it is answered comes back the same way. */
@@ -174,7 +158,7 @@ static void ask_piece(const Asking *asking, const IbhNic *nic, const IbhAddress 
     ask(asking, &question, NULL);
     if (ibh_prefix_contains(&address->subnet, &piece->host))
         ask_back(asking, &question, address);
-    if (!g_ptr_array_find_with_equal_func(asking->bound, nic->link->name, g_str_equal, NULL))
+    if (!asking->bound)
         return;
     question.lookup.bound = nic->link->ifindex; /* a socket of RDMA is bound to the NIC as well */
     g_strlcpy(question.lookup.by.oif, nic->link->name, sizeof question.lookup.by.oif);
@@ -191,7 +175,7 @@ static gboolean reaches_beyond(const IbhNic *nic, int family)
 
 static void ask_beyond(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
-    IBH_EACH (const IbhPiece, piece, asking->found) {
+    IBH_EACH (const IbhPiece, piece, asking->pieces) {
         const IbhRoute *route;
 
         if (!piece->beyond || piece->prefix.ip.family != address->local.family)
@@ -204,34 +188,23 @@ static void ask_beyond(const Asking *asking, const IbhNic *nic, const IbhAddress
     }
 }
 
-/* What main has there, unless it is its default alone, and a route of others in the rail's table takes. */
-static void ask_taken(const Asking *asking, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *piece)
-{
-    IbhPiece taken = {.prefix = *piece};
-    const IbhRoute *mains;
-
-    if (!ibh_find_neighbour(asking->pieces, piece, NULL, &taken.host))
-        return;
-    mains = ibh_fib_find(asking->actual, IBH_TABLE_MAIN, &taken.host);
-    if (mains && mains->dst.length && !ibh_route_is_error(mains) && !ibh_rails_holder(asking->rails, &taken.host))
-        ask_piece(asking, nic, address, &taken);
-}
-
-/* Our rule leads all that the rail sends into its table, where routes of others should not be. */
+/* Our rule leads all that the rail sends into its table. What a route of others in it takes from main, but for its
+ * default, is asked. */
 static void ask_clashes(const Asking *asking, const IbhNic *nic, const IbhAddress *address)
 {
-    IBH_EACH_POINTER (const IbhRoute, route, asking->clashes) {
-        g_autoptr(GPtrArray) inside = NULL;
+    guint first, end;
 
+    IBH_EACH_POINTER (const IbhRoute, route, asking->clashes) {
         if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW ||
             ibh_find_address_near(asking->rails, nic->link->ifindex, &route->dst.ip))
             continue;
-        if (route->dst.length)
-            ask_taken(asking, nic, address, &route->dst);
-        inside = ibh_snapshot_routes_inside(asking->rails->snapshot, IBH_TABLE_MAIN, &route->dst);
-        IBH_EACH_POINTER (const IbhRoute, other, inside) {
-            if (!ibh_ip_is_link_local(&other->dst.ip))
-                ask_taken(asking, nic, address, &other->dst);
+        ibh_pieces_inside(asking->pieces, &route->dst, &first, &end);
+        for (guint i = first; i < end; i++) {
+            const IbhPiece *piece = &g_array_index(asking->pieces, IbhPiece, i);
+            const IbhRoute *mains = ibh_fib_find(asking->actual, IBH_TABLE_MAIN, &piece->host);
+
+            if (mains && mains->dst.length && !ibh_route_is_error(mains))
+                ask_piece(asking, nic, address, piece);
         }
     }
 }
@@ -244,13 +217,23 @@ static void ask_from(const Asking *asking, const IbhNic *nic, const IbhAddress *
     IBH_EACH (const IbhPrefix, zone, zones) {
         if (zone->ip.family != address->local.family)
             continue;
-        ibh_pieces_inside(asking->found, zone, &first, &end);
+        ibh_pieces_inside(asking->pieces, zone, &first, &end);
         for (guint i = first; i < end; i++)
-            ask_piece(asking, nic, address, &g_array_index(asking->found, IbhPiece, i));
+            ask_piece(asking, nic, address, &g_array_index(asking->pieces, IbhPiece, i));
     }
     if (reaches_beyond(nic, address->local.family))
         ask_beyond(asking, nic, address);
     ask_clashes(asking, nic, address);
+}
+
+static void ask_to_own(const Asking *asking, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
+{
+    IbhQuestion question = {.kind = IBH_ASK_LOCAL,
+                            .nic = nic,
+                            .piece = ibh_prefix(to, ibh_ip_bits(to)),
+                            .lookup = {.from = *from, .to = *to}};
+
+    ask(asking, &question, NULL);
 }
 
 /* To itself and to the next rail; to all, where a rule comes before table local's. */
@@ -258,35 +241,18 @@ static void ask_local(const Asking *asking, const IbhNic *nic, const IbhIp *from
 {
     guint others = 0;
 
-    ask_simply(asking, IBH_ASK_LOCAL, nic, from, from);
+    ask_to_own(asking, nic, from, from);
     IBH_EACH_POINTER (const IbhNic, other, asking->rails->nics) {
         if (other == nic || !ibh_is_routed(other) || (others && !asking->before_local))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
             if (address->local.family == from->family) {
-                ask_simply(asking, IBH_ASK_LOCAL, nic, from, &address->local);
+                ask_to_own(asking, nic, from, &address->local);
                 others++;
                 break;
             }
         }
     }
-}
-
-/* With proxy_arp a NIC answers for every address that would be forwarded by another one. */
-static void ask_proxies(const Asking *asking, const IbhNic *nic, const IbhPrefix *subnet)
-{
-    IbhIp first, second;
-
-    if (subnet->ip.family != AF_INET || !nic->link->forwarding ||
-        !ibh_find_neighbour(asking->pieces, subnet, NULL, &first))
-        return;
-    IBH_EACH (const IbhNeighbour, other, asking->rails->snapshot->neighbours) {
-        if (other->proxied && other->ifindex == nic->link->ifindex && ibh_prefix_contains(subnet, &other->ip))
-            ask_simply(asking, IBH_ASK_PROXIES, nic, &first, &other->ip);
-    }
-    if ((nic->link->proxy_arp || asking->rails->snapshot->proxy_arp) &&
-        ibh_find_neighbour(asking->pieces, subnet, &first, &second))
-        ask_simply(asking, IBH_ASK_PROXIES, nic, &first, &second);
 }
 
 /* Traffic without a source concerns the whole host: once for each piece of the rails' subnets. */
@@ -302,13 +268,17 @@ static void ask_unbound(const Asking *asking, const char *const *only)
             continue;
         add_subnets(subnets, nic);
         IBH_EACH (const IbhPrefix, subnet, subnets) {
-            ibh_pieces_inside(asking->found, subnet, &first, &end);
+            ibh_pieces_inside(asking->pieces, subnet, &first, &end);
             for (guint i = first; i < end; i++) {
-                IbhPiece *piece = &g_array_index(asking->found, IbhPiece, i);
-                const IbhIp none = {.family = piece->prefix.ip.family};
+                IbhPiece *piece = &g_array_index(asking->pieces, IbhPiece, i);
+                IbhQuestion question = {
+                    .kind = IBH_ASK_UNBOUND,
+                    .nic = nic,
+                    .piece = piece->prefix,
+                    .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
 
                 if (g_hash_table_add(seen, piece))
-                    ask_simply(asking, IBH_ASK_UNBOUND, nic, &none, &piece->host);
+                    ask(asking, &question, NULL);
             }
         }
     }
@@ -316,33 +286,14 @@ static void ask_unbound(const Asking *asking, const char *const *only)
 
 static void ask_about_rail(const Asking *asking, const IbhNic *nic)
 {
-    g_autoptr(GArray) zones = find_zones(asking, nic, NULL);
-
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *owner = ibh_rails_owner(asking->rails, &address->local);
 
-        if ((owner && owner != nic))
+        if (owner && owner != nic)
             continue;
         ask_from(asking, nic, address);
         ask_local(asking, nic, &address->local);
     }
-    IBH_EACH (const IbhPrefix, zone, zones) {
-        if (ibh_serves_subnet(nic, zone))
-            ask_proxies(asking, nic, zone);
-    }
-}
-
-/* It is kept silent on the rails' wire, but as a proxy it still answers. */
-static void ask_about_silent(const Asking *asking, const IbhNic *nic)
-{
-    g_autoptr(GArray) subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-
-    IBH_EACH_POINTER (const IbhNic, rail, asking->rails->nics) {
-        if (rail->status == IBH_NIC_RAIL && rail->link->type == nic->link->type)
-            add_subnets(subnets, rail);
-    }
-    IBH_EACH (const IbhPrefix, subnet, subnets)
-        ask_proxies(asking, nic, subnet);
 }
 
 /* What foreign rules make necessary. */
@@ -353,8 +304,7 @@ static void look_at_rules(Asking *asking)
     IBH_EACH (const IbhRule, rule, asking->rails->snapshot->rules) {
         gboolean *seen = &local[rule->family == AF_INET6];
 
-        if ((rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule))
-            g_ptr_array_add(asking->bound, (gpointer)(guintptr)rule->by.oif);
+        asking->bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
         asking->before_local |= !*seen && !rule->l3mdev;
     }
@@ -378,14 +328,12 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
 {
     g_auto(IbhWanted) wanted = {0};
     g_autoptr(IbhFib) actual = NULL;
-    g_autoptr(GArray) pieces = NULL, found = g_array_new(FALSE, TRUE, sizeof(IbhPiece)),
-                      siblings = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+    g_autoptr(GArray) pieces = NULL, siblings = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     g_autoptr(GHashTable) classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(GPtrArray) bound = g_ptr_array_new(), clashes = g_ptr_array_new(), special = g_ptr_array_new();
+    g_autoptr(GPtrArray) clashes = g_ptr_array_new(), special = g_ptr_array_new();
     Asking asking = {.rails = rails,
                      .siblings = siblings,
                      .classes = classes,
-                     .bound = bound,
                      .clashes = clashes,
                      .special = special,
                      .questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion))};
@@ -397,16 +345,13 @@ GArray *ibh_check_questions(const IbhRails *rails, const char *const *only)
         if (nic->status == IBH_NIC_RAIL)
             add_subnets(siblings, nic);
     }
-    pieces = ibh_pieces_new(&wanted, found);
+    pieces = ibh_pieces_new(&wanted);
     asking.pieces = pieces;
-    asking.found = found;
     look_at_rules(&asking);
     look_at_routes(&asking);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (ibh_is_routed(nic) && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(&asking, nic);
-        else if (ibh_must_be_silent(rails, nic) && ibh_is_selected(nic, only))
-            ask_about_silent(&asking, nic);
     }
     ask_unbound(&asking, only);
     return asking.questions;

@@ -13,8 +13,7 @@ typedef enum {
     IBH_ASK_LEAVES,  /* from a rail's address to another host */
     IBH_ASK_ARRIVES, /* from a host that the rail reaches, by the rail, to its address */
     IBH_ASK_LOCAL,   /* from it to ourselves */
-    IBH_ASK_UNBOUND, /* without a source address, to a rail's subnet */
-    IBH_ASK_PROXIES  /* comes in for another neighbour: with proxy_arp, the NIC would answer ARP for it */
+    IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet */
 } IbhQuestionKind;
 
 typedef struct {

@@ -37,28 +37,24 @@ static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhMan
             manager->name, nic->table, version);
 }
 
-/* ---- scripts: enough of a shell, and of YAML, to find commands in usual files ---- */
+/* ---- scripts: lines that give a rail's address, or a route by the rail, a table ---- */
 
-/* A variable's value is not known: rules and routes in the kernel decide whether it concerns this rail. */
-static gboolean has_traces(const IbhRails *rails, const IbhNic *nic)
+/* A variable's value is not known: rules in the kernel decide whether it concerns this rail. */
+static gboolean has_rule(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
             rule->table != IBH_TABLE_LOCAL && rule->from.length && ibh_rails_address(rails, nic, &rule->from.ip))
             return TRUE;
     }
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (route->table == nic->table && route->ifindex == nic->link->ifindex && !ibh_route_is_ours(route))
-            return TRUE;
-    }
     return FALSE;
 }
 
-static gboolean is_of(const char *value, const IbhNic *nic, gboolean traces)
+static gboolean is_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};
 
-    if (g_str_equal(value, nic->link->name) || (traces && strchr(value, '$')))
+    if (g_str_equal(value, nic->link->name) || (value[0] == '$' && has_rule(rails, nic)))
         return TRUE;
     if (ibh_ip_parse(value, &prefix.ip))
         prefix.length = ibh_ip_bits(&prefix.ip);
@@ -71,86 +67,76 @@ static gboolean is_of(const char *value, const IbhNic *nic, gboolean traces)
     return FALSE;
 }
 
-/* Gives one of this rail's addresses, or a route by it, a table. `has_table`: netplan has it in a line of its own. */
-static gboolean routes(char *const *words, const IbhNic *nic, gboolean traces, gboolean has_table)
+/* `has_table`: netplan has it in a line of its own. */
+static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *nic, gboolean has_table)
 {
-    static const char *const names[] = {"from", "from:", "src", "dev", NULL};
-    static const char *const tables[] = {"table", "table:", "lookup", NULL};
-    static const char *const kernels[] = {"main", "254", "local", "255", NULL};
-    static const char *const others[] = {"del", "delete", "show", "list", "flush", "get", NULL};
-    gboolean named = FALSE;
+    static const char *const names[] = {"from", "src", "dev", NULL}, *const tables[] = {"table", "lookup", NULL},
+                             *const kernels[] = {"main", "254", "local", "255", NULL},
+                             *const gives[] = {"add", "a", "append", "replace", "change", NULL},
+                             *const takes[] = {"del", "delete", "show", "list", "flush", "get", NULL};
+    gboolean named = FALSE, given = FALSE, taken = FALSE;
 
     for (; *words; words++) {
-        if (g_strv_contains(others, *words))
-            return FALSE;
-        named |= words[1] && g_strv_contains(names, *words) && is_of(words[1], nic, traces);
+        given |= g_strv_contains(gives, *words);
+        taken |= g_strv_contains(takes, *words);
+        named |= words[1] && g_strv_contains(names, *words) && is_of(words[1], rails, nic);
         has_table |= words[1] && g_strv_contains(tables, *words) && !g_strv_contains(kernels, words[1]);
     }
-    return named && has_table;
+    return named && has_table && (given || !taken);
 }
 
-/* Commands without comments, and without what stands in $(…); a line that goes on in the next has \v there. */
-static char *simplify(const char *text)
+/* Nothing of ours stands beside it. */
+static gboolean is_routed_by_others(const IbhRails *rails, const IbhNic *nic)
 {
-    char *copy = g_strdup(text);
-    gboolean comment = FALSE;
-    int depth = 0;
-
-    for (char *at = copy; *at; at++) {
-        if (depth)
-            depth += (*at == '(') - (*at == ')');
-        else if (at[0] == '$' && at[1] == '(' && !comment)
-            depth = 1, at++;
-        else if (*at == '#' && (at == copy || strchr(" \t\n;", at[-1])))
-            comment = TRUE;
-        if (at[0] == '\n')
-            *at = depth ? '\v' : '\n';
-        else if (depth || comment)
-            *at = ' ';
-        else if (at[0] == '\\' && at[1] == '\n')
-            *at = ' ', *++at = '\v';
-        comment &= *at != '\n';
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (!ibh_rails_theirs(rails, address))
+            return FALSE;
     }
-    return copy;
+    return TRUE;
 }
 
-static void judge_command(const IbhCheck *check, const IbhScript *script, const char *command, guint line)
+static void judge_line(const IbhCheck *check, const IbhScript *script, char *text, guint line)
 {
-    g_auto(GStrv) words = g_regex_split_simple("[ \t\r\v\"'(){},\\[\\]]+", command, 0, 0);
-    g_autofree char *text = g_strjoinv(" ", words);
+    g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&\\[\\]]+", text, 0, 0);
+    gboolean netplan = strstr(script->text, "routing-policy:") != NULL;
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        gboolean theirs = is_routed_by_others(check->rails, nic);
         IbhFinding *finding;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_is_selected(nic, check->only) ||
-            !routes(words, nic, strchr(text, '$') && has_traces(check->rails, nic),
-                    strstr(script->text, "routing-policy:") != NULL))
+            !routes(words, check->rails, nic, netplan))
             continue;
         finding = ibh_finding_of(check->findings, "legacy-script", script->path, nic->link->name);
-        if (!finding->message)
-            finding->message = g_strdup_printf("%s routes it by hand, and follows no change: line %u: %s", script->path,
-                                               line, g_strstrip(text));
+        if (ibh_finding_say(finding, "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
+                            g_strstrip(g_strdelimit(text, "\t\r", ' '))))
+            finding->severity = IBH_INFO;
+        if (!theirs)
+            finding->severity = IBH_WARNING;
     }
 }
 
+/* Without its comments; with what it goes on with in the next lines. */
 static void judge_script(const IbhCheck *check, const IbhScript *script)
 {
-    g_autofree char *text = simplify(script->text);
-    guint line = 1;
+    g_auto(GStrv) lines = g_strsplit(script->text, "\n", -1);
+    g_autoptr(GString) whole = g_string_new(NULL);
 
-    for (char *at = text, *next; at; at = next) {
-        guint first = line;
-        char end;
+    for (guint i = 0, first = 0; lines[i]; i++) {
+        char *comment = lines[i];
 
-        next = at + strcspn(at, ";&|`\n");
-        end = *next;
-        *next = '\0';
-        if (strstr(at, "table") || strstr(at, "lookup") || strstr(at, "from"))
-            judge_command(check, script, at, first);
-        for (; *at; at++)
-            line += *at == '\v';
-        line += end == '\n';
-        next = end ? next + 1 : NULL;
+        while ((comment = strchr(comment, '#')) && comment > lines[i] && !strchr(" \t;", comment[-1]))
+            comment++;
+        if (comment)
+            *comment = '\0';
+        g_string_append(whole, lines[i]);
+        if (whole->len && whole->str[whole->len - 1] == '\\' && lines[i + 1]) {
+            g_string_truncate(whole, whole->len - 1);
+            continue;
+        }
+        judge_line(check, script, whole->str, first + 1);
+        g_string_truncate(whole, 0);
+        first = i + 1;
     }
 }
 

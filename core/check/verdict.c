@@ -171,29 +171,24 @@ static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *go
 static void report_lacking_address(Naming *naming, const IbhQuestion *question)
 {
     const IbhNic *holder = ibh_rails_holder(naming->check->rails, &question->lookup.to);
+    const char *iface = (holder ? holder : question->nic)->link->name;
     char ip[IBH_IP_STRLEN];
-    IbhFinding *finding;
+    IbhFinding *finding =
+        ibh_finding_of(naming->check->findings, "address-unusable", ibh_ip_format(&question->lookup.to, ip), iface);
 
-    ibh_ip_format(&question->lookup.to, ip);
-    finding =
-        ibh_finding_of(naming->check->findings, "address-unusable", ip, (holder ? holder : question->nic)->link->name);
-    if (finding->message)
-        return;
-    finding->advice = g_strdup("take the address away and add it again");
-    finding->message = g_strdup_printf("table local lacks the address %s, so what comes in for it is not taken", ip);
+    if (ibh_finding_say(finding, "table local lacks the address %s, so what comes in for it is not taken", ip))
+        finding->advice = g_strdup("take the address away and add it again");
 }
 
 static void report_unknown(Naming *naming, const IbhQuestion *question, const IbhTrace *got)
 {
     g_autofree char *expected = say(naming->check, question, got);
     const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
-    IbhFinding *finding = ibh_finding_of(naming->check->findings, "not-known", NULL, question->nic->link->name);
 
-    if (!finding->message)
-        finding->message =
-            g_strdup_printf("by its rules and routes %s, but the kernel says %s%s: where traffic goes is not known",
-                            expected, answer->error ? g_strerror(answer->error) : "by ",
-                            answer->error ? "" : ibh_check_link_name(naming->check, answer->oif));
+    ibh_finding_say(ibh_finding_of(naming->check->findings, "not-known", NULL, question->nic->link->name),
+                    "by its rules and routes %s, but the kernel says %s%s: where traffic goes is not known", expected,
+                    answer->error ? g_strerror(answer->error) : "by ",
+                    answer->error ? "" : ibh_check_link_name(naming->check, answer->oif));
 }
 
 /* As the kernel says that rp_filter drops. */
@@ -214,11 +209,8 @@ static void report_filter(Naming *naming, const IbhQuestion *question)
             return;
     }
     finding = ibh_finding_of(naming->check->findings, "effective-sysctl", owner, iface);
-    if (finding->message)
-        return;
-    finding->fix = ibh_fix_sysctl(iface, IBH_SYSCTL_RP_FILTER, 2).fix;
-    finding->message =
-        g_strdup_printf("rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
+    if (ibh_finding_say(finding, "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface))
+        finding->fix = ibh_fix_setting("net/ipv4/conf/%s/rp_filter=2", iface).fix;
 }
 
 /* A single address in the subnet of another rail, which its own NIC has not; NULL: it is none. */
@@ -250,13 +242,10 @@ static void report_anothers(Naming *naming, const IbhQuestion *question, const I
     IbhFinding *finding = ibh_finding_of(naming->check->findings, "address-unusable",
                                          ibh_ip_format(&question->lookup.from, ip), question->nic->link->name);
 
-    if (finding->message)
-        return;
-    finding->advice = g_strdup_printf("give it the prefix of the subnet: %s/%u", ip, near->subnet.length);
-    finding->message =
-        g_strdup_printf("%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
+    if (ibh_finding_say(finding, "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
                         ibh_prefix_format(&near->subnet, subnet), ibh_check_link_name(naming->check, near->ifindex),
-                        question->nic->link->name, way);
+                        question->nic->link->name, way))
+        finding->advice = g_strdup_printf("give it the prefix of the subnet: %s/%u", ip, near->subnet.length);
 }
 
 /* ---- one question ---- */
@@ -272,15 +261,6 @@ static void judge_arrival(Naming *naming, IbhQuestion *question, const IbhTrace 
         question->wrong = TRUE;
         (is_filtered(answer) ? report_filter : report_lacking_address)(naming, question);
     }
-}
-
-static void judge_proxy(Naming *naming, IbhQuestion *question)
-{
-    const IbhLookup *answer = &question->lookup;
-
-    question->wrong = !answer->error && answer->type == RTN_UNICAST && answer->oif != question->nic->link->ifindex;
-    if (question->wrong)
-        ibh_judge_proxy_arp(naming->check, question);
 }
 
 /* What would be right if all of ours were there is ours to repair. */
@@ -315,10 +295,6 @@ static void judge(Naming *naming, const IbhFib *actual, IbhQuestion *question)
     const IbhAddress *anothers;
     IbhGrade grade;
 
-    if (question->kind == IBH_ASK_PROXIES) {
-        judge_proxy(naming, question);
-        return;
-    }
     if (question->kind == IBH_ASK_ARRIVES) {
         judge_arrival(naming, question, &got);
         return;
@@ -386,12 +362,10 @@ static void note_selective_rules(const IbhCheck *check)
                 continue;
             text = ibh_owner_describe(check->rails->snapshot, &owner);
             finding = ibh_finding_of(check->findings, "foreign-rule", text, nic->link->name);
-            if (finding->message)
+            if (!ibh_finding_say(finding, "%s comes before ours, for packets that RDMA does not send", text))
                 continue;
             finding->severity = IBH_INFO;
-            g_free(finding->advice);
-            finding->advice = g_strdup("nothing has to be done; ib-hook --probe sees what other packets do");
-            finding->message = g_strdup_printf("%s comes before ours, for packets that RDMA does not send", text);
+            ibh_finding_advise(finding, "nothing has to be done; ib-hook --probe sees what other packets do");
         }
     }
 }
@@ -406,16 +380,14 @@ static void add_fixes(Naming *naming)
         char *fix;
 
         if (cause->grade < IBH_DOUBTFUL) {
-            g_clear_pointer(&cause->finding->advice, g_free);
-            cause->finding->advice = g_strdup("nothing has to be done");
+            ibh_finding_advise(cause->finding, "nothing has to be done");
             continue;
         }
         fix = tried++ < FIXES_MAX ? ibh_find_fix(&naming->judging, &cause->owner, cause->wrong) : NULL;
-        if (fix)
-            g_clear_pointer(&cause->finding->advice, g_free);
-        else if (!cause->finding->advice)
-            cause->finding->advice = g_strdup("let main have its route to the rails' subnet again, and its rule");
         cause->finding->fix = fix;
+        if (fix || !cause->finding->advice)
+            ibh_finding_advise(cause->finding,
+                               fix ? NULL : "let main have its route to the rails' subnet again, and its rule");
     }
 }
 
@@ -450,6 +422,7 @@ char *ibh_judge_ways(const IbhCheck *check, GArray *questions)
     IBH_EACH (IbhQuestion, question, questions)
         judge(&naming, actual, question);
     add_fixes(&naming);
+    ibh_judge_proxies(check, actual, questions);
     note_selective_rules(check);
     return naming.ours;
 }

@@ -49,19 +49,14 @@ char *ibh_owner_command(const IbhSnapshot *snapshot, const IbhOwner *owner);  /*
 
 /* ---- pieces.c: the world, cut by the prefixes that rules and routes name ---- */
 
-/* A piece has a host that lies in no smaller piece. */
 typedef struct {
     IbhPrefix prefix;
-    IbhIp host;
-    gboolean found;  /* there is such a host; else smaller pieces cover it, or it has no other host */
+    IbhIp host;      /* that lies in no smaller piece */
     gboolean beyond; /* it stands for all that only a default route reaches */
     gboolean ours;   /* an address of this host, or the edge of a subnet: it stands for no other host */
 } IbhPiece;
 
-/* IbhPiece, in order, all and (added to `ret_found`) those with a host */
-GArray *ibh_pieces_new(const IbhWanted *wanted, GArray *ret_found);
+/* IbhPiece, in order; none that has no other host, or that smaller ones cover */
+GArray *ibh_pieces_new(const IbhWanted *wanted);
 /* Pieces inside this prefix are pieces[first .. end). */
 void ibh_pieces_inside(const GArray *pieces, const IbhPrefix *prefix, guint *ret_first, guint *ret_end);
-
-/* Another host of this prefix, not `but` (NULL: any). */
-gboolean ibh_find_neighbour(const GArray *pieces, const IbhPrefix *prefix, const IbhIp *but, IbhIp *ret_ip);

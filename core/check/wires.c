@@ -277,33 +277,71 @@ static void judge_solicitations(const IbhCheck *check, const IbhNic *nic, int fa
 
 /* ---- ARP for others ---- */
 
-static gboolean is_proxied(const IbhCheck *check, const IbhQuestion *question)
+/* What comes in for this host would be forwarded by another NIC, and rp_filter would not drop it: as a proxy, this one
+ * answers for the host. NULL: it would not. */
+static const IbhLink *find_way_on(const IbhCheck *check, const IbhFib *actual, const IbhNic *nic, const IbhIp *to)
 {
-    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        if (neighbour->proxied && neighbour->ifindex == question->nic->link->ifindex &&
-            ibh_ip_equal(&neighbour->ip, &question->lookup.to))
-            return TRUE;
-    }
-    return FALSE;
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const IbhLookup packet = {.from = *to, .to = *to, .iif = nic->link->ifindex};
+    const IbhTrace way = ibh_fib_walk(actual, &packet);
+    int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
+                                      snapshot->all[IBH_SYSCTL_RP_FILTER]);
+
+    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex) ||
+        filter == 1 || (filter && !ibh_serves_family(nic, AF_INET)))
+        return NULL;
+    return ibh_snapshot_link(snapshot, way.route->ifindex);
 }
 
-void ibh_judge_proxy_arp(const IbhCheck *check, const IbhQuestion *question)
+/* An entry for one host (ip neigh add proxy). */
+static void judge_proxied(const IbhCheck *check, const IbhFib *actual, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    const IbhNic *nic = question->nic;
-    gboolean all = check->rails->snapshot->proxy_arp;
     g_autofree char *iface = ibh_shell_word(nic->link->name);
     char ip[IBH_IP_STRLEN];
 
-    ibh_ip_format(&question->lookup.to, ip);
-    if (is_proxied(check, question))
+    IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
+        if (!other->proxied || other->ifindex != nic->link->ifindex || !ibh_prefix_contains(subnet, &other->ip) ||
+            !find_way_on(check, actual, nic, &other->ip))
+            continue;
+        ibh_ip_format(&other->ip, ip);
         ibh_tell(check, nic, "proxy-arp", ibh_fix(g_strdup_printf("ip neigh del proxy %s dev %s", ip, iface)),
                  "it answers ARP for %s, another host of the subnet (ip neigh show proxy), and takes its traffic", ip);
-    else
+    }
+}
+
+static void judge_proxy(const IbhCheck *check, const IbhFib *actual, const IbhNic *nic, const IbhQuestion *question)
+{
+    gboolean all = check->rails->snapshot->proxy_arp;
+    const IbhIp *to = &question->lookup.to;
+    const IbhLink *way_on = all || nic->link->proxy_arp ? find_way_on(check, actual, nic, to) : NULL;
+    char ip[IBH_IP_STRLEN];
+
+    if (way_on)
         ibh_tell(check, nic, "proxy-arp",
                  ibh_fix_setting("net/ipv4/conf/%s/proxy_arp=0", all ? "all" : nic->link->name),
                  "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
                  "hosts of the same subnet, and takes their traffic",
-                 all ? "all." : "", ip, ibh_check_link_name(check, question->lookup.oif));
+                 all ? "all." : "", ibh_ip_format(to, ip), way_on->name);
+    judge_proxied(check, actual, nic, &question->piece);
+}
+
+/* Rails, and NICs that are kept silent on the rails' wire. A bridge inside may have a proxy on purpose: only the rest
+ * of a subnet counts. */
+void ibh_judge_proxies(const IbhCheck *check, const IbhFib *actual, const GArray *questions)
+{
+    IBH_EACH (const IbhQuestion, question, questions) {
+        const IbhNic *rail = question->nic;
+
+        if (question->kind != IBH_ASK_UNBOUND || question->lookup.to.family != AF_INET ||
+            !ibh_serves_subnet(rail, &question->piece))
+            continue;
+        IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+            if (nic->link->forwarding && ibh_is_selected(nic, check->only) &&
+                (ibh_is_routed(nic) ? ibh_serves_subnet(nic, &question->piece)
+                                    : nic->link->type == rail->link->type && ibh_must_be_silent(check->rails, nic)))
+                judge_proxy(check, actual, nic, question);
+        }
+    }
 }
 
 /* For switches that isolate their ports: on any other wire it attracts all traffic. */

@@ -229,7 +229,7 @@ class Truth:
 
     def unbound(self, pieces):
         """What has no source yet has a way to every host of the rails' subnets."""
-        nets = {net for rail in self.right.rails for net in rail.subnets()}
+        nets = {net for rail in self.right.rails if rail.nic in self.links for net in rail.subnets()}
         if not self.right.unbound:
             return []
         return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
