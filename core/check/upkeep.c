@@ -85,23 +85,12 @@ static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *
     return named && has_table && (given || !taken);
 }
 
-/* Nothing of ours stands beside it. */
-static gboolean is_routed_by_others(const IbhRails *rails, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!ibh_rails_theirs(rails, address))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static void judge_line(const IbhCheck *check, const IbhScript *script, char *text, guint line)
 {
     g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&\\[\\]]+", text, 0, 0);
     gboolean netplan = strstr(script->text, "routing-policy:") != NULL;
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        gboolean theirs = is_routed_by_others(check->rails, nic);
         IbhFinding *finding;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_is_selected(nic, check->only) ||
@@ -111,7 +100,7 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, char *tex
         if (ibh_finding_say(finding, "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
                             g_strstrip(g_strdelimit(text, "\t\r", ' '))))
             finding->severity = IBH_INFO;
-        if (!theirs)
+        if (nic->programmed.len)
             finding->severity = IBH_WARNING;
     }
 }
