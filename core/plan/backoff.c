@@ -73,21 +73,21 @@ int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean contested, g
     return change->pause;
 }
 
-GArray *ibh_backoff_units(GHashTable *backoff, gint64 now, gint64 *ret_next)
+gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units)
 {
-    GArray *units = g_array_new(FALSE, FALSE, sizeof(int));
+    gint64 next = G_MAXINT64;
     GHashTableIter iter;
     gpointer value;
 
-    *ret_next = G_MAXINT64;
     g_hash_table_iter_init(&iter, backoff);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const Change *change = value;
 
         if (change->until <= now)
             continue;
-        g_array_append_val(units, change->unit);
-        *ret_next = MIN(*ret_next, change->until);
+        next = MIN(next, change->until);
+        if (units)
+            g_array_append_val(units, change->unit);
     }
-    return units;
+    return next;
 }

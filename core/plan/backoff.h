@@ -13,6 +13,6 @@ GHashTable *ibh_backoff_new(void);
  * is left alone from now on; 0: it is not. */
 int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean contested, gint64 now);
 
-/* int: units that are left alone at that time. *ret_next: when the first of them may be tried again, G_MAXINT64: none
- * is left alone. */
-GArray *ibh_backoff_units(GHashTable *backoff, gint64 now, gint64 *ret_next);
+/* Adds the units (int) that are left alone at that time, if `units` is not NULL. Returns when the first of them may be
+ * tried again; G_MAXINT64: none is left alone. */
+gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units);

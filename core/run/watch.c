@@ -112,8 +112,7 @@ static void find_given_up(Watch *watch, gint64 now)
 
 static void plan_next_look(Watch *watch, gboolean ok, gint64 now)
 {
-    g_autoptr(GArray) units = ibh_backoff_units(watch->backoff, now, &watch->due);
-
+    watch->due = ibh_backoff_units(watch->backoff, now, NULL);
     remember_spared(watch, now);
     watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
@@ -139,8 +138,8 @@ static void look(Watch *watch)
     gboolean ok;
 
     find_given_up(watch, now);
-    g_clear_pointer(&watch->backed_off, g_array_unref);
-    watch->backed_off = ibh_backoff_units(watch->backoff, now, &watch->due);
+    g_array_set_size(watch->backed_off, 0);
+    (void)ibh_backoff_units(watch->backoff, now, watch->backed_off);
     watch->how.restraint = (IbhRestraint){.given_up = watch->given_up, .backed_off = watch->backed_off};
     ok = ibh_event_run(&watch->how, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
@@ -246,6 +245,7 @@ static void run(Watch *watch)
     watch->alive = ibh_notify_interval() ? 0 : NEVER;
     watch->away = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     watch->given_up = g_array_new(FALSE, FALSE, sizeof(int));
+    watch->backed_off = g_array_new(FALSE, FALSE, sizeof(int));
     watch->backoff = ibh_backoff_new();
     watch->complained = g_string_new(NULL);
     watch->missing = ibh_missing_log_new();
@@ -258,8 +258,8 @@ static void run(Watch *watch)
     }
     ibh_notify("STOPPING=1");
     ibh_event_clear(&watch->how);
-    g_clear_pointer(&watch->backed_off, g_array_unref);
     g_hash_table_unref(watch->away);
+    g_array_unref(watch->backed_off);
     g_array_unref(watch->given_up);
     g_hash_table_unref(watch->backoff);
     ibh_missing_log_free(watch->missing);

@@ -25,17 +25,14 @@ static int note(GHashTable *backoff, int unit, int to, gint64 now)
 
 static gint64 next_of(GHashTable *backoff, gint64 now)
 {
-    gint64 next;
-    g_autoptr(GArray) units = ibh_backoff_units(backoff, now, &next);
-
-    return next;
+    return ibh_backoff_units(backoff, now, NULL);
 }
 
 static gboolean is_left(GHashTable *backoff, int unit, gint64 now)
 {
-    gint64 next;
-    g_autoptr(GArray) units = ibh_backoff_units(backoff, now, &next);
+    g_autoptr(GArray) units = g_array_new(FALSE, FALSE, sizeof(int));
 
+    (void)ibh_backoff_units(backoff, now, units);
     for (guint i = 0; i < units->len; i++) {
         if (g_array_index(units, int, i) == unit)
             return TRUE;
