@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/finding.h"
 
-#include "model/text.h"
+#include "model/model.h"
 
 static const IbhCode codes[] = {
     {"rule-missing", IBH_ERROR, NULL},

@@ -4,7 +4,6 @@
  */
 #include "check/judge.h"
 
-#include "plan/gateways.h"
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>

@@ -2,8 +2,8 @@
 #include "check/managers_io.h"
 
 #include "host/store.h"
-#include "host/trusted.h"
-#include "model/text.h"
+#include "host/files.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/managers_io.h"
 
-#include "host/trusted.h"
+#include "host/files.h"
 
 #include <dlfcn.h>
 #include <string.h>

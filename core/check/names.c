@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/ways.h"
 
-#include "model/text.h"
+#include "model/model.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

@@ -3,7 +3,6 @@
 
 #include "check/ways.h"
 #include "plan/emit.h"
-#include "plan/gateways.h"
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>

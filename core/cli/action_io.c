@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/command_io.h"
 
-#include "kernel/caps.h"
-#include "kernel/sysctl.h"
+#include "kernel/netlink.h"
 
 #include <linux/capability.h>
 #include <unistd.h>

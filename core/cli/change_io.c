@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/command_io.h"
 
-#include "model/state.h"
-#include "run/journal.h"
+#include "model/model.h"
+#include "run/run.h"
 
 #include <unistd.h>
 

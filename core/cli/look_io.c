@@ -3,7 +3,7 @@
 
 #include "check/managers_io.h"
 #include "check/missing.h"
-#include "kernel/sysctl.h"
+#include "kernel/netlink.h"
 #include "probe/run_io.h"
 #include "render/render.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command. */
 #include "cli/command_io.h"
-#include "run/start.h"
-#include "run/watch.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "cli/node.h"
 #include "cli/options.h"
 #include "fabric/fabric.h"
-#include "plan/apply.h"
+#include "plan/plan.h"
 #include "plan/known.h"
 
 typedef struct {

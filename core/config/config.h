@@ -7,10 +7,7 @@
  */
 #pragma once
 
-#include "config/lines.h"
 #include "model/model.h"
-
-#include <glib.h>
 
 typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
@@ -61,3 +58,32 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
 gboolean ibh_config_manages(const IbhConfig *config);
 /* Adds the names (char *, the config's) that have a section of their own with it. */
 void ibh_config_managed_names(const IbhConfig *config, GPtrArray *names);
+
+/* ---- a file: comments, sections, and lines that its caller understands; every error names file and line ---- */
+
+#define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))
+
+/* How near a section's name is to one interface: [defaults], then a glob by its literal characters, then the name. */
+#define IBH_RANK_DEFAULTS 0u
+#define IBH_RANK_GLOB 1u
+#define IBH_RANK_EXACT G_MAXUINT
+
+typedef struct {
+    char *file; /* safe to print */
+    guint line;
+    char *content;                         /* of the line, without its comment */
+    char *pattern;                         /* of the section, "": [defaults]; NULL: none yet */
+    guint rank;                            /* of the section */
+    gboolean (*on_setting)(gpointer data); /* for each line that is neither empty nor a section */
+    gpointer data;
+    GError **error;
+} IbhLines;
+
+gboolean ibh_lines_read(IbhLines *lines, const char *text, gsize length);
+/* Returns FALSE. */
+G_GNUC_PRINTF(2, 3) gboolean ibh_lines_fail(IbhLines *lines, const char *format, ...);
+
+/* ---- names of tables, as iproute2 keeps them ---- */
+
+/* Looks for `name` in the text of one rt_tables file: `ID NAME [#…]`, decimal or 0x. Malformed lines are skipped. */
+gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table);

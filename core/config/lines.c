@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config/lines.h"
+#include "config/config.h"
 
 #include <net/if.h>
 #include <string.h>

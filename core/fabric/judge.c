@@ -4,7 +4,7 @@
  */
 #include "fabric/case.h"
 
-#include "model/text.h"
+#include "model/model.h"
 
 #include <string.h>
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/files.h"
 
-#include "config/rt_tables.h"
-#include "host/trusted.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

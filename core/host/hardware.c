@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/hardware.h"
-
-#include "host/tree.h"
+#include "host/sysfs.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/near.h"
+#include "host/snapshot.h"
 
 #include "host/sysfs.h"
-#include "plan/gateways.h"
+#include "plan/want.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

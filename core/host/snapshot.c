@@ -2,7 +2,6 @@
 #include "host/snapshot.h"
 
 #include "host/sysfs.h"
-#include "plan/rails.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

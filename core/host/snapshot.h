@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "config/config.h"
 #include "kernel/netlink.h"
+#include "plan/rails.h"
 
 /* `sysfs`: what stands for /sys. The snapshot takes `state`. */
 IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error);
@@ -21,3 +21,25 @@ gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const
 /* Adds error routes of main; call it once. */
 gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error);
+
+/* ---- what is near ---- */
+
+/* The candidates, and all that can affect them. The cost does not grow with the host's other links and addresses. Where
+ * they do not tell whether the plan is the same as with everything read, everything is read; random worlds prove that
+ * it is (tests/unit/test_random.c). */
+typedef struct {
+    gboolean enough;     /* FALSE: everything has to be read */
+    GArray *main;        /* IbhRoute: routes of main by candidates */
+    GHashTable *tables;  /* those that were asked for */
+    gboolean all_tables; /* were read instead */
+} IbhNear;
+
+void ibh_near_clear(IbhNear *near);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNear, ibh_near_clear)
+
+/* The snapshot takes `state`; `all`: sysctls of all NICs. */
+IbhSnapshot *ibh_near_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, const int all[IBH_N_SYSCTLS],
+                           const IbhConfig *config, IbhNear *near, GError **error);
+/* Once the rails are known: adds main's routes by them. `near->enough` FALSE: other NICs have to be read as well. */
+gboolean ibh_near_finish(IbhNear *near, IbhNetlink *netlink, const IbhRails *rails, IbhSnapshot *snapshot,
+                         GError **error);

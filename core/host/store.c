@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/store.h"
 
-#include "host/trusted.h"
-#include "model/state.h"
-#include "model/text.h"
+#include "host/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

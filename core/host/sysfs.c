@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/sysfs.h"
 
-#include "model/text.h"
-
 #include <linux/if_arp.h>
 #include <string.h>
 

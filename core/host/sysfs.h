@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "model/model.h"
 #include "host/tree.h"
+#include "model/model.h"
 
 /* Fills in `rdma` and `vf` of the links. `sysfs` stands for /sys. No such tree: no RDMA, no error. */
 gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error);
@@ -23,3 +23,12 @@ gboolean ibh_sysfs_name_links(IbhTree *tree, GPtrArray *names, IbhSysfsKinds *ki
 
 /* Adds the names (char *) of the netdevs that are stacked on this one. FALSE: this tree does not have it. */
 gboolean ibh_sysfs_name_upper(IbhTree *tree, const IbhLink *link, GPtrArray *names);
+
+/* ---- where the hardware of a rail is ---- */
+
+/* Fills in the slot: where its PCI address is not known, its RDMA port. FALSE: it is software (rxe, siw), which comes
+ * and goes. */
+gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known);
+/* Something is in its slot, and a driver has it: that of a pod or of a virtual machine, perhaps. Where the slot is not
+ * known: its RDMA device is there. */
+gboolean ibh_hardware_is_there(const char *sysfs, const IbhKnownRail *known);

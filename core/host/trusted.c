@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/trusted.h"
-
-#include "config/lines.h"
-#include "model/text.h"
+#include "host/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

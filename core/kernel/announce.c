@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel/announce.h"
+#include "kernel/netlink.h"
 
-#include "kernel/sysctl.h"
 #include "model/arp.h"
-#include "model/text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

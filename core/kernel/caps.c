@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel/caps.h"
+#include "kernel/netlink.h"
 
 #include <linux/capability.h>
 #include <sys/prctl.h>

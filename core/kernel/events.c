@@ -2,7 +2,7 @@
 #include "kernel/events.h"
 
 #include "kernel/dump.h"
-#include "model/text.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>

@@ -80,3 +80,32 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
 /* Makes the kernel send an ARP request for its own address: a gratuitous ARP. Works only for the address that the
  * kernel chooses as source (IbhOp.by_kernel). */
 gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
+
+/* ---- telling peers which hardware address an IP address has now ---- */
+
+typedef struct {
+    int packet; /* sockets, opened at need; -1: none */
+    int icmp6;
+} IbhAnnouncer;
+
+#define IBH_ANNOUNCER_INIT ((IbhAnnouncer){.packet = -1, .icmp6 = -1})
+
+/* Sends a gratuitous ARP for any address from any link, or (IPv6) an unsolicited neighbour advertisement. Closing its
+ * packet socket costs some milliseconds (the kernel waits for an RCU grace period), so where the kernel's own ARP will
+ * do, use ibh_netlink_announce(). */
+gboolean ibh_announce(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error);
+void ibh_announcer_clear(IbhAnnouncer *announcer);
+
+/* ---- capabilities ---- */
+
+gboolean ibh_caps_have(int capability); /* CAP_NET_ADMIN, … */
+/* Of its capabilities this process keeps CAP_NET_ADMIN and CAP_NET_RAW; it can gain none. */
+void ibh_caps_keep_net(void);
+
+/* ---- the sysctls of IPv4; those of an interface come with its link, and need no file to be read ---- */
+
+/* net.ipv4.conf.all; a value that is not there counts as 0. */
+gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
+/* One below net, "ipv4/conf/all/proxy_arp"; -1: it is not there. */
+G_GNUC_PRINTF(1, 2) int ibh_sysctl_read(const char *format, ...);
+gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);

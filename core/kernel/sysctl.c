@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel/sysctl.h"
-
-#include "model/text.h"
+#include "kernel/netlink.h"
 
 #include <errno.h>
 #include <fcntl.h>

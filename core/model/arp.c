@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/arp.h"
 
-#include "model/bytes.h"
-
 #include <linux/if_ether.h>
 #include <net/if_arp.h>
 #include <netinet/icmp6.h>

@@ -343,7 +343,30 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
 /* IbhRoute *: this table's, of all that are known, to longer prefixes inside that one. The caller frees the array. */
 GPtrArray *ibh_snapshot_routes_inside(const IbhSnapshot *snapshot, guint32 table, const IbhPrefix *outer);
-/* The same of those that lead to this destination. */
-GPtrArray *ibh_snapshot_routes_to(const IbhSnapshot *snapshot, guint32 table, const IbhIp *to);
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)
+
+/* ---- texts that others wrote, made safe to show and to paste ---- */
+
+/* As a shell reads it: names may hold `;`, `$` and quotes. The caller frees it. */
+char *ibh_shell_word(const char *word);
+/* strerror() with what to do where descriptors have run out. (g_strerror() loads the tables of iconv.) */
+const char *ibh_strerror(int number);
+/* Without control characters for terminals and journals: a byte that is not printable becomes `?`. Caller frees it. */
+char *ibh_printable(const char *text);
+
+/* ---- the remembered state as text, and how a plan changes it; host/store.c has the file ---- */
+
+/* Lines without sense are left out: that loses old sysctl values and holds, nothing else. */
+IbhState *ibh_state_parse(const char *text, gsize length);
+char *ibh_state_format(const IbhState *state);
+IbhState *ibh_state_copy(const IbhState *state);
+
+/* Remembers the administrator's value of each sysctl that these operations (IbhOp *) change. Before they run (`done` is
+ * FALSE) it is remembered for every intermediate value, too, in case the run is cut short. */
+void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
+
+void ibh_state_set_rails(IbhState *state, const GArray *rails); /* IbhSavedRail */
+
+void ibh_state_hold(IbhState *state, const char *iface);
+void ibh_state_lift(IbhState *state, const char *iface); /* NULL: all holds */

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "model/model.h"
-#include "model/text.h"
 
 typedef enum {
     IBH_OP_RULE_ADD,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/text.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/apply.h"
+#include "plan/plan.h"
 
 /* NULL if the unit is as it was before; else the kernel's words for the first step that could not be taken back. */
 static char *rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer kernel)

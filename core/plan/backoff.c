@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/backoff.h"
+#include "plan/plan.h"
 
 #define TIMES 5                      /* the same change, so often … */
 #define WITHIN (10 * G_USEC_PER_SEC) /* … in this time, is a fight */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/work.h"
 
-#include "plan/gateways.h"
 #include "plan/want.h"
 
 #include <sys/socket.h>

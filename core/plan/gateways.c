@@ -3,7 +3,7 @@
  * The prefixes that a rail reaches by gateways. In T: main's routes by a gateway on the rail's subnet, and remote=. In
  * D: its default route.
  */
-#include "plan/gateways.h"
+#include "plan/want.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>

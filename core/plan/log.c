@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/log.h"
+#include "plan/plan.h"
 
-#include "model/text.h"
 #include "plan/known.h"
 
 #include <linux/rtnetlink.h>

@@ -2,7 +2,7 @@
 #include "plan/rails.h"
 
 #include "plan/fib.h"
-#include "plan/gateways.h"
+#include "plan/want.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

@@ -15,3 +15,47 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
 
 /* main=spread: TRUE if unbound traffic leaves by this NIC, too. */
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);
+
+/* ---- running it: all or nothing per unit; the kernel is a function, which tests replace ---- */
+
+typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
+
+typedef struct {
+    GPtrArray *done;   /* const IbhOp *: operations that were done and not rolled back, in order */
+    GPtrArray *errors; /* char *: one message per unit that failed and was rolled back */
+} IbhOutcome;
+
+IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel);
+void ibh_outcome_free(IbhOutcome *outcome);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
+
+/* ---- what a run on an event leaves out ---- */
+
+/* systemd-networkd 252 takes every address away when it restarts, and adds it again up to 165 ms later. Hooks run in
+ * between, the last one too: if they cleaned up then, no later event would repair it. */
+typedef struct {
+    const char *const *down;  /* interfaces that were taken down on purpose, NULL at the end; NULL: none */
+    const GArray *given_up;   /* int: NICs whose addresses have been away for long enough; NULL: none */
+    const GArray *backed_off; /* int: units that another program undoes again and again; NULL: none */
+} IbhRestraint;
+
+/* Removes operations that should not run now. Returns the NICs (int) that were spared: their addresses may come back in
+ * a moment. */
+GArray *ibh_restrain(IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint);
+
+/* ---- when another program undoes our changes again and again; times are in microseconds ---- */
+
+GHashTable *ibh_backoff_new(void);
+
+/* Notes a change that was made; `contested`: another program may have undone it. Returns for how many seconds its unit
+ * is left alone from now on; 0: it is not. */
+int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean contested, gint64 now);
+
+/* Adds the units (int) that are left alone at that time, if `units` is not NULL. Returns when the first of them may be
+ * tried again; G_MAXINT64: none is left alone. */
+gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units);
+
+/* ---- what a run on an event says of its changes: one line per interface ---- */
+
+/* The snapshot: for the names of NICs that are gone, and for why something was removed. */
+char *ibh_log_changes(const GPtrArray *done, const IbhSnapshot *snapshot); /* const IbhOp * */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/restraint.h"
+#include "plan/plan.h"
 
 #include "plan/want.h"
 

@@ -2,7 +2,6 @@
 #include "plan/want.h"
 
 #include "plan/emit.h"
-#include "plan/gateways.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

@@ -22,3 +22,22 @@ gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic);
 gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* The wanted value. For a NIC that is no rail: the administrator's, unless it must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
+
+/* ---- routes by gateways ---- */
+
+/* Routes of main that rails may copy: by a gateway, and what IPv6 routers announce. const IbhRoute * */
+GPtrArray *ibh_find_copied_routes(const IbhSnapshot *snapshot);
+
+/* `routes`: the rail's subnets (IbhRoute); adds its routes by gateways. */
+void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *routes);
+
+/* The gateway that gateway= names (not auto); FALSE: it names none, or none in the rail's subnets. */
+gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
+
+gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix); /* remote= names it, or a prefix around it */
+
+/* A /30, /31 or /127: it has room for one peer only. */
+gboolean ibh_has_one_peer(const IbhPrefix *subnet);
+
+IbhRoute ibh_own_route(const IbhNic *nic, const IbhPrefix *dst); /* in T, by the device, with our mark */
+gboolean ibh_have_prefix(const GArray *routes, const IbhPrefix *prefix);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/causes.h"
 
-#include "model/text.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <string.h>

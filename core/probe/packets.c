@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The packets of --probe, and what packets from the wire, which may be anything, say of its pairs. */
-#include "model/bytes.h"
+#include "model/arp.h"
 #include "probe/probe.h"
 
 #include <linux/if_ether.h>

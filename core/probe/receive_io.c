@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/bytes.h"
+#include "model/arp.h"
 #include "probe/prober_io.h"
 
 #include <errno.h>

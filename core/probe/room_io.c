@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel/sysctl.h"
+#include "kernel/netlink.h"
 #include "probe/prober_io.h"
 
 #include <sys/socket.h>

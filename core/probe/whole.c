@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/questions.h"
-#include "model/text.h"
+#include "model/model.h"
 #include "probe/verdict.h"
 
 #include <linux/if.h>

@@ -3,7 +3,7 @@
  * What NCCL, RCCL, UCX, NVSHMEM and MPI want to know of this host's rails, as lines that sh, bash and zsh can source.
  * Only what is right for every job is active; the rest are comments that say when.
  */
-#include "model/text.h"
+#include "model/model.h"
 #include "render/native.h"
 
 #include <string.h>

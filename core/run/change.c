@@ -2,11 +2,8 @@
 /* A plan is done, and the state file follows it. */
 #include "run/run.h"
 
-#include "host/hardware.h"
-#include "kernel/sysctl.h"
-#include "model/state.h"
+#include "host/sysfs.h"
 #include "plan/known.h"
-#include "plan/rails.h"
 
 #include <signal.h>
 #include <string.h>

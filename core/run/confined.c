@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/confined.h"
-
-#include "host/store.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

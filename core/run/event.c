@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/event.h"
-
-#include "plan/log.h"
-#include "run/confined.h"
 #include "run/run.h"
 
 #define LOCK_SECONDS 8 /* its caller waits for it */

@@ -3,10 +3,7 @@
 
 #include "host/store.h"
 #include "kernel/events.h"
-#include "run/event.h"
-#include "run/journal.h"
-#include "run/missing.h"
-#include "run/start.h"
+#include "run/run.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/journal.h"
-
-#include "model/text.h"
+#include "run/run.h"
 
 #include <limits.h>
 #include <poll.h>

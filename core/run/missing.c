@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/missing.h"
+#include "run/run.h"
 
 #include "plan/known.h"
-#include "run/journal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/notify.h"
+#include "run/run.h"
 
 #include <stddef.h>
 #include <stdlib.h>

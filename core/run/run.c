@@ -2,12 +2,6 @@
 #include "run/run.h"
 
 #include "host/files.h"
-#include "host/near.h"
-#include "kernel/caps.h"
-#include "kernel/sysctl.h"
-#include "model/state.h"
-#include "model/text.h"
-#include "plan/plan.h"
 
 void ibh_run_warn(IbhRun *run, const char *message)
 {

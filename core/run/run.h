@@ -6,9 +6,9 @@
 
 #include "host/snapshot.h"
 #include "host/store.h"
-#include "kernel/announce.h"
-#include "plan/apply.h"
-#include "plan/rails.h"
+#include "plan/plan.h"
+
+#include <syslog.h>
 
 #define IBH_RUN_ERROR (g_quark_from_static_string("ibh-run-error"))
 
@@ -59,3 +59,66 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan);
 GArray *ibh_run_missed(IbhRun *run);
 /* What a command holds back, or releases, in the state. */
 void ibh_run_update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state);
+
+/* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
+
+typedef struct {
+    const char *config; /* NULL: the system's */
+    const char *sysfs;
+    IbhRestraint restraint;
+    void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands; may be NULL */
+    gpointer data;
+    GArray *spared;     /* out: int, the NICs that were spared; NULL: it did not come so far */
+    GArray *candidates; /* out: int; NULL: it did not come so far */
+    GArray *missed;     /* out: IbhMissed; NULL: it did not come so far */
+    guint32 port;       /* out: of the socket that made the changes */
+} IbhEvent;
+
+/* One line per changed interface goes to `out`, one per problem to `warnings`. FALSE: something failed. */
+gboolean ibh_event_run(IbhEvent *event, GString *out, GString *warnings);
+/* Frees the last results, if any. */
+void ibh_event_clear(IbhEvent *event);
+
+/* ---- lines for the journal, else syslog, else standard error; it never waits ---- */
+
+void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
+/* Of a command: never to standard error, which has its report. */
+void ibh_log_command(const char *line);
+/* A warning, unless it equals the last one: a lasting problem is reported once, not at every event. */
+void ibh_log_complaint(const GString *warnings, GString *complained);
+
+/* ---- which rails are missing, in the journal: once when it begins, once when it ends ---- */
+
+typedef struct IbhMissing_ IbhMissingLog;
+
+IbhMissingLog *ibh_missing_log_new(void);
+void ibh_missing_log_free(IbhMissingLog *log);
+
+/* `missed`: IbhMissed, NULL: not known now. What has been missing for a while is said. Returns when there may be more
+ * to say (G_MAXINT64: when something happens). */
+gint64 ibh_missing_log(IbhMissingLog *log, const GArray *missed, gint64 now);
+/* At once. */
+void ibh_missing_say(const GArray *missed);
+
+/* ---- messages to and from systemd (sd_notify's protocol): silent without it ---- */
+
+void ibh_notify(const char *state); /* "READY=1", "STATUS=…", "WATCHDOG=1" … */
+
+/* How often systemd expects a sign of life, in microseconds; 0: never. */
+gint64 ibh_notify_interval(void);
+
+/* ---- the first code of main(): the caller's leftovers are put into an order that later code relies on ---- */
+
+void ibh_start(void);
+
+/* ---- --watch: stays, and repairs what no network manager announces ---- */
+
+/* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once. FALSE: it could not begin.
+ */
+gboolean ibh_watch(const char *config, const char *sysfs);
+
+/* ---- a hook that may not act although it is root's: SELinux does not let it ---- */
+
+/* Tests the accesses that every run needs. If some are forbidden, replaces the warnings from this length on by one line
+ * that says so and what to do; by none if that was reported since the last boot. */
+void ibh_confined_explain(GString *warnings, gsize from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/start.h"
+#include "run/run.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/watch.h"
-
-#include "plan/backoff.h"
-#include "kernel/caps.h"
-#include "kernel/events.h"
-#include "host/store.h"
-#include "run/event.h"
-#include "run/journal.h"
-#include "run/missing.h"
-#include "run/notify.h"
 #include "run/run.h"
+
+#include "kernel/events.h"
 
 #include <errno.h>
 #include <linux/capability.h>

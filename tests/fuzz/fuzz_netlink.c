@@ -8,12 +8,11 @@
  */
 #include "broken.h"
 #include "check/check.h"
-#include "plan/log.h"
 #include "plan/plan.h"
 #include "kernel/dump.h"
 #include "cli/report.h"
 #include "host/snapshot.h"
-#include "model/state.h"
+#include "model/model.h"
 #include "host/sysfs.h"
 
 #include <stdint.h>

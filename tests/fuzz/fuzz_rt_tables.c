@@ -4,7 +4,7 @@
  * the grammar says, which stands here a second time, byte by byte: [blanks] ID blanks NAME [blanks …].
  */
 #include "broken.h"
-#include "config/rt_tables.h"
+#include "config/config.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was remembered: whatever is read is written and read again as the same. */
 #include "broken.h"
-#include "model/state.h"
+#include "model/model.h"
 
 #include <stdint.h>
 #include <string.h>

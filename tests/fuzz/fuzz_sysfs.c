@@ -5,7 +5,7 @@
  */
 #include "broken.h"
 #include "cli/report.h"
-#include "model/state.h"
+#include "model/model.h"
 #include "host/tree.h"
 #include "../unit/fabric_tree.h"
 

@@ -19,7 +19,7 @@
 #include "fake_near.h"
 
 #include "host/near.c"
-#include "model/state.h"
+#include "model/model.h"
 
 #include <linux/if_arp.h>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "fake_kernel.h"
-#include "host/near.h"
+#include "host/snapshot.h"
 
 /* What is read, whether it is enough or not; the answer number `fails_in` fails, 0: none. NULL: an error. */
 IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near,

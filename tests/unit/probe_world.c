@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe_world.h"
 
-#include "model/bytes.h"
+#include "model/arp.h"
 #include "speaks.h"
 
 #include <setjmp.h>

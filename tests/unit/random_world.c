@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "random_world.h"
 
-#include "plan/apply.h"
+#include "plan/plan.h"
 #include "fake_near.h"
-#include "model/state.h"
+#include "model/model.h"
 
 #include <string.h>
 

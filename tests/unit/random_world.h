@@ -9,7 +9,6 @@
 
 #include "config/config.h"
 #include "case_text.h"
-#include "plan/apply.h"
 #include "plan/plan.h"
 
 /* Numbers by chance, the same for the same seed on every machine. */

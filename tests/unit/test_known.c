@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is remembered of the rails between two runs and two boots: their tables, and the hardware that is missed. */
 #include "case_text.h"
-#include "model/state.h"
+#include "model/model.h"
 #include "plan/known.h"
 #include "plan/rails.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What packets that pass a NIC say of the pairs. */
-#include "model/bytes.h"
+#include "model/arp.h"
 #include "probe_world.h"
 
 #include <setjmp.h>

@@ -5,11 +5,11 @@
  * IBH_CASES: how many worlds; IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
  * gets, and keeps it as a file; `IBH_WORLD=FILE` tries that one again.
  */
-#include "plan/apply.h"
+#include "plan/plan.h"
 #include "plan/fib.h"
 #include "fib.h"
 #include "random_world.h"
-#include "model/state.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>

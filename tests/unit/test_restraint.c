@@ -2,9 +2,7 @@
 /* What a run on an event leaves alone, and what it says to the journal. */
 #include "case_text.h"
 #include "plan/emit.h"
-#include "plan/log.h"
 #include "plan/plan.h"
-#include "plan/restraint.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

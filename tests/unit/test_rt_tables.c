@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config/rt_tables.h"
+#include "config/config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/state.h"
+#include "model/operation.h"
 #include "plan/rails.h"
 
 #include <setjmp.h>
