@@ -89,6 +89,15 @@ static char *why_not_called(const char *root, const char *const *places)
     return g_strdup_printf("there is no %s", places[0]);
 }
 
+/* networkd calls no hooks itself. While a unit runs, systemd keeps a link of this name. */
+static gboolean lacks_dispatcher(const char *root, const char *const *places)
+{
+    g_autofree char *unit = g_strconcat(root, "/run/systemd/units/invocation:networkd-dispatcher.service", NULL);
+    struct stat link;
+
+    return g_str_has_prefix(places[0], "/etc/networkd-dispatcher/") && lstat(unit, &link) < 0;
+}
+
 void ibh_hook_files_read(const char *root, GArray *managers)
 {
     g_autofree char *command = g_strconcat(root, "/usr/bin/ib-hook", NULL);
@@ -98,8 +107,12 @@ void ibh_hook_files_read(const char *root, GArray *managers)
     IBH_EACH (IbhManager, manager, managers) {
         const char *const *places = manager->name ? find_places(manager->name) : NULL;
 
-        if (places)
-            manager->inactive = why_not_called(root, places);
+        if (!places)
+            continue;
+        manager->inactive = why_not_called(root, places);
+        manager->by_choice = !manager->inactive && lacks_dispatcher(root, places);
+        if (manager->by_choice)
+            manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
     }
 }
 

@@ -10,15 +10,16 @@
 
 /* ---- its manager ---- */
 
-/* Of each manager once, at its first rail. */
 static void judge_hook(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
 {
-    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
-        if (g_str_equal(finding->code, "hook-inactive") && strstr(finding->message, manager->inactive))
-            return;
-    }
-    ibh_tell(check, nic, "hook-inactive", (IbhRemedy){0},
-             "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name, manager->inactive);
+    IbhFinding *finding = ibh_finding_of(check->findings, "hook-inactive", manager->inactive, nic->link->name);
+
+    if (!ibh_finding_say(finding, "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name,
+                         manager->inactive) ||
+        !manager->by_choice)
+        return;
+    finding->severity = IBH_INFO;
+    ibh_finding_advise(finding, "enable it, or ib-hook-watch.service, if ib-hook is to follow changes");
 }
 
 /* Our rules and routes have protocol kernel, which all managers but this one leave alone. */

@@ -45,11 +45,40 @@ static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
                      "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
                      "accepted for it here",
                      ip);
-        else if (may_be_served && address->local.family == AF_INET && address->scope >= RT_SCOPE_HOST &&
-                 !ibh_address_is_host(address))
-            ibh_tell(check, nic, "address-unusable", ibh_advice("if it is to reach other hosts, give it scope global"),
-                     "%s has scope host, so it counts for this host alone and is not routed", ip)
-                ->severity = IBH_WARNING;
+    }
+}
+
+/* Of IPv6: the kernel prefers any other source, and in the end drops these. Routers that renumber announce other ones.
+ */
+static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
+{
+    IbhFinding *finding;
+
+    IBH_EACH (const IbhAddress, address, check->rails->snapshot->addresses) {
+        if (address->local.family == AF_INET6 && !address->deprecated && ibh_address_counts(address))
+            return;
+    }
+    if (!ibh_serves_family(nic, AF_INET6))
+        return;
+    finding = ibh_finding_of(check->findings, "address-unusable", "deprecated", nic->link->name);
+    finding->severity = IBH_WARNING;
+    if (ibh_finding_say(finding,
+                        "this host has deprecated IPv6 addresses only: no new connection is to use them, and they "
+                        "will end"))
+        finding->advice = g_strdup("see whether the router or DHCP server still announces their prefix");
+}
+
+/* That may be on purpose: with IPv4 it is a rail all the same. */
+static void judge_without_ipv6(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (!nic->link->no_ipv6 || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6))
+            continue;
+        ibh_tell(check, nic, "address-unusable", ibh_fix_setting("net/ipv6/conf/%s/disable_ipv6=0", nic->link->name),
+                 "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address",
+                 other->link->name)
+            ->severity = IBH_INFO;
+        return;
     }
 }
 
@@ -154,51 +183,6 @@ static void judge_mtu6(const IbhCheck *check, const IbhNic *nic)
                  nic->link->mtu6, nic->link->mtu, other->link->name);
         return;
     }
-}
-
-/* Rails with subnets of their own whose remote= reaches each other's. */
-static gboolean is_sibling(const IbhNic *nic, const IbhNic *other)
-{
-    const GArray *mine = nic->settings.remote, *theirs = other->settings.remote;
-
-    return ibh_is_routed(other) && other->link->type == nic->link->type && other->link->mtu && mine && mine->len &&
-           theirs && theirs->len && (other == nic || !share_a_subnet(nic, other));
-}
-
-/* How many of its siblings, itself included, have this MTU; 0 stands for any. */
-static guint count_mtu(const IbhCheck *check, const IbhNic *nic, int mtu)
-{
-    guint count = 0;
-
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics)
-        count += is_sibling(nic, other) && (!mtu || other->link->mtu == mtu);
-    return count;
-}
-
-/* Names the rails that differ from the majority; without a majority, all. */
-static void judge_routed_mtu(const IbhCheck *check, const IbhNic *nic)
-{
-    gboolean has_siblings = nic->settings.remote && nic->settings.remote->len;
-    guint all = has_siblings ? count_mtu(check, nic, 0) : 0, most = 0;
-    guint alike = all ? count_mtu(check, nic, nic->link->mtu) : 0;
-    g_autofree char *word = ibh_shell_word(nic->link->name);
-    const IbhNic *model = nic;
-
-    if (alike == all || alike > all / 2)
-        return;
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        guint count =
-            is_sibling(nic, other) && other->link->mtu != nic->link->mtu ? count_mtu(check, nic, other->link->mtu) : 0;
-
-        model = count > most ? other : model;
-        most = MAX(most, count);
-    }
-    ibh_tell(check, nic, "mode-mtu",
-             most > all / 2 ? ibh_fix(g_strdup_printf("ip link set %s mtu %d", word, model->link->mtu))
-                            : ibh_advice("make them alike, as the fabric has it"),
-             "MTU %d, expected %d as %s, to whose hosts it has a gateway: what is too large for one of the two is lost "
-             "on the way",
-             nic->link->mtu, model->link->mtu, model->link->name);
 }
 
 /* ---- ARP and neighbours ---- */
@@ -428,7 +412,8 @@ void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
     judge_prefix(check, nic);
     judge_hardware_address(check, nic);
     judge_mtu6(check, nic);
-    judge_routed_mtu(check, nic);
+    judge_deprecated(check, nic);
+    judge_without_ipv6(check, nic);
     judge_solicitations(check, nic, AF_INET);
     judge_solicitations(check, nic, AF_INET6);
     judge_private_vlan(check, nic);

@@ -80,6 +80,7 @@ static gboolean look_at_neighbours(IbhCommand *command, GError **error)
         if (!nic || !ibh_is_routed(nic))
             continue;
         link->mute = ibh_serves_family(nic, AF_INET) && is_mute(link->name, '4');
+        link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
         link->mute6 = ibh_serves_family(nic, AF_INET6) && is_mute(link->name, '6');
     }
     return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL,

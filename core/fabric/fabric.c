@@ -3,6 +3,7 @@
 
 #include "plan/known.h"
 
+#include <linux/if_arp.h>
 #include <string.h>
 
 const IbhCounter ibh_counters[IBH_N_COUNTERS] = {
@@ -104,6 +105,9 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         }
         own->rail = nic->status == IBH_NIC_RAIL || ibh_is_fault(ibh_nic_missing(rails, nic));
         own->used = own->subnets->len > 0;
+        /* What all rails reach by gateways of their own, they have in common like a subnet. */
+        if (nic->settings.remote && own->type != ARPHRD_INFINIBAND)
+            g_array_append_vals(own->subnets, nic->settings.remote->data, nic->settings.remote->len);
     }
 }
 

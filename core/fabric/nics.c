@@ -231,7 +231,7 @@ static gboolean sm_differs(IbhCase *c)
 
 const IbhRow ibh_rows_of_nic[] = {
     {"mode-mtu", mtu_differs,
-     "{own}, expected {its} as {model}, in the same subnet {subnet}: a peer that sends to both loses the packets that "
+     "{own}, expected {its} as {model}, which reaches {subnet}, too: a peer that sends to both loses the packets that "
      "are too large for one of them",
      "{do}"},
     {"pkey-unknown", lacks_pkey,

@@ -250,6 +250,7 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     address.subnet = get_prefix(attributes[IFA_ADDRESS], info->ifa_family, info->ifa_prefixlen);
     address.local = get_ip(attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS], info->ifa_family);
     address.failed = (flags & IFA_F_DADFAILED) != 0;
+    address.deprecated = (flags & IFA_F_DEPRECATED) != 0;
     address.tentative = address.failed || ((flags & IFA_F_TENTATIVE) && !(flags & IFA_F_OPTIMISTIC));
     if (address.local.family != AF_UNSPEC)
         g_array_append_val(dump->addresses, address);

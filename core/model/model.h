@@ -107,6 +107,7 @@ typedef struct {
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls that ib-hook never sets */
     gboolean mute, mute6; /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
+    gboolean no_ipv6;     /* disable_ipv6; read only for --check */
 } IbhLink;
 
 /* lo, or a similar netdev: its addresses are the host's own, on no wire. */
@@ -122,6 +123,7 @@ typedef struct {
     gboolean is_on_link; /* IPv6: the kernel made a route for its prefix, as for addresses configured by hand */
     gboolean tentative;  /* IPv6: not (yet) proved to be unique: nothing is added for it, nothing taken away */
     gboolean failed;     /* … and another host has it */
+    gboolean deprecated;
 } IbhAddress;
 
 /* An address that a rail serves: every IPv4 address, global IPv6 addresses. */
@@ -287,7 +289,8 @@ typedef struct {
     char *connection; /* its name for the configuration of this netdev; NULL: unknown, or none */
     gboolean prunes4; /* it deletes foreign routes by this netdev, in all tables */
     gboolean prunes6;
-    char *inactive; /* why its next event will not be answered; NULL: it will, or this is not known */
+    char *inactive;     /* why its next event will not be answered; NULL: it will, or this is not known */
+    gboolean by_choice; /* … because presets or an administrator have not enabled a unit */
 } IbhManager;
 
 /* A hand-written file that may route the rails. */

@@ -200,8 +200,6 @@ grouped() {
 names "by a group of next hops" "ib1 error foreign-route" grouped
 names "our own MAC, of a neighbour that is not asked for" "ib1 warning neighbour-static" \
     ip -n B neigh replace 172.16.16.1 lladdr "$(mac B 0)" dev ib1 nud noarp
-mend() { readdress 172.16.34.2/16 172.16.34.2/16; }
-names "scope host" "ib1 warning address-unusable" readdress 172.16.34.2/16 172.16.34.2/16 scope host
 
 # Half of a guide: rules and tables of their own, no settings of ARP. Nothing of that is ours, and it is not right.
 hook B --undo >/dev/null

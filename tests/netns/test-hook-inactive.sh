@@ -52,17 +52,20 @@ for manager in networkd network_manager ifupdown; do
         network_manager) place=etc/NetworkManager/dispatcher.d/50-ib-hook ;;
         ifupdown) place=etc/network/if-up.d/ib-hook ;;
     esac
-    says "$manager: there is no hook" "ib0 warning hook-inactive" "there is no /$place"
+    says "$manager: there is no hook" "ib0+ib1 warning hook-inactive" "there is no /$place"
     put "$place"
     says "$manager: there is one" ""
+    [ $manager != networkd ] ||
+        expect_contains "nobody calls it, as an administrator wants it: a note" "ib0+ib1 info networkd-dispatcher" \
+            "$(jq -r '.findings[] | select(.code == "hook-inactive") | "\(.ifaces | join("+")) \(.severity) \(.owner)"' $work/out)"
     ln -sf /dev/null "$tree/$place"
-    says "$manager: it is masked" "ib0 warning hook-inactive" "/$place is masked"
+    says "$manager: it is masked" "ib0+ib1 warning hook-inactive" "/$place is masked"
     put "$place" 0775
-    says "$manager: others may write it" "ib0 warning hook-inactive" "/$place is not an executable file"
+    says "$manager: others may write it" "ib0+ib1 warning hook-inactive" "/$place is not an executable file"
     put "$place" 0644
-    says "$manager: nobody may execute it" "ib0 warning hook-inactive" "/$place is not an executable file"
+    says "$manager: nobody may execute it" "ib0+ib1 warning hook-inactive" "/$place is not an executable file"
     rm "$program"
-    says "$manager: the link leads nowhere" "ib0 warning hook-inactive" "/$place: No such file"
+    says "$manager: the link leads nowhere" "ib0+ib1 warning hook-inactive" "/$place: No such file"
 done
 
 rm -rf ${tree:?}/{run,etc}
@@ -71,6 +74,6 @@ put usr/lib/NetworkManager/dispatcher.d/50-ib-hook
 says "NetworkManager also runs what lies in /usr/lib" ""
 mkdir -p $tree/etc/NetworkManager/dispatcher.d
 ln -s /dev/null $tree/etc/NetworkManager/dispatcher.d/50-ib-hook
-says "unless it is masked in /etc" "ib0 warning hook-inactive" "is masked"
+says "unless it is masked in /etc" "ib0+ib1 warning hook-inactive" "is masked"
 rm $tree/usr/bin/ib-hook
 says "where it is not installed, nobody expects a hook" ""

@@ -71,6 +71,7 @@ static const Attribute link_words[] = {
     {"down", SET, TO(IbhLink, flags, 0), NULL},
     {"no-carrier", SET, TO(IbhLink, carrier, FALSE), NULL},
     {"vf", SET, TO(IbhLink, vf, TRUE), NULL},
+    {"no-ipv6", SET, TO(IbhLink, no_ipv6, TRUE), NULL},
     {"representor", SET, TO(IbhLink, representor, TRUE), NULL},
     {"address", HARDWARE, AT(IbhLink, lladdr), NULL},
     {"master", DEVICE, AT(IbhLink, master), NULL},
@@ -89,7 +90,7 @@ static const Attribute address_words[] = {{"", LOCAL, AT(IbhAddress, local), NUL
                                           {"noprefixroute", SET, TO(IbhAddress, noprefixroute, TRUE), NULL},
                                           {"tentative", SET, TO(IbhAddress, tentative, TRUE), NULL},
                                           {"secondary", SET, TO(IbhAddress, secondary, TRUE), NULL},
-                                          {"deprecated", SKIP, 0, 0, 0, NULL}, /* routed like any other */
+                                          {"deprecated", SET, TO(IbhAddress, deprecated, TRUE), NULL},
                                           {0}};
 
 #define NO_PRIORITY G_MAXUINT32
