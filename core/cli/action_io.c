@@ -12,6 +12,8 @@ void ibh_command_say(IbhCommand *command, IbhReport *report)
 {
     g_autofree char *text = NULL;
 
+    if (command->run.writes && command->style.quiet && command->writer == ibh_write_text)
+        return; /* the exit status says it: no report is made that nobody reads */
     report->action = command->options->action;
     report->rails = command->run.rails;
     report->only = command->run.only;
@@ -123,7 +125,7 @@ static IbhRun make_run(const IbhOptions *options, GString *warnings)
 
     return (IbhRun){.config_path = options->config,
                     .sysfs = options->sysfs,
-                    .only = ibh_options_only(options),
+                    .only = (const char *const *)options->ifaces,
                     .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
                     .undo = action == IBH_ACTION_UNDO,
                     .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,

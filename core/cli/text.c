@@ -329,8 +329,6 @@ static void put_change(GString *out, const IbhNode *tree, const IbhStyle *style)
     const guint changes = ibh_node_items(tree, "operations")->len;
     g_autofree char *held = ibh_node_join(tree, "held", " ");
 
-    if (style->quiet)
-        return;
     if (style->verbose)
         put_operations(out, tree, style);
     ibh_put(out, style, failed ? IBH_RED : NULL, failed ? "failed" : undo ? "undone" : "applied");
@@ -367,7 +365,7 @@ char *ibh_write_text(IbhAction action, const IbhNode *tree, const IbhStyle *styl
     else if (action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO)
         put_change(out, tree, style);
     else if (action == IBH_ACTION_CONFIRM)
-        g_string_append(out, style->quiet ? "" : "confirmed: it stays\n");
+        g_string_append(out, "confirmed: it stays\n");
     else if (action == IBH_ACTION_PROBE) {
         ibh_put_probe(out, tree, style);
         if (out->len && ibh_node_items(tree, "findings")->len)

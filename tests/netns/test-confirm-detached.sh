@@ -14,8 +14,10 @@ is() { [ "$(state B)" = "$1" ]; }
 pids() { pgrep -f -x -- "$IB_HOOK .*" || true; }
 cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/') # one that it may use
 nobody_waits() { [ -z "$(pids)" ]; }
-undone() { # WHAT
+undone() { # WHAT: it still waits, and as it is told to end, it undoes; nobody depends on how fast this machine is
     expect_equal "$1: applied" "$applied" "$(state B)"
+    expect_equal "$1: one process waits" 1 "$(pids | wc -l)"
+    kill -TERM "$(pids)"
     wait_until 5 is "$before"
     wait_until 5 nobody_waits
     ok "$1: undone all the same"
@@ -24,7 +26,7 @@ command=(nsenter --net=/run/netns/B "$IB_HOOK" --sysfs /run/sys/B --apply --conf
 
 # Nobody who reads its output until the end has to wait for it.
 start=${EPOCHREALTIME/[.,]/}
-text=$("${command[@]}" 8 2>&1)
+text=$("${command[@]}" 60 2>&1)
 took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
 expect_contains "its output ends" "ib-hook --confirm" "$text"
 [ $took -lt 5000 ] || fail "a pipe is at its end at once" "it took $took ms"
@@ -40,49 +42,30 @@ wait_until 5 nobody_waits
 expect_hook 0 B --undo
 
 # The reader of its output goes away.
-"${command[@]}" 1 2>&1 | true || true
-applied_or_not=$(state B)
-[ "$applied_or_not" = "$applied" ] || [ "$applied_or_not" = "$before" ] || fail "a closed pipe: all or nothing" "$applied_or_not"
-wait_until 5 is "$before"
-wait_until 5 nobody_waits
-ok "a closed pipe: undone all the same"
-"${command[@]}" 1 >&- 2>&- <&- || true
+"${command[@]}" 60 2>&1 | true || true
+if [ -n "$(pids)" ]; then
+    undone "a closed pipe"
+else
+    expect_equal "a closed pipe: nothing happened" "$before" "$(state B)"
+fi
+"${command[@]}" 60 >&- 2>&- <&- || true
 undone "closed descriptors"
 
 # The terminal is closed.
-script -q -e -c "${command[*]} 1" /dev/null </dev/null >/dev/null
+script -q -e -c "${command[*]} 60" /dev/null </dev/null >/dev/null
 undone "the terminal is closed"
 
 # SIGHUP, SIGINT and SIGTERM to the group of whoever started it, at the moment when it is done: what waits has left the
 # group by then. On one processor it may not have had its turn yet.
 for signal in HUP INT TERM KILL; do
-    for ((i = 0; i < 5; i++)); do
-        # shellcheck disable=SC2016 # for the inner shell
-        { taskset -c "$cpu" setsid --wait sh -c '"$@"; kill -'$signal' 0' sh "${command[@]}" 60 >/dev/null || true; } 2>/dev/null
-        expect_equal "SIG$signal to the group: applied" "$applied" "$(state B)"
-        [ -n "$(pids)" ] || fail "SIG$signal to the group: it waits all the same"
-        kill -KILL "$(pids)"
-        wait_until 5 nobody_waits
-        expect_hook 0 B --undo
-    done
+    # shellcheck disable=SC2016 # for the inner shell
+    { taskset -c "$cpu" setsid --wait sh -c '"$@"; kill -'$signal' 0' sh "${command[@]}" 60 >/dev/null || true; } 2>/dev/null
+    undone "SIG$signal to the group"
 done
-setsid --wait sh -c '"$@"; kill -HUP 0' sh "${command[@]}" 1 >/dev/null 2>&1 || true
-undone "SIGHUP to the group"
 
 # SIGHUP to the process itself, as of a session's end.
-"${command[@]}" 1 >/dev/null
+"${command[@]}" 60 >/dev/null
 kill -HUP "$(pids)"
 kill -PIPE "$(pids)"
-undone "SIGHUP and SIGPIPE to itself"
-
-# Who ends it, as a machine that goes down does, need not wait for it, and finds nothing half-tried.
-"${command[@]}" 60 >/dev/null
-kill -TERM "$(pids)"
-wait_until 5 is "$before"
-wait_until 5 nobody_waits
-ok "SIGTERM to itself: undone at once"
-
-# Its session is its own.
-"${command[@]}" 1 >/dev/null
 expect_equal "it leads a session without a terminal" "$(pids) ?" "$(ps -o sid=,tty= -p "$(pids)" | xargs)"
-undone "its own session"
+undone "SIGHUP and SIGPIPE to itself"

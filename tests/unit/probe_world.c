@@ -37,7 +37,7 @@ World try_look(const char *text, const char *line)
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
     if (!world.rails)
         fail_msg("%s", error->message);
-    world.rails->only = ibh_options_only(&world.options);
+    world.rails->only = (const char *const *)world.options.ifaces;
     world.probe = ibh_probe_new(world.rails, &world.options.probe, &world.error);
     if (world.probe) {
         world.probe->id = ID;
