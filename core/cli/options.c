@@ -30,7 +30,7 @@ static gboolean take_number(const char *option, const char *value, guint max, in
     guint64 number;
 
     if (!g_ascii_string_to_unsigned(value, 10, 1, max, &number, NULL))
-        return refuse(error, "%s wants 1 to %u", option, max);
+        return refuse(error, "%s %s: a number from 1 to %u is wanted", option, value, max);
     *ret_number = (int)number;
     return TRUE;
 }

@@ -73,10 +73,13 @@ typedef struct {
     GPtrArray *ifaces;   /* const char *: the NICs that they hit */
 } Problems;
 
-static void add_iface(GPtrArray *ifaces, const char *iface)
+gboolean ibh_add_name(GPtrArray *names, const char *name)
 {
-    if (!g_ptr_array_find_with_equal_func(ifaces, iface, g_str_equal, NULL))
-        g_ptr_array_add(ifaces, (char *)(guintptr)iface);
+    const gboolean known = g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
+
+    if (!known)
+        g_ptr_array_add(names, (char *)(guintptr)name);
+    return !known;
 }
 
 /* --apply without a name does what it does with one. */
@@ -97,7 +100,7 @@ static Problems find_problems(const IbhNode *tree)
         if (!is_problem(finding))
             continue;
         IBH_EACH_POINTER (const IbhNode, name, ibh_node_items(finding, "ifaces"))
-            add_iface(problems.ifaces, name->text);
+            ibh_add_name(problems.ifaces, name->text);
         problems.command = !problems.count++ ? command : g_strcmp0(problems.command, command) == 0 ? command : NULL;
     }
     return problems;
@@ -109,9 +112,9 @@ static GPtrArray *list_ifaces(const IbhNode *tree, const GPtrArray *wrong)
     GPtrArray *all = g_ptr_array_new();
 
     IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails"))
-        add_iface(all, ibh_node_text(rail, "iface"));
+        ibh_add_name(all, ibh_node_text(rail, "iface"));
     IBH_EACH_POINTER (const char, iface, wrong)
-        add_iface(all, iface);
+        ibh_add_name(all, iface);
     return all;
 }
 
@@ -245,9 +248,8 @@ static void put_nics(GString *out, const IbhNode *tree, const IbhStyle *style)
         ibh_table_add(table, g_strdup(headings[i]), IBH_BOLD);
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH_POINTER (const IbhNode, nic, ibh_node_items(tree, lists[i])) {
-            if (!g_ptr_array_find_with_equal_func(seen, ibh_node_text(nic, "iface"), g_str_equal, NULL))
+            if (ibh_add_name(seen, ibh_node_text(nic, "iface")))
                 add_nic(table, tree, nic, style);
-            add_iface(seen, ibh_node_text(nic, "iface"));
         }
     }
     if (seen->len)
@@ -367,7 +369,8 @@ char *ibh_write_text(IbhAction action, const IbhNode *tree, const IbhStyle *styl
     else if (action == IBH_ACTION_CONFIRM)
         g_string_append(out, "confirmed: it stays\n");
     else if (action == IBH_ACTION_PROBE) {
-        ibh_put_probe(out, tree, style);
+        if (!style->quiet)
+            ibh_put_probe(out, tree, style);
         if (out->len && ibh_node_items(tree, "findings")->len)
             g_string_append_c(out, '\n');
         put_findings(out, tree, style);

@@ -32,5 +32,7 @@ void ibh_table_add(IbhTable *table, char *text, const char *color);
 /* `width`: the last column is cut at a word where a line would be longer; 0: it is whole. */
 void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table, guint width);
 
+/* Adds what is not there yet; FALSE: it is. */
+gboolean ibh_add_name(GPtrArray *names, const char *name);
 void ibh_put_verdict(GString *out, const IbhNode *tree, const IbhStyle *style); /* the host's line */
 void ibh_put_probe(GString *out, const IbhNode *tree, const IbhStyle *style);   /* text_probe.c */

@@ -19,11 +19,8 @@ expect_equal "round trips are numbers" true "$(json '[.pairs[].rtt_ms | type == 
 expect_equal "no problem, no finding" "0 0" "$(json '"\([.pairs[].problems[]] | length) \(.findings | length)"')"
 
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2
-expect_equal "a column for each rail, a row for each peer" "PEER ib0 ib1 172.16.34.1 N N 172.16.34.2 N N" \
-    "$(sed -n '1,3s/ [0-9.]*[.][0-9][0-9]\>/ N/gp; 1p' <<<"$out" | xargs)"
-expect_lacks "no more, when all is right" "$(mac B 1)" "$out"
-expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --verbose
-expect_contains "hardware addresses are listed" " $(mac B 1)" "$out"
+expect_equal "a line for each pair" "ib0 172.16.34.1 3/3 ok ib0 172.16.34.2 3/3 ok ib1 172.16.34.1 3/3 ok ib1 172.16.34.2 3/3 ok" \
+    "$(awk 'NR > 1 { print $1, $2, $3, $5 }' <<<"$out" | sort | xargs)"
 expect_equal "nothing on standard error, which is no terminal" "" "$err"
 expect_hook 0 A --probe 172.16.34.1 --quiet
 expect_equal "--quiet has nothing to say" "" "$out"

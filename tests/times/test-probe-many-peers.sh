@@ -29,7 +29,6 @@ expect_equal "at most 4000 packets in any second" "" \
     "$(awk '{ at[NR] = $1 } NR > 400 && $1 - at[NR - 400] < 0.095 { print "401 packets in", $1 - at[NR - 400]; exit }' $work/echoes)"
 
 expect_hook 1 A --probe "${peers[@]}" --count 1
-expect_equal "a line for each peer" 200 "$(grep -c '^172.16.34.[0-9]* .* flux' <<<"$out")"
 expect_contains "and a summary for each rail" "ib0: 0 of 200 peers ok, 200 of 200 replies" "$out"
 
 # Where the machine keeps only 64 neighbours, half of that at a time, and their entries go as they came. One that was there

@@ -301,7 +301,7 @@ static void test_idle_rail(void **state)
     check_message(&world, 0, "so nothing is known of it: no common subnet");
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
     text = report(&world, ibh_write_text, FALSE);
-    assert_non_null(strstr(text, "\nnot asked: ib2 to 172.16.16.1 (no common subnet), ib3 to 172.16.16.1 (no common"));
+    assert_non_null(strstr(text, "\nib2    172.16.16.1  0/0      -     not asked: no common subnet\n"));
 }
 
 static void test_down(void **state)
@@ -624,10 +624,9 @@ static void test_text(void **state)
     (void)state;
     pair_at(&world, 3)->route.oif = 2;
     text = report(&world, ibh_write_text, FALSE);
-    assert_true(g_str_has_prefix(text, "PEER         ib0   ib1\n"
-                                       "172.16.16.1  1.00  1.00\n"
-                                       "172.16.16.2  1.00  1.00 leaves by ib0\n"
-                                       "the shortest round trip in ms\n"));
+    assert_true(g_str_has_prefix(text, "IFACE  PEER         REPLIES  MS    STATE\n"
+                                       "ib0    172.16.16.1  3/3      1.00  ok\n"));
+    assert_non_null(strstr(text, "\nib1    172.16.16.2  3/3      1.00  routed-other-nic\n"));
     assert_non_null(
         strstr(text, "\nib1: error routed-other-nic: ib1 to 172.16.16.2: the echo was sent by this NIC, but"));
 }
@@ -663,29 +662,8 @@ static void test_text_of_faults(void **state)
     reply = reply_to(&world, 2, 3, bytes);
     assert_true(ibh_probe_received(world.probe, &reply, 2));
     text = report(&world, ibh_write_text, FALSE);
-    assert_true(g_str_has_prefix(text, "PEER           ib0               ib1\n"
-                                       "172.16.16.1    1.00 not sent     0.00 reply by eth0\n"
-                                       "172.16.16.2    0.00 peer's NICs  1.00\n"
-                                       "fd00:16::16:1  1.00              1.00\n"));
+    assert_non_null(strstr(text, "\nib1    172.16.16.1    4/4      0.00  reply-other-nic\n"));
     assert_non_null(strstr(text, "\nleft out, as addresses of this host: 172.16.34.2\n"));
-}
-
-/* 8 rails and 8 peers with long addresses: still no wider than a terminal. */
-static void test_text_of_eight(void **state)
-{
-    g_autoptr(GString) host = g_string_new(NULL), line = g_string_new("--probe");
-    g_autofree char *text = NULL;
-    g_auto(World) world = {0};
-
-    (void)state;
-    for (int i = 0; i < 8; i++) {
-        g_string_append_printf(host, "nic ib%d infiniband rdma mlx5_%d/1\n", i, i);
-        g_string_append_printf(host, "ip address add fd00:16:34:56::34:%d/64 dev ib%d\n", i + 1, i);
-        g_string_append_printf(line, " fd00:16:34:56::16:%d", i + 1);
-    }
-    world = look_well(host->str, line->str);
-    text = report(&world, ibh_write_text, FALSE);
-    assert_non_null(strstr(text, "\nfd00:16:34:56::16:8  1.00  1.00  1.00  1.00  1.00  1.00  1.00  1.00\nthe"));
 }
 
 static guint count_lines(const char *text)
@@ -749,7 +727,7 @@ static void test_one_fault_fits_a_screen(void **state)
     }
 }
 
-/* Of hundreds, only those with a problem. */
+/* Of hundreds, a line for each rail. */
 static void test_text_of_hundreds(void **state)
 {
     g_autoptr(GString) line = g_string_new("--probe");
@@ -762,14 +740,12 @@ static void test_text_of_hundreds(void **state)
     world = look_well(HOST, line->str);
     pair_at(&world, 21)->received = 2;
     text = report(&world, ibh_write_text, FALSE);
-    assert_true(g_str_has_prefix(text, "PEER          ib0   ib1\n172.16.16.11  1.00  1.00 lost 1/3\n"
-                                       "the shortest round trip in ms\n"
-                                       "ib0: 200 of 200 peers ok, 600 of 600 replies\n"
-                                       "ib1: 199 of 200 peers ok, 599 of 600 replies\n"));
+    assert_true(g_str_has_prefix(text, "ib0: 200 of 200 peers ok, 600 of 600 replies\n"
+                                       "ib1: 199 of 200 peers ok, 599 of 600 replies\n\n"
+                                       "ib1: error probe-lost"));
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
     quiet = report(&world, ibh_write_text, TRUE);
-    assert_non_null(strstr(quiet, "\n172.16.16.11  1.00  1.00 lost 1/3\nthe shortest round trip in ms\n\n"
-                                  "ib1: error probe-lost"));
+    assert_true(g_str_has_prefix(quiet, "ib1: error probe-lost"));
 }
 
 static void test_prometheus(void **state)
@@ -859,7 +835,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_of_faults),
         cmocka_unit_test(test_text_of_nothing),
-        cmocka_unit_test(test_text_of_eight),
+
         cmocka_unit_test(test_one_fault_fits_a_screen),
         cmocka_unit_test(test_text_of_hundreds),
         cmocka_unit_test(test_prometheus),

@@ -334,7 +334,7 @@ static void test_interruption(void **state)
     assert_int_equal(pair_at(&world, 2)->peer, 1); /* the fourth */
     assert_string_equal(ibh_probe_why_unasked(world.probe, g_ptr_array_index(world.probe->nics, 0), 1), "interrupted");
     text = report(&world, ibh_write_text, FALSE);
-    assert_non_null(strstr(text, "not asked: ib0 to 172.16.16.2 (interrupted)"));
+    assert_non_null(strstr(text, "not asked: interrupted"));
     json = report(&world, ibh_write_json, FALSE);
     assert_non_null(
         strstr(json, ",{\"iface\":\"ib0\",\"peer\":\"172.16.16.2\",\"ok\":null,\"reason\":\"interrupted\"}]"));
