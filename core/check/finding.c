@@ -31,7 +31,8 @@ static const IbhCode codes[] = {
     {"duplicate-mac", IBH_WARNING, "give one of the two a hardware address of its own"},
     {"not-known", IBH_WARNING, "\"ip rule\" and \"ip route get\" show what the kernel does"},
     {"port-not-active", IBH_ERROR, NULL},
-    {"carrier-down", IBH_ERROR, NULL},
+    {"carrier-down", IBH_ERROR,
+     "look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet manager"},
     {"nic-gone", IBH_ERROR, NULL},
     {"no-address", IBH_WARNING, NULL},
     {"sm-missing", IBH_ERROR, NULL},
@@ -105,6 +106,13 @@ IbhRemedy ibh_advice(const char *format, ...)
     remedy.advice = g_strdup_vprintf(format, args);
     va_end(args);
     return remedy;
+}
+
+IbhRemedy ibh_fix_nic(const char *command, const char *iface)
+{
+    g_autofree char *word = ibh_shell_word(iface);
+
+    return ibh_fix(g_strdup_printf("%s %s", command, word));
 }
 
 IbhRemedy ibh_fix_setting(const char *format, ...)

@@ -38,6 +38,7 @@ typedef struct {
 IbhRemedy ibh_fix(char *command); /* takes it */
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_advice(const char *format, ...);
+IbhRemedy ibh_fix_nic(const char *command, const char *iface); /* a command that ends in the interface's name */
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_fix_setting(const char *format, ...); /* "net/ipv4/conf/ib0/proxy_arp=0" */
 

@@ -28,23 +28,15 @@ static gboolean wants_remote(const IbhNic *nic, int family)
     return FALSE;
 }
 
-static gboolean has_room_for_one(const IbhNic *nic, int family)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (address->local.family == family && ibh_has_one_peer(&address->subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Single addresses (/32) only, and no route to other hosts by this NIC. */
-static gboolean reaches_nobody(const IbhCheck *check, const IbhNic *nic, int family)
+/* A cable's two ends, or single addresses: without a route by this NIC it reaches one other host, or none. */
+static gboolean has_no_room(const IbhCheck *check, const IbhNic *nic, int family)
 {
     const GArray *lists[] = {check->rails->snapshot->routes, check->rails->snapshot->more};
+    gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (address->local.family == family && !ibh_address_is_host(address))
-            return FALSE;
+            return may_have_gateway && ibh_has_one_peer(&address->subnet);
     }
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
@@ -56,7 +48,7 @@ static gboolean reaches_nobody(const IbhCheck *check, const IbhNic *nic, int fam
     return TRUE;
 }
 
-/* The description of the gateway that gateway= asks for in this family, and that is missing; NULL: none is missing. */
+/* What is wrong with the gateway that gateway= asks for in this family; NULL: nothing. */
 static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
 {
     const IbhSettings *settings = &nic->settings;
@@ -70,29 +62,24 @@ static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
                                         holder->link->name)
                       : NULL;
     }
-    if (settings->gateway == IBH_GATEWAY_ADDRESS && settings->gateway_ip.family == family)
-        return g_strdup_printf("gateway=%s is in no subnet of this NIC", ibh_ip_format(&settings->gateway_ip, text));
-    if (settings->gateway == IBH_GATEWAY_PEER)
-        return g_strdup("gateway=peer names a gateway in a /30, /31 or /127 alone, which this NIC does not have");
-    return settings->gateway >= IBH_GATEWAY_FIRST && family == AF_INET
-               ? g_strdup("gateway=first and gateway=last name a gateway in a subnet, which this NIC does not have")
-               : NULL;
+    if (settings->gateway == IBH_GATEWAY_ADDRESS
+            ? settings->gateway_ip.family != family
+            : settings->gateway != IBH_GATEWAY_PEER && (settings->gateway < IBH_GATEWAY_PEER || family != AF_INET))
+        return NULL;
+    return g_strdup("no subnet of this NIC has the gateway that gateway= asks for");
 }
 
 static void judge_family(const IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
 {
     g_autofree char *why = why_unusable(check, nic, family);
-    gboolean remote = wants_remote(nic, family), automatic = nic->settings.gateway == IBH_GATEWAY_AUTO;
+    gboolean remote = wants_remote(nic, family);
 
     if (!why && remote && !have_gateway(wanted, family, TRUE))
         why = g_strdup(nic->settings.gateway == IBH_GATEWAY_NONE ? "gateway=none"
                                                                  : "main has no default route by this NIC");
-    if (!why && nic->settings.manage == IBH_MANAGE_YES && automatic && has_room_for_one(nic, family) &&
-        !have_gateway(wanted, family, FALSE))
-        why = g_strdup("its subnet has room for one peer, and main has no default route by this NIC");
-    if (!why && reaches_nobody(check, nic, family) &&
+    if (!why && has_no_room(check, nic, family) && !have_gateway(wanted, family, FALSE) &&
         !ibh_findings_have(check->findings, nic->link->name, "address-unusable"))
-        why = g_strdup("it has single addresses only, and no route leads anywhere by this NIC");
+        why = g_strdup("its subnets have room for one peer at most, and no route leads further by this NIC");
     if (why)
         ibh_tell(check, nic, "gateway-missing", (IbhRemedy){0},
                  "%s: what it sends beyond its subnet%s goes as main says", why, remote ? ", remote= too," : "");

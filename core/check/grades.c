@@ -4,18 +4,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static gboolean is_rail(const IbhRails *rails, int ifindex)
-{
-    const IbhNic *nic = ifindex ? ibh_rails_nic(rails, ifindex) : NULL;
-
-    return nic && nic->status == IBH_NIC_RAIL;
-}
-
-static gboolean is_near(const IbhRails *rails, int ifindex, const IbhIp *to)
-{
-    return ibh_find_address_near(rails, ifindex, to) != NULL;
-}
-
 static gboolean same_answer(const IbhTrace *a, const IbhTrace *b)
 {
     if (a->refused || b->refused)
@@ -57,7 +45,8 @@ static IbhGrade grade_by_itself(const IbhJudging *judging, const IbhQuestion *qu
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(gateway, to))
         return IBH_DOUBTFUL;
-    return is_near(rails, question->nic->link->ifindex, to) && ibh_route_is_ours(got->route) ? IBH_NOTED : IBH_RIGHT;
+    return ibh_find_address_near(rails, question->nic->link->ifindex, to) && ibh_route_is_ours(got->route) ? IBH_NOTED
+                                                                                                           : IBH_RIGHT;
 }
 
 /* A part of the subnet, or what is beyond; not all of it. */
@@ -72,6 +61,7 @@ static IbhGrade grade_leaving(const IbhJudging *judging, const IbhQuestion *ques
                               const IbhTrace *ideal)
 {
     const IbhRails *rails = judging->check->rails;
+    const IbhNic *by = got->route ? ibh_rails_nic(rails, got->route->ifindex) : NULL;
     gboolean others = question->theirs;
 
     if (got->refused && (others ? is_theirs_to_refuse(rails, question, got) : ideal->refused && !ideal->route))
@@ -84,7 +74,7 @@ static IbhGrade grade_leaving(const IbhJudging *judging, const IbhQuestion *ques
         return grade_by_itself(judging, question, got, ideal);
     if (!same_answer(got, ideal) || (others && got->route->table != IBH_TABLE_MAIN))
         return IBH_WRONG;
-    return got->route->hops || (is_rail(rails, got->route->ifindex) && !is_connected(rails, question, got->route))
+    return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(rails, question, got->route))
                ? IBH_DOUBTFUL
                : IBH_NOTED;
 }
@@ -95,7 +85,7 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
     const IbhNic *nic = ibh_rails_nic(rails, ifindex);
     const IbhPrefix host = ibh_prefix(to, ibh_ip_bits(to));
 
-    return is_near(rails, ifindex, to) ||
+    return ibh_find_address_near(rails, ifindex, to) ||
            (nic && ibh_is_routed(nic) && nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &host));
 }
 

@@ -25,16 +25,14 @@ static const struct {
     {"systemd-networkd",
      {"/etc/networkd-dispatcher/configured.d/50-ib-hook", "/etc/networkd-dispatcher/routable.d/50-ib-hook"}},
     {"netplan", {"/etc/networkd-dispatcher/configured.d/50-ib-hook", "/etc/networkd-dispatcher/routable.d/50-ib-hook"}},
-    {"ifupdown", {"/etc/network/if-up.d/ib-hook"}},
-    {"ifupdown-ng", {"/etc/network/if-up.d/ib-hook"}},
-    {"ifupdown2", {"/etc/network/if-up.d/ib-hook"}},
+    {"ifupdown", {"/etc/network/if-up.d/ib-hook"}}, /* -ng and 2, too */
     {"network-scripts", {"/sbin/ifup-local"}},
 };
 
 static const char *const *find_places(const char *manager)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(HOOKS); i++) {
-        if (g_str_equal(HOOKS[i].manager, manager))
+        if (g_str_has_prefix(manager, HOOKS[i].manager))
             return HOOKS[i].places;
     }
     return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/missing.h"
+#include "check/check.h"
 
 #include <string.h>
 
@@ -14,9 +14,7 @@ static const Row rows[] = {
     [IBH_ELSEWHERE] = {"nic-gone", IBH_INFO,
                        "another network namespace has it, or a virtual machine; ib-hook --undo --iface forgets it"},
     [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
-    [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR,
-                           "look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet "
-                           "manager"},
+    [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR, NULL},
     [IBH_LACKS_RDMA] = {"nic-gone", IBH_ERROR,
                         "is the card's RDMA driver loaded? ib-hook --undo --iface forgets the rail"},
     [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
@@ -39,8 +37,8 @@ static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Ro
     const IbhLink *link = ibh_known_link(rails->snapshot, &missed->known);
     const IbhManager *manager = link ? ibh_snapshot_manager(rails->snapshot, link->ifindex) : NULL;
 
-    if (row->advice)
-        return ibh_advice("%s", row->advice);
+    if (row->advice || missed->why == IBH_LACKS_CARRIER)
+        return ibh_advice("%s", row->advice ? row->advice : ibh_code(row->code)->advice);
     if (manager && manager->name)
         return ibh_advice("%s configures it%s%s: ask it why it gives none", manager->name,
                           manager->connection ? ", as " : "", manager->connection ? manager->connection : "");

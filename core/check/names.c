@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/ways.h"
+#include "check/judge.h"
 
 #include "model/model.h"
 
@@ -92,20 +92,6 @@ static const char *const types[] = {
     [RTN_MULTICAST] = "multicast ", [RTN_BLACKHOLE] = "blackhole ", [RTN_UNREACHABLE] = "unreachable ",
     [RTN_PROHIBIT] = "prohibit ",   [RTN_THROW] = "throw "};
 
-static const char *name_protocol(guint8 protocol, char buffer[8])
-{
-    static const char *const names[] = {
-        [RTPROT_KERNEL] = "kernel", [RTPROT_BOOT] = "boot",   [RTPROT_STATIC] = "static",
-        [RTPROT_RA] = "ra",         [RTPROT_ZEBRA] = "zebra", [RTPROT_BIRD] = "bird",
-        [RTPROT_DHCP] = "dhcp",     [RTPROT_BGP] = "bgp",     [RTPROT_OSPF] = "ospf",
-    };
-
-    if (protocol < G_N_ELEMENTS(names) && names[protocol])
-        return names[protocol];
-    g_snprintf(buffer, 8, "%u", protocol);
-    return buffer;
-}
-
 static void put_way(GString *text, const IbhSnapshot *snapshot, const IbhRoute *route)
 {
     const IbhLink *link = route->ifindex ? ibh_snapshot_link(snapshot, route->ifindex) : NULL;
@@ -133,7 +119,7 @@ char *ibh_route_describe(const IbhSnapshot *snapshot, const IbhRoute *route)
     g_string_append(text, route->dst.length ? ibh_prefix_format(&route->dst, prefix) : "default");
     put_way(text, snapshot, route);
     put_table(text, "table", route->table);
-    g_string_append_printf(text, " proto %s", name_protocol(route->protocol, protocol));
+    g_string_append_printf(text, " proto %s", ibh_protocol_name(route->protocol, protocol));
     if (route->metric)
         g_string_append_printf(text, " metric %u", route->metric);
     return g_string_free(text, FALSE);

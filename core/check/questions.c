@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/questions.h"
 
-#include "check/ways.h"
+#include "check/judge.h"
 #include "plan/emit.h"
 #include "plan/want.h"
 

@@ -202,12 +202,12 @@ static const IbhLink *find_own(const IbhCheck *check, const IbhNic *nic, const I
 /* Entries of its subnets that the kernel never asks about again. Returns how many; those of no harm. */
 static guint judge_permanent(const IbhCheck *check, const IbhNic *nic, const IbhNeighbour **ret_first)
 {
-    g_autofree char *word = ibh_shell_word(nic->link->name);
     const IbhLink *own = NULL;
     char ip[IBH_IP_STRLEN];
     guint count = 0;
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
+        g_autofree char *command = NULL;
         const IbhLink *other;
 
         if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || !neighbour->fixed ||
@@ -220,8 +220,8 @@ static guint judge_permanent(const IbhCheck *check, const IbhNic *nic, const Ibh
         if (!other || own)
             continue;
         own = other;
-        ibh_ip_format(&neighbour->ip, ip);
-        ibh_tell(check, nic, "neighbour-static", ibh_fix(g_strdup_printf("ip neigh del %s dev %s", ip, word)),
+        command = g_strdup_printf("ip neigh del %s dev", ibh_ip_format(&neighbour->ip, ip));
+        ibh_tell(check, nic, "neighbour-static", ibh_fix_nic(command, nic->link->name),
                  "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it comes "
                  "back to this host",
                  ip, own->name);
@@ -243,7 +243,7 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
                  count, ibh_ip_format(&first->ip, ip))
             ->severity = IBH_INFO;
     else if ((nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
-        ibh_tell(check, nic, "arp-off", ibh_fix(ibh_command_for("ip link set arp on dev", nic->link->name)),
+        ibh_tell(check, nic, "arp-off", ibh_fix_nic("ip link set arp on dev", nic->link->name),
                  "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware "
                  "addresses were written by hand");
 }
@@ -280,15 +280,16 @@ static const IbhLink *find_way_on(const IbhCheck *check, const IbhFib *actual, c
 /* An entry for one host (ip neigh add proxy). */
 static void judge_proxied(const IbhCheck *check, const IbhFib *actual, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    g_autofree char *iface = ibh_shell_word(nic->link->name);
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
+        g_autofree char *command = NULL;
+
         if (!other->proxied || other->ifindex != nic->link->ifindex || !ibh_prefix_contains(subnet, &other->ip) ||
             !find_way_on(check, actual, nic, &other->ip))
             continue;
-        ibh_ip_format(&other->ip, ip);
-        ibh_tell(check, nic, "proxy-arp", ibh_fix(g_strdup_printf("ip neigh del proxy %s dev %s", ip, iface)),
+        command = g_strdup_printf("ip neigh del proxy %s dev", ibh_ip_format(&other->ip, ip));
+        ibh_tell(check, nic, "proxy-arp", ibh_fix_nic(command, nic->link->name),
                  "it answers ARP for %s, another host of the subnet (ip neigh show proxy), and takes its traffic", ip);
     }
 }

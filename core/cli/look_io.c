@@ -2,7 +2,7 @@
 #include "cli/command_io.h"
 
 #include "check/managers_io.h"
-#include "check/missing.h"
+#include "check/check.h"
 #include "kernel/netlink.h"
 #include "probe/run_io.h"
 #include "render/render.h"

@@ -44,19 +44,18 @@ void ibh_op_free(IbhOp *op)
     g_free(op);
 }
 
-static const char *protocol_name(guint8 protocol, char buffer[8])
+const char *ibh_protocol_name(guint8 protocol, char buffer[8])
 {
-    switch (protocol) {
-    case RTPROT_KERNEL:
-        return "kernel";
-    case RTPROT_BOOT:
-        return "boot";
-    case RTPROT_STATIC:
-        return "static";
-    default:
-        g_snprintf(buffer, 8, "%u", protocol);
-        return buffer;
-    }
+    static const char *const protocols[] = {
+        [RTPROT_KERNEL] = "kernel", [RTPROT_BOOT] = "boot",   [RTPROT_STATIC] = "static",
+        [RTPROT_RA] = "ra",         [RTPROT_ZEBRA] = "zebra", [RTPROT_BIRD] = "bird",
+        [RTPROT_DHCP] = "dhcp",     [RTPROT_BGP] = "bgp",     [RTPROT_OSPF] = "ospf",
+    };
+
+    if (protocol < G_N_ELEMENTS(protocols) && protocols[protocol])
+        return protocols[protocol];
+    g_snprintf(buffer, 8, "%u", protocol);
+    return buffer;
 }
 
 static char *rule_command(const char *verb, const IbhRule *rule)
@@ -73,7 +72,7 @@ static char *rule_command(const char *verb, const IbhRule *rule)
         g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
     if (rule->suppress_ifgroup >= 0)
         g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
-    g_string_append_printf(text, " protocol %s", protocol_name(rule->protocol, protocol));
+    g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
     return g_string_free(text, FALSE);
 }
 
@@ -88,7 +87,7 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
         g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
     if (route->ifindex && !hops)
         g_string_append_printf(text, " dev %s%s", iface, route->onlink ? " onlink" : "");
-    g_string_append_printf(text, " table %u protocol %s", route->table, protocol_name(route->protocol, protocol));
+    g_string_append_printf(text, " table %u protocol %s", route->table, ibh_protocol_name(route->protocol, protocol));
     if (route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");
     if (route->src.family != AF_UNSPEC)

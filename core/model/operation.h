@@ -42,6 +42,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
 /* The command that does the same. The caller frees it. */
 char *ibh_op_command(const IbhOp *op);
+/* As ip(8) names it, or the number. */
+const char *ibh_protocol_name(guint8 protocol, char buffer[8]);
 
 /* The domain of an error after which it is not known whether the operation was done: rolling back assumes it was. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))

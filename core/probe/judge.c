@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The causes of what is wrong with each pair. */
-#include "check/questions.h"
+#include "check/check.h"
 #include "probe/verdict.h"
 
 #include <errno.h>

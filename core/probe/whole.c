@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/questions.h"
+#include "check/check.h"
 #include "model/model.h"
 #include "probe/verdict.h"
 

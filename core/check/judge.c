@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/check.h"
-
 #include "check/judge.h"
+
 #include "plan/known.h"
 #include "plan/rails.h"
 #include "plan/want.h"
@@ -25,13 +24,6 @@ IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code,
     if (!remedy.fix && !remedy.advice)
         remedy.advice = g_strdup(row->advice);
     return ibh_finding_add(check->findings, nic->link->name, row->severity, row->code, remedy, "%s", message);
-}
-
-char *ibh_command_for(const char *command, const char *iface)
-{
-    g_autofree char *word = ibh_shell_word(iface);
-
-    return g_strdup_printf("%s %s", command, word);
 }
 
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
@@ -194,18 +186,15 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
 static void judge_carrier(const IbhCheck *check, const IbhNic *nic)
 {
     const char *iface = nic->link->name;
-    g_autofree char *word = ibh_shell_word(iface);
 
     if (ibh_nic_is_usable(nic) || ibh_findings_have(check->findings, iface, "port-not-active") ||
         ibh_findings_have(check->findings, iface, "sm-missing"))
         return;
     if (nic->link->flags & IFF_UP)
-        ibh_tell(check, nic, "carrier-down",
-                 ibh_advice("look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet "
-                            "manager"),
+        ibh_tell(check, nic, "carrier-down", (IbhRemedy){0},
                  "the link has no carrier, expected up with carrier: nothing can leave or arrive by it");
     else
-        ibh_tell(check, nic, "carrier-down", ibh_fix(g_strdup_printf("ip link set %s up", word)),
+        ibh_tell(check, nic, "carrier-down", ibh_fix_nic("ip link set up", iface),
                  "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
 }
 
@@ -227,7 +216,7 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_HELD) {
-        ibh_tell(check, nic, "held", ibh_fix(ibh_command_for("sudo ib-hook --apply --iface", nic->link->name)),
+        ibh_tell(check, nic, "held", ibh_fix_nic("sudo ib-hook --apply --iface", nic->link->name),
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_finding_say(ibh_finding_of(check->findings, nic->code, NULL, nic->link->name), "not programmed: %s",
@@ -262,15 +251,8 @@ static void judge_port(const IbhCheck *check, const IbhNic *nic)
     const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
     char ip[IBH_IP_STRLEN];
 
-    if (!master || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
+    if (!master || g_str_equal(master->kind, "vrf") || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
         return;
-    if (g_str_equal(master->kind, "vrf")) {
-        ibh_tell(check, nic, "not-engaged",
-                 ibh_advice("nothing has to be done; take it out of the VRF if it is to be a rail"),
-                 "in the VRF %s, whose table routes it: left alone", master->name)
-            ->severity = IBH_INFO;
-        return;
-    }
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (!concerns_rails(check, nic, address))
             continue;
