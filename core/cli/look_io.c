@@ -10,7 +10,6 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* ---- looking ---- */
 
@@ -179,8 +178,7 @@ int ibh_command_probe(IbhCommand *command)
 
     if (!probe)
         return ibh_command_fail(command, IBH_EXIT_USAGE, error);
-    if (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs,
-                                            !command->style.quiet && isatty(STDERR_FILENO), &error))
+    if (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
     ibh_probe_judge(probe);
     report.findings = probe->findings;

@@ -234,64 +234,61 @@ static void add_link(IbhNode *node, const char *key, const IbhProbe *probe, int 
     ibh_add_text(node, key, link ? link->name : NULL);
 }
 
-static void add_lladdr(IbhNode *node, const char *key, const guint8 *lladdr, guint length)
+static void add_lladdr(IbhNode *node, const char *key, const IbhLladdr *lladdr)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
+    g_autofree char *text = ibh_lladdr_format(lladdr);
 
-    for (guint i = 0; i < length; i++)
-        g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr[i]);
-    ibh_add_text(node, key, length ? text->str : NULL);
+    ibh_add_text(node, key, text);
 }
 
 static const char *syn_word(const IbhProbePair *pair)
 {
-    return pair->syn.outcome == IBH_SYN_UNWANTED   ? NULL
-           : pair->syn.outcome == IBH_SYN_ANSWERED ? "answered"
-           : pair->syn.outcome == IBH_SYN_SILENT   ? "silent"
-                                                   : "not-asked";
+    return pair->syn == IBH_SYN_UNWANTED   ? NULL
+           : pair->syn == IBH_SYN_ANSWERED ? "answered"
+           : pair->syn == IBH_SYN_SILENT   ? "silent"
+                                           : "not-asked";
 }
 
-static const char *rdma_word(const IbhProbePair *pair)
+static const char *rdma_word(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    return pair->rdma.outcome == IBH_RDMA_UNWANTED    ? NULL
-           : pair->rdma.outcome == IBH_RDMA_ANSWERED  ? "answered"
-           : pair->rdma.outcome == IBH_RDMA_SILENT    ? "silent"
-           : pair->rdma.outcome == IBH_RDMA_NO_DEVICE ? "no-device"
-           : pair->rdma.outcome == IBH_RDMA_NO_ECHO   ? "no-echo"
-                                                      : "not-asked";
+    return !probe->rdma                       ? NULL
+           : pair->rdma == IBH_CAUSE_NONE     ? "answered"
+           : pair->rdma >= IBH_RDMA_NO_WAY    ? "silent"
+           : pair->rdma == IBH_RDMA_NO_DEVICE ? "no-device"
+           : pair->rdma == IBH_RDMA_NO_ECHO   ? "no-echo"
+                                              : "not-asked";
 }
 
 /* Who answered, by ARP, TCP and RDMA. */
 static void add_answers(IbhNode *node, const IbhProbe *probe, const IbhProbePair *pair)
 {
     guint whole = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
-    g_autofree char *rdma_why = ibh_probe_rdma_why(probe, pair);
+    g_autofree char *rdma_why = ibh_probe_fill_in(probe, pair, ibh_probe_cause(pair->rdma)->why);
     IbhNode *list = ibh_add_list(node, "arp");
 
     for (guint i = 0; i < pair->answers; i++)
-        add_lladdr(list, NULL, pair->answer[i], pair->answer_len);
+        add_lladdr(list, NULL, &pair->answer[i]);
     if (whole)
         ibh_add_number(node, "path_mtu", whole);
     else
         ibh_add_text(node, "path_mtu", NULL); /* no more than the small echo */
     ibh_add_text(node, "tcp", syn_word(pair));
     ibh_add_text(node, "tcp_why", ibh_probe_syn_why(pair));
-    add_lladdr(node, "tcp_lladdr", pair->syn.sender, pair->syn.sender_len);
-    ibh_add_text(node, "rdma", rdma_word(pair));
+    add_lladdr(node, "tcp_lladdr", &pair->syn_sender);
+    ibh_add_text(node, "rdma", rdma_word(probe, pair));
     ibh_add_text(node, "rdma_why", rdma_why);
 }
 
-/* null: who answered is not known, and nothing is wrong. */
+/* null: who answered is not known, and nothing else is wrong. */
 static void add_verdict(IbhNode *node, const IbhProbePair *pair)
 {
+    g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
     IbhNode *list = ibh_add_list(node, "problems");
 
-    for (int fault = 0; fault < IBH_PROBE_N_FAULTS; fault++) {
-        if (pair->faults & 1u << fault)
-            ibh_add_text(list, NULL, ibh_probe_fault_name((IbhProbeFault)fault));
-    }
-    if (pair->faults != 1u << IBH_PROBE_NOT_KNOWN) {
-        ibh_add_flag(node, "ok", !pair->faults);
+    IBH_EACH_POINTER (const char, problem, problems)
+        ibh_add_text(list, NULL, problem);
+    if (problems->len != 1 || !ibh_probe_has(pair, IBH_WAY_NOT_KNOWN)) {
+        ibh_add_flag(node, "ok", !problems->len);
         return;
     }
     ibh_add_text(node, "ok", NULL);
@@ -314,25 +311,20 @@ static void add_pair(IbhNode *list, const IbhProbe *probe, const IbhProbePair *p
         ibh_add_milli(node, "rtt_ms", pair->rtt);
     add_link(node, "route_iface", probe, pair->route.error ? 0 : pair->route.oif);
     add_link(node, "reply_iface", probe, pair->reply_ifindex);
-    add_lladdr(node, "peer_lladdr", pair->lladdr, pair->lladdr_len);
-    add_lladdr(node, "reply_lladdr", pair->sender, pair->sender_len);
+    add_lladdr(node, "peer_lladdr", &pair->lladdr);
+    add_lladdr(node, "reply_lladdr", &pair->sender);
     add_answers(node, probe, pair);
     add_verdict(node, pair);
 }
 
-static void add_unasked(IbhNode *list, const IbhProbe *probe, guint peer)
+static void add_unasked(IbhNode *list, const IbhProbe *probe, const IbhProbeUnasked *unasked)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        const char *why = ibh_probe_why_unasked(probe, nic, peer);
-        IbhNode *node = why ? ibh_add_object(list, NULL) : NULL;
+    IbhNode *node = ibh_add_object(list, NULL);
 
-        if (!why)
-            continue;
-        ibh_add_text(node, "iface", nic->link->name);
-        add_ip(node, "peer", &g_array_index(probe->peers, IbhIp, peer));
-        ibh_add_text(node, "ok", NULL);
-        ibh_add_text(node, "reason", why);
-    }
+    ibh_add_text(node, "iface", unasked->nic->link->name);
+    add_ip(node, "peer", &g_array_index(probe->peers, IbhIp, unasked->peer));
+    ibh_add_text(node, "ok", NULL);
+    ibh_add_text(node, "reason", unasked->why);
 }
 
 static void add_probe(IbhNode *tree, const IbhProbe *probe)
@@ -341,8 +333,8 @@ static void add_probe(IbhNode *tree, const IbhProbe *probe)
 
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         add_pair(list, probe, pair);
-    for (guint peer = 0; peer < probe->peers->len; peer++)
-        add_unasked(list, probe, peer);
+    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked)
+        add_unasked(list, probe, unasked);
     list = ibh_add_list(tree, "own");
     IBH_EACH (const IbhIp, own, probe->own)
         add_ip(list, NULL, own);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which hosts answer ARP: for a peer, and for an address of this host. */
-#include "probe/verdict.h"
-
-#include "check/finding.h"
+#include "probe/probe.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -11,42 +9,31 @@
 #define INFINIBAND_LENGTH 20
 #define GUID_LENGTH 8 /* at the end of InfiniBand's hardware address; what is before it may differ */
 
-/* ---- for a peer ---- */
-
-static gboolean has_answer(const IbhProbePair *pair, const IbhArpReply *reply)
-{
-    for (guint i = 0; i < pair->answers; i++) {
-        if (memcmp(pair->answer[i], reply->lladdr, reply->lladdr_len) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
+/* ---- for a peer, or the gateway to it ---- */
 
 static void take_pair(const IbhProbe *probe, IbhProbePair *pair, const IbhArpReply *reply)
 {
-    if ((reply->from.family == AF_INET && !ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to)) ||
-        reply->lladdr_len != ibh_probe_link(probe, pair)->lladdr_len || has_answer(pair, reply) ||
-        pair->answers == G_N_ELEMENTS(pair->answer))
-        return;
-    pair->answer_len = reply->lladdr_len;
-    memcpy(pair->answer[pair->answers++], reply->lladdr, reply->lladdr_len);
+    const IbhLladdr lladdr = ibh_lladdr(reply->lladdr, reply->lladdr_len);
+
+    for (guint i = 0; i < pair->answers; i++) {
+        if (ibh_lladdr_equal(&pair->answer[i], &lladdr))
+            return;
+    }
+    if ((reply->from.family == AF_INET6 || ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to)) &&
+        lladdr.len == ibh_probe_link(probe, pair)->lladdr_len && pair->answers < G_N_ELEMENTS(pair->answer))
+        pair->answer[pair->answers++] = lladdr;
 }
 
-static void take_peer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+static void take_neighbour(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 {
-    IbhProbePair *pair = ibh_probe_find_pair(probe, ifindex, &reply->from);
+    IbhProbePair *direct = ibh_probe_find_pair(probe, ifindex, &reply->from);
 
-    if (pair)
-        take_pair(probe, pair, reply);
-}
-
-/* Of peers that are reached by it. */
-static void take_gateway(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
-{
+    if (direct)
+        take_pair(probe, direct, reply);
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        const IbhIp *via = ibh_probe_link(probe, pair)->ifindex == ifindex ? ibh_probe_via(probe, pair) : NULL;
+        const IbhIp *via = pair->route.gateway.family ? ibh_probe_via(probe, pair) : NULL;
 
-        if (via && via != ibh_probe_peer(probe, pair) && ibh_ip_equal(via, &reply->from))
+        if (via && pair != direct && ibh_probe_link(probe, pair)->ifindex == ifindex && ibh_ip_equal(via, &reply->from))
             take_pair(probe, pair, reply);
     }
 }
@@ -80,11 +67,10 @@ static gboolean answers_beside_rails(const IbhProbe *probe, const IbhLink *link)
            !ibh_sysctl_effective(key, link->sysctl[key], probe->rails->snapshot->all[key]);
 }
 
-static IbhProbeStranger *find_stranger(const IbhProbe *probe, guint source, const IbhArpReply *reply)
+static IbhProbeStranger *find_stranger(const IbhProbe *probe, const IbhProbeStranger *like)
 {
     IBH_EACH (IbhProbeStranger, stranger, probe->strangers) {
-        if (stranger->source == source && stranger->lladdr_len == reply->lladdr_len &&
-            memcmp(stranger->lladdr, reply->lladdr, reply->lladdr_len) == 0)
+        if (stranger->source == like->source && ibh_lladdr_equal(&stranger->lladdr, &like->lladdr))
             return stranger;
     }
     return NULL;
@@ -113,30 +99,26 @@ static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
     const IbhLink *own = find_own_link(probe, reply);
 
     for (guint i = 0; i < probe->sources->len; i++) {
-        IbhProbeStranger *known, stranger = {.source = i, .lladdr_len = reply->lladdr_len, .proxy = proxy};
+        IbhProbeStranger *known, stranger = {.source = i, .proxy = proxy, .own = own ? own->ifindex : 0};
 
         if (!ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
             !is_awaited(probe, i, ifindex, proxy && !six) ||
             (own && (six || proxy || !answers_beside_rails(probe, own))))
             continue;
-        stranger.own = own ? own->ifindex : 0;
-        if ((known = find_stranger(probe, i, reply))) {
+        stranger.lladdr = ibh_lladdr(reply->lladdr, reply->lladdr_len);
+        if ((known = find_stranger(probe, &stranger)))
             known->proxy &= proxy;
-        } else if (probe->strangers->len < STRANGERS_MAX) {
-            memcpy(stranger.lladdr, reply->lladdr, reply->lladdr_len);
+        else if (probe->strangers->len < STRANGERS_MAX)
             g_array_append_val(probe->strangers, stranger);
-        }
     }
 }
 
 void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 {
-    if (ibh_rails_holder(probe->rails, &reply->from)) {
+    if (ibh_rails_holder(probe->rails, &reply->from))
         take_own(probe, ifindex, reply);
-        return;
-    }
-    take_peer(probe, ifindex, reply);
-    take_gateway(probe, ifindex, reply);
+    else
+        take_neighbour(probe, ifindex, reply);
 }
 
 static gboolean shares_subnet(const IbhProbeSource *source, const IbhProbeSource *other)
@@ -171,20 +153,11 @@ static int compare_sources(gconstpointer a, gconstpointer b)
     return one->source < other->source ? -1 : one->source > other->source;
 }
 
-static char *format_lladdr(const IbhProbeStranger *stranger)
-{
-    GString *text = g_string_new(NULL);
-
-    for (guint i = 0; i < stranger->lladdr_len; i++)
-        g_string_append_printf(text, "%s%02x", i ? ":" : "", stranger->lladdr[i]);
-    return g_string_free(text, FALSE);
-}
-
-static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger, const char *ips, gboolean many)
+static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger, const char *ips)
 {
     const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
     const IbhLink *own = stranger->own ? ibh_snapshot_link(probe->rails->snapshot, stranger->own) : NULL;
-    g_autofree char *lladdr = format_lladdr(stranger);
+    g_autofree char *lladdr = ibh_lladdr_format(&stranger->lladdr);
     const gboolean six = source->ip.family == AF_INET6;
     const char *rail = source->nic->link->name, *question = six ? "neighbour solicitations" : "ARP";
 
@@ -199,8 +172,8 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
             probe->findings, rail, IBH_WARNING, "proxy-arp",
             ibh_advice("find %s (the switches' tables of hardware addresses); %s off there", lladdr,
                        six ? "proxy_ndp" : "proxy_arp"),
-            "%s answers %s for %s, which %s this host's: a proxy on the wire, so what peers send here may go there",
-            lladdr, question, ips, many ? "are" : "is");
+            "%s answers %s for %s, of this host: a proxy on the wire, so what peers send here may go there", lladdr,
+            question, ips);
     return ibh_finding_add(
         probe->findings, rail, IBH_ERROR, "duplicate-address",
         ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there or here",
@@ -226,7 +199,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
             const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, same->source);
 
             if (told[i] || same->own != first->own || same->proxy != first->proxy ||
-                same->lladdr_len != first->lladdr_len || memcmp(same->lladdr, first->lladdr, first->lladdr_len) != 0)
+                !ibh_lladdr_equal(&same->lladdr, &first->lladdr))
                 continue;
             told[i] = TRUE;
             g_array_append_val(ips, source->ip);
@@ -234,8 +207,8 @@ void ibh_probe_report_strangers(IbhProbe *probe)
         }
         if (!ips->len)
             continue;
-        names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-        finding = report_one(probe, first, names, ips->len > 1);
+        names = ibh_probe_name_peers(ips);
+        finding = report_one(probe, first, names);
         IBH_EACH_POINTER (const char, rail, rails) {
             if (!first->own)
                 ibh_finding_hits(finding, rail);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The causes of what is wrong with each pair. */
 #include "check/check.h"
-#include "probe/verdict.h"
+#include "probe/probe.h"
 
 #include <errno.h>
 #include <linux/if.h>
@@ -9,35 +9,91 @@
 #include <string.h>
 #include <sys/socket.h>
 
-const char *ibh_probe_fault_name(IbhProbeFault fault)
+static void charge(IbhProbePair *pair, IbhCause cause)
 {
-    static const char *const names[IBH_PROBE_N_FAULTS] = {
-        [IBH_PROBE_UNSENT] = "probe-not-sent",
-        [IBH_PROBE_DROPPED] = "reply-dropped",
-        [IBH_PROBE_LOST] = "probe-lost",
-        [IBH_PROBE_ROUTE] = "routed-other-nic",
-        [IBH_PROBE_REPLY] = "reply-other-nic",
-        [IBH_PROBE_FLUX] = "peer-flux",
-        [IBH_PROBE_PEER_SENDER] = "peer-replies-other-nic",
-        [IBH_PROBE_MTU] = "path-mtu",
-        [IBH_PROBE_RDMA] = "rdma-unreachable",
-        [IBH_PROBE_NO_DEVICE] = "rdma-no-device",
-        [IBH_PROBE_NOT_KNOWN] = "not-known",
-        [IBH_PROBE_TRANSLATED] = "address-translated",
-    };
-
-    return names[fault];
+    pair->causes |= (guint64)1 << cause;
 }
 
-static void charge(GArray *charges, IbhProbePair *pair, guint i, IbhCause cause)
+gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
 {
-    const IbhProbeCharge one = {.pair = i, .cause = cause};
-    const IbhCauseRow *row = ibh_probe_cause(cause);
+    return (pair->causes >> cause & 1) != 0;
+}
 
-    if (row->fault != IBH_NO_FAULT)
-        pair->faults |= 1u << row->fault;
-    if (row->code)
-        g_array_append_val(charges, one);
+GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
+{
+    GPtrArray *problems = g_ptr_array_new();
+
+    for (int cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
+        const IbhCauseRow *row = ibh_probe_cause((IbhCause)cause);
+        const char *problem = row->problem ? row->problem : row->code;
+
+        if (ibh_probe_has(pair, (IbhCause)cause) && problem && problem[0] &&
+            !g_ptr_array_find_with_equal_func(problems, problem, g_str_equal, NULL))
+            g_ptr_array_add(problems, (gpointer)(guintptr)problem);
+    }
+    return problems;
+}
+
+/* ---- what the kernel itself says of packets that this host drops ---- */
+
+typedef struct {
+    int ifindex;
+    IbhCause fact;
+    guint64 before, after;
+} Reading;
+
+void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gboolean after, guint64 value)
+{
+    const Reading reading = {.ifindex = ifindex, .fact = fact, .before = after ? 0 : value, .after = value};
+
+    if (!probe->local)
+        probe->local = g_array_new(FALSE, FALSE, sizeof(Reading));
+    IBH_EACH (Reading, known, probe->local) {
+        if (known->ifindex == ifindex && known->fact == fact) {
+            known->after = value;
+            return;
+        }
+    }
+    g_array_append_val(probe->local, reading);
+}
+
+/* The rail hears of no peer, and the peer is heard by another rail, or there is none. What a macvlan takes is heard all
+ * the same. */
+static gboolean is_deaf(const IbhProbe *probe, const IbhProbePair *of, IbhCause fact)
+{
+    gboolean others = FALSE, reached = FALSE;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        if (pair->source == of->source && (pair->received || (pair->answers && fact == IBH_LOCAL_XDP)))
+            return FALSE;
+        if (pair->source == of->source || pair->peer != of->peer)
+            continue;
+        others = TRUE;
+        reached |= pair->received > 0;
+    }
+    return reached || !others;
+}
+
+static gboolean explains(const IbhProbe *probe, const IbhProbePair *pair, const Reading *reading, guint lost)
+{
+    if ((reading->ifindex && reading->ifindex != ibh_probe_link(probe, pair)->ifindex) ||
+        !(ibh_probe_cause(reading->fact)->lost & lost) || reading->after < reading->before)
+        return FALSE;
+    if (reading->fact == IBH_LOCAL_XDP || reading->fact == IBH_LOCAL_PASSTHRU)
+        return reading->after && is_deaf(probe, pair, reading->fact);
+    return reading->after - reading->before >= (guint64)MAX(pair->sent - pair->received, 1);
+}
+
+/* A row that explains this loss of the pair better; or the same. */
+static IbhCause explain_locally(const IbhProbe *probe, const IbhProbePair *pair, IbhCause loss)
+{
+    for (guint i = 0; probe->local && i < probe->local->len; i++) {
+        const Reading *reading = &g_array_index(probe->local, Reading, i);
+
+        if (explains(probe, pair, reading, ibh_probe_cause(loss)->lost))
+            return reading->fact;
+    }
+    return loss;
 }
 
 /* ---- why echoes are lost ---- */
@@ -45,8 +101,7 @@ static void charge(GArray *charges, IbhProbePair *pair, guint i, IbhCause cause)
 /* A permanent entry of the neighbour table whose hardware address is not that of the host that answers ARP. */
 static gboolean has_wrong_entry(const IbhProbePair *pair)
 {
-    return pair->fixed && pair->answers && pair->answer_len == pair->lladdr_len &&
-           memcmp(pair->answer[0], pair->lladdr, pair->lladdr_len) != 0;
+    return pair->on_link && pair->fixed && pair->answers && !ibh_lladdr_equal(&pair->answer[0], &pair->lladdr);
 }
 
 /* Another host has the address, too: replies go to either host. */
@@ -62,13 +117,12 @@ static gboolean has_double(const IbhProbe *probe, guint source)
 /* Nothing was sent, or not everything. A neighbour table without room has another errno in each family. */
 static IbhCause judge_unsent(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    int six = ibh_probe_family(ibh_probe_peer(probe, pair));
+    const int six = ibh_probe_family(probe, pair);
 
     if (probe->was_full[six] && (pair->send_error == ENOBUFS || (six && pair->send_error == EINVAL)))
         return IBH_LOSS_TABLE;
-    return pair->send_error == 0         ? IBH_LOSS_UNTRIED
-           : pair->send_error == EPERM   ? IBH_LOSS_FIREWALL
-           : pair->send_error == ENOBUFS ? IBH_LOSS_QUEUE
+    return pair->send_error == EPERM     ? IBH_LOSS_FIREWALL
+           : pair->send_error == ENOBUFS ? IBH_LOSS_HELD
                                          : IBH_LOSS_NO_WAY;
 }
 
@@ -86,7 +140,7 @@ static IbhCause judge_silence(const IbhProbe *probe, const IbhProbePair *pair)
     const gboolean direct = ibh_probe_is_direct(probe, pair);
 
     if (pair->trace.is_translated)
-        return ibh_ip_equal(&pair->trace.to, ibh_probe_peer(probe, pair)) ? IBH_LOSS_SENT_FROM : IBH_LOSS_SENT_TO;
+        return IBH_LOSS_TRANSLATED;
     if (pair->answers && direct)
         return IBH_LOSS_AFTER_ARP;
     if (pair->answers || !probe->hears || !ibh_probe_via(probe, pair))
@@ -99,7 +153,7 @@ static IbhCause judge_loss(const IbhProbe *probe, const IbhProbePair *pair)
     const guint flags = ibh_probe_link(probe, pair)->flags;
 
     if (!ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic))
-        return IBH_LOSS_NO_CARRIER;
+        return flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
     if (!pair->route.error && pair->route.type == RTN_LOCAL)
         return IBH_LOSS_OURS;
     if (pair->on_link && (flags & IFF_NOARP) && (flags & IFF_BROADCAST) && !pair->fixed && !pair->received)
@@ -114,12 +168,10 @@ static IbhCause judge_loss(const IbhProbe *probe, const IbhProbePair *pair)
         return IBH_LOSS_SOME;
     if (has_double(probe, pair->source))
         return IBH_LOSS_DUPLICATE;
-    if (pair->on_link && has_wrong_entry(pair))
-        return IBH_LOSS_STATIC;
-    return judge_silence(probe, pair);
+    return has_wrong_entry(pair) ? IBH_LOSS_STATIC : judge_silence(probe, pair);
 }
 
-static void judge_echoes(const IbhProbe *probe, guint i, GArray *charges)
+static void judge_echoes(const IbhProbe *probe, guint i)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);
 
@@ -134,105 +186,80 @@ static void judge_echoes(const IbhProbe *probe, guint i, GArray *charges)
     }
     if (pair->sent && pair->received >= pair->sent && !pair->send_error)
         return;
-    pair->cause = judge_loss(probe, pair);
-    pair->faults |= 1u << ibh_probe_cause(pair->cause)->fault;
-    if (pair->received < pair->sent && pair->faults & 1u << IBH_PROBE_UNSENT)
-        pair->faults |= 1u << IBH_PROBE_LOST;
-    pair->cause = ibh_probe_local_cause(probe, pair, pair->cause);
-    pair->hindered = ibh_probe_cause(pair->cause)->place == IBH_AT_HOME;
-    if (ibh_probe_cause(pair->cause)->code)
-        g_array_append_val(charges, ((IbhProbeCharge){.pair = i, .cause = pair->cause}));
+    pair->loss = judge_loss(probe, pair);
+    pair->loss = explain_locally(probe, pair, pair->loss);
+    charge(pair, pair->loss);
 }
 
 /* ---- the way ---- */
 
-static void judge_way(const IbhProbe *probe, guint i, GArray *charges)
+static void judge_way(const IbhProbe *probe, IbhProbePair *pair)
 {
-    IbhProbePair *pair = ibh_probe_pair(probe, i);
     const int right = ibh_probe_link(probe, pair)->ifindex;
 
-    if ((pair->route.error || pair->route.oif != right) && pair->cause != IBH_LOSS_OURS) {
-        if (ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic))
-            charge(charges, pair, i, pair->route.error ? IBH_WAY_NONE : IBH_WAY_OTHER_NIC);
-        else
-            pair->faults |= 1u << IBH_PROBE_ROUTE; /* that the NIC is down is reported, not its consequences */
-    }
-    if (pair->reply_ifindex && pair->reply_ifindex != right) {
-        if (pair->dropped)
-            pair->faults |= 1u << IBH_PROBE_REPLY;
-        else
-            charge(charges, pair, i, IBH_WAY_REPLY);
-    }
+    if ((pair->route.error || pair->route.oif != right) && pair->loss != IBH_LOSS_OURS &&
+        ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic)) /* else its consequences are not told */
+        charge(pair, pair->route.error ? IBH_WAY_NONE : IBH_WAY_OTHER_NIC);
+    if (pair->reply_ifindex && pair->reply_ifindex != right && !pair->dropped)
+        charge(pair, IBH_WAY_REPLY);
     if (pair->received && pair->trace.is_translated)
-        charge(charges, pair, i, IBH_WAY_TRANSLATED);
-    else if (pair->received && ibh_probe_is_direct(probe, pair) && !pair->lladdr_len && !pair->sender_len)
-        charge(charges, pair, i, IBH_WAY_NOT_KNOWN);
+        charge(pair, IBH_WAY_TRANSLATED);
+    else if (pair->received && ibh_probe_is_direct(probe, pair) && !pair->lladdr.len && !pair->sender.len)
+        charge(pair, IBH_WAY_NOT_KNOWN);
 }
 
 /* ---- full size ---- */
 
-static void judge_size(const IbhProbe *probe, guint i, GArray *charges)
+static void judge_size(const IbhProbe *probe, IbhProbePair *pair)
 {
-    IbhProbePair *pair = ibh_probe_pair(probe, i);
-    const gboolean six = ibh_probe_peer(probe, pair)->family == AF_INET6;
+    const guint full = ibh_probe_full_size(probe, pair);
+    IbhProbeSize *mtu = &pair->mtu;
 
     if (pair->received < pair->sent) /* what is lost at any size says nothing of one */
-        pair->mtu = (IbhProbeSize){.passed = pair->mtu.passed};
-    pair->mtu.failed &= pair->mtu.passed < ibh_probe_full_size(probe, pair);
-    if (!pair->mtu.failed && !pair->mtu.fragment)
+        *mtu = (IbhProbeSize){.passed = mtu->passed};
+    mtu->failed &= mtu->passed < full;
+    if (!mtu->failed && !mtu->fragment)
         return;
-    pair->mtu.passed = MAX(pair->mtu.passed, (six ? 40 : 20) + IBH_PROBE_PACKET); /* the small echo's */
-    charge(charges, pair, i,
-           !pair->mtu.failed                                 ? IBH_SIZE_PIECES
-           : pair->mtu.told_by.family && pair->on_link       ? IBH_SIZE_TOLD
-           : pair->mtu.told_by.family && !pair->mtu.fragment ? IBH_SIZE_BEYOND
-           : pair->mtu.told_by.family                        ? IBH_SIZE_TOLD
-           : pair->mtu.held                                  ? IBH_SIZE_HELD
-           : pair->mtu.seen > pair->mtu.passed               ? IBH_SIZE_DROPPED
-                                                             : IBH_SIZE_SILENT);
+    mtu->passed = MAX(mtu->passed, (ibh_probe_family(probe, pair) ? 40 : 20) + IBH_PROBE_PACKET); /* the small echo's */
+    charge(pair, !mtu->failed          ? IBH_SIZE_PIECES
+                 : mtu->told_by.family ? (pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND)
+                 : mtu->held || mtu->seen > mtu->passed ? IBH_SIZE_OURS
+                                                        : IBH_SIZE_SILENT);
 }
 
 /* ---- peers that mix their NICs ---- */
 
-static gboolean is_other(const guint8 *sender, guint sender_len, const IbhProbePair *pair)
+static gboolean is_other(const IbhLladdr *sender, const IbhProbePair *pair)
 {
-    return sender_len && pair->lladdr_len && pair->on_link &&
-           (sender_len != pair->lladdr_len || memcmp(sender, pair->lladdr, pair->lladdr_len) != 0);
+    return sender->len && pair->lladdr.len && pair->on_link && !ibh_lladdr_equal(sender, &pair->lladdr);
 }
 
-/* By NIC, family and hardware address. */
+/* By NIC, and hardware address. */
 static int compare_lladdrs(gconstpointer a, gconstpointer b)
 {
     const IbhProbePair *one = *(const IbhProbePair *const *)a, *other = *(const IbhProbePair *const *)b;
 
     if (one->source != other->source)
         return one->source < other->source ? -1 : 1;
-    if (one->lladdr_len != other->lladdr_len)
-        return one->lladdr_len < other->lladdr_len ? -1 : 1;
-    return memcmp(one->lladdr, other->lladdr, one->lladdr_len);
+    return memcmp(&one->lladdr, &other->lladdr, sizeof one->lladdr);
 }
 
-/* One hardware address for several addresses, several for one, or replies by another NIC. IPv4 only: in IPv6 no NIC
- * answers for another one, so one hardware address is one NIC. */
-static void find_mixed(const IbhProbe *probe)
+/* One hardware address for several addresses. IPv4 only: in IPv6 no NIC answers for another one, so one hardware
+ * address is one NIC. */
+static void find_shared(const IbhProbe *probe)
 {
     g_autoptr(GPtrArray) known = g_ptr_array_new();
 
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        if (pair->on_link && pair->answers > 1)
-            pair->faults |= 1u << IBH_PROBE_FLUX;
-        if (pair->on_link && pair->lladdr_len && ibh_probe_peer(probe, pair)->family == AF_INET)
+        if (pair->on_link && pair->lladdr.len && !ibh_probe_family(probe, pair))
             g_ptr_array_add(known, pair);
-        if (is_other(pair->sender, pair->sender_len, pair) ||
-            is_other(pair->syn.sender, pair->syn.outcome == IBH_SYN_ANSWERED ? pair->syn.sender_len : 0, pair))
-            pair->faults |= 1u << IBH_PROBE_PEER_SENDER;
     }
     g_ptr_array_sort(known, compare_lladdrs);
     for (guint i = 1; i < known->len; i++) {
         if (compare_lladdrs(&known->pdata[i - 1], &known->pdata[i]) != 0)
             continue;
-        ((IbhProbePair *)known->pdata[i - 1])->faults |= 1u << IBH_PROBE_FLUX;
-        ((IbhProbePair *)known->pdata[i])->faults |= 1u << IBH_PROBE_FLUX;
+        charge(known->pdata[i - 1], IBH_PEER_FLUX);
+        charge(known->pdata[i], IBH_PEER_FLUX);
     }
 }
 
@@ -240,11 +267,9 @@ static void find_mixed(const IbhProbe *probe)
 static gboolean answers_for_others(const IbhProbe *probe, const IbhProbePair *pair)
 {
     IBH_EACH (const IbhProbePair, other, probe->pairs) {
-        if (other->peer == pair->peer || other->answer_len != pair->answer_len)
-            continue;
-        for (guint i = 0; i < pair->answers; i++) {
+        for (guint i = 0; i < pair->answers && other->peer != pair->peer; i++) {
             for (guint k = 0; k < other->answers; k++) {
-                if (memcmp(pair->answer[i], other->answer[k], pair->answer_len) == 0)
+                if (ibh_lladdr_equal(&pair->answer[i], &other->answer[k]))
                     return TRUE;
             }
         }
@@ -253,77 +278,62 @@ static gboolean answers_for_others(const IbhProbe *probe, const IbhProbePair *pa
 }
 
 /* A host that mixes its rails shows it in many ways, by many rails: one cause. */
-static void judge_mixed(const IbhProbe *probe, GArray *charges)
+static void judge_mixed(const IbhProbe *probe)
 {
     gboolean flux = FALSE;
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        flux |= pair->faults & 1u << IBH_PROBE_FLUX && (pair->answers < 2 || answers_for_others(probe, pair));
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-        const gboolean two = pair->answers > 1 && probe->peers->len > 1 && !answers_for_others(probe, pair);
-        const IbhProbeCharge one = {.pair = i, .cause = two ? IBH_PEER_TWO : flux ? IBH_PEER_FLUX : IBH_PEER_SENDER};
-
-        if (pair->faults & (1u << IBH_PROBE_FLUX | 1u << IBH_PROBE_PEER_SENDER))
-            g_array_append_val(charges, one);
+    find_shared(probe);
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        if (pair->on_link && pair->answers > 1)
+            charge(pair, probe->peers->len == 1 || answers_for_others(probe, pair) ? IBH_PEER_FLUX : IBH_PEER_TWO);
+        flux |= ibh_probe_has(pair, IBH_PEER_FLUX);
+    }
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        if (!ibh_probe_has(pair, IBH_PEER_FLUX) && !ibh_probe_has(pair, IBH_PEER_TWO) &&
+            (is_other(&pair->sender, pair) || is_other(&pair->syn_sender, pair)))
+            charge(pair, flux ? IBH_PEER_FLUX : IBH_PEER_SENDER);
     }
 }
 
 /* ---- RDMA ---- */
 
-gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, const IbhRdmaAnswer *answer)
+gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
 {
-    IbhRdmaAnswer *known = pair < probe->pairs->len ? &ibh_probe_pair(probe, pair)->rdma : NULL;
-    const gboolean again = known && known->outcome == IBH_RDMA_SILENT;
+    return pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY;
+}
 
-    if (!known || (known->outcome != IBH_RDMA_UNASKED && !again) || answer->outcome <= IBH_RDMA_UNASKED ||
-        answer->outcome >= IBH_N_RDMA)
+/* That another request begins says less than how far the last one came. */
+gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
+{
+    IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
+
+    if (!pair || !ibh_probe_awaits_rdma(pair) ||
+        (cause != IBH_CAUSE_NONE && (cause <= IBH_RDMA_UNASKED || cause >= IBH_N_CAUSES)))
         return FALSE;
-    if (!again || answer->outcome != IBH_RDMA_SILENT || answer->error || answer->step >= known->step)
-        *known = *answer; /* that another request begins says less than how far the last one came */
+    if (cause >= IBH_RDMA_NO_WAY && cause < pair->rdma && !error)
+        return TRUE;
+    pair->rdma = cause;
+    pair->rdma_error = error;
     return TRUE;
-}
-
-static IbhCause cause_of_rdma(const IbhProbePair *pair)
-{
-    static const IbhCause causes[IBH_N_RDMA] = {
-        [IBH_RDMA_UNASKED] = IBH_CAUSE_RDMA_UNASKED,     [IBH_RDMA_NO_ECHO] = IBH_CAUSE_RDMA_NO_ECHO,
-        [IBH_RDMA_NO_MODULE] = IBH_CAUSE_RDMA_NO_MODULE, [IBH_RDMA_FILTERED] = IBH_CAUSE_RDMA_FILTERED,
-        [IBH_RDMA_BLOCKED] = IBH_CAUSE_RDMA_BLOCKED,     [IBH_RDMA_NO_DEVICE] = IBH_CAUSE_RDMA_NO_DEVICE,
-        [IBH_RDMA_NO_GID] = IBH_CAUSE_RDMA_NO_GID,       [IBH_RDMA_REFUSED] = IBH_CAUSE_RDMA_REFUSED,
-    };
-
-    if (pair->rdma.outcome != IBH_RDMA_SILENT)
-        return causes[pair->rdma.outcome];
-    return pair->rdma.step == IBH_RDMA_AT_ADDRESS ? IBH_CAUSE_RDMA_NO_WAY
-           : pair->rdma.step == IBH_RDMA_AT_ROUTE ? IBH_CAUSE_RDMA_NO_PATH
-                                                  : IBH_CAUSE_RDMA_SILENT;
-}
-
-char *ibh_probe_rdma_why(const IbhProbe *probe, const IbhProbePair *pair)
-{
-    return ibh_probe_fill_in(probe, pair, ibh_probe_cause(cause_of_rdma(pair))->why);
 }
 
 /* ---- all of it ---- */
 
 void ibh_probe_judge(IbhProbe *probe)
 {
-    g_autoptr(GArray) charges = g_array_new(FALSE, FALSE, sizeof(IbhProbeCharge));
-
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
-    find_mixed(probe);
     for (guint i = 0; i < probe->pairs->len; i++) {
-        judge_echoes(probe, i, charges);
-        judge_way(probe, i, charges);
-        judge_size(probe, i, charges);
+        IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+        pair->causes = (guint64)1 << pair->rdma;
+        pair->loss = IBH_CAUSE_NONE;
+        judge_echoes(probe, i);
+        judge_way(probe, pair);
+        judge_size(probe, pair);
     }
-    judge_mixed(probe, charges);
-    for (guint i = 0; i < probe->pairs->len; i++)
-        charge(charges, ibh_probe_pair(probe, i), i, cause_of_rdma(ibh_probe_pair(probe, i)));
+    judge_mixed(probe);
     ibh_probe_report_strangers(probe);
-    ibh_probe_report_rails(probe);
-    ibh_probe_report_charges(probe, charges);
+    ibh_probe_report_causes(probe);
     ibh_probe_report_whole(probe);
 }

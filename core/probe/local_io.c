@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/dump.h"
-#include "probe/causes.h"
 #include "probe/prober_io.h"
 
 #include <linux/if_link.h>
@@ -109,11 +108,11 @@ static guint64 sum_counters(const char *text, const char *begin)
 static void read_counters(const Reader *reader)
 {
     for (int fact = IBH_LOCAL_XDP; fact < IBH_LOCAL_END; fact++) {
-        const char *key, *file = ibh_probe_local_file((IbhCause)fact, &key);
-        g_autofree char *path = file ? g_strdup_printf("/proc/net/%s", file) : NULL, *text = NULL;
+        const IbhCauseRow *row = ibh_probe_cause((IbhCause)fact);
+        g_autofree char *path = row->file ? g_strdup_printf("/proc/net/%s", row->file) : NULL, *text = NULL;
 
         if (path && g_file_get_contents(path, &text, NULL, NULL))
-            note(reader, 0, (IbhCause)fact, sum_counters(text, key));
+            note(reader, 0, (IbhCause)fact, sum_counters(text, row->key));
     }
 }
 

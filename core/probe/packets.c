@@ -47,7 +47,7 @@ static gsize length_of(guint number, gboolean six)
 /* type, code, checksum, id, sequence; cookie, pair, number, zeros. In IPv6 the kernel writes the checksum. */
 gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 *packet)
 {
-    gboolean six = ibh_probe_peer(probe, ibh_probe_pair(probe, pair))->family == AF_INET6;
+    gboolean six = ibh_probe_family(probe, ibh_probe_pair(probe, pair)) != 0;
     gsize length = length_of(number, six);
 
     memset(packet, 0, length);
@@ -180,7 +180,7 @@ void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LEN
 }
 
 /* A RST that acknowledges our number; a SYN with ACK, from a program that listens, is as good. */
-static gboolean hear_tcp(IbhProbe *probe, const IbhHeard *heard, guint *ret_pair)
+static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
 {
     const guint8 *segment = heard->bytes + SIX;
     const IbhIp from = ibh_ip_from_bytes(AF_INET6, heard->bytes + 8),
@@ -191,35 +191,25 @@ static gboolean hear_tcp(IbhProbe *probe, const IbhHeard *heard, guint *ret_pair
     if (heard->outgoing || heard->length < SIX + IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) ||
         !(segment[FLAGS_AT] & (RST | SYN)) || (segment[FLAGS_AT] & FIN) || ibh_get16(segment) != IBH_SYN_PORT ||
         ibh_get16(segment + 2) != ibh_probe_syn_port(probe))
-        return FALSE;
+        return;
     number = ibh_get32(segment + 8) - 1 - first_number(probe);
-    if (number >= probe->pairs->len)
-        return FALSE;
-    pair = ibh_probe_pair(probe, number);
-    if (pair->syn.outcome != IBH_SYN_SILENT || !ibh_ip_equal(&from, ibh_probe_peer(probe, pair)) ||
+    pair = number < probe->pairs->len ? ibh_probe_pair(probe, number) : NULL;
+    if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&from, ibh_probe_peer(probe, pair)) ||
         !ibh_ip_equal(&to, &ibh_probe_source(probe, pair)->ip))
-        return FALSE;
-    pair->syn.outcome = IBH_SYN_ANSWERED;
-    pair->syn.sender_len = heard->sender_len;
-    memcpy(pair->syn.sender, heard->sender, heard->sender_len);
-    *ret_pair = number;
-    return TRUE;
+        return;
+    pair->syn = IBH_SYN_ANSWERED;
+    pair->syn_sender = heard->sender;
 }
 
 const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
-    switch (pair->syn.outcome) {
-    case IBH_SYN_NO_RIGHT:
-        return "that needs CAP_NET_RAW";
-    case IBH_SYN_UNSENT:
-        return "this host does not send a TCP SYN there (its firewall?)";
-    case IBH_SYN_SILENT:
+    if (pair->syn == IBH_SYN_UNSENT)
+        return "no TCP SYN was sent: that needs CAP_NET_RAW, and no firewall here";
+    if (pair->syn == IBH_SYN_SILENT)
         return "no answer to a TCP SYN (a firewall?)";
-    case IBH_SYN_ANSWERED:
-        return pair->syn.sender_len && pair->lladdr_len ? NULL : "the kernel tells no hardware addresses";
-    default:
-        return NULL;
-    }
+    return pair->syn == IBH_SYN_ANSWERED && !(pair->syn_sender.len && pair->lladdr.len)
+               ? "the kernel tells no hardware addresses"
+               : NULL;
 }
 
 /* ---- what passes a NIC ---- */
@@ -252,8 +242,7 @@ static void hear_echo(IbhProbe *probe, IbhProbePair *pair, IbhProbeEcho *echo, c
         return;
     }
     echo->seen_here = TRUE;
-    pair->sender_len = heard->sender_len;
-    memcpy(pair->sender, heard->sender, heard->sender_len);
+    pair->sender = heard->sender;
 }
 
 /* `total`: of its IP header and all behind it, in this piece. */
@@ -337,15 +326,14 @@ static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
         hear_reply(probe, heard, &packet, at, total, is_piece);
 }
 
-gboolean ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard, guint *ret_pair)
+void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
 {
     const gboolean six = heard->protocol == ETH_P_IPV6;
 
     if (six && heard->length > SIX && heard->bytes[6] == IPPROTO_TCP)
-        return hear_tcp(probe, heard, ret_pair);
-    if (heard->protocol == ETH_P_ARP)
+        hear_tcp(probe, heard);
+    else if (heard->protocol == ETH_P_ARP)
         hear_arp(probe, heard);
     else if ((six && heard->length > SIX + FRAGMENT) || (heard->protocol == ETH_P_IP && heard->length > 20))
         hear_icmp(probe, heard, six);
-    return FALSE;
 }

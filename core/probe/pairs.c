@@ -17,7 +17,8 @@ static void take_peers(IbhProbe *probe, const GArray *peers)
         if (g_hash_table_contains(probe->numbers, ip))
             continue;
         g_array_append_val(list, *ip);
-        g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(list->len - 1));
+        g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip),
+                            GUINT_TO_POINTER(list == probe->peers ? list->len - 1 : G_MAXUINT));
     }
 }
 
@@ -64,24 +65,36 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
     return probe->sources->len - 1;
 }
 
+static gboolean make_pair(IbhProbe *probe, const IbhNic *nic, guint peer, gboolean any)
+{
+    const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer), *source = find_source(probe, nic, ip, any);
+    IbhProbePair pair = {.peer = peer, .on_link = !any, .rtt = -1};
+
+    if (!source)
+        return FALSE;
+    pair.source = intern_source(probe, nic, source);
+    pair.rdma = probe->rdma ? IBH_RDMA_UNASKED : IBH_CAUSE_NONE;
+    pair.route = (IbhLookup){.from = *source, .to = *ip};
+    g_array_append_val(probe->pairs, pair);
+    return TRUE;
+}
+
 /* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
-    guint before = probe->pairs->len;
+    gboolean any = TRUE;
 
-    for (int any = 0; any <= 1 && probe->pairs->len == before; any++) {
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-            const IbhIp *source = find_source(probe, nic, ip, any);
-            IbhProbePair pair = {.peer = peer, .on_link = !any, .rtt = -1};
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
+        any &= !find_source(probe, nic, ip, FALSE);
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = "no address of its family"};
 
-            if (!source)
-                continue;
-            pair.source = intern_source(probe, nic, source);
-            pair.rdma.outcome = probe->rdma ? IBH_RDMA_UNASKED : IBH_RDMA_UNWANTED;
-            pair.route = (IbhLookup){.from = *source, .to = *ip};
-            g_array_append_val(probe->pairs, pair);
-        }
+        if (make_pair(probe, nic, peer, any))
+            continue;
+        if (find_source(probe, nic, ip, TRUE))
+            unasked.why = "no common subnet";
+        g_array_append_val(probe->unasked, unasked);
     }
 }
 
@@ -118,10 +131,8 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
-    probe->missed = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
+    probe->unasked = g_array_new(FALSE, TRUE, sizeof(IbhProbeUnasked));
     probe->count = request->count;
-    probe->interval = IBH_PROBE_INTERVAL;
-    probe->timeout = IBH_PROBE_TIMEOUT;
     probe->rdma = request->rdma;
     take_peers(probe, request->peers);
     take_nics(probe);
@@ -151,7 +162,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->sources);
     g_array_unref(probe->pairs);
     g_array_unref(probe->strangers);
-    g_array_unref(probe->missed);
+    g_array_unref(probe->unasked);
     g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     g_clear_pointer(&probe->local, g_array_unref);
@@ -193,60 +204,40 @@ gboolean ibh_probe_is_direct(const IbhProbe *probe, const IbhProbePair *pair)
     return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair));
 }
 
-/* Pairs are in the order of the peers. NULL: none. */
-static IbhProbePair *find_in(const IbhProbe *probe, const GArray *pairs, int ifindex, guint peer)
+/* Pairs are in the order of the peers. */
+IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
-    guint low = 0, high = pairs->len;
+    guint low = 0, high = probe->pairs->len;
+    gpointer peer;
 
+    if (!g_hash_table_lookup_extended(probe->numbers, ip, NULL, &peer))
+        return NULL;
     while (low < high) {
         guint middle = low + (high - low) / 2;
 
-        if (g_array_index(pairs, IbhProbePair, middle).peer < peer)
+        if (ibh_probe_pair(probe, middle)->peer < GPOINTER_TO_UINT(peer))
             low = middle + 1;
         else
             high = middle;
     }
-    for (guint i = low; i < pairs->len && g_array_index(pairs, IbhProbePair, i).peer == peer; i++) {
-        IbhProbePair *pair = &g_array_index(pairs, IbhProbePair, i);
-
-        if (ibh_probe_link(probe, pair)->ifindex == ifindex)
-            return pair;
+    for (; low < probe->pairs->len && ibh_probe_pair(probe, low)->peer == GPOINTER_TO_UINT(peer); low++) {
+        if (ibh_probe_link(probe, ibh_probe_pair(probe, low))->ifindex == ifindex)
+            return ibh_probe_pair(probe, low);
     }
     return NULL;
 }
 
-IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
+int ibh_probe_family(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    gpointer number;
-
-    if (!g_hash_table_lookup_extended(probe->numbers, ip, NULL, &number))
-        return NULL;
-    return find_in(probe, probe->pairs, ifindex, GPOINTER_TO_UINT(number));
+    return ibh_probe_peer(probe, pair)->family == AF_INET6;
 }
 
-const IbhProbePair *ibh_probe_find(const IbhProbe *probe, const IbhNic *nic, guint peer)
+guint ibh_probe_nic(const IbhProbe *probe, const IbhNic *nic)
 {
-    return find_in(probe, probe->pairs, nic->link->ifindex, peer);
-}
+    guint at = 0;
 
-gboolean ibh_probe_was_missed(const IbhProbe *probe, const IbhNic *nic, guint peer)
-{
-    return find_in(probe, probe->missed, nic->link->ifindex, peer) != NULL;
-}
-
-const char *ibh_probe_why_unasked(const IbhProbe *probe, const IbhNic *nic, guint peer)
-{
-    if (ibh_probe_find(probe, nic, peer))
-        return NULL;
-    if (ibh_probe_was_missed(probe, nic, peer))
-        return "interrupted";
-    return find_source(probe, nic, &g_array_index(probe->peers, IbhIp, peer), TRUE) ? "no common subnet"
-                                                                                    : "no address of its family";
-}
-
-int ibh_probe_family(const IbhIp *ip)
-{
-    return ip->family == AF_INET6;
+    (void)g_ptr_array_find(probe->nics, nic, &at);
+    return at;
 }
 
 guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair)
@@ -268,7 +259,7 @@ static void take_back(IbhProbe *probe, guint i, gint64 now)
     for (guint number = 0; number < (guint)probe->count; number++) {
         IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
 
-        if (!echo->sent || echo->received || now >= echo->sent_at + probe->timeout)
+        if (!echo->sent || echo->received || now >= echo->sent_at + IBH_PROBE_TIMEOUT)
             continue;
         echo->sent = FALSE;
         pair->sent--;
@@ -282,22 +273,21 @@ void ibh_probe_interrupt(IbhProbe *probe, gint64 now)
     probe->interrupted = TRUE;
     for (guint i = 0; i < probe->pairs->len; i++) {
         IbhProbePair *pair = ibh_probe_pair(probe, i);
+        const IbhProbeUnasked unasked = {ibh_probe_source(probe, pair)->nic, pair->peer, IBH_PROBE_INTERRUPTED};
 
         take_back(probe, i, now);
-        if (pair->step == IBH_STEP_QUESTIONS) { /* they may still have been answered */
+        if (pair->step < IBH_STEP_FINISHED) { /* they may still have been answered */
             pair->mtu.failed = FALSE;
-            pair->syn.outcome = pair->syn.outcome == IBH_SYN_SILENT ? IBH_SYN_UNWANTED : pair->syn.outcome;
-            pair->rdma.outcome = pair->rdma.outcome == IBH_RDMA_SILENT ? IBH_RDMA_UNASKED : pair->rdma.outcome;
+            pair->syn = pair->syn == IBH_SYN_SILENT ? IBH_SYN_UNWANTED : pair->syn;
+            pair->rdma = pair->rdma >= IBH_RDMA_NO_WAY ? IBH_RDMA_UNASKED : pair->rdma;
         }
         if (!pair->sent && !pair->send_error) {
-            g_array_append_val(probe->missed, *pair);
+            g_array_append_val(probe->unasked, unasked);
             continue;
         }
-        if (kept != i) {
-            *ibh_probe_pair(probe, kept) = *pair;
-            memcpy(ibh_probe_echo(probe, kept, 0), ibh_probe_echo(probe, i, 0),
-                   (gsize)probe->count * sizeof(IbhProbeEcho));
-        }
+        *ibh_probe_pair(probe, kept) = *pair;
+        memmove(ibh_probe_echo(probe, kept, 0), ibh_probe_echo(probe, i, 0),
+                (gsize)probe->count * sizeof(IbhProbeEcho));
         kept++;
     }
     g_array_set_size(probe->pairs, kept);
@@ -315,9 +305,9 @@ void ibh_probe_note_known(IbhProbe *probe, const GArray *neighbours)
     }
 }
 
-gboolean ibh_probe_owns_entry(const IbhProbePair *pair)
+gboolean ibh_probe_takes_entry(const IbhProbePair *pair)
 {
-    return pair->on_link && !pair->known_before && !pair->fixed;
+    return pair->on_link && !pair->known_before;
 }
 
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
@@ -328,8 +318,31 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
         if (!pair || pair->step != IBH_STEP_SETTLED || !neighbour->lladdr_len ||
             ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), neighbour))
             continue;
-        memcpy(pair->lladdr, neighbour->lladdr, neighbour->lladdr_len);
-        pair->lladdr_len = neighbour->lladdr_len;
+        pair->lladdr = ibh_lladdr(neighbour->lladdr, neighbour->lladdr_len);
         pair->fixed = neighbour->fixed;
     }
+}
+
+/* ---- hardware addresses ---- */
+
+IbhLladdr ibh_lladdr(const guint8 *bytes, guint length)
+{
+    IbhLladdr lladdr = {.len = MIN(length, IBH_LLADDR_MAX)};
+
+    memcpy(lladdr.bytes, bytes, lladdr.len);
+    return lladdr;
+}
+
+gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
+{
+    return one->len == other->len && memcmp(one->bytes, other->bytes, one->len) == 0;
+}
+
+char *ibh_lladdr_format(const IbhLladdr *lladdr)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < lladdr->len; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr->bytes[i]);
+    return g_string_free(text, !lladdr->len);
 }

@@ -1,91 +1,262 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --probe --rdma, by the kernel's own interface, /dev/infiniband/rdma_cm: no library, no verbs. It sends SIDR requests,
+ * the connection manager's question for a datagram service. Each answer of the peer's connection manager came by RDMA,
+ * even "no such service".
+ *
+ * A process that ends a request can block for ever in the kernel if its own firewall drops the packets (Soft-RoCE). So
+ * children ask, for which nobody waits: one gets the number of a pair for each request, and says how far it came.
+ */
 #include "host/tree.h"
 #include "probe/prober_io.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <rdma/rdma_user_cm.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifndef IP_RECVERR
-#define IP_RECVERR 11
-#endif
-#ifndef IPV6_UNICAST_IF
-#define IPV6_UNICAST_IF 76
-#endif
-
+#define DEVICE "/dev/infiniband/rdma_cm"
 #define ROCE_PORT 4791
+#define QUEUE_PAIR_UD 4 /* enum ib_qp_type: unreliable datagrams, which is what SIDR is for */
+#define ADDRESS_MS 500
+#define ROUTE_MS 1000 /* of InfiniBand: the subnet manager's answer */
+
+/* Events of <rdma/rdma_cma.h>, which is the library's header. */
+enum {
+    EVENT_ADDR_RESOLVED,
+    EVENT_ADDR_ERROR,
+    EVENT_ROUTE_RESOLVED,
+    EVENT_ROUTE_ERROR,
+    EVENT_UNREACHABLE = 7,
+    EVENT_REJECTED = 8,
+    EVENT_ESTABLISHED = 9
+};
+
+/* How far a pair's request came by now. */
+typedef struct {
+    guint32 pair;
+    IbhCause cause;
+    int error; /* errno; 0: none */
+} Result;
+
+/* ---- the child ---- */
+
+typedef struct {
+    const IbhProbe *probe;
+    int parent;  /* guint32 comes from there, Result goes */
+    int channel; /* -1: there is none, because of this error; ENOENT: the module rdma_ucm is not loaded */
+    int error;
+} Asker;
+
+static void tell(const Asker *asker, guint32 pair, IbhCause cause, int error)
+{
+    const Result result = {.pair = pair, .cause = cause, .error = error};
+
+    if (send(asker->parent, &result, sizeof result, MSG_NOSIGNAL) != (gssize)sizeof result) /* the reader has gone */
+        _exit(1);
+}
+
+/* The next step, which the kernel refuses, or takes on. */
+static void tell_step(const Asker *asker, guint32 pair, IbhCause step, int error)
+{
+    tell(asker, pair, error ? IBH_RDMA_REFUSED : step, error);
+}
+
+/* One write is one command: the header, then `in`; the kernel puts its answer where `in` says. Returns 0 or an errno;
+ * none waits for the network. */
+static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
+{
+    guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)];
+    const struct rdma_ucm_cmd_hdr header = {.cmd = number, .in = (guint16)size, .out = (guint16)answer_size};
+
+    memcpy(bytes, &header, sizeof header);
+    memcpy(bytes + sizeof header, in, size);
+    return write(asker->channel, bytes, sizeof header + size) < 0 ? errno : 0;
+}
+
+static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip)
+{
+    socklen_t size;
+    const IbhSockAddress address = ibh_sock_address(ip, &size);
+
+    memcpy(to, &address, size);
+    return (guint16)size;
+}
+
+/* The kernel keeps events of a request without a tag to itself. */
+static guint64 tag_of(guint32 pair)
+{
+    return (guint64)pair + 1;
+}
+
+static void begin(const Asker *asker, guint32 i)
+{
+    const IbhProbePair *pair = ibh_probe_pair(asker->probe, i);
+    const IbhProbeSource *source = ibh_probe_source(asker->probe, pair);
+    struct rdma_ucm_create_id_resp answer = {0};
+    const struct rdma_ucm_create_id create = {
+        .uid = tag_of(i), .response = (guint64)(guintptr)&answer, .ps = RDMA_PS_UDP, .qp_type = QUEUE_PAIR_UD};
+    struct rdma_ucm_bind bind = {.addr_size = put_address(&bind.addr, &source->ip)};
+    struct rdma_ucm_resolve_addr resolve = {
+        .timeout_ms = ADDRESS_MS, .dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(asker->probe, pair))};
+    int error = asker->error;
+
+    if (error == ENOENT) {
+        tell(asker, i, source->nic->link->rdma[0] ? IBH_RDMA_NO_MODULE : IBH_RDMA_NO_DEVICE, error);
+        return;
+    }
+    error = error ? error : command(asker, RDMA_USER_CM_CMD_CREATE_ID, &create, sizeof create, sizeof answer);
+    bind.id = resolve.id = answer.id;
+    if (!error && (error = command(asker, RDMA_USER_CM_CMD_BIND, &bind, sizeof bind, 0)) == ENODEV) {
+        tell(asker, i, source->nic->link->rdma[0] ? IBH_RDMA_NO_GID : IBH_RDMA_NO_DEVICE, 0);
+        return;
+    }
+    error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
+    tell_step(asker, i, IBH_RDMA_NO_WAY, error);
+}
+
+/* A positive status of SIDR comes from the peer, a negative errno from the kernel. Requests that are over are left to
+ * the end of this process: ending one takes time, or for ever. They go to port 0, where no program can listen. Kernels
+ * before 5.8 have less behind `id` than today's header. */
+static void take(const Asker *asker, const struct rdma_ucm_event_resp *event)
+{
+    const guint32 i = (guint32)(event->uid - 1);
+    const int status = (int)event->status, error = status < 0 ? -status : 0;
+    const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
+    const struct rdma_ucm_connect ask = {.id = event->id, .conn_param.valid = 1};
+
+    if (event->event == EVENT_ADDR_RESOLVED)
+        tell_step(asker, i, IBH_RDMA_NO_PATH, command(asker, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &route, sizeof route, 0));
+    else if (event->event == EVENT_ROUTE_RESOLVED)
+        tell_step(asker, i, IBH_RDMA_SILENT,
+                  command(asker, RDMA_USER_CM_CMD_CONNECT, &ask,
+                          offsetof(struct rdma_ucm_connect, id) + 2 * sizeof ask.id, 0));
+    else if (event->event == EVENT_ADDR_ERROR)
+        tell(asker, i, IBH_RDMA_NO_WAY, error ? error : ETIMEDOUT);
+    else if (event->event == EVENT_ROUTE_ERROR)
+        tell(asker, i, IBH_RDMA_NO_PATH, error ? error : ETIMEDOUT);
+    else if (event->event == EVENT_ESTABLISHED ||
+             ((event->event == EVENT_UNREACHABLE || event->event == EVENT_REJECTED) && status > 0))
+        tell(asker, i, IBH_CAUSE_NONE, 0);
+    else
+        tell(asker, i, IBH_RDMA_SILENT, error);
+}
+
+static void take_events(const Asker *asker)
+{
+    struct {
+        struct rdma_ucm_event_resp event;
+        guint8 more[64]; /* of later kernels */
+    } answer = {.event = {0}};
+    const struct rdma_ucm_get_event get = {.response = (guint64)(guintptr)&answer};
+
+    while (asker->channel >= 0 && !command(asker, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof answer))
+        take(asker, &answer.event);
+}
+
+/* Nothing that the parent has open, its output above all, is kept open by a process that may never end; which it does
+ * when the parent has closed its end. The kernel takes requests only from who opened the channel. */
+G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
+{
+    Asker asker = {.probe = probe, .parent = parent};
+    const long max = sysconf(_SC_OPEN_MAX);
+    guint32 pair;
+
+    for (int fd = 0; fd < (int)CLAMP(max, 256, 65536); fd++) {
+        if (fd != parent)
+            close(fd);
+    }
+    asker.channel = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    asker.error = asker.channel >= 0 ? 0 : errno == ENXIO || errno == ENODEV ? ENOENT : errno; /* without a driver */
+    for (;;) {
+        struct pollfd fds[] = {{.fd = parent, .events = POLLIN}, {.fd = asker.channel, .events = POLLIN}};
+
+        if (poll(fds, G_N_ELEMENTS(fds), -1) < 0 && errno != EINTR)
+            _exit(1);
+        if (fds[0].revents && recv(parent, &pair, sizeof pair, 0) != (gssize)sizeof pair)
+            _exit(0);
+        if (fds[0].revents)
+            begin(&asker, pair);
+        take_events(&asker);
+    }
+}
+
+static int start(const IbhProbe *probe)
+{
+    int ends[2], pid;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        live(probe, ends[1]);
+    close(ends[1]);
+    if (pid > 0)
+        return ends[0];
+    close(ends[0]);
+    return -1;
+}
 
 /* ---- this host's own firewall ---- */
 
 /* Soft-RoCE sends through the kernel's IP, and so through its firewall; adapters do not. */
-static gboolean is_soft_roce(IbhTree *tree, const IbhLink *link)
+static gboolean is_soft_roce(const char *sysfs, const IbhLink *link)
 {
     g_auto(GStrv) parts = g_strsplit(link->rdma, "/", 2);
+    g_auto(IbhTree) tree = {0};
 
-    return parts[0] && parts[0][0] && ibh_tree_has(tree, "sys/class/infiniband/%s/parent", parts[0]);
+    ibh_tree_open(&tree, sysfs);
+    return parts[0] && parts[0][0] && ibh_tree_has(&tree, "sys/class/infiniband/%s/parent", parts[0]);
 }
 
 /* A firewall that drops such a request drops an empty datagram to its port, too, and the kernel reports that. */
 static gboolean is_filtered(const IbhProbe *probe, const IbhProbePair *pair)
 {
     const IbhProbeSource *source = ibh_probe_source(probe, pair);
-    const int on = 1, six = source->ip.family == AF_INET6, device = (int)g_htonl((guint32)source->nic->link->ifindex);
     socklen_t size;
-    IbhSockAddress from = ibh_sock_address(&source->ip, &size),
-                   to = ibh_sock_address(ibh_probe_peer(probe, pair), &size);
+    IbhSockAddress to = ibh_sock_address(ibh_probe_peer(probe, pair), &size);
     int fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    gboolean filtered = FALSE;
+    gboolean filtered;
 
     if (fd < 0)
         return FALSE;
-    if (six)
-        to.six.sin6_port = g_htons(ROCE_PORT);
-    else
-        to.four.sin_port = g_htons(ROCE_PORT);
-    if (bind(fd, &from.generic, size) == 0 &&
-        (six ? setsockopt(fd, IPPROTO_IPV6, IPV6_UNICAST_IF, &device, sizeof device)
-             : setsockopt(fd, IPPROTO_IP, IP_UNICAST_IF, &device, sizeof device)) == 0 &&
-        (six ? setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on)
-             : setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on)) == 0)
-        filtered = sendto(fd, "", 0, 0, &to.generic, size) < 0 && (errno == EPERM || errno == ENOBUFS);
+    to.four.sin_port = g_htons(ROCE_PORT); /* where IPv6 has it, too */
+    filtered = ibh_sock_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
+               (errno == EPERM || errno == ENOBUFS);
     close(fd);
     return filtered;
 }
 
-/* ---- requests, and how far they came ---- */
+/* ---- the parent ---- */
 
 int ibh_prober_send_rdma(IbhProber *prober, guint32 i)
 {
     IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-    IbhRdmaAsker *asker = &prober->askers[pair->source % IBH_ASKERS];
-    g_auto(IbhTree) tree = {0};
+    IbhProbeSocket *sock = &prober->sockets[pair->source];
 
-    ibh_tree_open(&tree, prober->sysfs);
-    if (is_soft_roce(&tree, ibh_probe_link(prober->probe, pair)) && is_filtered(prober->probe, pair)) {
-        pair->rdma.outcome = IBH_RDMA_FILTERED;
+    if (is_soft_roce(prober->sysfs, ibh_probe_link(prober->probe, pair)) && is_filtered(prober->probe, pair)) {
+        pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }
-    if (asker->fd < 0 && !ibh_rdma_asker_start(asker, prober->probe))
+    if (sock->asker < 0 && (sock->asker = start(prober->probe)) < 0)
         return EAGAIN;
-    (void)send(asker->fd, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* it says when it begins */
+    (void)send(sock->asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* it says when it begins */
     ibh_prober_pace(prober);
     return 0;
 }
 
-void ibh_prober_take_rdma(IbhProber *prober, IbhRdmaAsker *asker)
+void ibh_prober_take_rdma(IbhProber *prober, IbhProbeSocket *sock)
 {
-    IbhRdmaResult result;
+    Result result;
     gssize length;
 
-    while ((length = recv(asker->fd, &result, sizeof result, MSG_DONTWAIT)) == (gssize)sizeof result) {
-        /* A NIC without RDMA is reported as that, not as a missing module. */
-        if (result.pair < prober->probe->pairs->len && result.answer.outcome == IBH_RDMA_NO_MODULE &&
-            !ibh_probe_link(prober->probe, ibh_probe_pair(prober->probe, result.pair))->rdma[0])
-            result.answer.outcome = IBH_RDMA_NO_DEVICE;
-        if (ibh_probe_take_rdma(prober->probe, result.pair, &result.answer))
-            ibh_flight_landed(&prober->flight, result.pair);
-    }
-    if (length >= 0 || errno != EAGAIN)
-        ibh_rdma_asker_stop(asker);
+    while ((length = recv(sock->asker, &result, sizeof result, MSG_DONTWAIT)) == (gssize)sizeof result)
+        (void)ibh_probe_take_rdma(prober->probe, result.pair, result.cause, result.error);
+    if (length < 0 && errno == EAGAIN)
+        return;
+    close(sock->asker);
+    sock->asker = -1;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/arp.h"
 #include "probe/prober_io.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define READ_MAX 64      /* packets read from one socket at a time: a flood must not stop us from sending, or ending */
 #define LEFT_MAX 256     /* such rounds at the end */
 #define CONTROL_SIZE 256 /* may hold more than we asked for */
-#define AT_A_TIME (G_USEC_PER_SEC / 5)
 
 typedef struct {
     _Alignas(struct cmsghdr) guint8 control[CONTROL_SIZE];
@@ -84,10 +86,7 @@ static gboolean take_reply(IbhProber *prober, guint source)
     reply.from = sender_of(&packet, family);
     reply.icmp = prober->bytes + offset;
     reply.length = (gsize)length - offset;
-    if (ibh_probe_received(prober->probe, &reply, ibh_prober_now())) {
-        prober->received += ibh_get32(reply.icmp + 28) & IBH_PROBE_SIZED ? 0 : 1;
-        ibh_flight_landed(&prober->flight, ibh_get32(reply.icmp + 24));
-    }
+    (void)ibh_probe_received(prober->probe, &reply, ibh_prober_now());
     return TRUE;
 }
 
@@ -128,63 +127,71 @@ static gboolean take_heard(IbhProber *prober)
     gssize length = receive(prober, prober->ear, 0, &packet);
     const struct sockaddr_ll *link = &packet.from.link;
     IbhHeard heard = {.bytes = prober->bytes, .length = (gsize)MAX(length, 0)};
-    guint pair;
 
     if (length <= 0)
         return length == 0;
     heard.ifindex = link->sll_ifindex;
     heard.protocol = g_ntohs(link->sll_protocol);
     heard.outgoing = link->sll_pkttype == PACKET_OUTGOING;
-    heard.sender = packet.from.room + offsetof(struct sockaddr_ll, sll_addr);
-    heard.sender_len = MIN(link->sll_halen, IBH_LLADDR_MAX);
-    if ((heard.outgoing || link->sll_pkttype == PACKET_HOST || link->sll_pkttype == PACKET_MULTICAST) &&
-        ibh_probe_hear(prober->probe, &heard, &pair))
-        ibh_flight_landed(&prober->flight, pair);
+    heard.sender = ibh_lladdr(packet.from.room + offsetof(struct sockaddr_ll, sll_addr), link->sll_halen);
+    if (heard.outgoing || link->sll_pkttype == PACKET_HOST || link->sll_pkttype == PACKET_MULTICAST)
+        ibh_probe_hear(prober->probe, &heard);
     return TRUE;
 }
+
+/* ---- waiting ---- */
+
+enum { EAR, SIGNALS, OTHERS }; /* then two of each source: echoes, RDMA */
 
 /* What passed the NICs is read before what was delivered: so a reply that was not delivered by then was dropped. */
 static gboolean take_all(IbhProber *prober, const struct pollfd *fds)
 {
-    const guint sources = prober->probe->sources->len;
-    gboolean any = fds[sources].revents != 0;
+    struct signalfd_siginfo info;
+    gboolean any = fds[EAR].revents != 0;
 
+    prober->stopped |= fds[SIGNALS].revents && read(prober->signals, &info, sizeof info) > 0;
     for (int n = 0; any && n < READ_MAX && take_heard(prober);)
         n++;
-    for (guint i = 0; i < sources; i++) {
-        any |= fds[i].revents != 0;
-        for (int n = 0; fds[i].revents & POLLERR && n < READ_MAX && take_refusal(prober, i);)
+    for (guint i = 0; i < prober->probe->sources->len; i++) {
+        const struct pollfd *of = &fds[OTHERS + 2 * i];
+
+        any |= of[0].revents || of[1].revents;
+        for (int n = 0; of[0].revents & POLLERR && n < READ_MAX && take_refusal(prober, i);)
             n++;
-        for (int n = 0; fds[i].revents && n < READ_MAX && take_reply(prober, i);)
+        for (int n = 0; of[0].revents && n < READ_MAX && take_reply(prober, i);)
             n++;
+        if (of[1].revents)
+            ibh_prober_take_rdma(prober, &prober->sockets[i]);
     }
     return any;
 }
 
-gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
+gint64 ibh_prober_now(void)
 {
-    const guint sources = prober->probe->sources->len;
-    g_autofree struct pollfd *fds = g_new0(struct pollfd, sources + 1 + IBH_ASKERS);
-
-    for (guint i = 0; i < sources + 1 + IBH_ASKERS; i++)
-        fds[i] = (struct pollfd){.fd = i < sources    ? prober->sockets[i].fd
-                                       : i == sources ? prober->ear
-                                                      : prober->askers[i - sources - 1].fd,
-                                 .events = POLLIN};
-    ibh_prober_poll(fds, sources + 1 + IBH_ASKERS, until);
-    for (guint i = 0; i < IBH_ASKERS; i++) {
-        if (fds[sources + 1 + i].revents)
-            ibh_prober_take_rdma(prober, &prober->askers[i]);
-    }
-    return take_all(prober, fds);
+    return g_get_monotonic_time();
 }
 
-void ibh_prober_pass(IbhProber *prober, gint64 until, const char *doing)
+gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
-    while (ibh_prober_now() < until && !ibh_prober_is_stopped()) {
-        (void)ibh_prober_wait(prober, MIN(until, ibh_prober_now() + AT_A_TIME));
-        ibh_prober_tell(prober, doing);
+    const guint n = OTHERS + 2 * prober->probe->sources->len;
+    const gint64 left = MAX(until - ibh_prober_now(), 0);
+    const struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
+                                   .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
+    g_autofree struct pollfd *fds = g_new0(struct pollfd, n);
+
+    for (guint i = 0; i < n; i++) {
+        const IbhProbeSocket *sock = i < OTHERS ? NULL : &prober->sockets[(i - OTHERS) / 2];
+
+        fds[i].events = POLLIN;
+        fds[i].fd = i == EAR ? prober->ear : i == SIGNALS ? prober->signals : i % 2 ? sock->asker : sock->fd;
     }
+    return ppoll(fds, n, &limit, NULL) > 0 && take_all(prober, fds);
+}
+
+void ibh_prober_pass(IbhProber *prober, gint64 until)
+{
+    while (ibh_prober_now() < until && !prober->stopped)
+        (void)ibh_prober_wait(prober, until);
 }
 
 /* A flood fills the socket: what it did not hear may have passed all the same. */

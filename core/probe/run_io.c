@@ -4,9 +4,12 @@
 #include "probe/prober_io.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define COLLECT_EVERY (G_USEC_PER_SEC / 50)
 #define FULL_WAIT (G_USEC_PER_SEC / 50) /* before what was refused for want of room is tried again */
@@ -17,7 +20,7 @@
 /* The neighbour table, or the NIC's queue, is full. IPv6 reports a full table as EINVAL. */
 static gboolean is_full(IbhProber *prober, guint pair, int problem)
 {
-    int six = ibh_probe_family(ibh_probe_peer(prober->probe, ibh_probe_pair(prober->probe, pair)));
+    int six = ibh_probe_family(prober->probe, ibh_probe_pair(prober->probe, pair));
     guint room[2];
 
     if (problem != ENOBUFS && !(six && problem == EINVAL))
@@ -36,7 +39,7 @@ static gboolean send_echo(IbhProber *prober, const IbhShot *shot)
 
     if (problem && is_full(prober, shot->pair, problem)) {
         prober->full_since = prober->full_since ? prober->full_since : before;
-        if (before < prober->full_since + prober->probe->timeout) {
+        if (before < prober->full_since + IBH_PROBE_TIMEOUT) {
             prober->next = before + FULL_WAIT;
             return FALSE;
         }
@@ -44,11 +47,10 @@ static gboolean send_echo(IbhProber *prober, const IbhShot *shot)
     prober->full_since = problem ? prober->full_since : 0;
     if (shot->number >= (guint)prober->probe->count)
         return TRUE;
-    pair->send_error = problem ? problem : pair->send_error;
-    if (!problem) {
+    if (problem)
+        pair->send_error = problem;
+    else
         ibh_probe_sent(prober->probe, shot->pair, shot->number, before);
-        prober->sent++;
-    }
     return TRUE;
 }
 
@@ -59,26 +61,26 @@ static gboolean send_size(IbhProber *prober, const IbhShot *shot, gboolean *ret_
     int problem = ibh_prober_send_echo(prober, shot->pair, IBH_PROBE_SIZED | shot->number);
 
     if (problem == ENOBUFS && pair->refusals++ < REFUSALS) {
-        ibh_flight_retry(&prober->flight, shot->pair, ibh_prober_now() + FULL_WAIT);
+        pair->at = ibh_prober_now() + FULL_WAIT;
         return FALSE;
     }
     pair->mtu.held |= problem == EPERM;
-    *ret_sent = !prober->sockets[pair->source].error &&
-                !(problem && is_full(prober, shot->pair, problem) &&
-                  prober->probe->was_full[ibh_probe_family(ibh_probe_peer(prober->probe, pair))]);
+    *ret_sent =
+        !prober->sockets[pair->source].error && !(problem && is_full(prober, shot->pair, problem) &&
+                                                  prober->probe->was_full[ibh_probe_family(prober->probe, pair)]);
     return TRUE;
 }
 
 static gboolean send_syn(IbhProber *prober, guint i)
 {
-    IbhSynAnswer *syn = &ibh_probe_pair(prober->probe, i)->syn;
-    int problem = ibh_prober_send_syn(prober, i);
+    IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+    const gboolean sent = !ibh_prober_send_syn(prober, i);
 
-    if (!problem)
-        syn->outcome = IBH_SYN_SILENT;
-    else if (syn->outcome == IBH_SYN_UNWANTED)
-        syn->outcome = prober->tcp < 0 || prober->ear < 0 ? IBH_SYN_NO_RIGHT : IBH_SYN_UNSENT;
-    return !problem;
+    if (sent)
+        pair->syn = IBH_SYN_SILENT;
+    else if (pair->syn == IBH_SYN_UNWANTED)
+        pair->syn = IBH_SYN_UNSENT;
+    return sent;
 }
 
 static void send_shot(IbhProber *prober, const IbhShot *shot)
@@ -102,41 +104,58 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
 
 /* ---- the loop ---- */
 
+static gboolean learn(IbhProber *prober, GError **error)
+{
+    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+
+    if (!ibh_flight_has(&prober->flight, IBH_STEP_SETTLED))
+        return TRUE;
+    if (!ibh_prober_read_neighbours(prober, neighbours, error))
+        return FALSE;
+    ibh_probe_learn(prober->probe, neighbours);
+    ibh_flight_go_on(&prober->flight);
+    return TRUE;
+}
+
 /* Takes the results of pairs that are settled from the neighbour table, and deletes entries: these pairs make room for
- * others at once, or when their entry has grown old. */
+ * others at once, or when their entries have grown old. */
 static gboolean collect(IbhProber *prober, GError **error)
 {
     IbhFlight *flight = &prober->flight;
-    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
-    gboolean any = flight->finished->len > 0;
+    const guint begun = flight->begun;
+    gboolean any = FALSE;
 
-    if (flight->settled->len && !ibh_prober_read_neighbours(prober, neighbours, error))
+    if (!learn(prober, error))
         return FALSE;
-    ibh_probe_learn(prober->probe, neighbours);
-    ibh_flight_go_on(flight, ibh_prober_now());
-    IBH_EACH (const guint, pair, flight->finished) {
-        prober->cannot |= !prober->keeps && !prober->cannot && !ibh_prober_forget(prober, *pair);
-        ibh_flight_end(flight, *pair, ibh_prober_now(), !prober->cannot);
+    for (guint i = flight->gone; i < begun; i++) {
+        if (ibh_probe_pair(prober->probe, i)->step != IBH_STEP_FINISHED)
+            continue;
+        any = TRUE;
+        prober->cannot |= !prober->keeps && !prober->cannot && !ibh_prober_forget(prober, i);
+        ibh_flight_end(flight, i, !prober->cannot);
+        prober->old_at = ibh_prober_now() + IBH_PROBE_PAUSE;
     }
-    g_array_set_size(flight->finished, 0);
+    if (prober->cannot && ibh_prober_now() >= prober->old_at) {
+        memset(flight->standing, 0, sizeof flight->standing);
+        memcpy(flight->room, prober->first_room, sizeof flight->room);
+    }
     return !any || prober->keeps || prober->cannot || ibh_prober_read_room(prober, flight->room, error);
 }
 
 /* After a signal: learns about unfinished pairs, and deletes their entries. */
 static gboolean leave(IbhProber *prober, GError **error)
 {
-    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+    const IbhFlight *flight = &prober->flight;
 
-    for (guint i = 0; i < prober->flight.begun; i++) {
+    for (guint i = flight->gone; i < flight->begun; i++) {
         IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
 
         pair->step = pair->step == IBH_STEP_ECHOES ? IBH_STEP_SETTLED : pair->step;
     }
-    if (!ibh_prober_read_neighbours(prober, neighbours, error))
+    if (!learn(prober, error))
         return FALSE;
-    ibh_probe_learn(prober->probe, neighbours);
-    for (guint i = 0; i < prober->flight.begun && !prober->keeps; i++) {
-        if (ibh_probe_pair(prober->probe, i)->step < IBH_STEP_AGES)
+    for (guint i = flight->gone; i < flight->begun && !prober->keeps; i++) {
+        if (ibh_probe_pair(prober->probe, i)->step != IBH_STEP_GONE)
             (void)ibh_prober_forget(prober, i);
     }
     return TRUE;
@@ -146,7 +165,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
     gint64 collected = 0;
 
-    while (!ibh_flight_is_done(&prober->flight) && !ibh_prober_is_stopped()) {
+    while (prober->flight.gone < prober->probe->pairs->len && !prober->stopped) {
         gint64 now = ibh_prober_now(), due;
         IbhShot shot;
         gboolean any = ibh_flight_next(&prober->flight, now, &shot, &due);
@@ -160,9 +179,8 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
                 return FALSE;
             collected = now;
         }
-        ibh_prober_tell(prober, any ? "" : ", waiting for replies");
     }
-    return !ibh_prober_is_stopped() || leave(prober, error);
+    return !prober->stopped || leave(prober, error);
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without a
@@ -178,7 +196,7 @@ static gint64 ask_own(IbhProber *prober)
         const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i), *other = NULL;
         int witness = ibh_probe_witness(probe, i);
 
-        ibh_prober_pass(prober, prober->next, "");
+        ibh_prober_pass(prober, prober->next);
         if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip))
             continue;
         if (witness >= 0)
@@ -201,19 +219,19 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     if (!ibh_prober_read_neighbours(prober, neighbours, error))
         return FALSE;
     ibh_probe_note_known(probe, neighbours);
-    if (!ibh_prober_read_room(prober, room, error))
+    if (!ibh_prober_read_room(prober, prober->first_room, error))
         return FALSE;
-    memcpy(prober->flight.room, room, sizeof room);
+    memcpy(prober->flight.room, prober->first_room, sizeof prober->first_room);
     prober->keeps = ibh_flight_fits(&prober->flight);
     ibh_prober_read_local(prober, FALSE);
     proxies = ask_own(prober);
     if (!ask_pairs(prober, error))
         return FALSE;
     ibh_prober_read_local(prober, TRUE);
-    probe->hears = ibh_prober_heard_all(prober) && !ibh_prober_is_stopped();
-    if (!ibh_prober_read_room(prober, room, error))
+    probe->hears = ibh_prober_heard_all(prober) && !prober->stopped;
+    if (!ibh_prober_read_room(prober, room, error)) /* and whether there was none */
         return FALSE;
-    ibh_prober_pass(prober, proxies, ", listening for proxies");
+    ibh_prober_pass(prober, proxies);
     return TRUE;
 }
 
@@ -227,17 +245,37 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean progress, GError **error)
+/* From now on SIGINT and SIGTERM end no more than the asking. A signal that our caller ignores stays ignored. */
+static int catch_signals(sigset_t *ret_before)
+{
+    static const int caught[] = {SIGINT, SIGTERM};
+    struct sigaction how;
+    sigset_t blocked;
+    int fd;
+
+    sigemptyset(&blocked);
+    for (guint i = 0; i < G_N_ELEMENTS(caught); i++) {
+        if (sigaction(caught[i], NULL, &how) == 0 && how.sa_handler != SIG_IGN)
+            sigaddset(&blocked, caught[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &blocked, ret_before);
+    fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        (void)sigprocmask(SIG_SETMASK, ret_before, NULL);
+    return fd;
+}
+
+gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, GError **error)
 {
     IbhProber prober = {.probe = probe,
+                        .flight.probe = probe,
                         .netlink = netlink,
                         .sysfs = sysfs,
-                        .progress = progress,
-                        .started = ibh_prober_now(),
                         .ear = -1,
                         .solicit = -1,
-                        .tcp = -1};
+                        .full = {G_MAXUINT64, G_MAXUINT64}};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
+    sigset_t before;
     gboolean done;
 
     if (getrandom(random, sizeof random, 0) != (gssize)sizeof random) {
@@ -246,16 +284,14 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
     }
     memcpy(probe->cookie, random, sizeof probe->cookie);
     memcpy(&probe->id, random + sizeof probe->cookie, sizeof probe->id);
-    ibh_flight_init(&prober.flight, probe);
-    for (guint i = 0; i < IBH_ASKERS; i++)
-        prober.askers[i].fd = -1;
-    ibh_prober_catch_signals();
+    prober.signals = catch_signals(&before);
     done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
-    if (ibh_prober_is_stopped())
+    if (prober.stopped) /* and a second signal, as some send, does not keep us from the report */
         ibh_probe_interrupt(probe, ibh_prober_now());
-    ibh_prober_release_signals();
-    ibh_prober_tell_end(&prober);
+    else
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    if (prober.signals >= 0)
+        close(prober.signals);
     ibh_prober_close(&prober);
-    ibh_flight_clear(&prober.flight);
     return done;
 }

@@ -7,6 +7,6 @@
 #include "kernel/netlink.h"
 #include "probe/probe.h"
 
-/* Asks all pairs, with raw sockets or, without CAP_NET_RAW, with ping sockets; with `progress`, reports progress on
- * standard error. `sysfs` stands for /sys. Then `probe` can be judged. */
-gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean progress, GError **error);
+/* Asks all pairs, with raw sockets or, without CAP_NET_RAW, with ping sockets. `sysfs` stands for /sys. Then `probe`
+ * can be judged. */
+gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, GError **error);

@@ -10,71 +10,42 @@
 #define TRIES 3
 #define LATE_MAX (8 * IBH_PROBE_SPACING)
 
-typedef union {
-    struct cmsghdr header;
-    guint8 room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-} Control;
-
 /* After a late wake-up, the next packets may go a little faster. */
 void ibh_prober_pace(IbhProber *prober)
 {
     prober->next = MAX(prober->next, ibh_prober_now() - LATE_MAX) + IBH_PROBE_SPACING;
 }
 
-/* The source, and the device by which it leaves. */
-static void name_way(struct msghdr *message, Control *control, const IbhProbeSource *source)
-{
-    const gboolean six = source->ip.family == AF_INET6;
-    struct in_pktinfo four_way = {.ipi_ifindex = source->nic->link->ifindex};
-    struct in6_pktinfo six_way = {.ipi6_ifindex = (guint)source->nic->link->ifindex};
-    const gsize size = six ? sizeof six_way : sizeof four_way;
-
-    memcpy(&four_way.ipi_spec_dst, source->ip.bytes, 4);
-    memcpy(&six_way.ipi6_addr, source->ip.bytes, 16);
-    control->header = (struct cmsghdr){.cmsg_len = CMSG_LEN(size),
-                                       .cmsg_level = six ? IPPROTO_IPV6 : IPPROTO_IP,
-                                       .cmsg_type = six ? IPV6_PKTINFO : IP_PKTINFO};
-    memcpy(CMSG_DATA(&control->header), six ? (void *)&six_way : (void *)&four_way, size);
-    message->msg_control = control->room;
-    message->msg_controllen = CMSG_SPACE(size);
-}
-
 /* With IP_RECVERR a send may report an earlier packet's error; then it has to be repeated. */
-static int send_to(IbhProber *prober, int fd, guint i, gsize length, gboolean with_way)
+static int send_to(IbhProber *prober, int fd, guint i, gsize length)
 {
-    const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-    struct iovec part = {.iov_base = prober->bytes, .iov_len = length};
-    Control control = {.room = {0}};
     socklen_t size;
-    IbhSockAddress to = ibh_sock_address(ibh_probe_peer(prober->probe, pair), &size);
-    struct msghdr message = {.msg_name = &to, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1};
+    const IbhSockAddress to = ibh_sock_address(ibh_probe_peer(prober->probe, ibh_probe_pair(prober->probe, i)), &size);
     int problem = 0;
 
-    if (with_way)
-        name_way(&message, &control, ibh_probe_source(prober->probe, pair));
     for (int try = 0; try < TRIES && (problem || !try); try++)
-        problem = sendmsg(fd, &message, 0) < 0 ? errno : 0;
+        problem = sendto(fd, prober->bytes, length, 0, &to.generic, size) < 0 ? errno : 0;
     ibh_prober_pace(prober);
     return problem;
 }
 
 int ibh_prober_send_echo(IbhProber *prober, guint i, guint number)
 {
-    const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-    const IbhProbeSocket *sock = &prober->sockets[pair->source];
-    gsize length = ibh_probe_packet(prober->probe, i, number, sock->id, prober->bytes);
+    const IbhProbeSocket *sock = &prober->sockets[ibh_probe_pair(prober->probe, i)->source];
 
     if (sock->error)
         return sock->error;
-    return send_to(prober, sock->fd, i, length, ibh_probe_peer(prober->probe, pair)->family == AF_INET);
+    return send_to(prober, sock->fd, i, ibh_probe_packet(prober->probe, i, number, sock->id, prober->bytes));
 }
 
 int ibh_prober_send_syn(IbhProber *prober, guint i)
 {
-    if (prober->tcp < 0 || prober->ear < 0)
+    const IbhProbeSocket *sock = &prober->sockets[ibh_probe_pair(prober->probe, i)->source];
+
+    if (sock->tcp < 0)
         return EPERM;
     ibh_probe_syn(prober->probe, i, prober->bytes);
-    return send_to(prober, prober->tcp, i, IBH_SYN_LENGTH, TRUE);
+    return send_to(prober, sock->tcp, i, IBH_SYN_LENGTH);
 }
 
 /* IbhSockAddress is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */

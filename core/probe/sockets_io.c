@@ -5,13 +5,15 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
-#include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip_icmp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#ifndef IP_RECVERR
+#define IP_RECVERR 11
+#endif
 #ifndef IPV6_UNICAST_IF
 #define IPV6_UNICAST_IF 76
 #endif
@@ -41,7 +43,7 @@ static void attach(int fd, struct sock_filter *steps, gsize count)
 }
 
 /* Replies with our number and cookie. A raw socket of IPv4 gets the IP header, too. */
-static void filter_replies(const IbhProbe *probe, int fd, guint16 id, gboolean six)
+static void filter_replies(const IbhProbe *probe, int fd, gboolean six)
 {
     enum { DROP = 7 };
     struct sock_filter steps[] = {
@@ -52,7 +54,7 @@ static void filter_replies(const IbhProbe *probe, int fd, guint16 id, gboolean s
         LOAD(BPF_W, BPF_IND, 8),
         IF(BPF_JEQ, ibh_get32(probe->cookie), 0, DROP),
         LOAD(BPF_H, BPF_IND, 4),
-        IF(BPF_JEQ, id, DROP + 1, DROP),
+        IF(BPF_JEQ, probe->id, DROP + 1, DROP),
         RETURN(0),
         RETURN(IBH_PROBE_SIZE_MAX),
     };
@@ -60,54 +62,24 @@ static void filter_replies(const IbhProbe *probe, int fd, guint16 id, gboolean s
     attach(fd, steps, G_N_ELEMENTS(steps));
 }
 
-/* Our echoes and their replies, whole ones and first fragments; answers to ARP, and the kernel's questions; the same of
- * neighbour discovery; answers to our SYNs. */
-static void filter_ear(const IbhProbe *probe, int fd)
+/* ARP, ICMP of both families, fragments of IPv6, and answers to our SYNs: little of what others send. What of it is
+ * ours, packets.c finds out. */
+static void filter_ear(int fd)
 {
-    enum {
-        ARP = 4,
-        FOUR = 6,
-        SIX = 12,
-        FRAGMENT = 17,
-        DISCOVERY = 20,
-        ECHO = 23,
-        TCP = 25,
-        LEAVES = 29,
-        DROP = 31,
-        TAKE
-    };
+    enum { SIX = 6, DROP = 12, TAKE };
     struct sock_filter steps[] = {
         LOAD(BPF_H, BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
-        IF(BPF_JEQ, ETH_P_ARP, ARP, 0),
-        IF(BPF_JEQ, ETH_P_IP, FOUR, 0),
-        IF(BPF_JEQ, ETH_P_IPV6, SIX, DROP),
-        LOAD(BPF_H, BPF_ABS, 6), /* ARP */
-        IF(BPF_JEQ, ARPOP_REPLY, TAKE, LEAVES),
-        LOAD(BPF_B, BPF_ABS, 9), /* FOUR */
-        IF(BPF_JEQ, IPPROTO_ICMP, 0, DROP),
-        LOAD(BPF_H, BPF_ABS, 6),
-        IF(BPF_JSET, 0x1fff, DROP, 0),
-        BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
-        IF(BPF_JEQ, 0, ECHO, ECHO),
-        BPF_STMT(BPF_LDX | BPF_IMM, 40), /* SIX */
-        LOAD(BPF_B, BPF_ABS, 6),
-        IF(BPF_JEQ, IPPROTO_TCP, TCP, 0),
-        IF(BPF_JEQ, IPPROTO_ICMPV6, DISCOVERY, 0),
-        IF(BPF_JEQ, IPPROTO_FRAGMENT, 0, DROP),
-        BPF_STMT(BPF_LDX | BPF_IMM, 48), /* FRAGMENT */
-        LOAD(BPF_H, BPF_ABS, 42),
-        IF(BPF_JSET, 0xfff8, DROP, ECHO),
-        LOAD(BPF_B, BPF_ABS, 40), /* DISCOVERY */
-        IF(BPF_JEQ, ND_NEIGHBOR_ADVERT, TAKE, 0),
-        IF(BPF_JEQ, ND_NEIGHBOR_SOLICIT, LEAVES, ECHO),
-        LOAD(BPF_W, BPF_IND, 8), /* ECHO */
-        IF(BPF_JEQ, ibh_get32(probe->cookie), TAKE, DROP),
-        LOAD(BPF_H, BPF_ABS, 40), /* TCP */
-        IF(BPF_JEQ, IBH_SYN_PORT, 0, DROP),
-        LOAD(BPF_H, BPF_ABS, 42),
-        IF(BPF_JEQ, ibh_probe_syn_port(probe), TAKE, DROP),
-        LOAD(BPF_B, BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE), /* LEAVES */
-        IF(BPF_JEQ, PACKET_OUTGOING, TAKE, DROP),
+        IF(BPF_JEQ, ETH_P_ARP, TAKE, 0),
+        IF(BPF_JEQ, ETH_P_IPV6, SIX, 0),
+        IF(BPF_JEQ, ETH_P_IP, 0, DROP),
+        LOAD(BPF_B, BPF_ABS, 9),
+        IF(BPF_JEQ, IPPROTO_ICMP, TAKE, DROP),
+        LOAD(BPF_B, BPF_ABS, 6), /* SIX */
+        IF(BPF_JEQ, IPPROTO_ICMPV6, TAKE, 0),
+        IF(BPF_JEQ, IPPROTO_FRAGMENT, TAKE, 0),
+        IF(BPF_JEQ, IPPROTO_TCP, 0, DROP),
+        LOAD(BPF_H, BPF_ABS, 40),
+        IF(BPF_JEQ, IBH_SYN_PORT, TAKE, DROP),
         RETURN(0),    /* DROP */
         RETURN(HEAD), /* TAKE */
     };
@@ -129,52 +101,52 @@ IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size)
     return address;
 }
 
-gboolean ibh_probe_uses_family(const IbhProbe *probe, int family)
-{
-    IBH_EACH (const IbhProbeSource, source, probe->sources) {
-        if (source->ip.family == family)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean set(int fd, int level, int option, int value)
+gboolean ibh_sock_set(int fd, int level, int option, int value)
 {
     return setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
 static void enlarge(int fd)
 {
-    if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
-        (void)set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
+    if (!ibh_sock_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
+        (void)ibh_sock_set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 }
 
-/* The sender's address bound; the device goes with each packet, so that replies are taken from any. Don't Fragment,
- * whether or not the kernel has learned a smaller MTU of the way; and errors: without, the kernel does not say that its
- * neighbour table is full. IPv6 has the device from the socket: before 5.18 its ping sockets take no other hint. */
-static gboolean set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSource *source)
+/* And errors are reported: without, the kernel does not say that its neighbour table is full. */
+int ibh_sock_bind(int fd, const IbhProbeSource *source)
+{
+    const gboolean six = source->ip.family == AF_INET6;
+    const int level = six ? IPPROTO_IPV6 : IPPROTO_IP, device = (int)htonl((guint32)source->nic->link->ifindex);
+    socklen_t size;
+    const IbhSockAddress address = ibh_sock_address(&source->ip, &size);
+
+    if (bind(fd, &address.generic, size) < 0 || !ibh_sock_set(fd, level, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, device))
+        return errno;
+    (void)ibh_sock_set(fd, level, six ? IPV6_RECVERR : IP_RECVERR, 1);
+    return 0;
+}
+
+/* Don't Fragment, whether or not the kernel has learned a smaller MTU of the way. */
+static int set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
     const int fd = sock->fd, level = six ? IPPROTO_IPV6 : IPPROTO_IP;
-    socklen_t size;
-    IbhSockAddress address = ibh_sock_address(&source->ip, &size);
+    IbhSockAddress address = {.room = {0}};
+    socklen_t size = sizeof address;
+    int problem = ibh_sock_bind(fd, source);
 
-    if (bind(fd, &address.generic, size) < 0 ||
-        (six && !set(fd, level, IPV6_UNICAST_IF, (int)htonl((guint32)source->nic->link->ifindex))) ||
-        !set(fd, level, six ? IPV6_RECVPKTINFO : IP_PKTINFO, 1) ||
-        !set(fd, level, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))
-        return FALSE;
-    (void)set(fd, level, six ? IPV6_RECVERR : IP_RECVERR, 1);
+    if (problem)
+        return problem;
+    if (!ibh_sock_set(fd, level, six ? IPV6_RECVPKTINFO : IP_PKTINFO, 1) ||
+        !ibh_sock_set(fd, level, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+                      six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE) ||
+        getsockname(fd, &address.generic, &size) < 0)
+        return errno;
     enlarge(fd);
-    if (sock->raw) {
-        sock->id = probe->id;
-        filter_replies(probe, fd, sock->id, six);
-        return TRUE;
-    }
-    if (getsockname(fd, &address.generic, &size) < 0)
-        return FALSE;
-    sock->id = g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
-    return TRUE;
+    sock->id = sock->raw ? probe->id : g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
+    if (sock->raw)
+        filter_replies(probe, fd, six);
+    return 0;
 }
 
 static gboolean is_forbidden(int error)
@@ -206,22 +178,21 @@ static gboolean open_echoes(const IbhProbe *probe, const IbhProbeSource *source,
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: cannot open a socket: %s", g_strerror(errno));
         return FALSE;
     }
-    if (!set_up(probe, sock, source)) /* the address went away: others can still be asked from */
-        sock->error = errno;
+    sock->error = set_up(probe, sock, source); /* the address went away: others can still be asked from */
     return TRUE;
 }
 
 /* ---- the others ---- */
 
 /* Nothing comes before it is bound, so its filter is attached in between. */
-static int open_ear(const IbhProbe *probe)
+static int open_ear(void)
 {
     const struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
     int fd = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
 
     if (fd < 0)
         return -1;
-    filter_ear(probe, fd);
+    filter_ear(fd);
     enlarge(fd);
     if (bind(fd, (const struct sockaddr *)&all, sizeof all) == 0)
         return fd;
@@ -229,8 +200,8 @@ static int open_ear(const IbhProbe *probe)
     return -1;
 }
 
-/* It only sends: it drops what comes in. */
-static int open_sender(int protocol, int option, int value)
+/* It only sends: it drops what comes in. `source`: NULL: whichever the kernel chooses. */
+static int open_sender(int protocol, const IbhProbeSource *source, int option, int value)
 {
     struct sock_filter none[] = {RETURN(0)};
     int fd = socket(AF_INET6, SOCK_RAW | FLAGS, protocol);
@@ -238,7 +209,7 @@ static int open_sender(int protocol, int option, int value)
     if (fd < 0)
         return -1;
     attach(fd, none, 1);
-    if (set(fd, IPPROTO_IPV6, option, value))
+    if (ibh_sock_set(fd, IPPROTO_IPV6, option, value) && (!source || !ibh_sock_bind(fd, source)))
         return fd;
     close(fd);
     return -1;
@@ -250,35 +221,40 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
 
     prober->bytes = g_malloc0(IBH_PROBE_SIZE_MAX);
     prober->sockets = g_new0(IbhProbeSocket, probe->sources->len);
-    for (guint i = 0; i < probe->sources->len; i++)
-        prober->sockets[i].fd = -1;
-    for (guint i = 0; i < probe->sources->len; i++) {
-        if (!open_echoes(probe, &g_array_index(probe->sources, IbhProbeSource, i), &prober->sockets[i], error))
-            return FALSE;
-    }
-    prober->ear = open_ear(probe);
+    prober->ear = open_ear();
     probe->hears = prober->ear >= 0;
-    if (ibh_probe_uses_family(probe, AF_INET6)) {
-        prober->solicit = open_sender(IPPROTO_ICMPV6, IPV6_MULTICAST_HOPS, 255);
-        prober->tcp = open_sender(IPPROTO_TCP, IPV6_CHECKSUM, 16);
+    for (guint i = 0; i < probe->sources->len; i++)
+        prober->sockets[i] = (IbhProbeSocket){.fd = -1, .tcp = -1, .asker = -1};
+    for (guint i = 0; i < probe->sources->len; i++) {
+        const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
+
+        if (!open_echoes(probe, source, &prober->sockets[i], error))
+            return FALSE;
+        if (source->ip.family != AF_INET6 || prober->ear < 0)
+            continue;
+        prober->sockets[i].tcp = open_sender(IPPROTO_TCP, source, IPV6_CHECKSUM, 16);
+        if (prober->solicit < 0)
+            prober->solicit = open_sender(IPPROTO_ICMPV6, NULL, IPV6_MULTICAST_HOPS, 255);
     }
     return TRUE;
 }
 
+static void close_one(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+/* A process that asks by RDMA ends by it, if it can be ended; nobody waits for that. */
 void ibh_prober_close(IbhProber *prober)
 {
-    const int others[] = {prober->ear, prober->solicit, prober->tcp};
-
     for (guint i = 0; prober->sockets && i < prober->probe->sources->len; i++) {
-        if (prober->sockets[i].fd >= 0)
-            close(prober->sockets[i].fd);
+        close_one(prober->sockets[i].fd);
+        close_one(prober->sockets[i].tcp);
+        close_one(prober->sockets[i].asker);
     }
-    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
-        if (others[i] >= 0)
-            close(others[i]);
-    }
-    for (guint i = 0; i < IBH_ASKERS; i++)
-        ibh_rdma_asker_stop(&prober->askers[i]);
+    close_one(prober->ear);
+    close_one(prober->solicit);
     g_free(prober->sockets);
     g_free(prober->bytes);
 }

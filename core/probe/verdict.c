@@ -1,25 +1,88 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/verdict.h"
+/*
+ * A finding for each cause. Pairs that are charged with a cause in the same words, which name neither rail nor peer,
+ * have the same one; which pairs have it, and which have not, tells who is at fault.
+ */
+#include "model/model.h"
+#include "probe/probe.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#define NAMED IBH_PROBE_NAMED
+/* ---- a row's words ---- */
+
+/* What the kernel says of a route that is no way: its errno tells its type. */
+static const char *explain_refusal(int error)
+{
+    return error == EINVAL         ? "a blackhole route"
+           : error == EHOSTUNREACH ? "an unreachable route"
+           : error == EACCES       ? "a prohibit route"
+           : error == ENETUNREACH  ? "no route"
+                                   : g_strerror(error);
+}
+
+static char *name_ip(const IbhIp *ip)
+{
+    char text[IBH_IP_STRLEN];
+
+    return g_strdup(ip ? ibh_ip_format(ip, text) : "");
+}
+
+static char *name_link(const IbhProbe *probe, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
+
+    return g_strdup(link ? link->name : "another interface");
+}
+
+static char *number(guint n)
+{
+    return g_strdup_printf("%u", n);
+}
+
+/* What a word in braces stands for. */
+static char *value_of(const IbhProbe *probe, const IbhProbePair *pair, const char *word)
+{
+    const IbhLink *link = ibh_probe_link(probe, pair);
+    const int six = ibh_probe_family(probe, pair);
+
+#define IS(name) g_str_equal(word, name)
+    return IS("if")             ? ibh_shell_word(link->name)
+           : IS("peer")         ? name_ip(ibh_probe_peer(probe, pair))
+           : IS("from")         ? name_ip(&ibh_probe_source(probe, pair)->ip)
+           : IS("via")          ? name_ip(ibh_probe_via(probe, pair))
+           : IS("leaves from")  ? name_ip(&pair->trace.from)
+           : IS("leaves to")    ? name_ip(&pair->trace.to)
+           : IS("told by")      ? name_ip(&pair->mtu.told_by)
+           : IS("arp")          ? g_strdup(six ? "neighbour solicitations" : "ARP")
+           : IS("arp answered") ? g_strdup(six ? "neighbour solicitations are" : "ARP is")
+           : IS("reply if")
+               ? pair->reply_ifindex == link->ifindex ? g_strdup("this NIC") : name_link(probe, pair->reply_ifindex)
+           : IS("route if") ? name_link(probe, pair->route.oif)
+           : IS("refused")  ? g_strdup(explain_refusal(pair->send_error))
+           : IS("no route") ? g_strdup(explain_refusal(pair->route.error))
+           : IS("passed")   ? number(pair->mtu.passed)
+           : IS("full")     ? number(ibh_probe_full_size(probe, pair))
+           : IS("piece")    ? number(pair->mtu.fragment)
+                            : g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT)); /* rdma error */
+#undef IS
+}
+
+char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template)
+{
+    g_auto(GStrv) parts = g_strsplit_set(template ? template : "", "{}", -1);
+
+    for (guint i = 1; parts[0] && parts[i]; i += 2) {
+        char *value = value_of(probe, pair, parts[i]);
+
+        g_free(parts[i]);
+        parts[i] = value;
+    }
+    return template ? g_strjoinv("", parts) : NULL;
+}
 
 /* ---- names ---- */
-
-static void add_name(GString *names, guint n, guint max, const char *name)
-{
-    if (n <= max)
-        g_string_append_printf(names, "%s%s", n > 1 ? ", " : "", name);
-}
-
-static char *end_names(GString *names, guint n, guint max, guint unnamed)
-{
-    if (n > max)
-        g_string_append_printf(names, " and %u more", unnamed);
-    return g_string_free(names, FALSE);
-}
 
 /* The one after the other, in the part behind the last dot or colon. */
 static gboolean follows(const IbhIp *ip, const IbhIp *before)
@@ -34,33 +97,42 @@ static gboolean follows(const IbhIp *ip, const IbhIp *before)
     return ip->family == before->family && memcmp(ip->bytes, before->bytes, length - part) == 0 && other == one + 1;
 }
 
-static char *name_range(const IbhIp *first, const IbhIp *last)
+/* The first few, and how many there are beside them. `counts`: how many each stands for; NULL: one. */
+static char *join_names(const GPtrArray *names, const GArray *counts)
 {
-    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+    GString *text = g_string_new(NULL);
+    guint more = 0;
 
-    ibh_ip_format(first, from);
-    ibh_ip_format(last, to);
-    if (first == last)
-        return g_strdup(from);
-    return g_strdup_printf("%s-%s", from, strrchr(to, first->family == AF_INET6 ? ':' : '.'));
+    for (guint i = 0; i < names->len; i++) {
+        if (i < IBH_PROBE_NAMED)
+            g_string_append_printf(text, "%s%s", i ? ", " : "", (const char *)names->pdata[i]);
+        else
+            more += counts ? g_array_index(counts, guint, i) : 1;
+    }
+    if (more)
+        g_string_append_printf(text, " and %u more", more);
+    return g_string_free(text, FALSE);
 }
 
-char *ibh_probe_name_peers(const GArray *peers, guint max)
+char *ibh_probe_name_peers(const GArray *peers)
 {
-    GString *names = g_string_new(NULL);
-    guint n = 0, named = 0;
+    const IbhIp *ips = (const IbhIp *)(gconstpointer)peers->data;
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint));
 
-    for (guint i = 0, end; i < peers->len; i = end) {
-        const IbhIp *ips = (const IbhIp *)(gconstpointer)peers->data;
-        g_autofree char *name = NULL;
+    for (guint i = 0, end, n; i < peers->len; i = end) {
+        char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
         for (end = i + 1; end < peers->len && follows(&ips[end], &ips[end - 1]);)
             end++;
-        name = name_range(&ips[i], &ips[end - 1]);
-        add_name(names, ++n, max, name);
-        named = n <= max ? end : named;
+        n = end - i;
+        ibh_ip_format(&ips[i], from);
+        ibh_ip_format(&ips[end - 1], to);
+        g_ptr_array_add(names, g_strdup_printf("%s%s%s", from, n > 1 ? "-" : "",
+                                               n > 1 ? strrchr(to, ips[i].family == AF_INET6 ? ':' : '.') : ""));
+        g_array_append_val(counts, n);
     }
-    return end_names(names, n, max, peers->len - named);
+    return join_names(names, counts);
 }
 
 /* ---- who is at fault ---- */
@@ -69,154 +141,138 @@ char *ibh_probe_name_peers(const GArray *peers, guint max)
 typedef struct {
     IbhProbe *probe;
     const IbhCauseRow *row;
-    const char *why;                 /* in words; the cause is the same where these are */
-    const IbhProbePair *first;       /* for its advice */
-    gboolean *has;                   /* by pair */
-    guint *by_peer, *by_nic;         /* how many of them have it */
-    const guint *peer_all, *nic_all; /* how many could */
+    const char *why;           /* in words */
+    gboolean *has;             /* by pair; those that are not told yet */
+    guint *by_peer, *by_nic;   /* how many of them have it */
+    guint *peer_all, *nic_all; /* how many could: a pair could tell only if nothing of this host is in its way */
 } Cause;
 
 static guint nic_of(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    guint at = 0;
-
-    g_ptr_array_find(probe->nics, ibh_probe_source(probe, pair)->nic, &at);
-    return at;
-}
-
-/* All rails that could tell have it, and they are more than one. */
-static gboolean is_of_peer(const Cause *cause, guint peer)
-{
-    return cause->row->place == IBH_AT_PEER || (cause->row->place == IBH_AT_EITHER && cause->by_peer[peer] > 1 &&
-                                                cause->by_peer[peer] >= cause->peer_all[peer]);
-}
-
-static gboolean is_of_nic(const Cause *cause, guint nic)
-{
-    return cause->row->place == IBH_AT_HOME || (cause->by_nic[nic] > 1 && cause->by_nic[nic] >= cause->nic_all[nic]);
+    return ibh_probe_nic(probe, ibh_probe_source(probe, pair)->nic);
 }
 
 typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 
+/* Of a peer, if all rails that could tell have it, and they are more than one; the same of a rail. */
 static gboolean is_of(const Cause *cause, guint i, Share share)
 {
     const IbhProbePair *pair = ibh_probe_pair(cause->probe, i);
+    const guint nic = nic_of(cause->probe, pair), at_peer = cause->by_peer[pair->peer], at_nic = cause->by_nic[nic];
+    const IbhProbePlace place = cause->row->place;
 
-    return cause->has[i] && (share == OF_PAIRS || (share == OF_PEERS ? is_of_peer(cause, pair->peer)
-                                                                     : is_of_nic(cause, nic_of(cause->probe, pair))));
+    return cause->has[i] &&
+           (share == OF_PAIRS ||
+            (share == OF_PEERS ? place == IBH_AT_PEER ||
+                                     (place == IBH_AT_EITHER && at_peer > 1 && at_peer >= cause->peer_all[pair->peer])
+                               : place == IBH_AT_HOME || (at_nic > 1 && at_nic >= cause->nic_all[nic])));
 }
 
-static IbhRemedy remedy(const Cause *cause, gboolean at_peer)
+static void add_once(GPtrArray *names, char *name)
 {
-    const char *advice = at_peer && cause->row->peer_advice ? cause->row->peer_advice : cause->row->advice;
-    g_autofree char *text = ibh_probe_fill_in(cause->probe, cause->first, advice);
-
-    return cause->row->fix ? ibh_fix(ibh_probe_fill_in(cause->probe, cause->first, cause->row->fix))
-                           : ibh_advice("%s", text);
+    if (g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+        g_free(name);
+    else
+        g_ptr_array_add(names, name);
 }
 
 /* The peers that have it towards all rails, then the rails that have it towards all peers, then what is left. */
 static void report_share(Cause *cause, Share share)
 {
     IbhProbe *probe = cause->probe;
+    const IbhCauseRow *row = cause->row;
     const gboolean at_peer = share == OF_PEERS;
     g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-    g_autoptr(GPtrArray) nics = g_ptr_array_new();
-    GString *list = g_string_new(NULL), *rails = g_string_new(NULL);
-    g_autofree char *pairs = NULL, *names = NULL, *to = NULL, *who = NULL;
+    g_autoptr(GPtrArray) rails = g_ptr_array_new_with_free_func(g_free), pairs = g_ptr_array_new_with_free_func(g_free),
+                         fixes = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *to = NULL, *who = NULL, *advice = NULL, *fix = NULL, *by = NULL;
     gboolean of_rails;
     IbhFinding *finding;
-    guint n = 0;
 
     for (guint i = 0; i < probe->pairs->len; i++) {
         const IbhProbePair *pair = ibh_probe_pair(probe, i);
         const IbhIp *peer = ibh_probe_peer(probe, pair);
-        const IbhNic *nic = ibh_probe_source(probe, pair)->nic;
-        g_autofree char *name = NULL;
+        const char *rail = ibh_probe_link(probe, pair)->name;
         char ip[IBH_IP_STRLEN];
 
         if (!is_of(cause, i, share))
             continue;
         cause->has[i] = FALSE;
-        name = g_strdup_printf("%s to %s", nic->link->name, ibh_ip_format(peer, ip));
-        add_name(list, ++n, NAMED, name);
-        if (!g_ptr_array_find(nics, nic, NULL)) {
-            g_ptr_array_add(nics, (gpointer)(guintptr)nic);
-            add_name(rails, nics->len, NAMED, nic->link->name);
-        }
+        g_ptr_array_add(pairs, g_strdup_printf("%s to %s", rail, ibh_ip_format(peer, ip)));
+        add_once(rails, g_strdup(rail));
+        if (row->fix)
+            add_once(fixes, ibh_probe_fill_in(probe, pair, row->fix));
         if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), peer))
             g_array_append_val(peers, *peer);
+        if (pairs->len == 1)
+            advice = ibh_probe_fill_in(probe, pair, at_peer && row->peer_advice ? row->peer_advice : row->advice);
     }
-    pairs = end_names(list, n, NAMED, n - NAMED);
-    names = end_names(rails, nics->len, NAMED, nics->len - NAMED);
-    if (!n)
+    if (!pairs->len)
         return;
-    to = ibh_probe_name_peers(peers, NAMED);
-    of_rails = share == OF_RAILS || (share == OF_PAIRS && nics->len == 1);
-    who = at_peer    ? g_strdup_printf("%s%s", to, cause->row->place == IBH_AT_EITHER ? " to every rail" : "")
-          : of_rails ? g_strdup_printf("%s to %s", names, to)
-                     : g_steal_pointer(&pairs);
-    finding = ibh_finding_add(probe->findings, of_rails ? ((const IbhNic *)nics->pdata[0])->link->name : "",
-                              cause->row->severity,
-                              at_peer && cause->row->peer_code ? cause->row->peer_code : cause->row->code,
-                              remedy(cause, at_peer), "%s: %s; %u of %u pairs", who, cause->why, n, probe->pairs->len);
-    for (guint i = 1; of_rails && i < nics->len; i++)
-        ibh_finding_hits(finding, ((const IbhNic *)nics->pdata[i])->link->name);
+    to = ibh_probe_name_peers(peers);
+    by = join_names(rails, NULL);
+    of_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
+    who = at_peer    ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
+          : of_rails ? g_strdup_printf("%s to %s", by, to)
+                     : join_names(pairs, NULL);
+    g_ptr_array_add(fixes, NULL);
+    fix = row->fix ? g_strjoinv("; ", (char **)fixes->pdata) : NULL;
+    finding = ibh_finding_add(probe->findings, of_rails ? rails->pdata[0] : "", row->severity,
+                              at_peer && row->peer_code ? row->peer_code : row->code,
+                              (IbhRemedy){.fix = g_steal_pointer(&fix), .advice = g_steal_pointer(&advice)},
+                              "%s: %s; %u of %u pairs", who, cause->why, pairs->len, probe->pairs->len);
+    for (guint i = 1; of_rails && i < rails->len; i++)
+        ibh_finding_hits(finding, rails->pdata[i]);
     finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 
-/* A pair could tell of others only if nothing of this host is in its way. */
-static void count_all(const IbhProbe *probe, guint *peer_all, guint *nic_all)
+/* Of all pairs with this cause, and these words. */
+static void report_cause(Cause *cause, char **whys, guint first)
 {
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        peer_all[pair->peer] += pair->hindered ? 0 : 1;
-        nic_all[nic_of(probe, pair)] += pair->hindered ? 0 : 1;
-    }
-}
-
-static void report_cause(IbhProbe *probe, const GArray *charges, guint first, char **whys, const guint *peer_all,
-                         const guint *nic_all)
-{
-    const IbhProbeCharge *charge = &g_array_index(charges, IbhProbeCharge, first);
-    g_autofree gboolean *has = g_new0(gboolean, probe->pairs->len);
-    g_autofree guint *by_peer = g_new0(guint, probe->peers->len), *by_nic = g_new0(guint, probe->nics->len);
+    IbhProbe *probe = cause->probe;
     g_autofree char *why = g_strdup(whys[first]);
-    Cause cause = {.probe = probe,
-                   .row = ibh_probe_cause(charge->cause),
-                   .why = why,
-                   .first = ibh_probe_pair(probe, charge->pair),
-                   .has = has,
-                   .by_peer = by_peer,
-                   .by_nic = by_nic,
-                   .peer_all = peer_all,
-                   .nic_all = nic_all};
 
-    for (guint i = first; i < charges->len; i++) {
-        const IbhProbeCharge *other = &g_array_index(charges, IbhProbeCharge, i);
-        const IbhProbePair *pair = ibh_probe_pair(probe, other->pair);
+    memset(cause->by_peer, 0, probe->peers->len * sizeof(guint));
+    memset(cause->by_nic, 0, probe->nics->len * sizeof(guint));
+    cause->why = why;
+    for (guint i = first; i < probe->pairs->len; i++) {
+        const IbhProbePair *pair = ibh_probe_pair(probe, i);
 
-        if (!whys[i] || other->cause != charge->cause || strcmp(whys[i], why) != 0)
+        cause->has[i] = g_strcmp0(whys[i], why) == 0;
+        if (!cause->has[i])
             continue;
         g_clear_pointer(&whys[i], g_free);
-        has[other->pair] = TRUE;
-        by_peer[pair->peer]++;
-        by_nic[nic_of(probe, pair)]++;
+        cause->by_peer[pair->peer]++;
+        cause->by_nic[nic_of(probe, pair)]++;
     }
     for (int share = OF_PEERS; share <= OF_PAIRS; share++)
-        report_share(&cause, (Share)share);
+        report_share(cause, (Share)share);
 }
 
-void ibh_probe_report_charges(IbhProbe *probe, const GArray *charges)
+void ibh_probe_report_causes(IbhProbe *probe)
 {
-    g_autoptr(GPtrArray) whys = g_ptr_array_new_with_free_func(g_free);
-    g_autofree guint *peer_all = g_new0(guint, probe->peers->len), *nic_all = g_new0(guint, probe->nics->len);
+    const guint n = probe->pairs->len;
+    g_autofree gboolean *has = g_new0(gboolean, n);
+    g_autofree char **whys = g_new0(char *, n);
+    g_autofree guint *by_peer = g_new0(guint, probe->peers->len), *peer_all = g_new0(guint, probe->peers->len);
+    g_autofree guint *by_nic = g_new0(guint, probe->nics->len), *nic_all = g_new0(guint, probe->nics->len);
+    Cause cause = {probe, NULL, NULL, has, by_peer, by_nic, peer_all, nic_all};
 
-    count_all(probe, peer_all, nic_all);
-    IBH_EACH (const IbhProbeCharge, charge, charges)
-        g_ptr_array_add(
-            whys, ibh_probe_fill_in(probe, ibh_probe_pair(probe, charge->pair), ibh_probe_cause(charge->cause)->why));
-    for (guint i = 0; i < charges->len; i++) {
-        if (whys->pdata[i])
-            report_cause(probe, charges, i, (char **)whys->pdata, peer_all, nic_all);
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        const guint could = !pair->loss || ibh_probe_cause(pair->loss)->place != IBH_AT_HOME ? 1 : 0;
+
+        peer_all[pair->peer] += could;
+        nic_all[nic_of(probe, pair)] += could;
+    }
+    for (int number = IBH_CAUSE_NONE; number < IBH_N_CAUSES; number++) {
+        cause.row = ibh_probe_cause((IbhCause)number);
+        for (guint i = 0; i < n && cause.row->code; i++) {
+            if (ibh_probe_has(ibh_probe_pair(probe, i), (IbhCause)number))
+                whys[i] = ibh_probe_fill_in(probe, ibh_probe_pair(probe, i), cause.row->why);
+        }
+        for (guint i = 0; i < n; i++) {
+            if (whys[i])
+                report_cause(&cause, whys, i);
+        }
     }
 }

@@ -110,7 +110,7 @@ vm A 'rdma link add rxe1 type rxe netdev ib1'
 vm A 'rmmod rdma_ucm'
 probe 5
 expect_equal "rdma_ucm is not loaded" "not-asked not-asked not-asked not-asked" "$(answers)"
-expect_equal "one finding" "error module-missing " "$(codes)"
+expect_equal "one finding" "error module-missing ib0+ib1" "$(codes)"
 vm A "$(json '.findings[0].fix')"
 vm B 'rmmod rdma_ucm'
 probe 5

@@ -14,7 +14,7 @@ answers() { json '[.pairs[] | "\(.received) \(.rdma)"] | join(", ")'; }
 
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
 expect_equal "echoes come through, nobody is asked by RDMA" "3 not-asked, 3 not-asked, 3 not-asked, 3 not-asked" "$(answers)"
-expect_equal "which is one finding" "error module-missing " "$(codes)"
+expect_equal "which is one finding" "error module-missing ib0+ib1" "$(codes)"
 expect_equal "with its fix" "modprobe rdma_ucm" "$(json '.findings[].fix')"
 expect_equal "the pairs themselves have no fault" "true" "$(json '[.pairs[].ok] | unique[]')"
 expect_equal "nothing on standard error" "" "$err"
@@ -35,14 +35,14 @@ rdma A ib0 ib1
 # Soft-RoCE sends by this host's own firewall; an adapter does not.
 on A nft "add table ip t; add chain ip t c { type filter hook output priority 0; }; add rule ip t c ip daddr 172.16.34.2 udp dport 4791 drop"
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
-expect_equal "an adapter's packets do not pass it" "error module-missing " "$(codes)"
+expect_equal "an adapter's packets do not pass it" "error module-missing ib0+ib1" "$(codes)"
 for n in 0 1; do echo ib$n >/run/sys/A/class/infiniband/mlx5_$n/parent; done
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
-expect_equal "Soft-RoCE's do" "error rdma-unreachable ib0+ib1, error module-missing " "$(codes)"
+expect_equal "Soft-RoCE's do" "error module-missing ib0+ib1, error rdma-unreachable ib0+ib1" "$(codes)"
 expect_contains "and that is what is said" "ib0, ib1 to 172.16.34.2: RDMA not asked: this host's own firewall drops UDP 4791" \
     "$(json '.findings[].message')"
 expect_equal "of these pairs only" "172.16.34.2 172.16.34.2" \
     "$(json '[.pairs[] | select(.problems == ["rdma-unreachable"]) | .peer] | join(" ")')"
 on A nft flush ruleset
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
-expect_equal "without it nothing is said of it" "error module-missing " "$(codes)"
+expect_equal "without it nothing is said of it" "error module-missing ib0+ib1" "$(codes)"

@@ -53,7 +53,7 @@ on C sh -c "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >$CONF/eth0/proxy_arp"
 wait_until 5 settled C
 probe 1
 expect_equal "a proxy answers for both our addresses" "warning proxy-arp ib0+ib1" "$(codes)"
-expect_contains "who it is" "$(mac C 3) answers ARP for 172.16.16.1-.2, which are this host's: a proxy" "$(json '.findings[].message')"
+expect_contains "who it is" "$(mac C 3) answers ARP for 172.16.16.1-.2, of this host: a proxy" "$(json '.findings[].message')"
 
 # The same of an IPv6 address: another host has it, and a proxy.
 ip -n C -4 address flush dev eth0

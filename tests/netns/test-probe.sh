@@ -21,7 +21,7 @@ expect_equal "no problem, no finding" "0 0" "$(json '"\([.pairs[].problems[]] | 
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2
 expect_equal "a line for each pair" "ib0 172.16.34.1 3/3 ok ib0 172.16.34.2 3/3 ok ib1 172.16.34.1 3/3 ok ib1 172.16.34.2 3/3 ok" \
     "$(awk 'NR > 1 { print $1, $2, $3, $5 }' <<<"$out" | sort | xargs)"
-expect_equal "nothing on standard error, which is no terminal" "" "$err"
+expect_equal "nothing on standard error, which has no line of progress" "" "$err"
 expect_hook 0 A --probe 172.16.34.1 --quiet
 expect_equal "--quiet has nothing to say" "" "$out"
 
@@ -45,12 +45,6 @@ expect_equal "by the NIC of their source" "$(for to in 172.16.34.1 172.16.34.2; 
     "$(cut -d ' ' -f 2- $work/echoes | sort -k3 | uniq -c | xargs)"
 expect_equal "four of each pair take three intervals, 0.6 s" yes \
     "$(awk 'NR == 1 { first = $1 } END { print ($1 - first >= 0.6 ? "yes" : $1 - first) }' $work/echoes)"
-
-# Progress is for a terminal.
-if command -v script >/dev/null; then
-    on A script -qec "$IB_HOOK --sysfs /run/sys/A --probe 172.16.34.1 --count 5" /dev/null >$work/typescript </dev/null
-    expect_contains "progress on a terminal" "echoes sent" "$(<$work/typescript)"
-fi
 
 # The report of a host without rails.
 new_host C

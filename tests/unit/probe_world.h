@@ -53,10 +53,11 @@ typedef struct {
 } Frame;
 
 Frame echo_frame(const World *world, guint pair, guint number, Way way);
-/* By the pair's NIC. TRUE: it answers a SYN. */
-gboolean pass(const World *world, guint pair, Frame frame, Way way);
-gboolean pass_by(const World *world, int ifindex, Frame frame, Way way);
+/* By the pair's NIC. */
+void pass(const World *world, guint pair, Frame frame, Way way);
+void pass_by(const World *world, int ifindex, Frame frame, Way way);
 
+gboolean is_bad(const IbhProbePair *pair);
 char *verdict(World *world); /* "ib1 error probe-lost, …" */
 void check_verdict(World *world, const char *expected, guint bad_pairs);
 void check_message(const World *world, guint i, const char *part); /* of finding i */

@@ -91,16 +91,16 @@ static void test_questions(void **state)
     g_auto(World) four = look_lost(TWO_PEERS), six = look_lost(PEERS6);
 
     (void)state;
-    (void)pass(&four, 1, arp_of(&four, 1, OUT), OUT);
+    pass(&four, 1, arp_of(&four, 1, OUT), OUT);
     check_lost(&four, "ib1 error probe-lost", "ARP is answered"); /* by now, not to the kernel */
     pair_at(&four, 1)->answers = 0;
-    (void)pass(&four, 1, arp_of(&four, 1, IN), IN);
+    pass(&four, 1, arp_of(&four, 1, IN), IN);
     check_lost(&four, "ib1 error probe-not-sent", "answers to ARP are dropped");
-    (void)pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
+    pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
     check_lost(&four, "ib1 error probe-lost", "ARP is answered, echoes are not");
     pair_at(&six, 1)->answers = 0;
-    (void)pass(&six, 1, discovery_of(&six, 1, OUT), OUT);
-    (void)pass(&six, 1, discovery_of(&six, 1, IN), IN);
+    pass(&six, 1, discovery_of(&six, 1, OUT), OUT);
+    pass(&six, 1, discovery_of(&six, 1, IN), IN);
     assert_int_equal(pair_at(&six, 1)->answers, 1);
     check_lost(&six, "ib1 error probe-not-sent", "answers to ARP are dropped");
 }
@@ -110,12 +110,12 @@ static void test_reply_comes(void **state)
     g_auto(World) four = look_lost(TWO_PEERS), six = look_lost(PEERS6);
 
     (void)state;
-    (void)pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
-    (void)pass(&four, 1, echo_frame(&four, 1, 0, IN), IN);
+    pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
+    pass(&four, 1, echo_frame(&four, 1, 0, IN), IN);
     check_lost(&four, "ib1 error reply-dropped",
                "ib1 to 172.16.16.1: replies come in by this NIC, and this host drops them");
-    (void)pass(&six, 1, echo_frame(&six, 1, 0, OUT), OUT);
-    (void)pass(&six, 1, echo_frame(&six, 1, 0, IN), IN);
+    pass(&six, 1, echo_frame(&six, 1, 0, OUT), OUT);
+    pass(&six, 1, echo_frame(&six, 1, 0, IN), IN);
     check_lost(&six, "ib1 error reply-dropped", "ib1 to fd00:16::16:1: replies come in by this NIC");
 }
 
@@ -125,7 +125,7 @@ static void test_reply_by_two(void **state)
     g_auto(World) world = look_well(HOST, TWO_PEERS);
 
     (void)state;
-    (void)pass_by(&world, 9, echo_frame(&world, 1, 0, IN), IN);
+    pass_by(&world, 9, echo_frame(&world, 1, 0, IN), IN);
     check_verdict(&world, "", 0);
 }
 
@@ -135,8 +135,8 @@ static void test_translation(void **state)
         gsize at;
         const char *message;
     } CASES[] = {
-        {15, "address translation (nft, iptables) sends echoes from 172.16.34.99"},
-        {19, "address translation (nft, iptables) sends echoes to 172.16.16.99"},
+        {15, "address translation (nft, iptables) sends echoes from 172.16.34.99 to"},
+        {19, "sends echoes from 172.16.34.2 to 172.16.16.99"},
     };
 
     (void)state;
@@ -145,10 +145,9 @@ static void test_translation(void **state)
         Frame frame = echo_frame(&world, 1, 0, OUT);
 
         frame.bytes[CASES[i].at] = 99;
-        (void)pass(&world, 1, frame, OUT);
+        pass(&world, 1, frame, OUT);
         check_lost(&world, "ib1 error address-translated", CASES[i].message);
         pair_at(&world, 1)->received = 3;
-        pair_at(&world, 1)->faults = 0;
         for (guint number = 0; number < 3; number++)
             ibh_probe_echo(world.probe, 1, number)->received = TRUE;
         check_lost(&world, "ib1 warning address-translated", "the peer sees another address");
@@ -180,26 +179,26 @@ static void test_what_is_no_echo(void **state)
     for (gsize i = 0; i < G_N_ELEMENTS(CHANGED); i++) {
         wrong = out;
         wrong.bytes[CHANGED[i]] ^= 0x40;
-        (void)pass(&world, 1, wrong, OUT);
+        pass(&world, 1, wrong, OUT);
         wrong = in;
         wrong.bytes[CHANGED[i]] ^= 0x40;
-        (void)pass(&world, 1, wrong, IN);
+        pass(&world, 1, wrong, IN);
     }
     for (gsize at = 15; at <= 19; at += 4) { /* from another host, to another one */
         wrong = in;
         wrong.bytes[at] ^= 1;
-        (void)pass(&world, 1, wrong, IN);
+        pass(&world, 1, wrong, IN);
     }
-    (void)pass(&world, 0, out, OUT); /* by another NIC */
-    (void)pass(&world, 1, out, IN);  /* an echo of the peer */
-    (void)pass(&world, 1, in, OUT);
-    (void)pass(&world, 0, arp_of(&world, 1, OUT), OUT);
-    (void)pass(&world, 1, arp_of(&world, 2, OUT), OUT); /* for another address */
-    (void)pass(&world, 1, arp_of(&world, 1, OUT), IN);
-    (void)pass(&world, 1, arp_of(&world, 1, IN), OUT);
+    pass(&world, 0, out, OUT); /* by another NIC */
+    pass(&world, 1, out, IN);  /* an echo of the peer */
+    pass(&world, 1, in, OUT);
+    pass(&world, 0, arp_of(&world, 1, OUT), OUT);
+    pass(&world, 1, arp_of(&world, 2, OUT), OUT); /* for another address */
+    pass(&world, 1, arp_of(&world, 1, OUT), IN);
+    pass(&world, 1, arp_of(&world, 1, IN), OUT);
     for (wrong = in; wrong.length > 0; wrong.length--) {
         if (wrong.length < in.length)
-            (void)pass(&world, 1, wrong, IN);
+            pass(&world, 1, wrong, IN);
     }
     assert_false(pair_at(&world, 1)->trace.left || pair_at(&world, 1)->trace.told);
     assert_false(ibh_probe_echo(world.probe, 1, 0)->seen);
@@ -224,7 +223,8 @@ static void test_noise(void **state)
         frame.length = (gsize)g_rand_int_range(random, 0, FRAME_MAX);
         for (gsize at = from; at < frame.length; at++)
             frame.bytes[at] = (guint8)g_rand_int(random);
-        if (pass(&world, 1, frame, IN) || ibh_probe_echo(world.probe, 1, 0)->seen)
+        pass(&world, 1, frame, IN);
+        if (ibh_probe_echo(world.probe, 1, 0)->seen)
             fail_msg("IBH_SEED=%u: noise %d was taken for a reply", seed, i);
     }
 }
@@ -241,11 +241,11 @@ static void test_pieces(void **state)
     pair_at(&world, 3)->mtu.passed = 9000;
     frame = echo_frame(&world, 3, IBH_PROBE_SIZED | 9000, IN);
     frame.length = FRAME_MAX;
-    (void)pass(&world, 3, frame, IN);
+    pass(&world, 3, frame, IN);
     assert_int_equal(pair_at(&world, 3)->mtu.seen, 9000);
     ibh_put16(frame.bytes + 2, 1500);
     ibh_put16(frame.bytes + 6, 0x2000);
-    (void)pass(&world, 3, frame, IN);
+    pass(&world, 3, frame, IN);
     check_lost(&world, "ib1 warning path-mtu",
                "replies of that size come in pieces of 1500: the peer's MTU is smaller");
 }
@@ -262,12 +262,13 @@ static void test_own_firewall(void **state)
         pair_at(&world, i)->mtu = (IbhProbeSize){.passed = 1500, .failed = TRUE, .held = i == 0};
         frame = echo_frame(&world, i, IBH_PROBE_SIZED | (i == 1 ? 2044 : 1500), IN);
         frame.length = FRAME_MAX;
-        (void)pass(&world, i, frame, IN);
+        pass(&world, i, frame, IN);
     }
-    check_verdict(&world, "ib0 error path-mtu, ib1 error path-mtu, ib0 error path-mtu", 3);
-    check_message(&world, 0, "as the rail's MTU allows: this host's own firewall drops them");
-    check_message(&world, 1, "this host's own firewall drops the replies, which come in whole");
-    check_message(&world, 2, "without an ICMP error");
+    check_verdict(&world, "ib0 error path-mtu, ib0 error path-mtu", 3);
+    check_message(&world, 0,
+                  "ib0, ib1 to 172.16.16.1: packets of 1500 bytes come through, but not 9000, as the rail's "
+                  "MTU allows: this host's own firewall drops them, or the replies");
+    check_message(&world, 1, "without an ICMP error");
 }
 
 /* ---- TCP ----------------------------------------------------------------------------------------------- */
@@ -295,7 +296,7 @@ static World look_asked(void)
     World world = look_well(HOST6, PEERS6);
 
     for (guint i = 0; i < world.probe->pairs->len; i++)
-        pair_at(&world, i)->syn.outcome = IBH_SYN_SILENT;
+        pair_at(&world, i)->syn = IBH_SYN_SILENT;
     return world;
 }
 
@@ -311,16 +312,16 @@ static void test_answers(void **state)
         const Frame good = answer_to(&world, 0, FLAGS[i], right);
 
         for (gsize k = 0; k < G_N_ELEMENTS(WRONG); k++)
-            assert_false(pass(&world, 0, answer_to(&world, 0, WRONG[k], right), IN));
+            pass(&world, 0, answer_to(&world, 0, WRONG[k], right), IN);
         for (gsize k = 0; k < G_N_ELEMENTS(MATTER); k++) {
             Frame frame = good;
 
             frame.bytes[MATTER[k]] ^= 0x40;
-            assert_false(pass(&world, 0, frame, IN));
+            pass(&world, 0, frame, IN);
         }
-        assert_false(pass(&world, 0, good, OUT));
-        assert_true(pass(&world, 0, good, IN));
-        assert_false(pass(&world, 0, good, IN));
+        pass(&world, 0, good, OUT);
+        assert_int_equal(pair_at(&world, 0)->syn, IBH_SYN_SILENT);
+        pass(&world, 0, good, IN);
         assert_null(ibh_probe_syn_why(pair_at(&world, 0)));
         check_verdict(&world, "", 0);
     }
@@ -333,7 +334,7 @@ static void test_other_nic(void **state)
     g_auto(World) world = look_asked();
 
     (void)state;
-    assert_true(pass(&world, 3, answer_to(&world, 3, RST | ACK, other), IN));
+    pass(&world, 3, answer_to(&world, 3, RST | ACK, other), IN);
     check_lost(&world, "warning peer-replies-other-nic", "fd00:16::16:2: the peer replies");
 }
 
@@ -345,8 +346,7 @@ static void test_not_known(void **state)
         const char *part;
     } CASES[] = {
         {IBH_SYN_SILENT, "no answer to a TCP SYN"},
-        {IBH_SYN_NO_RIGHT, "CAP_NET_RAW"},
-        {IBH_SYN_UNSENT, "this host does not send"},
+        {IBH_SYN_UNSENT, "CAP_NET_RAW"},
         {IBH_SYN_ANSWERED, "the kernel tells no hardware addresses"}, /* of IPoIB */
     };
 
@@ -355,7 +355,7 @@ static void test_not_known(void **state)
         g_auto(World) world = look_well(HOST6, PEERS6);
         g_autofree char *text = NULL;
 
-        pair_at(&world, 1)->syn.outcome = CASES[i].outcome;
+        pair_at(&world, 1)->syn = CASES[i].outcome;
         check_verdict(&world, "", 0);
         text = report(&world, ibh_write_text, FALSE);
         assert_non_null(strstr(text, "ok; the NIC of its replies is not known: "));
