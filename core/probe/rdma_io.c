@@ -5,7 +5,7 @@
  * even "no such service".
  *
  * A process that ends a request can block for ever in the kernel if its own firewall drops the packets (Soft-RoCE). So
- * children ask, for which nobody waits: one gets the number of a pair for each request, and says how far it came.
+ * children ask, and are never waited for: one gets the number of a pair for each request, and says how far it came.
  */
 #include "host/tree.h"
 #include "probe/prober_io.h"

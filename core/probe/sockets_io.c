@@ -245,7 +245,7 @@ static void close_one(int fd)
         close(fd);
 }
 
-/* A process that asks by RDMA ends by it, if it can be ended; nobody waits for that. */
+/* A process that asks by RDMA ends by it, if it can be ended; it is not waited for. */
 void ibh_prober_close(IbhProber *prober)
 {
     for (guint i = 0; prober->sockets && i < prober->probe->sources->len; i++) {
