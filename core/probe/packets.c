@@ -204,7 +204,7 @@ static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
 const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
     if (pair->syn == IBH_SYN_UNSENT)
-        return "no TCP SYN was sent: that needs CAP_NET_RAW, and no firewall here";
+        return "that needs CAP_NET_RAW, and a firewall here that lets a TCP SYN out";
     if (pair->syn == IBH_SYN_SILENT)
         return "no answer to a TCP SYN (a firewall?)";
     return pair->syn == IBH_SYN_ANSWERED && !(pair->syn_sender.len && pair->lladdr.len)
