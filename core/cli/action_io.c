@@ -13,7 +13,7 @@ void ibh_command_say(IbhCommand *command, IbhReport *report)
     g_autofree char *text = NULL;
 
     if (command->run.writes && command->style.quiet && command->writer == ibh_write_text)
-        return; /* the exit status says it, and the tree would cost more than the change */
+        return; /* the exit status says it: no tree of all changes is made */
     report->action = command->options->action;
     report->rails = command->run.rails;
     report->only = command->run.only;

@@ -2,7 +2,7 @@
 /* A report for programs: one line of JSON. */
 #include "cli/report.h"
 
-static void put_text(GString *out, const char *text)
+void ibh_put_quoted(GString *out, const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
 
@@ -53,7 +53,7 @@ static void put_node(GString *out, const IbhNode *node)
         g_string_append_printf(out, "%" G_GINT64_FORMAT ".%03d", node->number / 1000, (int)(node->number % 1000));
         break;
     case IBH_NODE_TEXT:
-        put_text(out, node->text);
+        ibh_put_quoted(out, node->text);
         break;
     case IBH_NODE_LIST:
         put_items(out, node->items, '[', ']');

@@ -141,7 +141,6 @@ int ibh_command_check(IbhCommand *command)
     questions = ibh_check_questions(command->run.rails, command->run.only);
     if (!ask_kernel(command, questions, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
-    report.questions = questions;
     report.fabric = look_at_fabric(command, TRUE);
     ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
     report.findings = findings = ibh_findings_new();

@@ -5,30 +5,19 @@
  */
 #include "cli/report.h"
 
+#include <string.h>
+
 static void put_family(GString *out, const char *name, const char *help)
 {
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* Values are UTF-8. Other bytes, and control characters of terminals, are written as \xff, byte by byte, and so is a
- * backslash: two names stay two. */
 static void put_label(GString *out, const char *name, const char *value)
 {
-    g_string_append_printf(out, "%s%s=\"", out->str[out->len - 1] == '{' ? "" : ",", name);
-    for (const char *at = value; *at; at++) {
-        gunichar c = g_utf8_get_char_validated(at, -1);
-        gboolean valid = c != (gunichar)-1 && c != (gunichar)-2;
+    g_autofree char *clean = ibh_printable(value);
 
-        if (c == '"') {
-            g_string_append(out, "\\\"");
-        } else if (valid && c != '\\' && g_unichar_isprint(c)) {
-            g_string_append_unichar(out, c);
-            at += g_utf8_skip[(guchar)*at] - 1;
-        } else {
-            g_string_append_printf(out, "\\\\x%02x", (guchar)*at);
-        }
-    }
-    g_string_append_c(out, '"');
+    g_string_append_printf(out, "%s%s=", out->str[out->len - 1] == '{' ? "" : ",", name);
+    ibh_put_quoted(out, clean);
 }
 
 static void put_labels(GString *out, const IbhNode *node, const char *labels)
@@ -37,10 +26,9 @@ static void put_labels(GString *out, const IbhNode *node, const char *labels)
 
     for (char **key = keys; *key; key++) {
         g_autofree char *number = g_strdup_printf("%" G_GINT64_FORMAT, ibh_node_number(node, *key));
-        const IbhNode *value = ibh_node_get(node, *key);
 
         put_label(out, g_str_equal(*key, "iface") ? "device" : *key,
-                  value && value->kind == IBH_NODE_NUMBER ? number : ibh_node_text(node, *key));
+                  g_str_equal(*key, "table") ? number : ibh_node_text(node, *key));
     }
 }
 
@@ -88,32 +76,45 @@ static void put_metric(GString *out, const IbhNode *tree, const Metric *metric)
     }
 }
 
+static int compare_texts(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_series(GPtrArray *series, const IbhNode *finding, const char *iface)
+{
+    GString *labels = g_string_new("{");
+
+    put_label(labels, "code", ibh_node_text(finding, "code"));
+    put_label(labels, "device", iface);
+    put_label(labels, "severity", ibh_node_text(finding, "severity"));
+    g_ptr_array_add(series, g_string_free(labels, FALSE));
+}
+
 /* A series may exist only once: findings that differ in their message alone are counted. Of the host: the device is "".
  */
 static void put_findings(GString *out, const IbhNode *tree, const char *name)
 {
-    g_autoptr(GPtrArray) order = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GPtrArray) series = g_ptr_array_new_with_free_func(g_free);
+    guint count = 0;
 
     put_family(out, name, "What was found, by the code that ib-hook(8) explains.");
     IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
         const GPtrArray *ifaces = ibh_node_items(finding, "ifaces");
 
-        for (guint i = 0; i < MAX(ifaces->len, 1); i++) {
-            g_autoptr(GString) labels = g_string_new("{");
-            gpointer count = NULL;
+        for (guint i = 0; i < MAX(ifaces->len, 1); i++)
+            add_series(series, finding, ifaces->len ? ((const IbhNode *)g_ptr_array_index(ifaces, i))->text : "");
+    }
+    g_ptr_array_sort(series, compare_texts);
+    for (guint i = 0; i < series->len; i++) {
+        const char *labels = g_ptr_array_index(series, i);
 
-            put_label(labels, "code", ibh_node_text(finding, "code"));
-            put_label(labels, "device", ifaces->len ? ((const IbhNode *)g_ptr_array_index(ifaces, i))->text : "");
-            put_label(labels, "severity", ibh_node_text(finding, "severity"));
-            if (!g_hash_table_lookup_extended(counts, labels->str, NULL, &count))
-                g_ptr_array_add(order, g_strdup(labels->str));
-            g_hash_table_insert(counts, count ? labels->str : g_ptr_array_index(order, order->len - 1),
-                                GUINT_TO_POINTER(GPOINTER_TO_UINT(count) + 1));
+        count++;
+        if (i + 1 == series->len || !g_str_equal(labels, g_ptr_array_index(series, i + 1))) {
+            g_string_append_printf(out, "%s%s} %u\n", name, labels, count);
+            count = 0;
         }
     }
-    IBH_EACH_POINTER (const char, labels, order)
-        g_string_append_printf(out, "%s%s} %u\n", name, labels, GPOINTER_TO_UINT(g_hash_table_lookup(counts, labels)));
 }
 
 static void put_number(GString *out, const char *name, const char *help, guint number)

@@ -30,23 +30,6 @@ static void add_addresses(IbhNode *node, const IbhNic *nic)
     }
 }
 
-/* How many of its wanted rules exist. */
-static guint count_rules(const IbhRails *rails, const IbhNic *nic, guint *ret_wanted)
-{
-    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), wanted = ibh_want_rules(rails, nic, routes);
-    guint found = 0;
-
-    IBH_EACH (const IbhRule, rule, wanted) {
-        gboolean stands = FALSE;
-
-        IBH_EACH (const IbhRule, standing, rails->snapshot->rules)
-            stands = stands || ibh_rule_compare(rule, standing) == 0;
-        found += stands ? 1 : 0;
-    }
-    *ret_wanted = wanted->len;
-    return found;
-}
-
 /* " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)" */
 static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *nic)
 {
@@ -70,30 +53,22 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
         g_string_append_printf(text, ", nearest GPU %s (%s)", nearest->name, ibh_nearness_name(best));
 }
 
-/* Of a rail, in a line: where it is, what it has, what was asked. */
+/* Of a rail, in a line: where it is, and what it has. */
 static char *tell_facts(const IbhReport *report, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
-    const int *value = nic->link->sysctl;
+    g_autoptr(GArray) routes = ibh_want_routes(report->rails, nic), rules = ibh_want_rules(report->rails, nic, routes);
     GString *text = g_string_new(nic->link->rdma[0] ? nic->link->rdma : "no RDMA port");
-    guint wanted, found = count_rules(report->rails, nic, &wanted), asked = 0, right = 0;
 
     append_place(text, report->fabric, nic);
     g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
     if (manager && manager->connection)
         g_string_append_printf(text, " (%s)", manager->connection);
-    g_string_append_printf(text, ", table %u, main=%s, %u of %u rules", nic->table,
-                           ibh_spread_has(report->rails, nic) ? "spread" : "keep", found, wanted);
-    if (report->questions) {
-        IBH_EACH (const IbhQuestion, question, report->questions) {
-            asked += question->nic == nic;
-            right += question->nic == nic && !question->wrong;
-        }
-        g_string_append_printf(text, ", %u of %u answers of the kernel right", right, asked);
-    }
-    g_string_append_printf(text, ", rp_filter=%d arp_filter=%d arp_announce=%d arp_ignore=%d",
-                           value[IBH_SYSCTL_RP_FILTER], value[IBH_SYSCTL_ARP_FILTER], value[IBH_SYSCTL_ARP_ANNOUNCE],
-                           value[IBH_SYSCTL_ARP_IGNORE]);
+    g_string_append_printf(text, ", table %u, main=%s, wants %u rules", nic->table,
+                           ibh_spread_has(report->rails, nic) ? "spread" : "keep", rules->len);
+    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)
+        g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name((IbhSysctl)key),
+                               nic->link->sysctl[key]);
     return g_string_free(text, FALSE);
 }
 

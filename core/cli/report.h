@@ -27,7 +27,6 @@ typedef struct {
     const GPtrArray *errors;   /* char *: operations that failed */
     const GPtrArray *findings; /* IbhFinding * */
     const GArray *missed;      /* --check, --show: IbhMissed */
-    const GArray *questions;   /* --check, --show: IbhQuestion, answered */
     const IbhFabric *fabric;   /* --check, --show */
     const GPtrArray *held;     /* --undo: char *, the interfaces left alone from now on */
     const IbhProbe *probe;     /* --probe: judged */
@@ -40,5 +39,8 @@ IbhNode *ibh_report_tree(const IbhReport *report, gboolean verbose);
 
 typedef char *IbhWriter(IbhAction action, const IbhNode *tree, const IbhStyle *style);
 IbhWriter ibh_write_text, ibh_write_json, ibh_write_prometheus;
+
+/* As a string of JSON; of printable text, a label of Prometheus, too. */
+void ibh_put_quoted(GString *out, const char *text);
 
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);

@@ -118,29 +118,22 @@ static GPtrArray *list_ifaces(const IbhNode *tree, const GPtrArray *wrong)
     return all;
 }
 
-/* The one command that cures it, or the one cause, or which NICs. */
+/* The one command that cures it, or the one cause, or how many NICs. */
 static void put_wrong(GString *out, const IbhNode *tree, const IbhStyle *style, const IbhNode *worst)
 {
     const Problems problems = find_problems(tree);
     g_autoptr(GPtrArray) wrong = problems.ifaces, all = list_ifaces(tree, wrong);
-    g_autoptr(GString) text = g_string_new(NULL), names = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
 
     if (wrong->len)
         g_string_append_printf(text, "%u of %u NIC%s wrong; ", wrong->len, all->len, all->len == 1 ? "" : "s");
-    if (problems.command && text->len + strlen("warning: fix: ") + strlen(problems.command) <= WIDTH) {
+    if (problems.command && text->len + strlen("warning: fix: ") + strlen(problems.command) <= WIDTH)
         g_string_append_printf(text, "fix: %s", problems.command);
-    } else if (problems.count == 1) {
+    else if (problems.count == 1)
         g_string_printf(text, "%s%s%s", wrong->len == 1 ? (char *)g_ptr_array_index(wrong, 0) : "",
                         wrong->len == 1 ? ": " : "", ibh_node_text(worst, "message"));
-    } else {
-        IBH_EACH_POINTER (const char, iface, all) {
-            if (g_ptr_array_find_with_equal_func(wrong, iface, g_str_equal, NULL))
-                g_string_append_printf(names, "%s%s", names->len ? ", " : ": ", iface);
-        }
-        if (wrong->len && text->len + names->len + strlen("warning: why: ib-hook --check --verbose") <= WIDTH)
-            g_string_insert(text, (gssize)text->len - 2, names->str);
+    else
         g_string_append(text, "why: ib-hook --check --verbose");
-    }
     ibh_put(out, style, color_of(worst), ibh_node_text(worst, "severity"));
     ibh_put_line(out, style, ": ", text->str);
 }
@@ -276,16 +269,15 @@ static void put_reasons(GString *out, const IbhNode *tree, const IbhStyle *style
 /* The hash policy of the spread is a global setting, which we do not change. */
 static void put_hash_policy(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
-    static const char *const kinds[] = {"peer", "flow", "inner flow", "own choice of fields"};
     const IbhNode *policy = ibh_node_get(tree, "fib_multipath_hash_policy");
 
-    if (!policy)
-        return;
-    ibh_putf(out, style, NULL, "main=spread: by %s (net.ipv4.fib_multipath_hash_policy=%d); IPv6 stays as it is",
-             policy->number >= 0 && policy->number < (int)G_N_ELEMENTS(kinds) ? kinds[policy->number]
-                                                                              : "the kernel's choice",
-             (int)policy->number);
-    g_string_append_c(out, '\n');
+    if (policy)
+        ibh_putf(out, style, NULL, "main=spread: by %s (net.ipv4.fib_multipath_hash_policy=%d)",
+                 policy->number == 0   ? "peer"
+                 : policy->number == 1 ? "flow"
+                                       : "the kernel's choice",
+                 (int)policy->number);
+    g_string_append(out, policy ? "\n" : "");
 }
 
 /* ---- the actions ---- */
