@@ -6,7 +6,6 @@
 #include "model/model.h"
 #include "render/native.h"
 
-#include <string.h>
 #include <sys/socket.h>
 
 typedef struct {
@@ -37,12 +36,6 @@ static const IbhGid *find_gid(const IbhPort *port, const IbhPortNic *nic)
     return best;
 }
 
-/* Names stand in lists. */
-static gboolean fits(const char *name)
-{
-    return name[0] && !strpbrk(name, ",: \t^=") && ibh_render_is_printable(name);
-}
-
 /* Why jobs cannot use the rail by RDMA; NULL: they can, and `ret_rail` is set. */
 static const char *look_at(const IbhRender *render, const char *iface, Rail *ret_rail)
 {
@@ -52,8 +45,8 @@ static const char *look_at(const IbhRender *render, const char *iface, Rail *ret
 
     if (!port)
         return "it has no RDMA device";
-    if (!fits(iface) || !fits(port->device))
-        return "its name, or that of its RDMA device, cannot stand in a list";
+    if (!ibh_render_is_plain(port->device))
+        return "the name of its RDMA device cannot stand in a list";
     if (port->iwarp)
         return "it is iWARP, which these libraries do not use";
     if (port->layer == IBH_LAYER_INFINIBAND ? !port->gid.guid : !gid)

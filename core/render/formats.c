@@ -12,18 +12,16 @@
 
 /* ---- what is said before ---- */
 
-/* Names go into files unquoted: refuse any that could control a terminal. */
-gboolean ibh_render_is_printable(const char *name)
+/* Names stand in files of many languages, in lists and beside patterns: only those that mean nothing in any are
+ * written. */
+gboolean ibh_render_is_plain(const char *name)
 {
-    g_autofree char *clean = ibh_printable(name);
-
-    return g_str_equal(clean, name);
+    return name[0] && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-@+")];
 }
 
 gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic)
 {
-    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) &&
-           ibh_render_is_printable(nic->link->name);
+    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) && ibh_render_is_plain(nic->link->name);
 }
 
 void ibh_render_comment(GString *out, const char *text)
@@ -47,8 +45,8 @@ static void put_left_out(GString *out, const IbhRender *render, gboolean native)
             continue;
         if (nic->status != IBH_NIC_RAIL)
             g_string_append_printf(out, "#\n# Without %s, no rail: %s\n", name, why);
-        else if (!ibh_render_is_printable(nic->link->name))
-            g_string_append_printf(out, "#\n# Without %s: its name is not printable\n", name);
+        else if (!ibh_render_is_plain(nic->link->name))
+            g_string_append_printf(out, "#\n# Without %s: its name cannot stand in such a file\n", name);
         else if (!(nic->link->flags & IFF_UP))
             g_string_append_printf(out, "#\n# %s is down: its routes are not known now, and are missing here\n", name);
     }
@@ -62,7 +60,7 @@ static void put_left_out(GString *out, const IbhRender *render, gboolean native)
  * and must not answer ARP for rails, has one. */
 static gboolean wants_sysctl(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value)
 {
-    if (!ibh_is_selected(nic, render->only) || !ibh_render_is_printable(nic->link->name))
+    if (!ibh_is_selected(nic, render->only) || !ibh_render_is_plain(nic->link->name))
         return FALSE;
     if (ibh_must_be_silent(render->rails, nic)) {
         *ret_value = 1;
@@ -74,22 +72,13 @@ static gboolean wants_sysctl(const IbhRender *render, const IbhNic *nic, IbhSysc
 
 static void put_sysctls(GString *out, const IbhRender *render, const IbhNic *nic)
 {
-    /* In a file of sysctl.d a key ends at `=`, may be a pattern, and may begin with a sign that ignores errors. */
-    const gboolean fits = !strpbrk(nic->link->name, "=*?[]\\");
-    gboolean any = FALSE;
-
     for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
         int value;
 
-        if (!wants_sysctl(render, nic, (IbhSysctl)key, &value))
-            continue;
-        if (fits)
+        if (wants_sysctl(render, nic, (IbhSysctl)key, &value))
             g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
                                    ibh_sysctl_name((IbhSysctl)key), value);
-        any = TRUE;
     }
-    if (any && !fits)
-        g_string_append_printf(out, "#   %s: its name cannot be said in such a file\n", nic->link->name);
 }
 
 static const char native_why[] =

@@ -5,7 +5,6 @@
 #include "model/operation.h"
 #include "render/native.h"
 
-#include <string.h>
 #include <sys/socket.h>
 
 static const int families[] = {AF_INET, AF_INET6};
@@ -87,24 +86,24 @@ static gboolean is_shared(const IbhRender *render, const char *file)
 }
 
 /* Netplan's name of it. */
-static char *netplan_id(const IbhNative *native)
+static const char *netplan_id(const IbhNative *native)
 {
     const char *id = ibh_native_connection(native, "netplan");
 
-    return ibh_printable(id ? id : native->nic->link->name);
+    return id && ibh_render_is_plain(id) ? id : native->nic->link->name;
 }
 
 void ibh_write_networkd(GString *out, const IbhNative *native, const IbhRender *render)
 {
     const char *network = ibh_native_connection(native, "systemd-networkd");
-    g_autofree char *id = netplan_id(native), *file = NULL;
+    g_autofree char *file = NULL;
 
     if (network && is_shared(render, network)) {
         g_string_append(out, "\n# It shares its .network file with other NICs: give it one of its own first.\n");
         network = NULL;
     }
     file = network                                    ? ibh_printable(network)
-           : ibh_native_connection(native, "netplan") ? g_strdup_printf("10-netplan-%s.network", id)
+           : ibh_native_connection(native, "netplan") ? g_strdup_printf("10-netplan-%s.network", netplan_id(native))
                                                       : g_strdup_printf("%s.network", native->nic->link->name);
     put_drop_in(out, native, file, FALSE);
 }
@@ -122,21 +121,9 @@ static const IbhWords yaml_words = {
     .lookup = "          table: %\n",
 };
 
-static char *yaml_string(const char *text)
-{
-    g_auto(GStrv) slashes = g_strsplit(text, "\\", -1);
-    g_autofree char *escaped = g_strjoinv("\\\\", slashes);
-    g_auto(GStrv) quotes = g_strsplit(escaped, "\"", -1);
-    g_autofree char *quoted = g_strjoinv("\\\"", quotes);
-
-    return g_strdup_printf("\"%s\"", quoted);
-}
-
 static void put_yaml(GString *out, const IbhNative *native)
 {
-    g_autofree char *id = netplan_id(native), *name = yaml_string(id);
-
-    g_string_append_printf(out, "    %s:\n%s", name, native->routes->len ? "      routes:\n" : "");
+    g_string_append_printf(out, "    %s:\n%s", netplan_id(native), native->routes->len ? "      routes:\n" : "");
     IBH_EACH (const IbhRoute, route, native->routes)
         ibh_put_route(out, &yaml_words, route, NULL);
     g_string_append(out, native->rules->len ? "      routing-policy:\n" : "");
@@ -174,106 +161,84 @@ void ibh_write_netplan(GString *out, const GPtrArray *natives)
 
 void ibh_write_netplan_rest(GString *out, const IbhNative *native, const IbhRender *render G_GNUC_UNUSED)
 {
-    g_autofree char *id = netplan_id(native), *file = g_strdup_printf("10-netplan-%s.network", id);
+    g_autofree char *file = g_strdup_printf("10-netplan-%s.network", netplan_id(native));
 
     put_drop_in(out, native, file, !ibh_native_has_default(native));
 }
 
-/* ---- NetworkManager: nmcli ---- */
+/* ---- lines for each route and rule ---- */
 
-static const IbhWords nmcli_words = {.dst = "%", .via = " %", .onlink = " onlink=true", .table = " table=%"};
+/* In them: $n the NIC, $c its connection, $4 the family, $6 nothing for IPv4, $t the route or rule. */
+typedef struct {
+    const IbhWords *words;
+    const char *routes, *route, *rules, *rule; /* what stands before all, and each */
+} Lines;
 
-void ibh_write_nmcli(GString *out, const IbhNative *native, const IbhRender *render G_GNUC_UNUSED)
+static void put_line(GString *out, const char *line, const IbhNative *native, int family, const char *text)
 {
     const char *connection = ibh_native_connection(native, "NetworkManager");
     g_autofree char *name = ibh_printable(connection ? connection : native->nic->link->name);
     g_autofree char *word = ibh_shell_word(name);
 
-    g_string_append_printf(out, "\n# %s\n", native->nic->link->name);
-    IBH_EACH (const IbhRoute, route, native->routes) {
-        g_autofree char *text = route_text(&nmcli_words, route, NULL);
-
-        g_string_append_printf(out, "nmcli connection modify %s +ipv%c.routes '%s'\n", word,
-                               route->family == AF_INET6 ? '6' : '4', text);
-    }
-    IBH_EACH (const IbhRule, rule, native->rules) {
-        g_autofree char *text = rule_text(rule);
-
-        g_string_append_printf(out, "nmcli connection modify %s +ipv%c.routing-rules '%s'\n", word,
-                               rule->family == AF_INET6 ? '6' : '4', text);
+    for (const char *at = line; *at; at++) {
+        if (*at != '$')
+            g_string_append_c(out, *at);
+        else if (*++at == '4')
+            g_string_append(out, family == AF_INET6 ? "6" : "4");
+        else if (*at == '6')
+            g_string_append(out, family == AF_INET6 ? "6" : "");
+        else
+            g_string_append(out, *at == 'n' ? native->nic->link->name : *at == 'c' ? word : text);
     }
 }
 
-/* ---- ifupdown ---- */
-
-static void put_stanza(GString *out, const IbhNative *native, int family)
+static void put_lines(GString *out, const Lines *lines, const IbhNative *native)
 {
-    g_autofree char *iface = ibh_shell_word(native->nic->link->name);
-    const char flag = family == AF_INET6 ? '6' : '4';
+    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
+        const int family = families[i];
 
-    g_string_append_printf(out, "\n# /etc/network/interfaces: iface %s %s\n", native->nic->link->name,
-                           family == AF_INET6 ? "inet6" : "inet");
-    IBH_EACH (const IbhRoute, route, native->routes) {
-        g_autofree char *text = route_text(&ip_words, route, iface);
+        if (!ibh_serves_family(native->nic, family))
+            continue;
+        put_line(out, lines->routes, native, family, "");
+        IBH_EACH (const IbhRoute, route, native->routes) {
+            g_autofree char *text = route_text(lines->words, route, native->nic->link->name);
 
-        if (route->family == family)
-            g_string_append_printf(out, "    up ip -%c route replace %s\n", flag, text);
+            if (route->family == family)
+                put_line(out, lines->route, native, family, text);
+        }
+        put_line(out, lines->rules, native, family, "");
+        IBH_EACH (const IbhRule, rule, native->rules) {
+            g_autofree char *text = rule_text(rule);
+
+            if (rule->family == family)
+                put_line(out, lines->rule, native, family, text);
+        }
     }
-    IBH_EACH (const IbhRule, rule, native->rules) {
-        g_autofree char *text = rule_text(rule);
+}
 
-        if (rule->family == family)
-            g_string_append_printf(out, "    up ip -%c rule add %s || true\n    down ip -%c rule del %s || true\n",
-                                   flag, text, flag, text);
-    }
+void ibh_write_nmcli(GString *out, const IbhNative *native, const IbhRender *render G_GNUC_UNUSED)
+{
+    static const IbhWords words = {.dst = "%", .via = " %", .onlink = " onlink=true", .table = " table=%"};
+    static const Lines lines = {&words, "\n# $n, IPv$4\n", "nmcli connection modify $c +ipv$4.routes '$t'\n", "",
+                                "nmcli connection modify $c +ipv$4.routing-rules '$t'\n"};
+
+    put_lines(out, &lines, native);
 }
 
 void ibh_write_ifupdown(GString *out, const IbhNative *native, const IbhRender *render G_GNUC_UNUSED)
 {
-    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
-        if (ibh_serves_family(native->nic, families[i]))
-            put_stanza(out, native, families[i]);
-    }
+    static const Lines lines = {&ip_words, "\n# /etc/network/interfaces: iface $n inet$6\n",
+                                "    up ip -$4 route replace $t\n", "",
+                                "    up ip -$4 rule add $t || true\n    down ip -$4 rule del $t || true\n"};
+
+    put_lines(out, &lines, native);
 }
 
-/* ---- RHEL's network-scripts ---- */
-
-/* A shell splits the line into words and knows no quotes there: only a backslash helps. */
-static char *script_word(const char *name)
-{
-    g_auto(GStrv) parts = g_strsplit(name, "\\", -1);
-
-    return g_strjoinv("\\\\", parts);
-}
-
-static void put_scripts(GString *out, const IbhNative *native, int family)
-{
-    g_autofree char *iface = script_word(native->nic->link->name);
-    const char *six = family == AF_INET6 ? "6" : "", *name = native->nic->link->name;
-
-    g_string_append_printf(out, "\n# /etc/sysconfig/network-scripts/route%s-%s\n", six, name);
-    IBH_EACH (const IbhRoute, route, native->routes) {
-        if (route->family != family)
-            continue;
-        ibh_put_route(out, &ip_words, route, iface);
-        g_string_append_c(out, '\n');
-    }
-    g_string_append_printf(out, "\n# /etc/sysconfig/network-scripts/rule%s-%s\n", six, name);
-    IBH_EACH (const IbhRule, rule, native->rules) {
-        if (rule->family != family)
-            continue;
-        ibh_put_rule(out, &ip_words, rule);
-        g_string_append_c(out, '\n');
-    }
-}
-
+/* RHEL's network-scripts */
 void ibh_write_ifcfg(GString *out, const IbhNative *native, const IbhRender *render G_GNUC_UNUSED)
 {
-    if (strpbrk(native->nic->link->name, "*?["))
-        g_string_append_printf(out, "\n# The shell may take the name %s for a pattern of files.\n",
-                               native->nic->link->name);
-    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
-        if (ibh_serves_family(native->nic, families[i]))
-            put_scripts(out, native, families[i]);
-    }
+    static const Lines lines = {&ip_words, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", "$t\n",
+                                "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", "$t\n"};
+
+    put_lines(out, &lines, native);
 }

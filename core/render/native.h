@@ -38,13 +38,12 @@ typedef struct {
     gboolean needs_scope;                                 /* a route without a gateway has to have one */
 } IbhWords;
 
-/* `iface`: quoted as needed. */
 void ibh_put_route(GString *out, const IbhWords *words, const IbhRoute *route, const char *iface);
 void ibh_put_rule(GString *out, const IbhWords *words, const IbhRule *rule);
 
-/* A rail that was asked for, and whose name a text can hold. */
+gboolean ibh_render_is_plain(const char *name); /* letters, digits, and what means nothing to a shell or a list */
+/* A rail that was asked for, of such a name. */
 gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic);
-gboolean ibh_render_is_printable(const char *name);
 /* Explanations: each line becomes a comment. */
 void ibh_render_comment(GString *out, const char *text);
 

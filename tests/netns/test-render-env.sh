@@ -105,13 +105,12 @@ expect_contains "of one node" "# GPU 0000:5e:00.0: ib0 (mlx5_0:1), ib1 (mlx5_1:1
 expect_contains "of another node" "# GPU 0000:af:00.0: no rail is near" "$out"
 expect_lacks "a disk is no GPU" "3a:01.0" "$out"
 
-# ---- names that a shell would take for something else, and none ----
+# ---- a name that a shell would take for something else, and none ----
 
-render --iface ib0
-expect_equal "quoted" "=mlx5_0:1" "$(sourced NCCL_IB_HCA)"
 mv $sys/class/infiniband/mlx5_0 "$sys/class/infiniband/m\$(id)';"
 render
-expect_equal "a name with quotes" "=m\$(id)';:1,mlx5_1:1" "$(sourced NCCL_IB_HCA)"
+expect_equal "a name with quotes is left out" "=mlx5_1:1" "$(sourced NCCL_IB_HCA)"
+expect_contains "and said" "# Without ib0: the name of its RDMA device cannot stand in a list." "$out"
 rm -r $sys/class/infiniband
 render
 expect_equal "no RDMA: nothing is set" "(unset)" "$(sourced NCCL_IB_HCA)"

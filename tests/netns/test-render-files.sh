@@ -8,7 +8,7 @@ needs sysctl
 
 make_wire
 new_host B
-names=("ib0" "ib1.8002" "i\$;'b")
+names=("ib0" "ib1.8002" "ib-2")
 for n in 0 1 2; do
     add_nic B "${names[n]}" $n "172.16.34.$((n + 1))/16"
 done
