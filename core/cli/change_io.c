@@ -39,14 +39,6 @@ int ibh_command_confirm(IbhCommand *command)
 
 /* ---- changing ---- */
 
-static void say_confirm(IbhCommand *command)
-{
-    if (command->options->confirm && command->writer == ibh_write_text && !command->style.quiet &&
-        ibh_command_has_token(command))
-        g_string_append_printf(command->out, "undone again in %d s, unless: ib-hook --confirm\n",
-                               command->options->confirm);
-}
-
 /* The journal tells why rails came or went: a person did it, or a package's script. */
 static void record(const char *action, const IbhOutcome *outcome)
 {
@@ -79,8 +71,8 @@ int ibh_command_change(IbhCommand *command)
     report.ops = outcome->done;
     report.errors = outcome->errors;
     report.held = undo ? left_alone->holds : NULL;
+    report.confirm = ibh_command_has_token(command) ? command->options->confirm : 0;
     ibh_command_say(command, &report);
-    say_confirm(command);
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
     return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;

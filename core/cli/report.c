@@ -191,6 +191,8 @@ static void add_changes(IbhNode *tree, const IbhReport *report)
         add_error(tree, 3, message->str);
     if (report->held)
         add_texts(tree, "held", report->held);
+    if (report->confirm)
+        ibh_add_number(tree, "confirm", report->confirm);
 }
 
 /* ---- --probe ---- */

@@ -29,6 +29,7 @@ typedef struct {
     const GArray *missed;      /* --check, --show: IbhMissed */
     const IbhFabric *fabric;   /* --check, --show */
     const GPtrArray *held;     /* --undo: char *, the interfaces left alone from now on */
+    int confirm;               /* --apply: after so many seconds it is undone, if it is not confirmed; 0: it stays */
     const IbhProbe *probe;     /* --probe: judged */
     int status;                /* of an error, with its message: nothing else counts then */
     const char *message;

@@ -336,6 +336,9 @@ static void put_change(GString *out, const IbhNode *tree, const IbhStyle *style)
         ibh_put_line(out, style, "left alone until --apply or a reboot: ", held);
     if (!failed)
         put_reasons(out, tree, style, "");
+    if (ibh_node_get(tree, "confirm"))
+        g_string_append_printf(out, "undone again in %d s, unless: ib-hook --confirm\n",
+                               (int)ibh_node_number(tree, "confirm"));
 }
 
 static void put_error(GString *out, const IbhNode *tree)
