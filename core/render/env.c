@@ -4,6 +4,7 @@
  * Only what is right for every job is active; the rest are comments that say when.
  */
 #include "model/model.h"
+#include "plan/emit.h"
 #include "render/native.h"
 
 #include <sys/socket.h>
@@ -45,8 +46,8 @@ static const char *look_at(const IbhRender *render, const char *iface, Rail *ret
 
     if (!port)
         return "it has no RDMA device";
-    if (!ibh_render_is_plain(port->device))
-        return "the name of its RDMA device cannot stand in a list";
+    if (!ibh_render_is_plain(iface) || !ibh_render_is_plain(port->device))
+        return "its name, or that of its RDMA device, cannot stand in a list";
     if (port->iwarp)
         return "it is iWARP, which these libraries do not use";
     if (port->layer == IBH_LAYER_INFINIBAND ? !port->gid.guid : !gid)
@@ -60,12 +61,13 @@ static GArray *list_rails(const IbhRender *render, GString *out)
     GArray *rails = g_array_new(FALSE, TRUE, sizeof(Rail));
 
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
-        const gboolean wanted = ibh_render_has(render, nic);
+        g_autofree char *name = ibh_printable(nic->link->name);
+        const gboolean wanted = nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only);
         Rail rail;
         const char *why = wanted ? look_at(render, nic->link->name, &rail) : NULL;
 
         if (why)
-            g_string_append_printf(out, "# Without %s: %s.\n", nic->link->name, why);
+            g_string_append_printf(out, "# Without %s: %s.\n", name, why);
         else if (wanted)
             g_array_append_val(rails, rail);
     }

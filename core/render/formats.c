@@ -83,16 +83,11 @@ static void put_sysctls(GString *out, const IbhRender *render, const IbhNic *nic
 
 static const char native_why[] =
     "\n"
-    "Rules and routes are the manager's own, without ib-hook's mark. They have its priorities, but tables of other\n"
-    "numbers: so ib-hook finds that the manager routes a NIC, and takes its own rules and routes away. Addresses and\n"
-    "gateways are those of now: what they become later is not followed.\n"
+    "Rules and routes have no mark, and their tables have other numbers: so ib-hook finds that the manager routes a\n"
+    "NIC, and takes its own away. Addresses and gateways are those of now.\n"
     "\n"
-    "No manager can say who answers ARP, and from which address. These lines belong into\n"
-    "/etc/sysctl.d/90-ib-hook.conf, with slashes, because dots in a name (ib0.8002) would end it. ib-hook itself "
-    "gives\n"
-    "the rails these values as well. rp_filter=1 drops what comes in by another NIC than the answer would leave by: "
-    "set\n"
-    "it once the rules are there, and peers have learned the right NICs.";
+    "No manager sets ARP values, which ib-hook gives the rails as well: these lines are for\n"
+    "/etc/sysctl.d/90-ib-hook.conf. Set rp_filter=1 once the rules are there and peers have learned the right NICs.";
 
 /* ---- rt_tables ---- */
 
@@ -108,11 +103,8 @@ static void write_rt_tables(GString *out, const IbhRender *render)
         out,
         "/etc/iproute2/rt_tables.d/ib-hook.conf\n"
         "\n"
-        "Names of the rails' tables: ip route show table rail-ib0. They change nothing but what ip shows and takes, "
-        "and\n"
-        "table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…: where these have a rail's\n"
-        "default route. native-… and native-default-…: those of the other formats, which are different ones, so\n"
-        "that ib-hook sees that something else routes a NIC, and leaves it alone.");
+        "Names of tables, for ip and for table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…:\n"
+        "those of their defaults; native-… and native-default-…: those of the other formats.");
     put_left_out(out, render, FALSE);
     g_string_append_c(out, '\n');
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
@@ -137,40 +129,29 @@ static const struct {
     void (*all)(GString *out, const IbhRender *render);
 } formats[] = {
     {"netplan",
-     "For netplan with systemd-networkd; with NetworkManager as its renderer, netplan drops rules silently: take "
-     "nmcli.\n"
+     "For netplan with systemd-networkd; with NetworkManager as its renderer, it drops rules: take nmcli.\n"
      "netplan merges this with the files that give these NICs their addresses, if its names for them (here as far as\n"
      "known, else those of the interfaces) and the kinds are the same. Files of mode 0600; then netplan apply.\n"
      "\n"
-     "netplan cannot say suppress_prefixlength, by which bridges, containers and other routes of main keep what is\n"
-     "theirs: those rules are in drop-ins for the files that netplan makes for systemd-networkd. A NIC with a default\n"
-     "route is left to such a drop-in altogether: without them, it would take everything.",
+     "netplan cannot say suppress_prefixlength: those rules are in drop-ins for the files that it makes for\n"
+     "systemd-networkd, and so is all of a NIC with a default route, which would take everything without them.",
      ibh_write_netplan_rest, ibh_write_netplan, NULL},
     {"networkd",
-     "For systemd-networkd: a drop-in for the .network file of each NIC, which keeps its addresses. networkd deletes\n"
-     "rules and routes that it did not make, but those of protocol kernel; these are its own, and static.\n"
-     "SuppressPrefixLength= is known from version 245 on. After networkctl reload, networkctl reconfigure NIC.",
+     "For systemd-networkd 245 and later: a drop-in for the .network file of each NIC, which keeps its addresses.\n"
+     "After networkctl reload, networkctl reconfigure NIC.",
      ibh_write_networkd, NULL, NULL},
     {"nmcli",
-     "For NetworkManager: what is added to the connection of each NIC (as far as known; else the name of its "
-     "interface\n"
-     "stands there). In force from its next activation on, or after nmcli device reapply NIC. Said again, nothing is\n"
-     "added. NetworkManager leaves foreign rules alone, and deletes these when the connection goes down.\n"
-     "suppress_prefixlength is known from version 1.20 on.",
+     "For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the name\n"
+     "of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC. Said\n"
+     "again, nothing is added.",
      ibh_write_nmcli, NULL, NULL},
     {"ifupdown",
-     "For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, which gives it its addresses, after\n"
-     "those. A rule that is there already is no error; routes go with their link. A link that was set down and up "
-     "again\n"
-     "by hand loses its table, and nothing puts it back: ifdown NIC; ifup NIC.",
+     "For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that was\n"
+     "set down and up again by hand loses its table: ifdown NIC; ifup NIC.",
      ibh_write_ifupdown, NULL, NULL},
     {"ifcfg",
-     "For RHEL's network-scripts (RHEL 8 and before): each line is what follows ip route add and ip rule add. They "
-     "are\n"
-     "used with NM_CONTROLLED=no in ifcfg-NIC, or where there is no NetworkManager; that passes over all of them as "
-     "soon\n"
-     "as there is a rule-NIC, unless the package NetworkManager-dispatcher-routing-rules is there: take nmcli for it.\n"
-     "ifdown deletes the rules.",
+     "For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager,\n"
+     "which passes over these files: take nmcli for it. ifdown deletes the rules.",
      ibh_write_ifcfg, NULL, NULL},
     {"rt_tables", NULL, NULL, NULL, write_rt_tables},
     {"env", NULL, NULL, NULL, ibh_write_env},

@@ -110,7 +110,7 @@ expect_lacks "a disk is no GPU" "3a:01.0" "$out"
 mv $sys/class/infiniband/mlx5_0 "$sys/class/infiniband/m\$(id)';"
 render
 expect_equal "a name with quotes is left out" "=mlx5_1:1" "$(sourced NCCL_IB_HCA)"
-expect_contains "and said" "# Without ib0: the name of its RDMA device cannot stand in a list." "$out"
+expect_contains "and said" "# Without ib0: its name, or that of its RDMA device, cannot stand in a list." "$out"
 rm -r $sys/class/infiniband
 render
 expect_equal "no RDMA: nothing is set" "(unset)" "$(sourced NCCL_IB_HCA)"
