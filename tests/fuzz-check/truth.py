@@ -276,11 +276,12 @@ class Truth:
         return not any(net.prefixlen and ipaddress.ip_address(to) in net for net, *_ in self.main)
 
     def judge_beyond(self, rail, question, answer, beyond):
+        """A rule of somebody's may refuse what leaves the subnet: a kill switch is no fault."""
         if self.right.routed and self.by_default(question.to):
             return
         rails = {one.nic for one in self.right.rails}
         as_main = beyond[question.to].dev
-        if as_main and answer.dev != as_main and (answer.dev in rails and as_main not in rails or question.to in self.elsewhere):
+        if as_main and answer.dev and answer.dev != as_main and (answer.dev in rails and as_main not in rails or question.to in self.elsewhere):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}"))
 
 

@@ -46,24 +46,6 @@ expect_equal "another route has the place of ours" "ib1 error foreign-route, ib1
 on B sh -c "$(json '[.findings[].fix // empty] | unique | join("; ")')"
 expect_hook 0 B --apply
 expect_hook 0 B --check
-refused() {
-    ip -n B route add unreachable 172.16.16.103 table 700
-    ip -n B rule add not from 172.16.0.0/16 to 172.16.16.103 lookup 700 priority 100
-}
-mend() { ip -n B rule del not from 172.16.0.0/16 to 172.16.16.103; }
-names "such a rule refuses what names no source" "ib0 error foreign-rule" refused
-ip -n B route flush table 700
-# Behind ours it would still refuse what names no source: no fix.
-for case in "100 ib0+ib1 error foreign-rule" "32763 ib0 error foreign-rule"; do
-    priority=${case%% *}
-    refused() {
-        ip -n B route add unreachable 172.16.16.103 table 700
-        ip -n B rule add from all lookup 700 priority "$priority"
-    }
-    mend() { ip -n B rule del priority "$priority"; }
-    names "its table refuses it at $priority" "${case#* }" refused
-    ip -n B route flush table 700
-done
 names "our own MAC, of an IPv6 neighbour" "ib0 warning neighbour-static" \
     ip -n B neigh replace fd00:16::16:1 lladdr "$(mac B 1)" dev ib0 nud permanent
 ip -n B address add 10.80.0.34/24 dev ib1
@@ -112,7 +94,6 @@ names "a longer prefix" "ib1 warning prefix-differs" readdress 172.16.34.2/16 17
 mend() { ip -n B route del 172.16.16.1 table 942; }
 names "a route in its table cuts large packets" "ib1 warning foreign-route" \
     ip -n B route add 172.16.16.1 dev ib1 mtu 1280 table 942
-names "a blackhole inside the subnet" "ib0+ib1 warning foreign-route" ip -n B route add blackhole 172.16.99.0/24
 names "a route in its table leads to a neighbour by a gateway" "ib1 warning foreign-route" \
     ip -n B route add 172.16.16.1 via 172.16.0.1 dev ib1 table 942
 
@@ -151,7 +132,7 @@ failed() {
 mend() { ip -n B address del fd00:16::dd/64 dev ib1; }
 names "DAD failed" "ib1 error address-unusable" failed
 
-# What arrives, what names no source, what is no unicast.
+# What arrives, what is no unicast.
 moved() { # RULE: asked before the local table's, which somebody has moved behind it
     ip -n B rule add from all lookup local priority 100
     ip -n B rule del priority 0
@@ -164,40 +145,9 @@ mend() {
     ip -n B rule del priority 9
 }
 names "a rule drops what arrives" "ib1 error foreign-rule" moved "iif ib1 blackhole"
-names "a rule refuses what arrives from one peer" "ib1 error foreign-rule" moved "iif ib1 from 172.16.16.1 prohibit"
-names "a rule drops what arrives from some" "ib0+ib1 error foreign-rule" moved "from 172.16.16.0/24 blackhole"
-mend() {
-    ip -n B rule del priority 2000
-    ip -n B route flush table 700
-}
-names "a rule refuses traffic without a source" "ib0 error foreign-rule" \
-    ip -n B rule add from 0.0.0.0/32 to 172.16.0.0/16 prohibit priority 2000
-names "a piece of it" "ib0 error foreign-rule" ip -n B rule add unreachable from 0.0.0.0 to 172.16.16.0/24 priority 2000
-swallowed() {
-    ip -n B route add blackhole 172.16.0.0/16 table 700
-    ip -n B rule add from 0.0.0.0/32 lookup 700 priority 2000
-}
-names "its table does" "ib0 error foreign-rule" swallowed
-taken() {
-    ip -n B route add default dev lo table 700
-    ip -n B rule add not fwmark 7 lookup 700 priority 2000
-}
-names "a rule behind ours takes it" "ib0 warning foreign-rule" taken
-mend() { ip -n B route del broadcast 172.16.16.1 dev ib0 table local; }
-names "a neighbour is a broadcast address" "ib0+ib1 error foreign-route" \
-    ip -n B route add broadcast 172.16.16.1 dev ib0 table local
 mend() { ip -n B -6 route del anycast fd00:16::16:1 dev ib1 table local; }
 names "a neighbour is an anycast address" "ib0+ib1 error foreign-route" \
     ip -n B -6 route add anycast fd00:16::16:1 dev ib1 table local
-mend() { ip -n B route del 172.16.16.0/24 table 942; }
-names "by turns" "ib1 error foreign-route" ip -n B route add 172.16.16.0/24 table 942 nexthop dev ib1 nexthop dev ib0
-grouped() {
-    ip -n B nexthop add id 5 dev ib1
-    ip -n B nexthop add id 6 dev ib0
-    ip -n B nexthop add id 7 group 5/6
-    ip -n B route add 172.16.16.0/24 nhid 7 table 942
-}
-names "by a group of next hops" "ib1 error foreign-route" grouped
 names "our own MAC, of a neighbour that is not asked for" "ib1 warning neighbour-static" \
     ip -n B neigh replace 172.16.16.1 lladdr "$(mac B 0)" dev ib1 nud noarp
 

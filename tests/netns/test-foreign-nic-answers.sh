@@ -31,27 +31,7 @@ expect_equal "nor does --apply: it is not ours" "$before" "$(state B)"
 sysctl_set B eth9 arp_ignore 1
 expect_no_note "arp_ignore=1"
 expect_equal "it does not answer any more" ib1 "$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
-sysctl_set B eth9 arp_ignore 0
-expect_note "arp_ignore=0 again" eth9
-sysctl_set B eth9 arp_filter 1
-expect_no_note "arp_filter=1"
-sysctl_set B eth9 arp_filter 0
-sysctl_set B all arp_filter 1
-expect_no_note "arp_filter=1 of all"
-sysctl_set B all arp_filter 0
-ip -n B link set eth9 down
-expect_no_note "a NIC that is down"
-ip -n B link set eth9 up
-wait_until 5 settled B
-expect_note "up again" eth9
 remove_nic B eth9
-
-# Whatever the neighbour cache holds by chance.
-add_nic B eth8 8 10.44.0.1/24
-wait_until 5 settled B
-ip -n B neigh replace 172.16.16.1 lladdr "$(mac A 0)" dev eth8 nud reachable
-expect_no_note "an address in another subnet"
-remove_nic B eth8
 
 # A bridge of containers, whose smaller subnet lies inside the rails', is another wire.
 ip -n B link add docker0 type bridge forward_delay 0
