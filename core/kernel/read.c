@@ -239,8 +239,11 @@ static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
         nla_put_u32(message, RTA_MARK, by->mark);
     if (!lookup->iif)
         nla_put_u32(message, RTA_UID, lookup->selectors & IBH_SELECT_UID ? by->uid[0] : 0); /* as RDMA asks */
-    if (!(lookup->selectors & IBH_SELECT_PORT))
+    if (!(lookup->selectors & IBH_SELECT_PORT)) {
+        if (lookup->to.family == AF_INET) /* RDMA asks without a protocol; the kernel would take UDP, and its rules */
+            nla_put_u8(message, RTA_IP_PROTO, IPPROTO_ICMP);
         return;
+    }
     nla_put_u8(message, RTA_IP_PROTO, by->ip_protocol ? by->ip_protocol : IPPROTO_TCP);
     nla_put_u16(message, RTA_SPORT, g_htons(by->sport[0]));
     nla_put_u16(message, RTA_DPORT, g_htons(by->dport[0]));
