@@ -142,9 +142,10 @@ right "a namespace's l3mdev rule and a late default" <<END
 ip rule add from all lookup 300 priority 40000
 ip route add default via 10.0.0.1 dev eth0 table 300
 END
-right "goto and nop" <<END
+right "goto, nop, and a protocol that RDMA does not ask with" <<END
 ip rule add from 10.0.0.34 goto 32766 priority 500
 ip rule add nop priority 600
+ip rule add ipproto udp lookup main priority 601
 END
 right "policy routing of the same NICs by files, with ARP settings: left alone" <<END
 for n in 0 1; do
