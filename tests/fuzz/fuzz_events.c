@@ -143,7 +143,7 @@ static gboolean fake_get_contents(const char *path, char **ret_text, gsize *ret_
 
 /* ---- the same, as libnl reads it ---- */
 
-static gboolean find_u32(struct nlmsghdr *header, int fixed, int type, guint32 value)
+static gboolean has_u32(struct nlmsghdr *header, int fixed, int type, guint32 value)
 {
     struct nlattr *attribute;
     int left;
@@ -161,8 +161,8 @@ static gboolean find_u32(struct nlmsghdr *header, int fixed, int type, guint32 v
 static gboolean is_loss(struct nlmsghdr *header)
 {
     if (header->nlmsg_type == RTM_DELRULE)
-        return find_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP, IBH_MARK);
-    return header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof(struct rtmsg), RTA_PRIORITY, IBH_MARK);
+        return has_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP, IBH_MARK);
+    return header->nlmsg_type == RTM_DELROUTE && has_u32(header, sizeof(struct rtmsg), RTA_PRIORITY, IBH_MARK);
 }
 
 typedef struct {
