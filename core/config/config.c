@@ -120,51 +120,12 @@ static char *list_keys(gboolean in_defaults)
     return g_string_free(g_steal_pointer(&list), FALSE);
 }
 
-/* Digits and nothing else; a leading zero would be octal to some readers and decimal to others. */
-static gboolean parse_number(const char *text, guint64 max, gint64 *ret_value)
-{
-    guint64 value;
-
-    if ((text[0] == '0' && text[1] != '\0') || !g_ascii_string_to_unsigned(text, 10, 0, max, &value, NULL))
-        return FALSE;
-    *ret_value = (gint64)value;
-    return TRUE;
-}
-
-static gboolean parse_table_number(const char *text, gint64 *ret_table)
-{
-    guint64 value;
-
-    if (!g_str_has_prefix(text, "0x"))
-        return parse_number(text, G_MAXUINT32, ret_table);
-    if (!g_ascii_string_to_unsigned(text + 2, 16, 0, G_MAXUINT32, &value, NULL))
-        return FALSE;
-    *ret_table = (gint64)value;
-    return TRUE;
-}
-
-/* The names that iproute2 knows without any file. */
-static gboolean builtin_table(const char *name, guint32 *ret_table)
-{
-    static const char *const NAMES[] = {"default", "main", "local"};
-
-    for (guint32 i = 0; i < G_N_ELEMENTS(NAMES); i++) {
-        if (strcmp(NAMES[i], name) == 0) {
-            *ret_table = 253 + i;
-            return TRUE;
-        }
-    }
-    *ret_table = 0;
-    return strcmp(name, "unspec") == 0;
-}
-
-static gboolean lookup_table(const Reader *reader, const char *name, gint64 *ret_table, char **ret_reason)
+static gboolean lookup_table(const Reader *reader, const char *name, guint32 *ret_table, char **ret_reason)
 {
     g_autoptr(GError) error = NULL;
     guint32 table = 0;
 
-    if (name[0] != '\0' && (builtin_table(name, &table) ||
-                            (reader->lookup != NULL && reader->lookup(reader->lookup_data, name, &table, &error)))) {
+    if (name[0] != '\0' && reader->lookup(reader->lookup_data, name, &table, &error)) {
         *ret_table = table;
         return TRUE;
     }
@@ -174,9 +135,9 @@ static gboolean lookup_table(const Reader *reader, const char *name, gint64 *ret
 
 static gboolean read_table(const Reader *reader, Setting *setting, char **ret_reason)
 {
-    gint64 table;
+    guint32 table;
 
-    if (!parse_table_number(setting->text, &table) && !lookup_table(reader, setting->text, &table, ret_reason))
+    if (!ibh_table_parse(setting->text, &table) && !lookup_table(reader, setting->text, &table, ret_reason))
         return FALSE;
     if (table == 0 || (table >= 253 && table <= 255))
         *ret_reason = g_strdup("reserved for the kernel's own tables");
@@ -188,29 +149,11 @@ static gboolean read_table(const Reader *reader, Setting *setting, char **ret_re
     return !*ret_reason;
 }
 
-/* Of a host: not 0.0.0.0 or ::, not of this host alone, not of a group. */
-static gboolean is_of_a_host(const IbhIp *ip)
-{
-    const IbhPrefix none[] = {
-        {.ip = {.family = AF_INET}, .length = 8},
-        {.ip = {.family = AF_INET, .bytes = {127}}, .length = 8},
-        {.ip = {.family = AF_INET, .bytes = {224}}, .length = 3}, /* multicast, reserved, broadcast */
-        {.ip = {.family = AF_INET6}, .length = 127},
-        {.ip = {.family = AF_INET6, .bytes = {0xff}}, .length = 8},
-    };
-
-    for (guint i = 0; i < G_N_ELEMENTS(none); i++) {
-        if (ibh_prefix_contains(&none[i], ip))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, Setting *setting, char **ret_reason)
 {
     if (!ibh_ip_parse(setting->text, &setting->ip))
         return FALSE;
-    if (!is_of_a_host(&setting->ip))
+    if (!ibh_ip_is_unicast(&setting->ip))
         *ret_reason = g_strdup("no host can have this address");
     setting->value = IBH_GATEWAY_ADDRESS;
     return !*ret_reason;
@@ -230,7 +173,7 @@ static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, Setting *setting
             return FALSE;
         if (prefix.length == 0)
             *ret_reason = g_strdup("a prefix of length 0 is everything: use gateway= for that");
-        else if (ibh_ip_is_link_local(&prefix.ip) || !is_of_a_host(&prefix.ip))
+        else if (ibh_ip_is_link_local(&prefix.ip) || !ibh_ip_is_unicast(&prefix.ip))
             *ret_reason = g_strdup_printf("%s is reached by no gateway", *word);
         else if (setting->list->len == REMOTE_MAX)
             *ret_reason = g_strdup_printf("more than %d prefixes", REMOTE_MAX);
@@ -309,53 +252,9 @@ static gboolean read_setting(gpointer data)
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
-/* If a later file sets the table of a section again, the earlier value no longer counts. */
-static GHashTable *last_tables(const GPtrArray *settings)
-{
-    GHashTable *last = g_hash_table_new(g_str_hash, g_str_equal);
-
-    IBH_EACH_POINTER (Setting, setting, settings) {
-        if (setting->key == KEY_TABLE)
-            g_hash_table_insert(last, setting->pattern, setting);
-    }
-    return last;
-}
-
-/* Two rails in one table would use each other's routes. */
-static gboolean check_tables(Reader *reader, const GPtrArray *settings)
-{
-    g_autoptr(GHashTable) last = last_tables(settings);
-    g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
-
-    IBH_EACH_POINTER (Setting, setting, settings) {
-        const Setting *owner;
-
-        if (setting->key != KEY_TABLE || setting->value == IBH_TABLE_AUTO ||
-            g_hash_table_lookup(last, setting->pattern) != setting)
-            continue;
-        owner = g_hash_table_lookup(owners, &setting->value);
-        if (owner != NULL) {
-            reader->lines.line = setting->line;
-            g_free(reader->lines.content);
-            reader->lines.content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
-            return ibh_lines_fail(&reader->lines, "also the table at %s; use auto or a number of its own for each",
-                                  owner->origin);
-        }
-        g_hash_table_insert(owners, &setting->value, setting);
-    }
-    return TRUE;
-}
-
-static void append(GPtrArray *to, const GPtrArray *from)
-{
-    IBH_EACH_POINTER (Setting, setting, from)
-        g_ptr_array_add(to, setting);
-}
-
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error)
 {
-    g_autoptr(GPtrArray) all = g_ptr_array_new();
     g_auto(Reader) reader = {
         .lines = {.file = g_strescape(file, NULL), .on_setting = read_setting, .data = &reader, .error = error},
         .settings = g_ptr_array_new_with_free_func(setting_free),
@@ -366,11 +265,8 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
 
     if (!ibh_lines_read(&reader.lines, text, length))
         return FALSE;
-    append(all, config->settings);
-    append(all, reader.settings);
-    if (!check_tables(&reader, all))
-        return FALSE;
-    append(config->settings, reader.settings);
+    IBH_EACH_POINTER (Setting, setting, reader.settings)
+        g_ptr_array_add(config->settings, setting);
     g_ptr_array_set_free_func(reader.settings, NULL);
     return TRUE;
 }

@@ -85,5 +85,6 @@ G_GNUC_PRINTF(2, 3) gboolean ibh_lines_fail(IbhLines *lines, const char *format,
 
 /* ---- names of tables, as iproute2 keeps them ---- */
 
+gboolean ibh_table_parse(const char *text, guint32 *ret_table); /* a number */
 /* Looks for `name` in the text of one rt_tables file: `ID NAME [#…]`, decimal or 0x. Malformed lines are skipped. */
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table);

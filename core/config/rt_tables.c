@@ -4,14 +4,14 @@
 #include <stdio.h>
 
 /* As `ip` reads it: decimal even with leading zeros, hexadecimal after 0x. */
-static gboolean parse_id(const char *text, guint32 *ret_id)
+gboolean ibh_table_parse(const char *text, guint32 *ret_table)
 {
     gboolean hex = g_str_has_prefix(text, "0x");
     guint64 id;
 
     if (!g_ascii_string_to_unsigned(hex ? text + 2 : text, hex ? 16 : 10, 0, G_MAXUINT32, &id, NULL))
         return FALSE;
-    *ret_id = (guint32)id;
+    *ret_table = (guint32)id;
     return TRUE;
 }
 
@@ -21,7 +21,7 @@ static gboolean parse_line(const char *line, const char *name, guint32 *ret_tabl
     char id[32], word[64];
 
     return sscanf(line, "%31s %63s", id, word) == 2 && word[0] != '#' && g_str_equal(word, name) &&
-           parse_id(id, ret_table);
+           ibh_table_parse(id, ret_table);
 }
 
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table)

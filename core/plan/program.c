@@ -155,27 +155,13 @@ static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
     return FALSE;
 }
 
-/* A route of T that is no longer wanted. */
-static gboolean is_stale_route(const IbhTodo *todo, const IbhStale *stale, IbhRouteKind kind)
-{
-    return !stale->done && stale->route && stale->owner == todo->nic && stale->table == todo->nic->table &&
-           ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
-           ibh_programs_family(todo->nic, stale->family);
-}
-
-static gboolean has_stale_gateways(const IbhWork *work, const IbhTodo *todo)
-{
-    IBH_EACH (const IbhStale, stale, work->stales) {
-        if (is_stale_route(todo, stale, IBH_ROUTE_BY_GATEWAY))
-            return TRUE;
-    }
-    return FALSE;
-}
-
+/* Routes of T that are no longer wanted. */
 static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (is_stale_route(todo, stale, kind))
+        if (!stale->done && stale->route && stale->owner == todo->nic && stale->table == todo->nic->table &&
+            ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
+            ibh_programs_family(todo->nic, stale->family))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
@@ -210,14 +196,6 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboo
     }
 }
 
-/* Main is asked before there is a default. */
-static void add_defaults(IbhWork *work, const IbhTodo *todo, gboolean led)
-{
-    add_rules(work, todo, IBH_PRIORITY_DEFAULTS - 1, led);
-    ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
-    add_rules(work, todo, IBH_PRIORITY_DEFAULTS, led);
-}
-
 /* Their address has the rail's new rules, or needs none for a default any more. `for_routes`: those to which routes
  * that come would belong too soon. */
 static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
@@ -240,8 +218,6 @@ static void program(IbhWork *work, IbhTodo *todo)
 {
     gboolean too_soon = is_led_too_soon(work, todo);
 
-    if (has_stale_gateways(work, todo))
-        add_defaults(work, todo, TRUE);
     drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
     add_rules(work, todo, IBH_PRIORITY_BASE, TRUE);
     if (too_soon) {
@@ -251,7 +227,9 @@ static void program(IbhWork *work, IbhTodo *todo)
     ibh_add_routes(work, todo, todo->nic->table);
     drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
     add_rules(work, todo, IBH_PRIORITY_BASE, FALSE);
-    add_defaults(work, todo, FALSE);
+    add_rules(work, todo, IBH_PRIORITY_DEFAULTS - 1, FALSE); /* main is asked before there is a default */
+    ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
+    add_rules(work, todo, IBH_PRIORITY_DEFAULTS, FALSE);
     drop_rules(work, todo, FALSE);
 }
 

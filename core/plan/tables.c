@@ -12,14 +12,7 @@
 #define KEY(table) GUINT_TO_POINTER(table)
 
 /* What tells which table a NIC has, the strongest first. */
-typedef enum {
-    BY_ROUTE_AND_RULE,
-    BY_ROUTE,
-    BY_MEMORY,
-    BY_RULE_THAT_FITS, /* for an address that several have: of the NIC whose rank the number has */
-    BY_RULE,
-    BY_DEFAULT
-} Strength;
+typedef enum { BY_ROUTE, BY_MEMORY, BY_RULE, BY_DEFAULT } Strength;
 
 typedef struct {
     Strength strength;
@@ -73,39 +66,11 @@ static void note_rules_of_others(const Assignment *all)
     }
 }
 
-static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
-{
-    for (guint i = 0; i < rails->candidates; i++) {
-        const IbhNic *other = g_ptr_array_index(rails->nics, i);
-
-        for (guint j = 0; other != nic && other->settings.manage != IBH_MANAGE_NO && j < other->served.len; j++) {
-            if (ibh_prefix_contains(&rule->from, &((const IbhAddress *)g_ptr_array_index(&other->served, j))->local))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-/* Others lead an address of another NIC of ours there, after us: our routes would mislead it. A rule before ours wins
- * with any number of ours: --check names it. */
-static gboolean would_mislead(const Assignment *all, const IbhNic *nic, guint32 table)
-{
-    if (!g_hash_table_contains(all->ruled, KEY(table)))
-        return FALSE;
-    IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
-        if (rule->table == table && ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE &&
-            leads_another(all->rails, nic, rule))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
 static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
 {
     return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
-           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table)) &&
-           !would_mislead(all, nic, table);
+           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
 }
 
 /* Those that lead to D come later. */
@@ -129,10 +94,9 @@ static void note_rule(const Assignment *all, const IbhRule *rule)
 
     for (guint i = 0; holders && i < holders->len; i++) {
         const IbhNic *nic = ibh_rails_nic(all->rails, ((const IbhAddress *)g_ptr_array_index(holders, i))->ifindex);
-        gboolean fits = holders->len > 1 && rule->table == IBH_TABLE_BASE + nic->rank;
 
         if (holders->len == 1 || (!nic->held && nic->settings.manage != IBH_MANAGE_NO))
-            note(all, fits ? BY_RULE_THAT_FITS : BY_RULE, nic, rule->table);
+            note(all, BY_RULE, nic, rule->table);
     }
 }
 
@@ -163,17 +127,7 @@ static gboolean is_of_d(const IbhRoute *route)
     return ibh_route_is_default(route) || (may_be_of_d(route) && route->table > IBH_TABLE_DEFAULTS + IBH_TABLE_BASE);
 }
 
-/* A rule for its own address leads there, the first for any of them. */
-static gboolean is_ruled(const Assignment *all, const IbhNic *nic, guint32 table)
-{
-    IBH_EACH (const Evidence, one, all->evidence) {
-        if (one->nic == nic && (one->strength == BY_RULE || one->strength == BY_RULE_THAT_FITS))
-            return one->table == table;
-    }
-    return FALSE;
-}
-
-/* A lone default route is in D. If there are several such tables, the one that a rule of its own address leads to. */
+/* A lone default route is in D. */
 static void note_routes(const Assignment *all)
 {
     IBH_EACH (const IbhRoute, route, all->rails->snapshot->routes) {
@@ -186,9 +140,7 @@ static void note_routes(const Assignment *all)
             continue;
         if (is_of_d(route))
             note(all, BY_DEFAULT, nic, route->table - IBH_TABLE_DEFAULTS);
-        if (!ibh_route_is_default(route) && is_ruled(all, nic, route->table))
-            note(all, BY_ROUTE_AND_RULE, nic, route->table);
-        else if (!may_be_of_d(route))
+        if (!may_be_of_d(route))
             note(all, BY_ROUTE, nic, route->table);
     }
 }
@@ -228,7 +180,7 @@ static gboolean give_explicit(Assignment *all, GError **error)
         if (other->table == nic->table)
             g_set_error(error, IBH_CONFIG_ERROR, 0,
                         "%s: table=%u is read for %s and %s: each NIC needs a table of its own",
-                        other->settings.table_origin, nic->table, other->link->name, nic->link->name);
+                        nic->settings.table_origin, nic->table, other->link->name, nic->link->name);
         else
             g_set_error(error, IBH_CONFIG_ERROR, 0,
                         "%s: table=%u of %s is %u away from table=%u of %s: there lie default routes; choose another",

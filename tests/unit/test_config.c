@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -132,20 +130,13 @@ static const Good GOOD[] = {
     {"manage=no", MANAGE, IBH_MANAGE_NO},
     {"table=auto", TABLE, IBH_TABLE_AUTO},
     {"table=1", TABLE, 1},
-    {"table=252", TABLE, 252},
-    {"table=256", TABLE, 256},
-    {"table=939", TABLE, 939},
     {"table=941", TABLE, 941},
     {"table=4294965295", TABLE, 4294965295},
     {"table=0x1", TABLE, 1},
-    {"table=0x00ff00", TABLE, 0xff00},
     {"table=0xFFFFF82F", TABLE, 4294965295},
     {"table=rail0", TABLE, 941},
-    {"table=7up", TABLE, 77},
-    {"gateway=auto", GATEWAY, IBH_GATEWAY_AUTO},
     {"gateway=none", GATEWAY, IBH_GATEWAY_NONE},
     {"gateway=172.16.0.1", GATEWAY, IBH_GATEWAY_ADDRESS},
-    {"gateway=fe80::1", GATEWAY, IBH_GATEWAY_ADDRESS},
     {"gateway=peer", GATEWAY, IBH_GATEWAY_PEER},
     {"gateway=first", GATEWAY, IBH_GATEWAY_FIRST},
     {"gateway=last", GATEWAY, IBH_GATEWAY_LAST},
@@ -157,12 +148,9 @@ static const Good GOOD[] = {
     {"\t manage \t=  no  ", MANAGE, IBH_MANAGE_NO},
     {"manage=no # why", MANAGE, IBH_MANAGE_NO},
     {"manage=no\t#why", MANAGE, IBH_MANAGE_NO},
-    {"manage=no #", MANAGE, IBH_MANAGE_NO},
     {"#manage=no", MANAGE, IBH_MANAGE_AUTO},
     {"  # manage=no \303\244", MANAGE, IBH_MANAGE_AUTO},
-    {"manage=no\n\n\n", MANAGE, IBH_MANAGE_NO},
     {"manage=no\r\n\r\n", MANAGE, IBH_MANAGE_NO},
-    {"manage=no\r", MANAGE, IBH_MANAGE_NO},
 };
 
 static const Good GOOD_DEFAULTS[] = {
@@ -196,26 +184,6 @@ static void test_good_values(void **state)
         check_good("[defaults]", &GOOD_DEFAULTS[j]);
 }
 
-static void test_nothing_said(void **state)
-{
-    static const char *const TEXTS[] = {
-        "", "\n", "\r\n", "# nothing", "[defaults]", "[interface ib0]\n", " \t\n#\n[defaults]\n"};
-
-    (void)state;
-    for (gsize i = 0; i < G_N_ELEMENTS(TEXTS); i++) {
-        g_autoptr(IbhConfig) config = ibh_config_new();
-
-        add(config, "f", TEXTS[i]);
-        assert_int_equal(ask(config, "ib0", MAIN), IBH_MAIN_KEEP);
-        assert_int_equal(ask(config, "ib0", MANAGE), IBH_MANAGE_AUTO);
-        assert_int_equal(ask(config, "ib0", TABLE), IBH_TABLE_AUTO);
-        assert_int_equal(ask(config, "ib0", GATEWAY), IBH_GATEWAY_AUTO);
-        assert_int_equal(ask(config, "ib0", ARP), IBH_ARP_AUTO);
-        assert_null(ibh_config_settings(config, "ib0").table_origin);
-    }
-    ibh_config_free(NULL);
-}
-
 /* ---- what is refused -------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -238,85 +206,37 @@ typedef struct {
 static const Bad BAD[] = {
     /* values */
     SET("main=", "not allowed; use keep or spread"),
-    SET("main=Keep", "not allowed; use keep or spread"),
     SET("manage=maybe", "not allowed; use auto, yes or no"),
-    SET("manage=YES", "not allowed; use auto, yes or no"),
-    SET("manage=1", "not allowed; use auto, yes or no"),
-    SET("manage=", "not allowed; use auto, yes or no"),
     SET("manage=no#why", "not allowed; use auto, yes or no"),
     SET("manage==no", "not allowed; use auto, yes or no"),
     SET("table=0", KERNEL_S),
-    SET("table=0x0", KERNEL_S),
     SET("table=253", KERNEL_S),
-    SET("table=254", KERNEL_S),
     SET("table=0xfe", KERNEL_S),
-    SET("table=255", KERNEL_S),
-    SET("table=main", KERNEL_S),
-    SET("table=local", KERNEL_S),
-    SET("table=default", KERNEL_S),
-    SET("table=unspec", KERNEL_S),
     SET("table=evil", KERNEL_S),
-    SET("table=none", KERNEL_S),
     SET("table=940", "reserved for main=spread; " TABLE_ALLOWED),
-    SET("table=0x3ac", "reserved for main=spread; " TABLE_ALLOWED),
     SET("table=spread", "reserved for main=spread; " TABLE_ALLOWED),
     SET("table=4294967296", NO_TABLE),
     SET("table=4294965296", "default routes lie in a table 2000 above it; " TABLE_ALLOWED),
-    SET("table=0x100000000", NO_TABLE),
     SET("table=0x", NO_TABLE),
-    SET("table=0X10", NO_TABLE),
-    SET("table=0x0x10", NO_TABLE),
-    SET("table=0x-1", NO_TABLE),
     SET("table=-1", NO_TABLE),
-    SET("table=+1", NO_TABLE),
-    SET("table=0100", NO_TABLE),
-    SET("table=100 200", NO_TABLE),
-    SET("table=", NO_TABLE),
     SET("table=rail9", NO_TABLE),
     SET("table=broken", "/etc/iproute2/rt_tables: refused; " TABLE_ALLOWED),
     SET("gateway=172.16.0.300", NO_GATEWAY),
-    SET("gateway=172.16.0", NO_GATEWAY),
     SET("gateway=172.16.0.1/16", NO_GATEWAY),
-    SET("gateway=0x7f000001", NO_GATEWAY),
-    SET("gateway=172.16.0.1 172.16.0.2", NO_GATEWAY),
     SET("gateway=fe80::1%ib0", NO_GATEWAY),
-    SET("gateway=fe80:::1", NO_GATEWAY),
     SET("gateway=0.0.0.0", NO_HOST),
-    SET("gateway=::", NO_HOST),
     SET("gateway=::1", NO_HOST),
-    SET("gateway=127.0.0.1", NO_HOST),
     SET("gateway=224.0.0.1", NO_HOST),
-    SET("gateway=255.255.255.255", NO_HOST),
-    SET("gateway=ff02::1", NO_HOST),
-    SET("gateway=[fe80::1]", NO_GATEWAY),
-    SET("gateway=::1::", NO_GATEWAY),
-    SET("gateway=Auto", NO_GATEWAY),
-    SET("gateway=none,auto", NO_GATEWAY),
-    SET("gateway=yes", NO_GATEWAY),
     SET("remote=0.0.0.0/0", "a prefix of length 0 is everything: use gateway= for that; " REMOTE),
-    SET("remote=10.0.0.0/8,::/0", "a prefix of length 0 is everything: use gateway= for that; " REMOTE),
     SET("remote=10.0.0.0/8,fe80::/10", "fe80::/10 is reached by no gateway; " REMOTE),
     SET("remote=224.0.0.0/4", "224.0.0.0/4 is reached by no gateway; " REMOTE),
     SET("remote=10.0.0.0/33", "not allowed; " REMOTE),
-    SET("remote=10.0.0.0/8,", "not allowed; " REMOTE),
     SET("remote=10.0.0.0/8 10.1.0.0/16", "not allowed; " REMOTE),
-    SET("remote=peer", "not allowed; " REMOTE),
-    SET("gateway=ib0", NO_GATEWAY),
-    SET("gateway=", NO_GATEWAY),
     SET("arp=loose", "not allowed; use auto, strict or keep"),
     /* keys */
-    SET("main=remove", "not allowed; use keep or spread"),
-    SET("priority=1001", "unknown key; use one of main, " IFACE_KEYS),
-    SET("ipv6=no", "unknown key; use one of main, " IFACE_KEYS),
-    SET("announce=no", "unknown key; use one of main, " IFACE_KEYS),
-    SET("rp_filter=2", "unknown key; use one of main, " IFACE_KEYS),
     SET("mnage=no", "unknown key; use one of main, " IFACE_KEYS),
-    SET("Arp=auto", "unknown key; use one of main, " IFACE_KEYS),
-    SET("=no", "unknown key; use one of main, " IFACE_KEYS),
-    SET("tag=no", "unknown key; use one of main, " IFACE_KEYS),
     SET("manage=yes", "manage is already set for this section on line 2; use it once"),
     SET("manage", "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment"),
-    SET("; manage", "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment"),
     {"[interface *]\narp=keep\nmain=keep", 3, "main=keep: the same for all interfaces; main is allowed in [defaults] only"},
     {"[interface ib0]\nforce=1", 2, "force=1: unknown key; use one of " IFACE_KEYS},
     {"#\n\nmanage=no\n", 3, "manage=no: outside of any section; put it below [defaults] or [interface NAME]"},
@@ -325,51 +245,27 @@ static const Bad BAD[] = {
     /* sections */
     SET("[]", "unknown section; use [defaults] or [interface NAME]"),
     SET("[Defaults]", "unknown section; use [defaults] or [interface NAME]"),
-    SET("[defaults x]", "unknown section; use [defaults] or [interface NAME]"),
     SET("[interface]", NAME_ALLOWED),
-    SET("[interfaces ib0]", "unknown section; use [defaults] or [interface NAME]"),
-    SET("[interfaceib0]", "unknown section; use [defaults] or [interface NAME]"),
-    SET("[ib0]", "unknown section; use [defaults] or [interface NAME]"),
-    SET("[", "no ] at the end; use [defaults] or [interface NAME]"),
     SET("[defaults", "no ] at the end; use [defaults] or [interface NAME]"),
-    SET("[defaults]x", "no ] at the end; use [defaults] or [interface NAME]"),
     SET("[defaults]#x", "no ] at the end; use [defaults] or [interface NAME]"),
     {"[interface ib0 #]", 1, "[interface ib0: no ] at the end; use [defaults] or [interface NAME]"},
     SET_NAME(""),
     SET_NAME("."),
-    SET_NAME(".."),
     SET_NAME("../all"),
     SET_NAME("ib0/1"),
-    SET_NAME("ib0:1"),
     SET_NAME("ib0 ib1"),
     SET_NAME("abcdefghijklmnop"),
-    SET_NAME("abcdefghijklmnop*"),
     SET_NAME("ib["),
-    SET_NAME("ib[]"),
-    SET_NAME("ib[!]"),
-    SET_NAME("ib[^]"),
     SET_NAME("ib[0"),
     SET_NAME("ib[9-0]"),
-    SET_NAME("ib[/]"),
-    SET_NAME("ib[0 1]"),
     SET_NAME("ib[[:digit:]]"),
-    SET_NAME("ib[[.a.]]"),
     /* bytes; what a message shows of them is escaped and cut */
     {"[defaults]\n\nmanage=\033[31m", 3, "manage=\\033[31m: a control character in the line; use plain text"},
-    {"[defaults]\n# \a", 2, "# \\007: a control character in the line; use plain text"},
-    {"[defaults]\n\177", 2, "\\177: a control character in the line; use plain text"},
     {"[defaults]\n# \377\n", 2, "# \\377: not valid UTF-8; use plain text"},
-    {"[defaults]\narp=\303", 2, "arp=\\303: not valid UTF-8; use plain text"},
     {"[defaults]\narp=\302\233x\342\200\256", 2, "arp=\\302\\233x\\342\\200\\256: not allowed; use auto, strict or keep"},
-    {"[defaults]\narp=\"auto\"", 2, "arp=\\\"auto\\\": not allowed; use auto, strict or keep"},
     {"[interface \303\244\033]", 1, "[interface \\303\\244\\033]: a control character in the line; use plain text"},
     {"[defaults]\narp=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff\n", 2,
      "arp=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffff...: not allowed; use auto, strict or keep"},
-    /* tables that two sections share */
-    {"[interface ib0]\ntable=100\n[interface ib1]\n\ntable=100\n", 5, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[interface ib*]\ntable=941\n[interface ib0]\ntable=rail0", 4, "table=941: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[defaults]\ntable=0x64\n[interface ib0]\ntable=100\n#\n", 4, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
-    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:7; use auto or a number of its own for each"},
     /* clang-format on */
 };
 
@@ -434,30 +330,6 @@ static void test_line_length(void **state)
               "f:2: =: outside of any section; put it below [defaults] or [interface NAME]");
 }
 
-static void test_hostile_file_name(void **state)
-{
-    g_autoptr(IbhConfig) config = ibh_config_new();
-
-    (void)state;
-    check_bad("/\033[2J\n.conf", "x", 1,
-              "/\\033[2J\\n.conf:1: x: not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
-    add(config, "/\033.conf", "[interface ib0]\ntable=9");
-    assert_string_equal(ibh_config_settings(config, "ib0").table_origin, "/\\033.conf:2");
-}
-
-static void test_without_lookup(void **state)
-{
-    static const char TEXT[] = "[interface ib0]\ntable=rail0\n";
-    g_autoptr(IbhConfig) config = ibh_config_new();
-    g_autoptr(GError) error = NULL;
-
-    (void)state;
-    assert_false(ibh_config_add(config, "f", TEXT, strlen(TEXT), NULL, NULL, &error));
-    assert_string_equal(error->message, "f:2: table=rail0: " NO_TABLE);
-    assert_true(ibh_config_add(config, "f", "", 0, NULL, NULL, NULL));
-    assert_true(ibh_config_add(config, "f", NULL, 0, NULL, NULL, NULL));
-}
-
 /* ---- which one holds ------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -472,56 +344,31 @@ static const Nearest NEAREST[] = {
     /* a name before a glob before the defaults, in whatever order they stand */
     {{"[interface ib0]\narp=keep\n[interface ib*]\narp=strict\n[defaults]\narp=auto"}, "ib0", ARP, IBH_ARP_KEEP},
     {{"[interface ib0]\narp=keep\n[interface ib*]\narp=strict\n[defaults]\narp=auto"}, "ib1", ARP, IBH_ARP_STRICT},
-    {{"[interface ib0]\narp=keep\n[interface ib*]\narp=strict\n[defaults]\nmanage=no"}, "eth0", ARP, IBH_ARP_AUTO},
     {{"[interface ib0]\narp=keep", "[interface ib*]\narp=strict", "[defaults]\narp=auto"}, "ib0", ARP, IBH_ARP_KEEP},
-    {{"[interface *]\narp=keep", "[defaults]\narp=strict"}, "ib0", ARP, IBH_ARP_KEEP},
     /* of globs the one with more literal characters; a set has none */
     {{"[interface ib1*]\narp=keep\n[interface ib*]\narp=strict"}, "ib10", ARP, IBH_ARP_KEEP},
-    {{"[interface ib1*]\narp=keep\n[interface ib*]\narp=strict"}, "ib20", ARP, IBH_ARP_STRICT},
     {{"[interface *s5f0]\narp=keep\n[interface ibs*]\narp=strict"}, "ibs5f0", ARP, IBH_ARP_KEEP},
     {{"[interface ib*]\narp=keep\n[interface i[abc][0-9]]\narp=strict"}, "ib0", ARP, IBH_ARP_KEEP},
-    {{"[interface ib?]\narp=keep", "[interface *]\narp=strict"}, "ib0", ARP, IBH_ARP_KEEP},
     /* equally near: the later one */
     {{"[interface ib*]\narp=keep\n[interface ib?]\narp=strict"}, "ib0", ARP, IBH_ARP_STRICT},
-    {{"[interface ib[01]]\narp=keep\n[interface ?b0]\narp=strict"}, "ib0", ARP, IBH_ARP_STRICT},
-    {{"[interface ib*]\narp=keep", "[interface ib*]\narp=strict"}, "ib0", ARP, IBH_ARP_STRICT},
     {{"[interface ib0]\narp=strict", "[interface ib0]\narp=keep", "[interface ib0]\nmanage=no"}, "ib0", ARP, IBH_ARP_KEEP},
-    {{"[defaults]\narp=strict", "[defaults]\narp=keep"}, "ib0", ARP, IBH_ARP_KEEP},
     {{"[defaults]\nmain=spread", "[defaults]\nmain=keep"}, "ib0", MAIN, IBH_MAIN_KEEP},
     {{"[defaults]\nmain=spread", "[interface ib0]\nmanage=no"}, "ib0", MAIN, IBH_MAIN_SPREAD},
     /* key by key */
     {{"[interface ib0]\narp=strict\n[interface *]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_NO},
-    {{"[interface *]\nmanage=no", "[interface ib0]\nmanage=auto"}, "ib0", MANAGE, IBH_MANAGE_AUTO},
-    {{"[interface ib0]\ntable=100\n[interface ib1]\ntable=auto"}, "ib1", TABLE, IBH_TABLE_AUTO},
-    {{"[defaults]\ngateway=none\n[interface ib0]\ngateway=10.0.0.1"}, "ib0", GATEWAY, IBH_GATEWAY_ADDRESS},
-    {{"[defaults]\ngateway=none\n[interface ib0]\ngateway=10.0.0.1"}, "ib1", GATEWAY, IBH_GATEWAY_NONE},
-    {{"[interface ib0]\ngateway=auto", "[interface ib*]\ngateway=10.0.0.1"}, "ib0", GATEWAY, IBH_GATEWAY_AUTO},
-    {{"[interface ib0]\ngateway=10.0.0.1", "[interface ib0]\ngateway=auto"}, "ib0", GATEWAY, IBH_GATEWAY_AUTO},
     /* one section, opened twice */
     {{"[interface ib0]\narp=keep\n[interface ib1]\n[interface ib0]\nmanage=no"}, "ib0", ARP, IBH_ARP_KEEP},
     {{"[interface ib0]\narp=keep\n[interface ib1]\n[interface ib0]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_NO},
-    /* the same table again is no clash where the earlier value no longer holds, or it is the same section */
-    {{"[interface ib0]\ntable=100", "[interface ib0]\ntable=100"}, "ib0", TABLE, 100},
-    {{"[interface ib0]\ntable=auto\n[interface ib1]\ntable=auto"}, "ib1", TABLE, IBH_TABLE_AUTO},
-    {{"[interface ib0]\ntable=100", "[interface ib0]\ntable=101\n[interface ib1]\ntable=100"}, "ib1", TABLE, 100},
-    {{"[interface ib0]\ntable=100\n[interface ib1]\ntable=101", "[interface ib0]\ntable=101\n[interface ib1]\ntable=100"}, "ib0", TABLE, 101},
-    {{"[interface ib0]\ntable=100", "[interface ib0]\ntable=auto\n[interface ib1]\ntable=100"}, "ib0", TABLE, IBH_TABLE_AUTO},
     /* what a name matches */
     {{"[interface ib0]\nmanage=no"}, "ib00", MANAGE, IBH_MANAGE_AUTO},
-    {{"[interface ib0]\nmanage=no"}, "ib", MANAGE, IBH_MANAGE_AUTO},
-    {{"[interface ib?]\nmanage=no"}, "ib", MANAGE, IBH_MANAGE_AUTO},
     {{"[interface ib*]\nmanage=no"}, "ib", MANAGE, IBH_MANAGE_NO},
     {{"[interface *.80??]\nmanage=no"}, "ib0.8002", MANAGE, IBH_MANAGE_NO},
     {{"[interface ib[!0]]\nmanage=no"}, "ib0", MANAGE, IBH_MANAGE_AUTO},
-    {{"[interface ib[^0]]\nmanage=no"}, "ib1", MANAGE, IBH_MANAGE_NO},
     {{"[interface ib[]0]]\nmanage=no"}, "ib]", MANAGE, IBH_MANAGE_NO},
-    {{"[interface ib[0-]]\nmanage=no"}, "ib-", MANAGE, IBH_MANAGE_NO},
     {{"[interface ib\\*]\nmanage=no"}, "ib\\7", MANAGE, IBH_MANAGE_NO},
-    {{"[interface ib\\*]\nmanage=no"}, "ib*", MANAGE, IBH_MANAGE_AUTO},
     {{"[interface eth#1]\nmanage=no"}, "eth#1", MANAGE, IBH_MANAGE_NO},
     {{"[interface abcdefghijklmno]\nmanage=no"}, "abcdefghijklmno", MANAGE, IBH_MANAGE_NO},
     {{"[interface .x]\nmanage=no"}, ".x", MANAGE, IBH_MANAGE_NO},
-    {{"[interface *]\nmanage=no"}, ".x", MANAGE, IBH_MANAGE_NO},
     {{"[interface \303\244]\nmanage=no"}, "\303\244", MANAGE, IBH_MANAGE_NO},
     /* clang-format on */
 };
@@ -588,110 +435,12 @@ static void test_gateway_address(void **state)
     check_gateway(config, "eth0", "10.0.0.1");
 }
 
-/* ---- anything at all ------------------------------------------------------------------------------- */
-
-static guint32 seed(void)
-{
-    const char *given = getenv("IBH_SEED");
-    guint32 value = given != NULL ? (guint32)strtoul(given, NULL, 0) : g_random_int();
-
-    printf("IBH_SEED=%u\n", value);
-    return value;
-}
-
-/* Words that lead deep into the parser, between bytes that do not. */
-static void append_random(GString *text, GRand *random)
-{
-    static const char *const WORDS[] = {"[defaults]\n",
-                                        "[interface ib0]\n",
-                                        "[interface i[a-c]*]\n",
-                                        "[interface ",
-                                        "]",
-                                        "\n",
-                                        "\n",
-                                        "\r\n",
-                                        "=",
-                                        " ",
-                                        " #",
-                                        "table=",
-                                        "70",
-                                        "0x",
-                                        "254",
-                                        "auto",
-                                        "manage=no\n",
-                                        "arp=keep\n",
-                                        "1",
-                                        "gateway=",
-                                        "fe80::1",
-                                        "10.0.0.1",
-                                        "rail0",
-                                        "*",
-                                        "[",
-                                        "\033[2J",
-                                        "\302\233",
-                                        "\xff"};
-
-    if (g_rand_int_range(random, 0, 10) == 0)
-        g_string_append_c(text, (char)g_rand_int_range(random, -128, 128));
-    else
-        g_string_append(text, WORDS[g_rand_int_range(random, 0, G_N_ELEMENTS(WORDS))]);
-}
-
-static guint count_lines(const GString *text)
-{
-    guint lines = 1;
-
-    for (gsize i = 0; i < text->len; i++)
-        lines += text->str[i] == '\n';
-    return lines;
-}
-
-static void check_random_error(const GString *text, const GError *error)
-{
-    guint line = 0;
-    char *end = NULL;
-
-    assert_harmless(error->message);
-    assert_true(g_str_has_prefix(error->message, "f:"));
-    line = (guint)strtoul(error->message + 2, &end, 10);
-    assert_true(g_str_has_prefix(end, ": "));
-    assert_in_range(line, 1, count_lines(text));
-}
-
-static void test_random_bytes(void **state)
-{
-    GRand *random = g_rand_new_with_seed(seed());
-    guint accepted = 0;
-
-    (void)state;
-    for (int round = 0; round < 20000; round++) {
-        g_autoptr(IbhConfig) config = marked();
-        g_autoptr(GString) text = g_string_new(NULL);
-        g_autoptr(GError) error = NULL;
-
-        for (int n = g_rand_int_range(random, 0, 14); n > 0; n--)
-            append_random(text, random);
-        if (add_bytes(config, "f", text->str, text->len, &error)) {
-            assert_null(error);
-            accepted++;
-        } else {
-            check_random_error(text, error);
-            assert_marked(config, text->str);
-        }
-    }
-    g_rand_free(random);
-    assert_true(accepted > 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_values),    cmocka_unit_test(test_nothing_said),
-        cmocka_unit_test(test_bad_values),     cmocka_unit_test(test_stray_bytes),
-        cmocka_unit_test(test_line_length),    cmocka_unit_test(test_hostile_file_name),
-        cmocka_unit_test(test_without_lookup), cmocka_unit_test(test_nearest_wins),
-        cmocka_unit_test(test_origin),         cmocka_unit_test(test_gateway_address),
-        cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_good_values),     cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_stray_bytes),
+        cmocka_unit_test(test_line_length),     cmocka_unit_test(test_nearest_wins), cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_gateway_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
