@@ -42,12 +42,9 @@ static gboolean check_privileges(const IbhCommand *command, GError **error)
 {
     if (!command->run.writes || ibh_caps_have(CAP_NET_ADMIN))
         return TRUE;
-    g_set_error(error, IBH_RUN_ERROR, 0,
-                "%s needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it as root "
-                "(--show, --check, --plan and --render need nothing)",
-                command->options->action == IBH_ACTION_APPLY  ? "--apply"
-                : command->options->action == IBH_ACTION_UNDO ? "--undo"
-                                                              : "--confirm");
+    g_set_error_literal(error, IBH_RUN_ERROR, 0,
+                        "this needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it "
+                        "as root (--show, --check, --plan and --render need nothing)");
     return FALSE;
 }
 

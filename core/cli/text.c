@@ -67,12 +67,6 @@ static void put_findings(GString *out, const IbhNode *tree, const IbhStyle *styl
 
 /* ---- the host's line ---- */
 
-typedef struct {
-    guint count;         /* of problems */
-    const char *command; /* the one that cures them all; NULL: there is none */
-    GPtrArray *ifaces;   /* const char *: the NICs that they hit */
-} Problems;
-
 gboolean ibh_add_name(GPtrArray *names, const char *name)
 {
     const gboolean known = g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
@@ -82,54 +76,43 @@ gboolean ibh_add_name(GPtrArray *names, const char *name)
     return !known;
 }
 
-/* --apply without a name does what it does with one. */
-static const char *command_of(const IbhNode *finding)
+/* The one command that cures all problems; NULL: there is none. --apply without a name does what it does with one. */
+static const char *find_command(const IbhNode *tree)
 {
-    const char *fix = ibh_node_text(finding, "fix");
-
-    return g_str_has_prefix(fix, APPLY) ? APPLY : fix[0] ? fix : NULL;
-}
-
-static Problems find_problems(const IbhNode *tree)
-{
-    Problems problems = {.ifaces = g_ptr_array_new()};
+    const char *command = NULL;
 
     IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
-        const char *command = command_of(finding);
+        const char *fix = ibh_node_text(finding, "fix"), *own = g_str_has_prefix(fix, APPLY) ? APPLY : fix;
 
-        if (!is_problem(finding))
-            continue;
-        IBH_EACH_POINTER (const IbhNode, name, ibh_node_items(finding, "ifaces"))
-            ibh_add_name(problems.ifaces, name->text);
-        problems.command = !problems.count++ ? command : g_strcmp0(problems.command, command) == 0 ? command : NULL;
+        if (is_problem(finding) && (!own[0] || (command && !g_str_equal(command, own))))
+            return NULL;
+        command = is_problem(finding) ? own : command;
     }
-    return problems;
+    return command;
 }
 
-/* The rails, then what is wrong besides. */
-static GPtrArray *list_ifaces(const IbhNode *tree, const GPtrArray *wrong)
+/* That command, or the one cause, or how many NICs. */
+static void put_wrong(GString *out, const IbhNode *tree, const IbhStyle *style, const IbhNode *worst)
 {
-    GPtrArray *all = g_ptr_array_new();
+    g_autoptr(GPtrArray) wrong = g_ptr_array_new(), all = g_ptr_array_new(); /* NICs */
+    g_autoptr(GString) text = g_string_new(NULL);
+    const char *command = find_command(tree);
+    guint problems = 0;
 
     IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails"))
         ibh_add_name(all, ibh_node_text(rail, "iface"));
-    IBH_EACH_POINTER (const char, iface, wrong)
-        ibh_add_name(all, iface);
-    return all;
-}
-
-/* The one command that cures it, or the one cause, or how many NICs. */
-static void put_wrong(GString *out, const IbhNode *tree, const IbhStyle *style, const IbhNode *worst)
-{
-    const Problems problems = find_problems(tree);
-    g_autoptr(GPtrArray) wrong = problems.ifaces, all = list_ifaces(tree, wrong);
-    g_autoptr(GString) text = g_string_new(NULL);
-
+    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+        problems += is_problem(finding) ? 1 : 0;
+        IBH_EACH_POINTER (const IbhNode, name, ibh_node_items(finding, "ifaces")) {
+            if (is_problem(finding) && ibh_add_name(wrong, name->text))
+                ibh_add_name(all, name->text);
+        }
+    }
     if (wrong->len)
         g_string_append_printf(text, "%u of %u NIC%s wrong; ", wrong->len, all->len, all->len == 1 ? "" : "s");
-    if (problems.command && text->len + strlen("warning: fix: ") + strlen(problems.command) <= WIDTH)
-        g_string_append_printf(text, "fix: %s", problems.command);
-    else if (problems.count == 1)
+    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH)
+        g_string_append_printf(text, "fix: %s", command);
+    else if (problems == 1)
         g_string_printf(text, "%s%s%s", wrong->len == 1 ? (char *)g_ptr_array_index(wrong, 0) : "",
                         wrong->len == 1 ? ": " : "", ibh_node_text(worst, "message"));
     else

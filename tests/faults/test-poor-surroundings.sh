@@ -48,7 +48,7 @@ hook B --undo >/dev/null
 # Without CAP_NET_ADMIN nothing is tried.
 with true capsh --drop=cap_net_admin -- -c "exec '$IB_HOOK' --sysfs /run/sys/B --apply"
 status_is "no CAP_NET_ADMIN" 3
-expect_contains "it is said" "--apply needs CAP_NET_ADMIN" "$err"
+expect_contains "it is said" "this needs CAP_NET_ADMIN" "$err"
 expect_nothing_of_ours B
 
 # Few descriptors, little memory.
