@@ -13,15 +13,13 @@
 
 static void take_pair(const IbhProbe *probe, IbhProbePair *pair, const IbhArpReply *reply)
 {
-    const IbhLladdr lladdr = ibh_lladdr(reply->lladdr, reply->lladdr_len);
-
     for (guint i = 0; i < pair->answers; i++) {
-        if (ibh_lladdr_equal(&pair->answer[i], &lladdr))
+        if (ibh_lladdr_equal(&pair->answer[i], &reply->lladdr))
             return;
     }
     if ((reply->from.family == AF_INET6 || ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to)) &&
-        lladdr.len == ibh_probe_link(probe, pair)->lladdr_len && pair->answers < G_N_ELEMENTS(pair->answer))
-        pair->answer[pair->answers++] = lladdr;
+        reply->lladdr.len == ibh_probe_link(probe, pair)->lladdr_len && pair->answers < G_N_ELEMENTS(pair->answer))
+        pair->answer[pair->answers++] = reply->lladdr;
 }
 
 static void take_neighbour(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
@@ -42,14 +40,14 @@ static void take_neighbour(IbhProbe *probe, int ifindex, const IbhArpReply *repl
 
 static const IbhLink *find_own_link(const IbhProbe *probe, const IbhArpReply *reply)
 {
-    guint skip = reply->lladdr_len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
+    guint skip = reply->lladdr.len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
     const IbhLink *found = NULL;
 
     IBH_EACH (const IbhLink, link, probe->rails->snapshot->links) {
         const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
 
-        if (link->lladdr_len != reply->lladdr_len ||
-            memcmp(link->lladdr + skip, reply->lladdr + skip, reply->lladdr_len - skip) != 0)
+        if (link->lladdr_len != reply->lladdr.len ||
+            memcmp(link->lladdr + skip, reply->lladdr.bytes + skip, reply->lladdr.len - skip) != 0)
             continue;
         if (!found || (nic && nic->status == IBH_NIC_RAIL))
             found = link; /* a VLAN or macvlan may share the address of a rail */
@@ -99,13 +97,12 @@ static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
     const IbhLink *own = find_own_link(probe, reply);
 
     for (guint i = 0; i < probe->sources->len; i++) {
-        IbhProbeStranger *known, stranger = {.source = i, .proxy = proxy, .own = own ? own->ifindex : 0};
+        IbhProbeStranger *known, stranger = {i, reply->lladdr, proxy, own ? own->ifindex : 0};
 
         if (!ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
             !is_awaited(probe, i, ifindex, proxy && !six) ||
             (own && (six || proxy || !answers_beside_rails(probe, own))))
             continue;
-        stranger.lladdr = ibh_lladdr(reply->lladdr, reply->lladdr_len);
         if ((known = find_stranger(probe, &stranger)))
             known->proxy &= proxy;
         else if (probe->strangers->len < STRANGERS_MAX)

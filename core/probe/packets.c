@@ -4,6 +4,7 @@
 #include "probe/probe.h"
 
 #include <linux/if_ether.h>
+#include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip_icmp.h>
 #include <string.h>
@@ -275,15 +276,13 @@ static void note_question(IbhProbe *probe, const IbhHeard *heard, const IbhIp *w
 
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
-    IbhArpReply reply;
-    IbhIp whom;
+    IbhArpReply arp;
 
-    if (heard->outgoing && ibh_arp_parse_request(heard->bytes, heard->length, &whom))
-        note_question(probe, heard, &whom);
-    if (heard->outgoing || !ibh_arp_parse_reply(heard->bytes, heard->length, &reply))
+    if (!ibh_arp_parse(heard->bytes, heard->length, heard->outgoing ? ARPOP_REQUEST : ARPOP_REPLY, &arp))
         return;
-    note_question(probe, heard, &reply.from);
-    ibh_probe_answered(probe, heard->ifindex, &reply);
+    note_question(probe, heard, heard->outgoing ? &arp.to : &arp.from);
+    if (!heard->outgoing)
+        ibh_probe_answered(probe, heard->ifindex, &arp);
 }
 
 /* A packet that a router forwarded has fewer hops left: no neighbour sent it. */

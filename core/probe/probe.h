@@ -9,8 +9,8 @@
  */
 #pragma once
 
+#include "model/arp.h"
 #include "plan/rails.h"
-#include "probe/arp.h"
 #include "probe/causes.h"
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
@@ -33,6 +33,13 @@ typedef struct {
     guint8 bytes[IBH_LLADDR_MAX];
     guint len; /* 0: not known */
 } IbhLladdr;
+
+/* An answer to ARP, or to a neighbour solicitation, from the wire. */
+typedef struct {
+    IbhIp from, to;
+    IbhLladdr lladdr; /* of the host that has the address `from` */
+    gboolean proxy;   /* IPv6: it says that it stands for another host */
+} IbhArpReply;
 
 typedef struct {
     const IbhNic *nic;
@@ -235,7 +242,10 @@ typedef struct {
 } IbhHeard;
 
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
-/* An answer to ARP, or to a neighbour solicitation, that came in there. */
+/* Read what may be anything. An advertisement came in by `link`. */
+gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpReply *ret_reply);
+gboolean ibh_na_parse(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply);
+/* Such an answer, that came in there. */
 void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
 /* The source that can ask for this one's address in its own name, so that a proxy on the wire would answer; -1: none.
  */

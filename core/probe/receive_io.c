@@ -45,48 +45,47 @@ static IbhIp sender_of(const Packet *packet, int family)
                               : ibh_ip_from_bytes(AF_INET, &packet->from.four.sin_addr);
 }
 
-/* The NIC by which it came in, and its destination. */
-static gboolean read_way(Packet *packet, IbhProbeReply *reply)
+/* The NIC by which it came in; 0: not known. */
+static int read_ifindex(Packet *packet)
 {
-    struct in_pktinfo four;
-    struct in6_pktinfo six;
+    int ifindex = 0;
 
     for (struct cmsghdr *at = CMSG_FIRSTHDR(&packet->message); at; at = CMSG_NXTHDR(&packet->message, at)) {
-        if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO && at->cmsg_len >= CMSG_LEN(sizeof four)) {
-            memcpy(&four, CMSG_DATA(at), sizeof four);
-            reply->to = ibh_ip_from_bytes(AF_INET, &four.ipi_addr);
-            reply->ifindex = four.ipi_ifindex;
-            return TRUE;
-        }
-        if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO && at->cmsg_len >= CMSG_LEN(sizeof six)) {
-            memcpy(&six, CMSG_DATA(at), sizeof six);
-            reply->to = ibh_ip_from_bytes(AF_INET6, &six.ipi6_addr);
-            reply->ifindex = (int)six.ipi6_ifindex;
-            return TRUE;
-        }
+        const gsize offset = at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO
+                                 ? offsetof(struct in_pktinfo, ipi_ifindex)
+                             : at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO
+                                 ? offsetof(struct in6_pktinfo, ipi6_ifindex)
+                                 : CONTROL_SIZE;
+
+        if (at->cmsg_len >= CMSG_LEN(offset + sizeof ifindex))
+            memcpy(&ifindex, CMSG_DATA(at) + offset, sizeof ifindex);
     }
-    return FALSE;
+    return ifindex;
 }
 
 /* FALSE: nothing is left to read. */
 static gboolean take_reply(IbhProber *prober, guint source)
 {
     const IbhProbeSocket *sock = &prober->sockets[source];
-    const int family = g_array_index(prober->probe->sources, IbhProbeSource, source).ip.family;
+    const IbhIp *own = &g_array_index(prober->probe->sources, IbhProbeSource, source).ip;
     Packet packet;
-    IbhProbeReply reply = {.id = sock->id};
     gssize length = receive(prober, sock->fd, 0, &packet);
     gsize offset = 0;
 
     if (length <= 0)
         return length == 0;
-    if (packet.from.generic.sa_family != family || !read_way(&packet, &reply) ||
-        (sock->raw && family == AF_INET && !(offset = ibh_icmp_offset(AF_INET, prober->bytes, (gsize)length))))
-        return TRUE;
-    reply.from = sender_of(&packet, family);
-    reply.icmp = prober->bytes + offset;
-    reply.length = (gsize)length - offset;
-    (void)ibh_probe_received(prober->probe, &reply, ibh_prober_now());
+    if (sock->raw && own->family == AF_INET)
+        offset = ibh_icmp_offset(AF_INET, prober->bytes, (gsize)length);
+    if (packet.from.generic.sa_family == own->family && (offset || !sock->raw || own->family == AF_INET6)) {
+        const IbhProbeReply reply = {.from = sender_of(&packet, own->family),
+                                     .to = *own,
+                                     .ifindex = read_ifindex(&packet),
+                                     .id = sock->id,
+                                     .icmp = prober->bytes + offset,
+                                     .length = (gsize)length - offset};
+
+        (void)ibh_probe_received(prober->probe, &reply, ibh_prober_now());
+    }
     return TRUE;
 }
 

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
+#include <netinet/icmp6.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -66,7 +67,7 @@ static int send_arp(IbhProber *prober, const IbhLink *link, const IbhIp *from, c
 static int send_solicitation(IbhProber *prober, const IbhLink *link, const IbhIp *whom)
 {
     guint8 packet[IBH_NA_MAX];
-    gsize length = ibh_ns_question(link, whom, packet);
+    gsize length = ibh_nd_packet(link, whom, ND_NEIGHBOR_SOLICIT, ND_OPT_SOURCE_LINKADDR, packet);
     struct sockaddr_in6 to = {
         .sin6_family = AF_INET6,
         .sin6_addr.s6_addr = {0xff, 0x02, [11] = 1, [12] = 0xff, whom->bytes[13], whom->bytes[14], whom->bytes[15]},

@@ -63,7 +63,7 @@ expect_contains "which names the peer" "172.16.34.2 to every rail: RDMA requests
 expect_equal "pings pass" "3 3 3 3" "$(json '[.pairs[].received] | join(" ")')"
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma
 expect_contains "in text" "RDMA: 2 of 4 pairs answered" "$out"
-expect_contains "and in the matrix" "no RDMA" "$out"
+expect_contains "and of the pairs" "rdma-unreachable" "$out"
 vm B 'rdma link add rxe1 type rxe netdev ib1'
 
 vm B 'nft "add table ip t; add chain ip t c { type filter hook input priority 0; }; add rule ip t c iifname ib0 udp dport 4791 drop"'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two wires, one for each rail. When the cables of a host are swapped, its rails reach each other's peers: the matrix
+# Two wires, one for each rail. When the cables of a host are swapped, its rails reach each other's peers: the table
 # shows it, and a finding says that the rails are on separate wires.
 . "$(dirname "$0")/lib.sh"
 

@@ -28,11 +28,6 @@ expect_equal "--quiet has nothing to say" "" "$out"
 # What is asked of whom.
 expect_hook 0 A --probe 172.16.34.1 --iface ib1 --count 5 --json
 expect_equal "--iface and --count" "ib1 5" "$(json '.pairs[] | "\(.iface) \(.sent)"')"
-expect_hook 0 A --probe 172.16.34.1 172.16.34.1 172.16.16.2 --json
-expect_equal "a peer is asked once, and one of ourselves is left out" "172.16.34.1 172.16.34.1; 172.16.16.2" \
-    "$(json '"\([.pairs[].peer] | join(" ")); \(.own | join(" "))"')"
-expect_hook 2 A --probe 172.16.16.1 172.16.16.2
-expect_contains "only ourselves: said" "this host's own" "$err"
 expect_hook 2 A --probe 172.16.34.1 --iface ib7
 expect_hook 2 A --probe node17
 expect_hook 1 A --probe 172.16.34.1 fd00:16::34:1 --json

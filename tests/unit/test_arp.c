@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/arp.h"
+#include "probe/probe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -207,8 +207,8 @@ static void test_na_is_understood(void **state)
             memcpy(bytes, packet.packet, length);
             assert_int_equal(ibh_na_parse(&link, bytes, length, &reply), length == whole);
             if (length == whole)
-                assert_true(ibh_ip_equal(&reply.from, &ip) && !reply.proxy && reply.lladdr_len == link.lladdr_len &&
-                            memcmp(reply.lladdr, address, reply.lladdr_len) == 0);
+                assert_true(ibh_ip_equal(&reply.from, &ip) && !reply.proxy && reply.lladdr.len == link.lladdr_len &&
+                            memcmp(reply.lladdr.bytes, address, reply.lladdr.len) == 0);
         }
         packet.packet[4] = 0x40; /* solicited, without "override" */
         {
@@ -220,7 +220,7 @@ static void test_na_is_understood(void **state)
             packet.packet[25] = 255;
             assert_false(ibh_na_parse(&link, packet.packet, whole, &reply));
         }
-        assert_int_equal(ibh_ns_question(&link, &ip, packet.packet), whole);
+        assert_int_equal(ibh_nd_packet(&link, &ip, 135, 1, packet.packet), whole);
         assert_int_equal(packet.packet[0], 135);
         assert_int_equal(packet.packet[24], 1);
         assert_memory_equal(packet.packet + 8, ip.bytes, 16);
@@ -309,12 +309,12 @@ static void test_reply(void **state)
         for (gsize length = 0; length <= whole; length++) {
             g_autofree guint8 *frame = make_reply(SIZES[i], length);
 
-            assert_int_equal(ibh_arp_parse_reply(frame, length, &reply), length == whole);
+            assert_int_equal(ibh_arp_parse(frame, length, ARPOP_REPLY, &reply), length == whole);
         }
         assert_true(ibh_ip_equal(&reply.from, &from) && ibh_ip_equal(&reply.to, &to));
-        assert_int_equal(reply.lladdr_len, SIZES[i]);
-        assert_int_equal(reply.lladdr[0], 0x42);
-        assert_int_equal(reply.lladdr[SIZES[i] - 1], 0x42);
+        assert_int_equal(reply.lladdr.len, SIZES[i]);
+        assert_int_equal(reply.lladdr.bytes[0], 0x42);
+        assert_int_equal(reply.lladdr.bytes[SIZES[i] - 1], 0x42);
     }
 }
 
@@ -331,13 +331,13 @@ static void test_no_reply(void **state)
         IbhArpReply reply;
 
         frame[CASES[i].at] = CASES[i].value;
-        assert_false(ibh_arp_parse_reply(frame, 28, &reply));
+        assert_false(ibh_arp_parse(frame, 28, ARPOP_REPLY, &reply));
     }
     for (guint size = IBH_LLADDR_MAX + 1; size < 256; size++) {
         g_autofree guint8 *frame = make_reply(size, 8 + 2 * (size + 4));
         IbhArpReply reply;
 
-        assert_false(ibh_arp_parse_reply(frame, 8 + 2 * (size + 4), &reply));
+        assert_false(ibh_arp_parse(frame, 8 + 2 * (size + 4), ARPOP_REPLY, &reply));
     }
 }
 
