@@ -230,8 +230,6 @@ class Truth:
     def unbound(self, pieces):
         """What has no source yet has a way to every host of the rails' subnets."""
         nets = {net for rail in self.right.rails if rail.nic in self.links for net in rail.subnets()}
-        if not self.right.unbound:
-            return []
         return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
                 for to in self.destinations(net, pieces) if str(to) not in self.present]
 
