@@ -72,18 +72,6 @@ readdress() { # OLD NEW…
 mend() { readdress 172.16.34.2/32 172.16.34.2/16; }
 names "a single address, that reaches nobody" "ib1 error address-unusable" \
     readdress 172.16.34.2/16 172.16.34.2/32
-mend() {
-    ip -n B route del 172.16.0.0/16 dev ib1
-    readdress 172.16.34.2/32 172.16.34.2/16
-}
-by_second_route() {
-    ip -n B address del 172.16.34.2/16 dev ib1
-    ip -n B address add 172.16.34.2/32 dev ib1
-    ip -n B route add 172.16.0.0/16 dev ib1 metric 5
-    hook B --apply >/dev/null
-}
-names "main's first route is the other NIC's" "ib1 error address-unusable" by_second_route
-
 mend() { ip -n B link set ib1 address "$(mac B 1)"; }
 names "both have one hardware address" "ib0 warning duplicate-mac, ib1 warning duplicate-mac" \
     ip -n B link set ib1 address "$(mac B 0)"

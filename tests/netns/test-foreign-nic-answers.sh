@@ -46,22 +46,3 @@ expect_hook 0 B --apply
 on B ping -q -n -c 1 -W 2 172.16.200.2 >/dev/null || fail "the container answers"
 expect_contains "the bridge has a neighbour" 172.16.200.2 "$(ip -n B neigh show dev docker0)"
 expect_no_note "a container bridge inside the subnet"
-
-# Rails of another link type are on another wire, whatever the addresses say.
-expect_hook 0 B --undo
-TUN32=$(dirname "$FLOW")/tun32
-if [ -x "$TUN32" ] && [ -r /dev/net/tun ] && [ -w /dev/net/tun ]; then
-    new_host C
-    on C "$TUN32" ib0 ib1 >/dev/null
-    for i in 0 1; do
-        ip -n C address add 172.16.50.$((i + 1))/16 dev ib$i
-        ip -n C link set ib$i up
-    done
-    mkdir -p /run/sys/C/class
-    add_nic C eth9 9 172.16.50.9/16
-    wait_until 5 settled C
-    expect_hook 0 C --apply
-    expect_hook 0 C --check --json
-    expect_equal "Ethernet beside InfiniBand: nothing found" "infiniband " \
-        "$(json '"\(.rails[0].type) \([.findings[] | select(.code == "foreign-nic-answers") | .ifaces[]] | join(" "))"')"
-fi
