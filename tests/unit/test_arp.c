@@ -83,48 +83,6 @@ static void test_infiniband(void **state)
     assert_memory_equal(buffer.frame, FRAME, sizeof FRAME);
 }
 
-static void test_no_hardware_address(void **state)
-{
-    IbhLink link = link_of(ARPHRD_NONE, NULL, 0);
-    Buffer buffer;
-
-    (void)state;
-    assert_int_equal(announce(&link, "10.0.0.1", &buffer), 0);
-}
-
-/* IPv6 has neighbour discovery; an address of 16 bytes must not be cut to one of 4. */
-static void test_other_families(void **state)
-{
-    static const guint8 MAC[] = {2, 0, 0, 0, 0, 1};
-    IbhLink link = link_of(ARPHRD_ETHER, MAC, sizeof MAC);
-    IbhIp none = {.family = AF_UNSPEC};
-    Buffer buffer;
-
-    (void)state;
-    assert_int_equal(announce(&link, "fd00::1", &buffer), 0);
-    assert_int_equal(ibh_arp_announcement(&link, &none, buffer.frame), 0);
-}
-
-/* Whatever length a link's address may have, the frame holds it. */
-static void test_bounds(void **state)
-{
-    guint8 address[IBH_LLADDR_MAX];
-    Buffer buffer;
-
-    (void)state;
-    memset(address, 0x11, sizeof address);
-    for (guint length = 1; length <= IBH_LLADDR_MAX; length++) {
-        IbhLink link = link_of(0xfffe, address, length);
-
-        assert_int_equal(announce(&link, "10.0.0.1", &buffer), 8 + 2 * (length + 4));
-        assert_int_equal(buffer.frame[0], 0xff);
-        assert_int_equal(buffer.frame[1], 0xfe);
-        assert_int_equal(buffer.frame[4], length);
-        assert_memory_equal(buffer.frame + 8, address, length);
-    }
-    assert_int_equal(IBH_ARP_MAX, 8 + 2 * (IBH_LLADDR_MAX + 4));
-}
-
 /* ---- neighbour discovery ---------------------------------------------------------------------------- */
 
 typedef struct {
@@ -183,84 +141,6 @@ static void test_na_infiniband(void **state)
     assert_int_equal(sizeof BYTES, 48);
     assert_int_equal(advertise(&link, "fd00:16::34:1", FALSE, &packet), sizeof BYTES);
     assert_memory_equal(packet.packet, BYTES, sizeof BYTES);
-}
-
-/* What a solicitation asks for, and of the advertisement of any length what can be read. */
-static void test_na_is_understood(void **state)
-{
-    static const guint16 TYPES[] = {ARPHRD_ETHER, ARPHRD_INFINIBAND};
-    guint8 address[IBH_LLADDR_MAX];
-
-    (void)state;
-    memset(address, 0x42, sizeof address);
-    for (gsize i = 0; i < G_N_ELEMENTS(TYPES); i++) {
-        IbhLink link = link_of(TYPES[i], address, TYPES[i] == ARPHRD_ETHER ? 6 : 20);
-        IbhIp ip;
-        Packet packet;
-        gsize whole = advertise(&link, "fd00:16::34:2", FALSE, &packet);
-
-        assert_true(ibh_ip_parse("fd00:16::34:2", &ip));
-        for (gsize length = 0; length <= whole; length++) {
-            g_autofree guint8 *bytes = g_malloc(MAX(length, 1)); /* the sanitizers see its end */
-            IbhArpReply reply;
-
-            memcpy(bytes, packet.packet, length);
-            assert_int_equal(ibh_na_parse(&link, bytes, length, &reply), length == whole);
-            if (length == whole)
-                assert_true(ibh_ip_equal(&reply.from, &ip) && !reply.proxy && reply.lladdr.len == link.lladdr_len &&
-                            memcmp(reply.lladdr.bytes, address, reply.lladdr.len) == 0);
-        }
-        packet.packet[4] = 0x40; /* solicited, without "override" */
-        {
-            IbhArpReply reply;
-
-            assert_true(ibh_na_parse(&link, packet.packet, whole, &reply) && reply.proxy);
-            packet.packet[25] = 0; /* an option of no length */
-            assert_false(ibh_na_parse(&link, packet.packet, whole, &reply));
-            packet.packet[25] = 255;
-            assert_false(ibh_na_parse(&link, packet.packet, whole, &reply));
-        }
-        assert_int_equal(ibh_nd_packet(&link, &ip, 135, 1, packet.packet), whole);
-        assert_int_equal(packet.packet[0], 135);
-        assert_int_equal(packet.packet[24], 1);
-        assert_memory_equal(packet.packet + 8, ip.bytes, 16);
-    }
-}
-
-static void test_na_of_nothing(void **state)
-{
-    static const guint8 MAC[] = {2, 0, 0, 0, 0, 1};
-    IbhLink none = link_of(ARPHRD_NONE, NULL, 0), link = link_of(ARPHRD_ETHER, MAC, sizeof MAC);
-    Packet packet;
-
-    (void)state;
-    assert_int_equal(advertise(&none, "fd00::1", FALSE, &packet), 0);
-    assert_int_equal(advertise(&link, "10.0.0.1", FALSE, &packet), 0);
-}
-
-/* Whatever length a link's address may have: whole units of 8 bytes, the last one filled with zeros. */
-static void test_na_bounds(void **state)
-{
-    static const guint16 TYPES[] = {ARPHRD_ETHER, ARPHRD_INFINIBAND};
-    guint8 address[IBH_LLADDR_MAX];
-    Packet packet;
-
-    (void)state;
-    memset(address, 0x11, sizeof address);
-    for (guint length = 1; length <= IBH_LLADDR_MAX; length++) {
-        for (gsize i = 0; i < G_N_ELEMENTS(TYPES); i++) {
-            IbhLink link = link_of(TYPES[i], address, length);
-            gsize start = TYPES[i] == ARPHRD_INFINIBAND ? 28 : 26;
-            gsize size = advertise(&link, "fd00::1", FALSE, &packet);
-
-            assert_int_equal(size % 8, 0);
-            assert_in_range(size, start + length, start + length + 7);
-            assert_int_equal(packet.packet[25], (size - 24) / 8);
-            assert_memory_equal(packet.packet + start, address, length);
-            for (gsize at = start + length; at < size; at++)
-                assert_int_equal(packet.packet[at], 0);
-        }
-    }
 }
 
 /* ---- who has, and who answers -------------------------------------------------------------------------- */
@@ -344,18 +224,8 @@ static void test_no_reply(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ethernet),
-        cmocka_unit_test(test_infiniband),
-        cmocka_unit_test(test_no_hardware_address),
-        cmocka_unit_test(test_other_families),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_na_ethernet),
-        cmocka_unit_test(test_na_infiniband),
-        cmocka_unit_test(test_na_is_understood),
-        cmocka_unit_test(test_na_of_nothing),
-        cmocka_unit_test(test_na_bounds),
-        cmocka_unit_test(test_request),
-        cmocka_unit_test(test_reply),
+        cmocka_unit_test(test_ethernet),      cmocka_unit_test(test_infiniband), cmocka_unit_test(test_na_ethernet),
+        cmocka_unit_test(test_na_infiniband), cmocka_unit_test(test_request),    cmocka_unit_test(test_reply),
         cmocka_unit_test(test_no_reply),
     };
 

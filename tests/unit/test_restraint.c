@@ -122,30 +122,6 @@ static void test_another_address(void **state)
     end(&world);
 }
 
-/* An address that is still being checked, or of the link alone, is none. */
-static void test_no_usable_address(void **state)
-{
-    const IbhRestraint restraint = {.down = NULL};
-    World world =
-        restrain("ip address add fe80::1/64 dev ib1\nip address add 2001:db8::1/64 dev ib1 tentative\n", &restraint);
-
-    (void)state;
-    assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 0);
-    end(&world);
-}
-
-/* Its IPv4 address may come back, although it has an IPv6 one that counts. */
-static void test_an_address_of_the_other_family(void **state)
-{
-    const IbhRestraint restraint = {.down = NULL};
-    World world = restrain("ip address add 2001:db8::1/64 dev ib1\n", &restraint);
-
-    (void)state;
-    assert_int_equal(count(&world, IBH_OP_RULE_DEL, "ib1"), 0);
-    assert_int_equal(world.spared->len, 1);
-    end(&world);
-}
-
 /* With manage=yes it is a rail nevertheless, and gets what a rail gets. */
 static void test_a_rail_without_usable_address(void **state)
 {
@@ -214,31 +190,6 @@ static char *log_of(const World *world)
     return ibh_log_changes(world->plan->ops, world->cas->snapshot);
 }
 
-static void test_a_line_per_interface(void **state)
-{
-    const IbhRestraint restraint = {.down = IB1};
-    World world = restrain("", &restraint);
-    g_autofree char *text = log_of(&world);
-
-    (void)state;
-    assert_string_equal(text, "ib1: removed rule from 172.16.34.2 to table 942; set arp_announce=0\n");
-    end(&world);
-}
-
-static void test_a_rule_of_no_interface(void **state)
-{
-    const IbhRestraint restraint = {.down = IB1};
-    World world = restrain(
-        "ip address add 172.16.34.2/16 dev ib1\nip rule add priority 4941 from 0.0.0.0/32 to 172.16.0.0/16 lookup 940 "
-        "suppress_ifgroup mark protocol kernel\n",
-        &restraint);
-    g_autofree char *text = log_of(&world);
-
-    (void)state;
-    assert_non_null(strstr(text, "main=spread: removed rule to table 940\n"));
-    end(&world);
-}
-
 static void test_why_rules_went(void **state)
 {
     typedef struct {
@@ -263,17 +214,6 @@ static void test_why_rules_went(void **state)
             fail_msg("not \"%s\" but \"%s\"", loss->text, text);
         end(&world);
     }
-}
-
-static void test_silence(void **state)
-{
-    const IbhRestraint restraint = {.down = NULL};
-    World world = restrain("", &restraint);
-    g_autofree char *text = log_of(&world);
-
-    (void)state;
-    assert_string_equal(text, "");
-    end(&world);
 }
 
 /* Whatever a name holds, it is one line. */
@@ -304,16 +244,11 @@ int main(void)
         cmocka_unit_test(test_down_on_purpose),
         cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_another_address),
-        cmocka_unit_test(test_no_usable_address),
-        cmocka_unit_test(test_an_address_of_the_other_family),
         cmocka_unit_test(test_a_rail_without_usable_address),
         cmocka_unit_test(test_a_nic_that_is_gone),
         cmocka_unit_test(test_another_takes_its_table),
         cmocka_unit_test(test_backed_off),
-        cmocka_unit_test(test_a_line_per_interface),
-        cmocka_unit_test(test_a_rule_of_no_interface),
         cmocka_unit_test(test_why_rules_went),
-        cmocka_unit_test(test_silence),
         cmocka_unit_test(test_hostile_names_in_the_journal),
     };
 

@@ -120,46 +120,6 @@ static void test_nonsense_is_left_out(void **state)
     }
 }
 
-static GRand *new_random(void)
-{
-    const char *wanted = g_getenv("IBH_SEED");
-    guint32 seed = wanted ? (guint32)g_ascii_strtoull(wanted, NULL, 10) : g_random_int();
-
-    print_message("IBH_SEED=%u\n", seed);
-    return g_rand_new_with_seed(seed);
-}
-
-static void append_noise(GRand *random, GString *text)
-{
-    static const char *const WORDS[] = {"sysctl", "hold", " ",         " ",          "\n", "\n",
-                                        "ib0",    "2",    "rp_filter", "1",          "0",  "/",
-                                        "..",     "-1",   "#",         "arp_ignore", "8",  "99999999999999999999"};
-
-    if (g_rand_int_range(random, 0, 4))
-        g_string_append(text, WORDS[g_rand_int_range(random, 0, (gint32)G_N_ELEMENTS(WORDS))]);
-    else
-        g_string_append_c(text, (char)g_rand_int_range(random, 0, 256));
-}
-
-/* Whatever the file holds, what comes of it is a state that can be written and read. */
-static void test_random_bytes(void **state)
-{
-    g_autoptr(GRand) random = new_random();
-    const char *cases = g_getenv("IBH_CASES");
-
-    (void)state;
-    for (guint64 left = cases ? g_ascii_strtoull(cases, NULL, 10) : 3000; left > 0; left--) {
-        g_autoptr(GString) text = g_string_new("sysctl ib0 2 rp_filter 1 2\n");
-        g_autoptr(IbhState) parsed = NULL;
-
-        for (int i = g_rand_int_range(random, 0, 60); i > 0; i--)
-            append_noise(random, text);
-        parsed = ibh_state_parse(text->str, text->len);
-        assert_in_range(parsed->sysctls->len, 1, 60);
-        check_round_trip(parsed);
-    }
-}
-
 /* ---- remembering --------------------------------------------------------------------------------------- */
 
 /* One sysctl-set per FROM→TO of ib0 (ifindex 2) and KEY. */
@@ -312,7 +272,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_nonsense_is_left_out),
-        cmocka_unit_test(test_random_bytes),
         cmocka_unit_test(test_remembering),
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_other_keys_and_links),

@@ -203,14 +203,6 @@ static void test_round_trip(void **state G_GNUC_UNUSED)
     assert_loads(COOKIE, MORE);
 }
 
-static void test_before_cookies(void **state G_GNUC_UNUSED)
-{
-    g_autofree char *path = make_path(0);
-
-    assert_true(g_str_has_prefix(path, IBH_RUN_DIR "/i") && strlen(path) > 40); /* an inode, and this boot */
-    assert_true(g_ascii_isxdigit(path[strlen(path) - 1]));
-}
-
 static void test_untrusted_state(void **state G_GNUC_UNUSED)
 {
     static const Spoil spoils[] = {make_fifo, make_directory, let_others_write, give_away, make_huge};
@@ -222,33 +214,6 @@ static void test_untrusted_state(void **state G_GNUC_UNUSED)
         (void)rmdir(STATE);
         (void)unlink(STATE);
     }
-}
-
-/* What cannot be read for a moment must not be taken for "nothing remembered". */
-static void test_no_descriptor_left(void **state G_GNUC_UNUSED)
-{
-    g_autoptr(IbhStore) store = open_store(TRUE);
-    g_autoptr(GError) error = NULL;
-    struct rlimit was, none;
-
-    assert_true(save(store, SOME, NULL));
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
-    none = (struct rlimit){.rlim_cur = 0, .rlim_max = was.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    assert_null(ibh_store_load(store, &error));
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
-    assert_non_null(strstr(error->message, "ulimit -n"));
-}
-
-static void test_left_over(void **state G_GNUC_UNUSED)
-{
-    g_autoptr(IbhStore) store = open_store(TRUE);
-
-    write_more(STATE ".new"); /* by a run that was killed */
-    make_link(STATE ".new");
-    assert_true(save(store, SOME, NULL));
-    assert_loads(COOKIE, SOME);
-    assert_int_equal(access(STATE ".new", F_OK), -1);
 }
 
 static void test_full_disk(void **state G_GNUC_UNUSED)
@@ -322,19 +287,6 @@ static void test_busy(void **state G_GNUC_UNUSED)
     waitpid(pid, NULL, 0);
 }
 
-static void test_given_back(void **state G_GNUC_UNUSED)
-{
-    pid_t pid = start_holder(60 * G_USEC_PER_SEC);
-
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    for (int i = 0; i < 2; i++)
-        assert_true(can_lock(COOKIE, 0, NULL));
-    pid = start_holder(300000);
-    assert_true(can_lock(COOKIE, 10, NULL)); /* waited for */
-    waitpid(pid, NULL, 0);
-}
-
 static void test_untrusted_lock(void **state G_GNUC_UNUSED)
 {
     static const Spoil spoils[] = {make_fifo, make_directory, make_link, add_name, let_others_write, give_away};
@@ -385,9 +337,8 @@ static void test_token(void **state G_GNUC_UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_directory),  TEST(test_round_trip), TEST(test_before_cookies), TEST(test_untrusted_state),
-        TEST(test_left_over),  TEST(test_full_disk),  TEST(test_busy),           TEST(test_no_descriptor_left),
-        TEST(test_given_back), TEST(test_token),      TEST(test_untrusted_lock),
+        TEST(test_directory), TEST(test_round_trip), TEST(test_untrusted_state), TEST(test_full_disk),
+        TEST(test_busy),      TEST(test_token),      TEST(test_untrusted_lock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

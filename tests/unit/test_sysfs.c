@@ -282,28 +282,6 @@ static void test_mlx4_two_infiniband(void **state)
     CHECK_RDMA("mlx4_0/2", "mlx4_0/1");
 }
 
-/* What names its netdev needs no dev_port. */
-static void test_mlx4_two_ethernet(void **state)
-{
-    (void)state;
-    put_port("mlx4_0", 1, GID0, NDEVS("eth0"));
-    put_port("mlx4_0", 2, GID1, NDEVS("eth1"));
-    put_net("mlx4_0", "eth0", NULL);
-    put_net("mlx4_0", "eth1", NULL);
-    add_ethernet("eth1", MAC1);
-    add_ethernet("eth0", MAC0);
-    CHECK_RDMA("mlx4_0/2", "mlx4_0/1");
-}
-
-static void test_omni_path(void **state)
-{
-    (void)state;
-    put_port("hfi1_0", 1, "fe80:0000:0000:0000:0011:7501:0165:b0a1", NULL);
-    add_link("ib0", ARPHRD_INFINIBAND, "80:00:00:02:fe:80:00:00:00:00:00:00:00:11:75:01:01:65:b0:a1");
-    add_ethernet("eth0", "00:11:75:65:b0:a1");
-    CHECK_RDMA("hfi1_0/1", NULL);
-}
-
 /* ---- software ------------------------------------------------------------------------------------------ */
 
 static void test_rxe(void **state)
@@ -322,38 +300,6 @@ static void test_siw(void **state)
     add_ethernet("eth1", MAC1);
     add_ethernet("eth0", MAC0);
     CHECK_RDMA(NULL, "siw0/1");
-}
-
-/* From 6.6 on it names its netdev. */
-static void test_siw_with_ndevs(void **state)
-{
-    (void)state;
-    put_port("siw0", 1, "0c42:a15e:9f00:0000:0000:0000:0000:0000", NDEVS("eth0"));
-    add_ethernet("eth0", MAC0);
-    CHECK_RDMA("siw0/1");
-}
-
-/* In older kernels it stands below the NIC's own device. */
-static void test_siw_with_device(void **state)
-{
-    (void)state;
-    put_port("siw0", 1, "0c42:a15e:9f00:0000:0000:0000:0000:0000", NULL);
-    put_net("siw0", "eth0", NULL);
-    add_ethernet("eth0", MAC0);
-    CHECK_RDMA("siw0/1");
-}
-
-/* No GID and no hardware address are not the same thing. */
-static void test_zeros(void **state)
-{
-    (void)state;
-    put_port("siw0", 1, GID_NONE, NULL);
-    put_port("rxe0", 1, GID_NONE, NDEVS("dummy0", "eth0"));
-    add_link("lo", ARPHRD_LOOPBACK, "00:00:00:00:00:00");
-    add_ethernet("eth0", MAC0);
-    add_ethernet("dummy0", "00:00:00:00:00:00");
-    add_link("tun0", ARPHRD_NONE, "");
-    CHECK_RDMA(NULL, NULL, NULL, NULL);
 }
 
 /* ---- names that may be somebody else's ----------------------------------------------------------------- */
@@ -417,17 +363,6 @@ static void test_bond_after_failover(void **state)
     CHECK_RDMA("rxe0/1", NULL, NULL);
 }
 
-/* The slave comes first in the table, the bond that is the rail after it. */
-static void test_bond_below_its_slave(void **state)
-{
-    (void)state;
-    put_port("mlx5_0", 1, GID0, NDEVS("eth0", "bond0"));
-    put_net("mlx5_0", "eth0", "0\n");
-    add_ethernet("bond0", MAC0);
-    add_ethernet("eth0", MAC0)->master = 1;
-    CHECK_RDMA("mlx5_0/1", "mlx5_0/1");
-}
-
 static void test_bond_of_a_pod(void **state)
 {
     (void)state;
@@ -440,16 +375,6 @@ static void test_bond_of_a_pod(void **state)
     assert_true(ibh_sysfs_find_rdma(root, links, NULL));
     assert_string_equal(find_link("bond0")->rdma, "");
     assert_string_equal(find_link("bond4")->rdma, "");
-}
-
-static void test_known_already(void **state)
-{
-    (void)state;
-    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
-    put_net("mlx5_0", "eth0", "0\n");
-    g_strlcpy(add_ethernet("eth0", MAC0)->rdma, "irdma0/1", sizeof find_link("eth0")->rdma);
-    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
-    assert_string_equal(find_link("eth0")->rdma, "irdma0/1");
 }
 
 /* ---- virtual functions --------------------------------------------------------------------------------- */
@@ -492,27 +417,6 @@ static void test_no_tree(void **state)
     CHECK_RDMA(NULL);
 }
 
-static void test_no_links(void **state)
-{
-    (void)state;
-    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
-    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
-    assert_int_equal(links->len, 0);
-}
-
-static void test_parts_are_missing(void **state)
-{
-    (void)state;
-    put("infiniband/file", "no directory");
-    put_directory("infiniband/empty");
-    put("infiniband/odd/ports", "no directory either");
-    put_directory("infiniband/portless/ports");
-    put_directory("infiniband/bare/ports/1");
-    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
-    add_ethernet("eth0", MAC0);
-    CHECK_RDMA("mlx5_0/1");
-}
-
 /* What cannot be read is as if it were not there, and nothing waits for it. */
 static void test_unreadable(void **state)
 {
@@ -532,60 +436,6 @@ static void test_unreadable(void **state)
     add_ethernet("eth0", MAC0);
     add_ethernet("eth1", MAC1);
     CHECK_RDMA("mlx5_0/1", "mlx5_1/1");
-}
-
-static void test_nonsense(void **state)
-{
-    static const char *const GIDS[] = {"", "\n", "12", "::::", "fe80:zzzz::1", "10.0.0.1", "\xff\xfe\x01", ":"};
-
-    (void)state;
-    for (gsize i = 0; i < G_N_ELEMENTS(GIDS); i++) {
-        g_autofree char *device = g_strdup_printf("odd%d", (int)i);
-
-        put_port(device, 1, GIDS[i], NULL);
-    }
-    g_autofree char *huge = g_strnfill(100000, 'f');
-    put_port("huge", 1, huge, NDEVS(huge, "\xff\n\n", "", "../../eth0", "/etc"));
-    put_net("mlx5_0", "eth1", "one\n");
-    put_port("mlx5_0", 1, GID0, NDEVS("eth0"));
-    add_ethernet("eth0", MAC0);
-    add_link("ib0", ARPHRD_INFINIBAND, IPOIB0);
-    put_port("mlx4_9", 1, "10.0.0.1", NULL); /* as if it had none */
-    put_net("mlx4_9", "ib9", "0\n");
-    add_link("ib9", ARPHRD_INFINIBAND, IPOIB1);
-    CHECK_RDMA("mlx5_0/1", NULL, "mlx4_9/1");
-}
-
-/* rxe lists 1,024 entries: the netdev stands among the first. */
-static void test_huge_table(void **state)
-{
-    (void)state;
-    put_port("rxe0", 1, GID0, NULL);
-    for (int i = 0; i < 1024; i++) {
-        g_autofree char *path = g_strdup_printf("infiniband/rxe0/ports/1/gid_attrs/ndevs/%d", i);
-
-        put(path, i < 512 ? "eth0\n" : "eth0.5\n");
-    }
-    add_ethernet("eth0", MAC0);
-    add_ethernet("eth0.5", MAC0);
-    CHECK_RDMA("rxe0/1", NULL);
-}
-
-static void test_strange_names(void **state)
-{
-    static const char *const NAMES[] = {"in-a-pod", "$(id)", "a\"b\\c",         "%s%n", "\xff\xfe",
-                                        "\033[31m", "-rf",   "fifteen-bytes-a", NULL};
-    const char *device = "a-device-whose-name-is-as-long-as-the-kernel-lets-it-be-63-byte";
-    g_autofree char *expected = g_strconcat(device, "/1", NULL);
-
-    (void)state;
-    assert_int_equal(strlen(device), 63);
-    put_port(device, 1, GID0, NAMES);
-    for (gsize i = 1; NAMES[i]; i++)
-        add_ethernet(NAMES[i], MAC0);
-    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
-    for (gsize i = 1; NAMES[i]; i++)
-        assert_string_equal(find_link(NAMES[i])->rdma, expected);
 }
 
 /* ---- what an event looks at ---------------------------------------------------------------------------- */
@@ -652,28 +502,16 @@ int main(void)
         TEST(test_mlx4_mixed),
         TEST(test_mlx4_without_ndevs),
         TEST(test_mlx4_two_infiniband),
-        TEST(test_mlx4_two_ethernet),
-        TEST(test_omni_path),
         TEST(test_rxe),
         TEST(test_siw),
-        TEST(test_siw_with_ndevs),
-        TEST(test_siw_with_device),
-        TEST(test_zeros),
         TEST(test_names_of_a_pod),
         TEST(test_vlan),
         TEST(test_bond),
         TEST(test_bond_after_failover),
-        TEST(test_bond_below_its_slave),
         TEST(test_bond_of_a_pod),
-        TEST(test_known_already),
         TEST(test_virtual_functions),
         TEST(test_no_tree),
-        TEST(test_no_links),
-        TEST(test_parts_are_missing),
         TEST(test_unreadable),
-        TEST(test_nonsense),
-        TEST(test_huge_table),
-        TEST(test_strange_names),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));

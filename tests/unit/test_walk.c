@@ -88,19 +88,6 @@ static void end(World *world)
     fake_kernel_free(world->kernel);
 }
 
-static void test_plain(void **state)
-{
-    World world = world_of("");
-
-    (void)state;
-    assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib0");
-    assert_leaves(&world, "fd00::2", "fd00::9", "ib0");
-    assert_leaves(&world, "172.16.34.2", "8.8.8.8", "eth0");
-    assert_int_equal(walk(&world, "172.16.34.1", "172.16.34.2").route->type, RTN_LOCAL);
-    assert_refused(&world, "fd00::2", "fd01::1", 0);
-    end(&world);
-}
-
 static void test_rules_of_a_source_and_of_all_in_order(void **state)
 {
     World world = world_of("ip route add 172.16.0.0/16 dev ib1 table 942\nip route add 172.16.0.0/16 dev eth0 table 7\n"
@@ -271,7 +258,6 @@ static void test_without_ours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
         cmocka_unit_test(test_rules_of_a_source_and_of_all_in_order),
         cmocka_unit_test(test_suppressors_and_errors),
         cmocka_unit_test(test_not_and_goto),
