@@ -43,16 +43,18 @@ static void put_pairs(GString *out, const IbhNode *tree, const IbhStyle *style)
     ibh_put_table(out, style, table, 0);
 }
 
-/* "ib0: 198 of 200 peers ok, 594 of 600 replies, 3 not asked" */
+/* "ib0: 198 of 200 peers ok, 594 of 600 replies, 3 not asked (interrupted)" */
 static void put_rail(GString *out, const IbhNode *tree, const IbhStyle *style, const char *rail)
 {
     gint64 peers = 0, good = 0, sent = 0, received = 0, unasked = 0;
+    const char *reason = "";
 
     IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
         if (!g_str_equal(ibh_node_text(pair, "iface"), rail))
             continue;
         peers += was_asked(pair);
         unasked += !was_asked(pair);
+        reason = was_asked(pair) ? reason : ibh_node_text(pair, "reason");
         good += ibh_node_number(pair, "ok");
         sent += ibh_node_number(pair, "sent");
         received += ibh_node_number(pair, "received");
@@ -61,7 +63,7 @@ static void put_rail(GString *out, const IbhNode *tree, const IbhStyle *style, c
     ibh_putf(out, style, good == peers ? IBH_GREEN : IBH_RED, "%d of %d peers ok", (int)good, (int)peers);
     ibh_putf(out, style, NULL, ", %d of %d replies", (int)received, (int)sent);
     if (unasked)
-        ibh_putf(out, style, NULL, ", %d not asked (--verbose says why)", (int)unasked);
+        ibh_putf(out, style, NULL, ", %d not asked (%s; --verbose lists them)", (int)unasked, reason);
     g_string_append_c(out, '\n');
 }
 
