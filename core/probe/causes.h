@@ -49,7 +49,7 @@ typedef enum {
     IBH_SIZE_BEYOND, /* the same, behind a router: no fault */
     IBH_SIZE_OURS,
     IBH_SIZE_SILENT,
-    /* of RDMA, as far as a request came: from the sixth on, it was asked for, and may still be answered */
+    /* of RDMA, as far as a request came: from IBH_RDMA_NO_WAY on, it may still be answered */
     IBH_RDMA_UNASKED,
     IBH_RDMA_NO_ECHO,
     IBH_RDMA_NO_MODULE,
