@@ -365,7 +365,9 @@ static void note_selective_rules(const IbhCheck *check)
             if (!ibh_finding_say(finding, "%s comes before ours, for packets that RDMA does not send", text))
                 continue;
             finding->severity = IBH_INFO;
-            ibh_finding_advise(finding, "nothing has to be done; ib-hook --probe sees what other packets do");
+            ibh_finding_advise(
+                finding, "nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, uid or "
+                         "ipproto, says where they go");
         }
     }
 }
