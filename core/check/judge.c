@@ -194,7 +194,7 @@ static void judge_carrier(const IbhCheck *check, const IbhNic *nic)
         ibh_tell(check, nic, "carrier-down", (IbhRemedy){0},
                  "the link has no carrier, expected up with carrier: nothing can leave or arrive by it");
     else
-        ibh_tell(check, nic, "carrier-down", ibh_fix_nic("ip link set up", iface),
+        ibh_tell(check, nic, "carrier-down", ibh_fix_nic("ip link set up dev", iface),
                  "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
 }
 

@@ -61,7 +61,7 @@ ip -n B link set ib1 down
 expect_hook 1 B --check --json
 expect_equal "only the link is down" "error carrier-down ib1" "$(json '[.findings[] | select(.code == "carrier-down") |
     "\(.severity) \(.code) \(.ifaces | join("+"))"] | join(", ")')"
-expect_equal "and a command brings it up" "ip link set ib1 up" "$(json '.findings[] | select(.code == "carrier-down").fix')"
+expect_equal "and a command brings it up" "ip link set up dev ib1" "$(json '.findings[] | select(.code == "carrier-down").fix')"
 polling
 expect_hook 1 B --check --json
 expect_equal "the port is the cause" "port-not-active" \
