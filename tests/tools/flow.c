@@ -14,8 +14,8 @@
  * a stall of 2 s fails. flow arp --iface IFACE --from ADDR --to ADDR [--to ADDR]... [--seconds S] Asks who has the
  * address and prints every hardware address that answers within S (0.15) seconds.
  *
- * Exit status: 0 all as expected, 1 not, 2 usage, 3 the system refused. Nothing runs longer than 60 seconds, a server 300: tests
- * last on a busy machine, and end it.
+ * Exit status: 0 all as expected, 1 not, 2 usage, 3 the system refused. Nothing runs longer than 60 seconds, a server
+ * 300: tests last on a busy machine, and end it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
