@@ -285,7 +285,7 @@ static void judge_mixed(const IbhProbe *probe)
     find_shared(probe);
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
         if (pair->on_link && pair->answers > 1)
-            charge(pair, probe->peers->len == 1 || answers_for_others(probe, pair) ? IBH_PEER_FLUX : IBH_PEER_TWO);
+            charge(pair, answers_for_others(probe, pair) ? IBH_PEER_FLUX : IBH_PEER_TWO);
         flux |= ibh_probe_has(pair, IBH_PEER_FLUX);
     }
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
