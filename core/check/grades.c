@@ -61,8 +61,8 @@ static IbhGrade grade_leaving(const IbhJudging *judging, const IbhQuestion *ques
                               const IbhTrace *ideal)
 {
     const IbhRails *rails = judging->check->rails;
-    const IbhNic *by = got->route ? ibh_rails_nic(rails, got->route->ifindex) : NULL;
     gboolean others = question->theirs;
+    const IbhNic *by;
 
     if (got->refused && (others ? is_theirs_to_refuse(rails, question, got) : ideal->refused && !ideal->route))
         return IBH_RIGHT;
@@ -70,6 +70,7 @@ static IbhGrade grade_leaving(const IbhJudging *judging, const IbhQuestion *ques
         return ideal->refused && !others ? IBH_DOUBTFUL : IBH_WRONG;
     if (got->route->type != RTN_UNICAST)
         return IBH_WRONG;
+    by = ibh_rails_nic(rails, got->route->ifindex);
     if (ibh_route_leads_by(got->route, question->nic->link->ifindex))
         return grade_by_itself(judging, question, got, ideal);
     if (!same_answer(got, ideal) || (others && got->route->table != IBH_TABLE_MAIN))

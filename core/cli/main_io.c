@@ -33,18 +33,24 @@ static int run(const IbhOptions *options)
     return status;
 }
 
+static void print_help(void)
+{
+    g_autofree char *help = ibh_options_help();
+
+    fputs(help, stdout);
+}
+
 int main(int argc G_GNUC_UNUSED, char **argv)
 {
     g_auto(IbhOptions) options = {0};
     g_autoptr(GError) error = NULL;
-    g_autofree char *help = NULL;
     int status = IBH_EXIT_OK;
 
     ibh_start();
     if (!ibh_options_parse(argv, &options, &error))
         status = fail(&options, error);
     else if (options.action == IBH_ACTION_HELP)
-        fputs(help = ibh_options_help(), stdout);
+        print_help();
     else if (options.action == IBH_ACTION_VERSION)
         puts("ib-hook " IBH_VERSION);
     else if (options.action == IBH_ACTION_WATCH)
