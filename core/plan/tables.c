@@ -66,11 +66,39 @@ static void note_rules_of_others(const Assignment *all)
     }
 }
 
+static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
+{
+    for (guint i = 0; i < rails->candidates; i++) {
+        const IbhNic *other = g_ptr_array_index(rails->nics, i);
+
+        for (guint j = 0; other != nic && other->settings.manage != IBH_MANAGE_NO && j < other->served.len; j++) {
+            if (ibh_prefix_contains(&rule->from, &((const IbhAddress *)g_ptr_array_index(&other->served, j))->local))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* Others lead an address of another NIC of ours there, after us: our routes would mislead it. A rule before ours wins
+ * with any number of ours: --check names it. */
+static gboolean would_mislead(const Assignment *all, const IbhNic *nic, guint32 table)
+{
+    if (!g_hash_table_contains(all->ruled, KEY(table)))
+        return FALSE;
+    IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
+        if (rule->table == table && ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE &&
+            leads_another(all->rails, nic, rule))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
 static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
 {
     return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
-           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table));
+           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table)) &&
+           !would_mislead(all, nic, table);
 }
 
 /* Those that lead to D come later. */

@@ -200,7 +200,7 @@ static void judge_way(const IbhProbe *probe, IbhProbePair *pair)
     if ((pair->route.error || pair->route.oif != right) && pair->loss != IBH_LOSS_OURS &&
         ibh_nic_is_usable(ibh_probe_source(probe, pair)->nic)) /* else its consequences are not told */
         charge(pair, pair->route.error ? IBH_WAY_NONE : IBH_WAY_OTHER_NIC);
-    if (pair->reply_ifindex && pair->reply_ifindex != right && !pair->dropped)
+    if (pair->reply_ifindex && pair->reply_ifindex != right && !pair->dropped && !pair->trace.is_translated)
         charge(pair, IBH_WAY_REPLY);
     if (pair->received && pair->trace.is_translated)
         charge(pair, IBH_WAY_TRANSLATED);

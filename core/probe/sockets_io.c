@@ -143,9 +143,11 @@ static int set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSou
         getsockname(fd, &address.generic, &size) < 0)
         return errno;
     enlarge(fd);
-    sock->id = sock->raw ? probe->id : g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
+    sock->id = probe->id;
     if (sock->raw)
         filter_replies(probe, fd, six);
+    else
+        sock->id = g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
     return 0;
 }
 
