@@ -28,11 +28,11 @@ check: deps
 
 # As many random cases as fit into the time; alone, a program has more of them (build/test_random: 100,000).
 check-unit: unit-tests
-	@tests/unit/run $(BUILD) env IBH_CASES=$${IBH_CASES:-20000}
+	@tests/unit/run $(BUILD) env IBH_CASES=$${IBH_CASES:-8000}
 
 check-sanitized:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/sanitized CFLAGS='$(SANITIZE)' all unit-tests
-	@tests/unit/run $(BUILD)/sanitized env IBH_CASES=3000 G_SLICE=always-malloc
+	@tests/unit/run $(BUILD)/sanitized env IBH_CASES=2000 G_SLICE=always-malloc
 
 check-valgrind:
 	@packaging/deps.sh build tests valgrind

@@ -145,7 +145,7 @@ END
 right "goto, nop, and a protocol that RDMA does not ask with" <<END
 ip rule add from 10.0.0.34 goto 32766 priority 500
 ip rule add nop priority 600
-ip rule add ipproto udp lookup main priority 601
+ip rule add ipproto 17 lookup main priority 601
 END
 right "policy routing of the same NICs by files, with ARP settings: left alone" <<END
 for n in 0 1; do
