@@ -252,9 +252,47 @@ static gboolean read_setting(gpointer data)
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
+/* If a later file sets the table of a section again, the earlier value no longer counts. */
+static GHashTable *last_tables(const GPtrArray *settings)
+{
+    GHashTable *last = g_hash_table_new(g_str_hash, g_str_equal);
+
+    IBH_EACH_POINTER (Setting, setting, settings) {
+        if (setting->key == KEY_TABLE)
+            g_hash_table_insert(last, setting->pattern, setting);
+    }
+    return last;
+}
+
+/* Two rails in one table would use each other's routes. */
+static gboolean check_tables(Reader *reader, const GPtrArray *settings)
+{
+    g_autoptr(GHashTable) last = last_tables(settings);
+    g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
+
+    IBH_EACH_POINTER (Setting, setting, settings) {
+        const Setting *owner;
+
+        if (setting->key != KEY_TABLE || setting->value == IBH_TABLE_AUTO ||
+            g_hash_table_lookup(last, setting->pattern) != setting)
+            continue;
+        owner = g_hash_table_lookup(owners, &setting->value);
+        if (owner != NULL) {
+            reader->lines.line = setting->line;
+            g_free(reader->lines.content);
+            reader->lines.content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
+            return ibh_lines_fail(&reader->lines, "also the table at %s; use auto or a number of its own for each",
+                                  owner->origin);
+        }
+        g_hash_table_insert(owners, &setting->value, setting);
+    }
+    return TRUE;
+}
+
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error)
 {
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
     g_auto(Reader) reader = {
         .lines = {.file = g_strescape(file, NULL), .on_setting = read_setting, .data = &reader, .error = error},
         .settings = g_ptr_array_new_with_free_func(setting_free),
@@ -264,6 +302,12 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
     };
 
     if (!ibh_lines_read(&reader.lines, text, length))
+        return FALSE;
+    IBH_EACH_POINTER (Setting, setting, config->settings)
+        g_ptr_array_add(all, setting);
+    IBH_EACH_POINTER (Setting, setting, reader.settings)
+        g_ptr_array_add(all, setting);
+    if (!check_tables(&reader, all))
         return FALSE;
     IBH_EACH_POINTER (Setting, setting, reader.settings)
         g_ptr_array_add(config->settings, setting);

@@ -242,6 +242,11 @@ static const Bad BAD[] = {
     {"#\n\nmanage=no\n", 3, "manage=no: outside of any section; put it below [defaults] or [interface NAME]"},
     {"[interface ib0]\narp=keep\n[interface ib1]\narp=keep\n[interface ib0]\narp=keep", 6,
      "arp=keep: arp is already set for this section on line 2; use it once"},
+    /* tables that two sections share */
+    {"[interface ib0]\ntable=100\n[interface ib1]\n\ntable=100\n", 5, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
+    {"[interface ib*]\ntable=941\n[interface ib0]\ntable=rail0", 4, "table=941: also the table at /x.conf:2; use auto or a number of its own for each"},
+    {"[defaults]\ntable=0x64\n[interface ib0]\ntable=100\n#\n", 4, "table=100: also the table at /x.conf:2; use auto or a number of its own for each"},
+    {"[interface ib1]\ntable=70\n[interface ib2]\ntable=71", 2, "table=70: also the table at marked:7; use auto or a number of its own for each"},
     /* sections */
     SET("[]", "unknown section; use [defaults] or [interface NAME]"),
     SET("[Defaults]", "unknown section; use [defaults] or [interface NAME]"),
