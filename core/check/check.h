@@ -37,11 +37,7 @@ gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);
 
-/* `plan`: what --apply would do; `questions`: answered; `findings`: begins with those of the RDMA ports, which explain
- * others. */
-void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const char *const *only,
-                     GPtrArray *findings);
-
-/* Of rails that were there and are not. `missed`: IbhMissed; `findings` has those of the RDMA ports, which say more of
- * a port than its link does. */
-void ibh_check_missing(const IbhRails *rails, const GArray *missed, const char *const *only, GPtrArray *findings);
+/* `plan`: what --apply would do; `questions`: answered; `missed`: IbhMissed, rails that were there and are not;
+ * `findings`: begins with those of the RDMA ports, which explain others. */
+void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const GArray *missed,
+                     const char *const *only, GPtrArray *findings);

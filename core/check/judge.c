@@ -182,22 +182,6 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
         finding->fix = ibh_fix_setting("net/ipv4/conf/all/arp_ignore=0").fix;
 }
 
-/* Its port says more. */
-static void judge_carrier(const IbhCheck *check, const IbhNic *nic)
-{
-    const char *iface = nic->link->name;
-
-    if (ibh_nic_is_usable(nic) || ibh_findings_have(check->findings, iface, "port-not-active") ||
-        ibh_findings_have(check->findings, iface, "sm-missing"))
-        return;
-    if (nic->link->flags & IFF_UP)
-        ibh_tell(check, nic, "carrier-down", (IbhRemedy){0},
-                 "the link has no carrier, expected up with carrier: nothing can leave or arrive by it");
-    else
-        ibh_tell(check, nic, "carrier-down", ibh_fix_nic("ip link set up dev", iface),
-                 "the link is administratively down, expected up with carrier: nothing can leave or arrive by it");
-}
-
 /* The configuration has given its old number to another NIC. */
 static void judge_table(const IbhCheck *check, const IbhNic *nic)
 {
@@ -273,19 +257,19 @@ static void judge_nic(const IbhCheck *check, const IbhNic *nic)
         judge_no_rail(check, nic);
         return;
     }
-    judge_carrier(check, nic);
     judge_arp_ignore(check, nic);
     ibh_judge_gateway(check, nic);
     ibh_judge_manager(check, nic);
     judge_table(check, nic);
 }
 
-void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const char *const *only,
-                     GPtrArray *findings)
+void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const GArray *missed,
+                     const char *const *only, GPtrArray *findings)
 {
     const IbhCheck check = {.rails = rails, .plan = plan, .only = only, .findings = findings};
     g_autofree char *ways = NULL;
 
+    ibh_judge_missing(&check, missed);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (ibh_is_selected(nic, only))
             judge_port(&check, nic);

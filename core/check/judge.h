@@ -84,6 +84,8 @@ void ibh_judge_proxies(const IbhCheck *check, const IbhFib *actual, const GArray
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
+/* Of rails that were there and are not, and of those that are down. */
+void ibh_judge_missing(const IbhCheck *check, const GArray *missed);
 void ibh_judge_scripts(const IbhCheck *check);
 
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/check.h"
+#include "check/judge.h"
 
 #include <string.h>
 
@@ -52,19 +52,42 @@ static gboolean is_explained(const GPtrArray *findings, const IbhMissed *missed,
            (ibh_findings_have(findings, iface, "port-not-active") || ibh_findings_have(findings, iface, "sm-missing"));
 }
 
-void ibh_check_missing(const IbhRails *rails, const GArray *missed, const char *const *only, GPtrArray *findings)
+static void tell(const IbhCheck *check, const IbhMissed *missed)
+{
+    const IbhLink *link = ibh_known_link(check->rails->snapshot, &missed->known);
+    const char *iface = link ? link->name : missed->known.iface;
+    const Row *row = &rows[missed->why];
+    g_autofree char *was = describe(missed);
+
+    if ((!check->only || g_strv_contains(check->only, iface)) && !is_explained(check->findings, missed, iface))
+        ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row),
+                        "%s, and %s", was, ibh_missing_text(missed->why));
+}
+
+/* A rail whose manager leaves it its address is as far away as one without. */
+static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
+{
+    const IbhAddress *address = nic->served.len ? g_ptr_array_index(&nic->served, 0) : NULL;
+    IbhMissed missed = {.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE};
+
+    g_strlcpy(missed.known.iface, nic->link->name, sizeof missed.known.iface);
+    missed.known.n_addresses = address ? 1 : 0;
+    if (address)
+        missed.known.addresses[0].ip = address->local;
+    tell(check, &missed);
+}
+
+void ibh_judge_missing(const IbhCheck *check, const GArray *missed)
 {
     IBH_EACH (const IbhMissed, one, missed) {
-        const IbhLink *link = ibh_known_link(rails->snapshot, &one->known);
-        const char *iface = link ? link->name : one->known.iface;
-        const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
-        const Row *row = &rows[one->why];
-        g_autofree char *was = describe(one);
+        const IbhLink *link = ibh_known_link(check->rails->snapshot, &one->known);
+        const IbhNic *nic = link ? ibh_rails_nic(check->rails, link->ifindex) : NULL;
 
-        if ((only && !g_strv_contains(only, iface)) || (nic && nic->status == IBH_NIC_RAIL) ||
-            is_explained(findings, one, iface))
-            continue;
-        ibh_finding_add(findings, iface, row->severity, row->code, advise(rails, one, row), "%s, and %s", was,
-                        ibh_missing_text(one->why));
+        if (!nic || nic->status != IBH_NIC_RAIL)
+            tell(check, one);
+    }
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && !ibh_nic_is_usable(nic))
+            tell_of_rail(check, nic);
     }
 }

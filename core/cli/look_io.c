@@ -147,8 +147,7 @@ int ibh_command_check(IbhCommand *command)
     ibh_fabric_judge(command->fabric, command->run.only, findings);
     missed = ibh_run_missed(&command->run);
     report.missed = missed;
-    ibh_check_missing(command->run.rails, missed, command->run.only, findings);
-    ibh_check_judge(command->run.rails, plan, questions, command->run.only, findings);
+    ibh_check_judge(command->run.rails, plan, questions, missed, command->run.only, findings);
     ibh_command_say(command, &report);
     return command->options->action == IBH_ACTION_SHOW || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK
                                                                                               : IBH_EXIT_FINDINGS;

@@ -121,6 +121,39 @@ static void put_wrong(GString *out, const IbhNode *tree, const IbhStyle *style, 
     ibh_put_line(out, style, ": ", text->str);
 }
 
+/* A NIC that is administratively down, of this name or (NULL) any: a note, and no right rail. */
+static gboolean is_down(const IbhNode *finding, const char *iface)
+{
+    return g_str_equal(ibh_node_text(finding, "code"), "carrier-down") && (!iface || is_about(finding, iface));
+}
+
+static gboolean has_carrier(const IbhNode *tree, const IbhNode *nic)
+{
+    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+        if (is_down(finding, ibh_node_text(nic, "iface")))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void put_right(GString *out, const IbhNode *tree, const IbhStyle *style)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    guint right = 0;
+
+    IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails"))
+        right += has_carrier(tree, rail) ? 1 : 0;
+    g_string_append_printf(text, "%u rail%s", right, right == 1 ? "" : "s");
+    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+        g_autofree char *name = is_down(finding, NULL) ? ibh_node_join(finding, "ifaces", ",") : NULL;
+
+        if (name)
+            g_string_append_printf(text, "; %s is down", name);
+    }
+    ibh_put(out, style, IBH_GREEN, "ok");
+    ibh_put_line(out, style, ": ", text->str);
+}
+
 void ibh_put_verdict(GString *out, const IbhNode *tree, const IbhStyle *style)
 {
     const IbhNode *worst = find_worst(tree, NULL);
@@ -129,8 +162,7 @@ void ibh_put_verdict(GString *out, const IbhNode *tree, const IbhStyle *style)
     if (worst) {
         put_wrong(out, tree, style, worst);
     } else if (rails) {
-        ibh_put(out, style, IBH_GREEN, "ok");
-        g_string_append_printf(out, ": %u rail%s\n", rails, rails == 1 ? "" : "s");
+        put_right(out, tree, style);
     } else if (others) {
         g_string_append_printf(out, "no rails: %u NIC%s, none is engaged (ib-hook --show)\n", others,
                                others == 1 ? "" : "s");
@@ -169,7 +201,7 @@ static void put_lines(GString *out, const IbhNode *tree, const IbhStyle *style)
         const char *iface = ibh_node_text(rail, "iface");
         g_autofree char *addresses = join_addresses(rail, 3);
 
-        if (find_worst(tree, iface))
+        if (find_worst(tree, iface) || !has_carrier(tree, rail))
             continue;
         ibh_table_add(table, g_strdup(iface), NULL);
         ibh_table_add(table, g_strdup("ok"), IBH_GREEN);
@@ -179,7 +211,7 @@ static void put_lines(GString *out, const IbhNode *tree, const IbhStyle *style)
     IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
         const GPtrArray *ifaces = ibh_node_items(finding, "ifaces");
 
-        if (!is_problem(finding) || style->verbose) /* then each follows whole */
+        if ((!is_problem(finding) && !is_down(finding, NULL)) || style->verbose) /* then each follows whole */
             continue;
         ibh_table_add(table,
                       ifaces->len > 2 && style->width ? g_strdup_printf("%u NICs", ifaces->len)
@@ -203,13 +235,13 @@ static void add_nic(IbhTable *table, const IbhNode *tree, const IbhNode *nic, co
     ibh_table_add(table,
                   worst ? describe(worst)
                         : g_strdup_printf("%s: %s",
-                                          rail                           ? "ok"
+                                          rail                           ? has_carrier(tree, nic) ? "ok" : "down"
                                           : ibh_node_get(nic, "engaged") ? "no rail"
                                                                          : "missing",
                                           ibh_node_text(nic, "why")),
-                  worst  ? color_of(worst)
-                  : rail ? IBH_GREEN
-                         : NULL);
+                  worst                            ? color_of(worst)
+                  : rail && has_carrier(tree, nic) ? IBH_GREEN
+                                                   : NULL);
 }
 
 /* Of --show. What is missing may be among the others, too. */

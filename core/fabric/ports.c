@@ -119,7 +119,7 @@ static void say_what_it_lacks(IbhCase *c)
         why = "it looks for the other end of the cable, and nothing can be sent by it until it has found it";
     else if (port->phys.number == IBH_PHYS_DISABLED)
         why = "it is switched off, or has no link, so nothing can be sent by it";
-    else if (port->phys.number == IBH_PHYS_LINK_UP)
+    else if (port->phys.number == IBH_PHYS_LINK_UP && port->layer == IBH_LAYER_INFINIBAND)
         why = "the link is there, but the subnet manager has not finished with it, so nothing can be sent by it yet";
     if (port->phys.number == IBH_PHYS_LINK_UP)
         then = "";
@@ -136,7 +136,7 @@ static gboolean is_inactive(IbhCase *c)
     Usage usage = usage_of(c, port);
 
     if (port->state.number == IBH_UNKNOWN || ibh_is_active(port) || knows_no_sm(port) || usage == PORT_LEFT_ALONE ||
-        (port->layer == IBH_LAYER_ETHERNET && c->nic && !c->nic->up)) /* carrier-down says so, and brings it up */
+        (c->nic && !c->nic->up)) /* carrier-down says so */
         return FALSE;
     c->severity = usage == PORT_USED ? IBH_ERROR : IBH_INFO;
     say_state(c);
@@ -318,12 +318,6 @@ static gboolean has_slow_slot(IbhCase *c)
 
 /* ---- errors ---- */
 
-/* Omni-Path counts retransmissions of its links there, which are normal. */
-static gboolean is_normal(const IbhPort *port, guint counter)
-{
-    return is_omni_path(port) && g_str_equal(ibh_counter_name(counter), "local_link_integrity_errors");
-}
-
 static gboolean errors_grow(IbhCase *c, IbhCounterKind kind)
 {
     g_autoptr(GString) list = g_string_new(NULL);
@@ -331,7 +325,10 @@ static gboolean errors_grow(IbhCase *c, IbhCounterKind kind)
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
         gint64 more = c->port->new_errors[i];
 
-        if (more > 0 && ibh_counters[i].kind == kind && !is_normal(c->port, i))
+        /* Omni-Path counts retransmissions of its links there, which are normal. */
+        if (is_omni_path(c->port) && g_str_equal(ibh_counter_name(i), "local_link_integrity_errors"))
+            continue;
+        if (more > 0 && ibh_counters[i].kind == kind)
             g_string_append_printf(list, "%s%s by %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, list->len ? ", " : "",
                                    ibh_counter_name(i), more, c->port->errors[i] + more);
     }

@@ -145,6 +145,8 @@ class World:
 
     def compare(self, fault, report, wrong, unclear):
         findings = serious(report)
+        down = {nic for one in report["findings"] if (one["code"], one["severity"]) == ("carrier-down", "info") for nic in one["ifaces"]}
+        wrong = [one for one in wrong if one.nic not in down]  # somebody took it down, and a note names it
         text = "".join(f"wrong: {one.nic or ''} {one.what}\n" for one in wrong[:6])
         text += "".join(f"unclear: {one}\n" for one in unclear[:3])
         text += "".join(f"--check: {one['severity']} {'+'.join(one['ifaces'])} {one['code']}: {one['message']} [{one['fix']}]\n"

@@ -73,6 +73,15 @@ expect_contains "and who should give one" "systemd-networkd configures it, as 20
 rm -r /run/sys/run
 ip -n B link set ib1 down
 found "taken down on purpose" 0 ""
+down=$(json .findings)
+ip -n B address add 172.16.34.2/16 dev ib1
+event
+found "it keeps its address" 0 ""
+expect_equal "the same note" "$down" "$(json .findings)"
+expect_contains "which names it" "it was a rail with 172.16.34.2, and it is administratively down" "$down"
+expect_hook 0 B --check
+expect_equal "it is no right rail" "ok: 1 rail; ib1 is down" "${out%%$'\n'*}"
+takes_address
 gives_address
 found "all is well again" 0 ""
 takes_address

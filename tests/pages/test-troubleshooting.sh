@@ -73,13 +73,13 @@ named "cma event RDMA_CM_EVENT_REJECTED, error 8" B rule-missing
 named "mount.nfs: Connection timed out" B rule-missing
 expect_hook 0 B --apply
 passes A 172.16.34.2
-ip -n B link set ib1 down
+ip -n wire link set B.1 down
 forget A
 sees "Destination Host Unreachable" on A ping -n -c 1 -W 3 172.16.34.2
 named "Destination Host Unreachable" B carrier-down
 named "cma event RDMA_CM_EVENT_UNREACHABLE, error -110" A peer-down
 named "Transport retry count exceeded" A peer-down
-ip -n B link set ib1 up
+ip -n wire link set B.1 up
 wait_until 5 settled B
 expect_hook 0 B --apply
 
