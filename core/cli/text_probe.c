@@ -43,18 +43,16 @@ static void put_pairs(GString *out, const IbhNode *tree, const IbhStyle *style)
     ibh_put_table(out, style, table, 0);
 }
 
-/* "ib0: 198 of 200 peers ok, 594 of 600 replies, 3 not asked (interrupted)" */
+/* "ib0: 198 of 200 peers ok, 594 of 600 replies, 3 not asked" */
 static void put_rail(GString *out, const IbhNode *tree, const IbhStyle *style, const char *rail)
 {
     gint64 peers = 0, good = 0, sent = 0, received = 0, unasked = 0;
-    const char *reason = "";
 
     IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
         if (!g_str_equal(ibh_node_text(pair, "iface"), rail))
             continue;
         peers += was_asked(pair);
         unasked += !was_asked(pair);
-        reason = was_asked(pair) ? reason : ibh_node_text(pair, "reason");
         good += ibh_node_number(pair, "ok");
         sent += ibh_node_number(pair, "sent");
         received += ibh_node_number(pair, "received");
@@ -63,8 +61,70 @@ static void put_rail(GString *out, const IbhNode *tree, const IbhStyle *style, c
     ibh_putf(out, style, good == peers ? IBH_GREEN : IBH_RED, "%d of %d peers ok", (int)good, (int)peers);
     ibh_putf(out, style, NULL, ", %d of %d replies", (int)received, (int)sent);
     if (unasked)
-        ibh_putf(out, style, NULL, ", %d not asked (%s; --verbose lists them)", (int)unasked, reason);
+        ibh_putf(out, style, NULL, ", %d not asked", (int)unasked);
     g_string_append_c(out, '\n');
+}
+
+/* The peers that this rail did not ask for this reason. */
+static char *name_unasked(const IbhNode *tree, const char *rail, const char *reason, guint *count)
+{
+    g_autoptr(GArray) peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
+
+    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
+        IbhIp ip;
+
+        if (!was_asked(pair) && g_str_equal(ibh_node_text(pair, "iface"), rail) &&
+            g_str_equal(ibh_node_text(pair, "reason"), reason) && ibh_ip_parse(ibh_node_text(pair, "peer"), &ip))
+            g_array_append_val(peers, ip);
+    }
+    *count += peers->len;
+    return ibh_probe_name_peers(peers, G_MAXUINT);
+}
+
+/* "3 pairs not asked: no common subnet: ib0, ib1 to 10.9.0.1; ib2 to 10.8.0.1": rails that did not ask the same peers
+ * stand together. */
+static char *describe_unasked(const IbhNode *tree, const GPtrArray *rails, const char *reason)
+{
+    g_autoptr(GPtrArray) peers = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GString) text = g_string_new(NULL);
+    guint count = 0;
+
+    IBH_EACH_POINTER (const char, rail, rails) {
+        char *names = name_unasked(tree, rail, reason, &count);
+
+        if (names[0] && ibh_add_name(peers, names))
+            continue;
+        g_free(names);
+    }
+    for (guint i = 0; i < peers->len; i++) {
+        const char *before = i ? "; " : "";
+
+        IBH_EACH_POINTER (const char, rail, rails) {
+            g_autofree char *names = name_unasked(tree, rail, reason, &(guint){0});
+
+            if (!g_str_equal(names, peers->pdata[i]))
+                continue;
+            g_string_append_printf(text, "%s%s", before, rail);
+            before = ", ";
+        }
+        g_string_append_printf(text, " to %s", (const char *)peers->pdata[i]);
+    }
+    return g_strdup_printf("%u pairs not asked: %s: %s", count, reason, text->str);
+}
+
+/* A line for each reason; whole, but on a terminal. */
+static void put_unasked(GString *out, const IbhNode *tree, const IbhStyle *style, const GPtrArray *rails)
+{
+    g_autoptr(GPtrArray) reasons = g_ptr_array_new();
+    g_autoptr(IbhTable) table = ibh_table_new(1);
+
+    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
+        const char *reason = ibh_node_text(pair, "reason");
+
+        if (!was_asked(pair) && ibh_add_name(reasons, reason))
+            ibh_table_add(table, describe_unasked(tree, rails, reason), NULL);
+    }
+    ibh_put_table(out, style, table, style->width);
 }
 
 /* "RDMA: 6 of 8 pairs answered" */
@@ -94,6 +154,8 @@ void ibh_put_probe(GString *out, const IbhNode *tree, const IbhStyle *style)
         if (pairs->len > LISTED_PAIRS && ibh_add_name(rails, ibh_node_text(pair, "iface")))
             put_rail(out, tree, style, ibh_node_text(pair, "iface"));
     }
+    if (rails->len && !style->verbose)
+        put_unasked(out, tree, style, rails);
     put_rdma(out, tree, style);
     if (own[0])
         ibh_put_line(out, style, "left out, as addresses of this host: ", own);

@@ -204,7 +204,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
         }
         if (!ips->len)
             continue;
-        names = ibh_probe_name_peers(ips);
+        names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
         finding = report_one(probe, first, names);
         IBH_EACH_POINTER (const char, rail, rails) {
             if (!first->own)

@@ -21,7 +21,7 @@
 static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_CAUSE_NONE] = {.code = NULL},
     [IBH_LOSS_DOWN] = {HOME, "carrier-down", LOST, "the link is administratively down: nothing can leave or arrive",
-                       .fix = "ip link set {if} up"},
+                       .fix = "ip link set up dev {if}"},
     [IBH_LOSS_NO_CARRIER] = {HOME, "carrier-down", LOST, "the link has no carrier: nothing can leave or arrive by it",
                              .advice = "look at the cable, the transceiver and the switch's port"},
     [IBH_LOSS_OURS] = {HOME, NOT_SENT, NULL,

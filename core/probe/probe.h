@@ -270,8 +270,8 @@ gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause);
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes, each once */
 /* What a row's text says of the pair. NULL stays NULL. */
 char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template);
-/* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one. */
-char *ibh_probe_name_peers(const GArray *peers);
+/* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one; so many at most. */
+char *ibh_probe_name_peers(const GArray *peers, guint most);
 guint ibh_probe_nic(const IbhProbe *probe, const IbhNic *nic); /* index into nics */
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,

@@ -97,14 +97,14 @@ static gboolean follows(const IbhIp *ip, const IbhIp *before)
     return ip->family == before->family && memcmp(ip->bytes, before->bytes, length - part) == 0 && other == one + 1;
 }
 
-/* The first few, and how many there are beside them. `counts`: how many each stands for; NULL: one. */
-static char *join_names(const GPtrArray *names, const GArray *counts)
+/* The first `most`, and how many there are beside them. `counts`: how many each stands for; NULL: one. */
+static char *join_names(const GPtrArray *names, const GArray *counts, guint most)
 {
     GString *text = g_string_new(NULL);
     guint more = 0;
 
     for (guint i = 0; i < names->len; i++) {
-        if (i < IBH_PROBE_NAMED)
+        if (i < most)
             g_string_append_printf(text, "%s%s", i ? ", " : "", (const char *)names->pdata[i]);
         else
             more += counts ? g_array_index(counts, guint, i) : 1;
@@ -114,7 +114,7 @@ static char *join_names(const GPtrArray *names, const GArray *counts)
     return g_string_free(text, FALSE);
 }
 
-char *ibh_probe_name_peers(const GArray *peers)
+char *ibh_probe_name_peers(const GArray *peers, guint most)
 {
     const IbhIp *ips = (const IbhIp *)(gconstpointer)peers->data;
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -132,7 +132,7 @@ char *ibh_probe_name_peers(const GArray *peers)
                                                n > 1 ? strrchr(to, ips[i].family == AF_INET6 ? ':' : '.') : ""));
         g_array_append_val(counts, n);
     }
-    return join_names(names, counts);
+    return join_names(names, counts, most);
 }
 
 /* ---- who is at fault ---- */
@@ -209,12 +209,12 @@ static void report_share(Cause *cause, Share share)
     }
     if (!pairs->len)
         return;
-    to = ibh_probe_name_peers(peers);
-    by = join_names(rails, NULL);
+    to = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
+    by = join_names(rails, NULL, IBH_PROBE_NAMED);
     of_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
     who = at_peer    ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
           : of_rails ? g_strdup_printf("%s to %s", by, to)
-                     : join_names(pairs, NULL);
+                     : join_names(pairs, NULL, IBH_PROBE_NAMED);
     g_ptr_array_add(fixes, NULL);
     fix = row->fix ? g_strjoinv("; ", (char **)fixes->pdata) : NULL;
     finding = ibh_finding_add(probe->findings, of_rails ? rails->pdata[0] : "", row->severity,

@@ -75,7 +75,7 @@ static void report_separate_wires(IbhProbe *probe)
         }
         if (!reached->len)
             return;
-        names = ibh_probe_name_peers(reached);
+        names = ibh_probe_name_peers(reached, IBH_PROBE_NAMED);
         g_string_append_printf(text, "%s%s reaches %s", text->len ? "; " : "", nic->link->name, names);
     }
     if (probe->nics->len > 1 && probe->pairs->len == probe->nics->len * probe->peers->len)

@@ -317,6 +317,10 @@ static void test_fixes(void **state)
     check_verdict(&world, "ib1 warning neighbour-static", 2);
     assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->fix,
                         "ip neigh del 172.16.16.1 dev ib1; ip neigh del 172.16.16.2 dev ib1");
+    change(&world, 0, LOST, 0, 0);
+    ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, 0)))->flags &= ~(guint)IFF_UP;
+    check_verdict(&world, "ib0 error carrier-down, ib1 warning neighbour-static", 3);
+    assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->fix, "ip link set up dev ib0");
 }
 
 /* Another process sends them: whatever it is, no more than one fits each pair. */
@@ -563,6 +567,22 @@ static void test_text_of_hundreds(void **state)
     assert_true(g_str_has_prefix(quiet, "ib1: error probe-lost"));
 }
 
+/* Pairs that were not asked are named, also where each rail has one line. */
+static void test_text_of_unasked(void **state)
+{
+    g_auto(World) world =
+        look_well(IDLE, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 172.16.16.5 172.17.0.9 fd00:16::1");
+    g_autofree char *text = report(&world, ibh_write_text, FALSE), *all = report_verbose(&world);
+
+    (void)state;
+    assert_non_null(strstr(text, "ib2: 1 of 1 peers ok, 3 of 3 replies, 5 not asked\n"));
+    assert_non_null(strstr(text, "\n10 pairs not asked: no common subnet: ib0, ib1 to 172.17.0.9; "
+                                 "ib2, ib3 to 172.16.16.1-.3, 172.16.16.5\n"
+                                 "4 pairs not asked: no address of its family: ib0, ib1, ib2, ib3 to fd00:16::1\n"));
+    assert_null(strstr(all, "pairs not asked: "));
+    assert_non_null(strstr(all, "not asked: no common subnet\n"));
+}
+
 static void test_prometheus(void **state)
 {
     g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2 --rdma");
@@ -631,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_text_of_rdma),
         cmocka_unit_test(test_one_fault_fits_a_screen),
         cmocka_unit_test(test_text_of_hundreds),
+        cmocka_unit_test(test_text_of_unasked),
         cmocka_unit_test(test_prometheus),
         cmocka_unit_test(test_json),
     };
