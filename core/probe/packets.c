@@ -45,7 +45,17 @@ static gsize length_of(guint number, gboolean six)
     return size >= header + IBH_PROBE_PACKET && size <= IBH_PROBE_SIZE_MAX ? size - header : 0;
 }
 
-/* type, code, checksum, id, sequence; cookie, pair, number, zeros. In IPv6 the kernel writes the checksum. */
+/* What request and reply have in common: id, sequence; cookie, pair, number, zeros. */
+static void put_body(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 *packet)
+{
+    ibh_put16(packet + 4, id);
+    ibh_put16(packet + 6, number & 0xffff);
+    memcpy(packet + 8, probe->cookie, sizeof probe->cookie);
+    ibh_put32(packet + 24, pair);
+    ibh_put32(packet + 28, number);
+}
+
+/* Before it: type, code, checksum. In IPv6 the kernel writes the checksum. */
 gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 *packet)
 {
     gboolean six = ibh_probe_family(probe, ibh_probe_pair(probe, pair)) != 0;
@@ -53,11 +63,7 @@ gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 
 
     memset(packet, 0, length);
     packet[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
-    ibh_put16(packet + 4, id);
-    ibh_put16(packet + 6, number & 0xffff);
-    memcpy(packet + 8, probe->cookie, sizeof probe->cookie);
-    ibh_put32(packet + 24, pair);
-    ibh_put32(packet + 28, number);
+    put_body(probe, pair, number, id, packet);
     if (!six)
         ibh_put16(packet + 2, checksum(packet, length));
     return length;
@@ -97,11 +103,7 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *re
     if ((length && length != length_of(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, pair)) ||
         !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, pair)->ip))
         return NULL;
-    ibh_put16(request + 4, reply->id);
-    ibh_put16(request + 6, number & 0xffff);
-    memcpy(request + 8, probe->cookie, sizeof probe->cookie);
-    ibh_put32(request + 24, i);
-    ibh_put32(request + 28, number);
+    put_body(probe, i, number, reply->id, request);
     if (reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || reply->icmp[1] != 0 ||
         memcmp(reply->icmp + 4, request + 4, sizeof request - 4) != 0)
         return NULL;

@@ -163,7 +163,6 @@ typedef struct {
     GHashTable *numbers;  /* IbhIp → index into peers */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
-    gint64 timeout; /* µs: IBH_PROBE_TIMEOUT */
     gboolean rdma;
     gboolean hears;       /* all that passes the NICs: what was not heard did not pass */
     guint16 id;           /* of an echo, where the kernel does not choose it */
