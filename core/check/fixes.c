@@ -27,18 +27,14 @@ static gboolean is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
 /* Its table also leads to networks that are none of the rails': it is there for these, and one route in it is wrong. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
-    const GArray *lists[] = {check->rails->snapshot->routes, check->rails->snapshot->more};
-
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && is_of_rails(check->rails, &rule->from)) ||
         (rule->to.length && is_of_rails(check->rails, &rule->to)))
         return FALSE;
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == rule->table && route->family == rule->family && ibh_route_compare(route, wrong) != 0 &&
-                route->table != IBH_TABLE_MAIN && !ibh_rails_nic_by_table(check->rails, route->table) &&
-                !is_of_rails(check->rails, &route->dst))
-                return TRUE;
-        }
+    IBH_EACH_ROUTE (route, check->rails->snapshot) {
+        if (route->table == rule->table && route->family == rule->family && ibh_route_compare(route, wrong) != 0 &&
+            route->table != IBH_TABLE_MAIN && !ibh_rails_nic_by_table(check->rails, route->table) &&
+            !is_of_rails(check->rails, &route->dst))
+            return TRUE;
     }
     return FALSE;
 }

@@ -31,19 +31,16 @@ static gboolean wants_remote(const IbhNic *nic, int family)
 /* A cable's two ends, or single addresses: without a route by this NIC it reaches one other host, or none. */
 static gboolean has_no_room(const IbhCheck *check, const IbhNic *nic, int family)
 {
-    const GArray *lists[] = {check->rails->snapshot->routes, check->rails->snapshot->more};
     gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (address->local.family == family && !ibh_address_is_host(address))
             return may_have_gateway && ibh_has_one_peer(&address->subnet);
     }
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
-                !ibh_ip_is_link_local(&route->dst.ip) && !ibh_rails_holder(check->rails, &route->dst.ip))
-                return FALSE;
-        }
+    IBH_EACH_ROUTE (route, check->rails->snapshot) {
+        if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
+            !ibh_ip_is_link_local(&route->dst.ip) && !ibh_rails_holder(check->rails, &route->dst.ip))
+            return FALSE;
     }
     return TRUE;
 }

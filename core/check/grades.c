@@ -12,72 +12,63 @@ static gboolean same_answer(const IbhTrace *a, const IbhTrace *b)
            a->route->hops == b->route->hops && ibh_ip_equal(&a->route->gateway, &b->route->gateway);
 }
 
+typedef struct {
+    const IbhRails *rails;
+    const IbhQuestion *question;
+    const IbhIp *to;
+    const IbhTrace *got, *ideal;
+    const IbhAddress *near; /* the NIC's own, in whose subnet the packet is sent; NULL: none */
+} Answer;
+
 /* The subnet of another rail inside this one's: the two ends of a cable, or prefix-differs. */
-static gboolean is_connected(const IbhRails *rails, const IbhQuestion *question, const IbhRoute *route)
+static gboolean is_connected(const Answer *answer)
 {
-    const IbhNic *nic = ibh_rails_nic(rails, route->ifindex);
-    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, &question->lookup.to);
+    const IbhRoute *route = answer->got->route;
+    const IbhNic *nic = ibh_rails_nic(answer->rails, route->ifindex);
 
-    return nic && !(near && near->subnet.length >= route->dst.length) && route->gateway.family == AF_UNSPEC &&
-           ibh_serves_subnet(nic, &route->dst);
+    return nic && !(answer->near && answer->near->subnet.length >= route->dst.length) &&
+           route->gateway.family == AF_UNSPEC && ibh_serves_subnet(nic, &route->dst);
 }
 
-/* On the rail's own wire, unless main has something more exact inside its subnet. */
-static gboolean is_on_the_wire(const IbhRails *rails, const IbhQuestion *question, const IbhTrace *ideal)
+static IbhGrade grade_by_itself(const Answer *answer)
 {
-    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, &question->lookup.to);
+    const IbhRoute *route = answer->got->route, *ideal = answer->ideal->route;
+    gboolean same = same_answer(answer->got, answer->ideal);
 
-    return near && !(ideal->route && ideal->route->dst.length > near->subnet.length);
-}
-
-static IbhGrade grade_by_itself(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
-                                const IbhTrace *ideal)
-{
-    const IbhRails *rails = judging->check->rails;
-    const IbhIp *gateway = &got->route->gateway, *to = &question->lookup.to;
-    gboolean same = same_answer(got, ideal);
-
-    if (question->theirs)
+    if (answer->question->theirs)
         return IBH_RIGHT;
-    if (gateway->family == AF_UNSPEC)
-        return same || is_on_the_wire(rails, question, ideal) ? IBH_RIGHT : IBH_DOUBTFUL;
-    if (ibh_rails_holder(rails, gateway))
+    /* On the rail's own wire, unless main has something more exact inside its subnet. */
+    if (route->gateway.family == AF_UNSPEC)
+        return same || (answer->near && !(ideal && ideal->dst.length > answer->near->subnet.length)) ? IBH_RIGHT
+                                                                                                     : IBH_DOUBTFUL;
+    if (ibh_rails_holder(answer->rails, &route->gateway))
         return IBH_WRONG;
-    if (!same && !ibh_ip_equal(gateway, to))
+    if (!same && !ibh_ip_equal(&route->gateway, answer->to))
         return IBH_DOUBTFUL;
-    return ibh_find_address_near(rails, question->nic->link->ifindex, to) && ibh_route_is_ours(got->route) ? IBH_NOTED
-                                                                                                           : IBH_RIGHT;
+    return answer->near && ibh_route_is_ours(route) ? IBH_NOTED : IBH_RIGHT;
 }
 
-/* A part of the subnet, or what is beyond; not all of it. */
-static gboolean is_theirs_to_refuse(const IbhRails *rails, const IbhQuestion *question, const IbhTrace *got)
+static IbhGrade grade_leaving(const Answer *answer)
 {
-    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, &question->lookup.to);
-
-    return got->route && (!near || got->route->dst.length > near->subnet.length);
-}
-
-static IbhGrade grade_leaving(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
-                              const IbhTrace *ideal)
-{
-    const IbhRails *rails = judging->check->rails;
-    gboolean others = question->theirs;
+    const IbhTrace *got = answer->got, *ideal = answer->ideal;
+    const IbhAddress *near = answer->near;
+    gboolean others = answer->question->theirs;
     const IbhNic *by;
 
-    if (got->refused && (others ? is_theirs_to_refuse(rails, question, got) : ideal->refused && !ideal->route))
+    /* Others may refuse a part of the subnet, or what is beyond; not all of it. */
+    if (got->refused && (others ? got->route && (!near || got->route->dst.length > near->subnet.length)
+                                : ideal->refused && !ideal->route))
         return IBH_RIGHT;
     if (got->refused)
         return ideal->refused && !others ? IBH_DOUBTFUL : IBH_WRONG;
     if (got->route->type != RTN_UNICAST)
         return IBH_WRONG;
-    by = ibh_rails_nic(rails, got->route->ifindex);
-    if (ibh_route_leads_by(got->route, question->nic->link->ifindex))
-        return grade_by_itself(judging, question, got, ideal);
+    by = ibh_rails_nic(answer->rails, got->route->ifindex);
+    if (ibh_route_leads_by(got->route, answer->question->nic->link->ifindex))
+        return grade_by_itself(answer);
     if (!same_answer(got, ideal) || (others && got->route->table != IBH_TABLE_MAIN))
         return IBH_WRONG;
-    return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(rails, question, got->route))
-               ? IBH_DOUBTFUL
-               : IBH_NOTED;
+    return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(answer)) ? IBH_DOUBTFUL : IBH_NOTED;
 }
 
 /* In a subnet of it, or by its gateway in its remote=. */
@@ -91,38 +82,31 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
 }
 
 /* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice. */
-static IbhGrade grade_unbound(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got,
-                              const IbhTrace *ideal)
+static IbhGrade grade_unbound(const Answer *answer)
 {
-    const IbhRails *rails = judging->check->rails;
-    const IbhIp *to = &question->lookup.to;
-    const IbhAddress *near = ibh_find_address_near(rails, question->nic->link->ifindex, to);
-    gboolean lacks = !ideal->route || !near || ideal->route->dst.length < near->subnet.length;
+    const IbhTrace *got = answer->got, *ideal = answer->ideal;
+    gboolean lacks = !ideal->route || !answer->near || ideal->route->dst.length < answer->near->subnet.length;
 
     if (lacks && !(ideal->refused && ideal->route) && !ideal->thrown)
         return IBH_NOTED;
     if (got->refused || ideal->refused || !ideal->route)
         return got->refused && ideal->refused ? IBH_DOUBTFUL : got->refused ? IBH_WRONG : IBH_RIGHT;
-    if (same_answer(got, ideal) || got->route->hops ||
-        (got->route->type == RTN_UNICAST && reaches(rails, got->route->ifindex, to)))
-        return IBH_RIGHT;
-    return IBH_DOUBTFUL;
+    return same_answer(got, ideal) || got->route->hops ||
+                   (got->route->type == RTN_UNICAST && reaches(answer->rails, got->route->ifindex, answer->to))
+               ? IBH_RIGHT
+               : IBH_DOUBTFUL;
 }
 
 IbhGrade ibh_grade(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got)
 {
+    const IbhRails *rails = judging->check->rails;
+    const IbhIp *to = &question->lookup.to;
     IbhTrace ideal;
+    Answer answer = {.rails = rails, .question = question, .to = to, .got = got, .ideal = &ideal};
 
-    switch (question->kind) {
-    case IBH_ASK_LEAVES:
-        ideal = ibh_fib_walk(judging->ideal, &question->lookup);
-        return grade_leaving(judging, question, got, &ideal);
-    case IBH_ASK_UNBOUND:
-        ideal = ibh_fib_walk(judging->ideal, &question->lookup);
-        return grade_unbound(judging, question, got, &ideal);
-    case IBH_ASK_LOCAL:
-    case IBH_ASK_ARRIVES:
+    if (question->kind == IBH_ASK_LOCAL || question->kind == IBH_ASK_ARRIVES)
         return got->refused || got->route->type != RTN_LOCAL ? IBH_WRONG : IBH_RIGHT;
-    }
-    return IBH_RIGHT;
+    ideal = ibh_fib_walk(judging->ideal, &question->lookup);
+    answer.near = ibh_find_address_near(rails, question->nic->link->ifindex, to);
+    return question->kind == IBH_ASK_UNBOUND ? grade_unbound(&answer) : grade_leaving(&answer);
 }

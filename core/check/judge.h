@@ -37,13 +37,16 @@ gboolean ibh_owner_equal(const IbhOwner *a, const IbhOwner *b);
 /* `without`: IbhOwner, objects of others that are taken away; NULL: none. */
 IbhFib *ibh_model_new(const IbhWanted *wanted, IbhModelKind kind, const GArray *without);
 
+/* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. */
+#define IBH_EACH_ROUTE(x, snapshot)                                                                                    \
+    for (int x##_list = 0; x##_list < 2; x##_list++)                                                                   \
+        IBH_EACH (const IbhRoute, x, x##_list ? (snapshot)->more : (snapshot)->routes)
+
 /* One of ours, or of those that every host has. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
 
 /* ---- names.c: rules and routes in the words of ip; the caller frees the text ---- */
 
-char *ibh_rule_describe(const IbhRule *rule);
-char *ibh_route_describe(const IbhSnapshot *snapshot, const IbhRoute *route);
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner); /* "rule 100: from all lookup 700" */
 char *ibh_owner_command(const IbhSnapshot *snapshot, const IbhOwner *owner);  /* that takes it away */
 

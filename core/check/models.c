@@ -79,9 +79,9 @@ static gboolean is_kept(const IbhRoute *route, IbhModelKind kind)
                : route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1; /* main, default */
 }
 
-static void add_routes(IbhFib *fib, const GArray *routes, IbhModelKind kind, const GArray *without)
+static void add_routes(IbhFib *fib, const IbhSnapshot *snapshot, IbhModelKind kind, const GArray *without)
 {
-    IBH_EACH (const IbhRoute, route, routes) {
+    IBH_EACH_ROUTE (route, snapshot) {
         const IbhOwner object = {.route = route};
 
         if (is_kept(route, kind) && !is_taken_away(without, &object))
@@ -113,8 +113,7 @@ IbhFib *ibh_model_new(const IbhWanted *wanted, IbhModelKind kind, const GArray *
             ibh_fib_add_rule(fib, rule);
     }
     add_rules(fib, snapshot->rules, kind, without);
-    add_routes(fib, snapshot->routes, kind, without);
-    add_routes(fib, snapshot->more, kind, without);
+    add_routes(fib, snapshot, kind, without);
     for (guint i = 0; kind != IBH_MODEL_ACTUAL && i < wanted->rules->len; i++) {
         const GArray *rules = g_ptr_array_index(wanted->rules, i), *routes = g_ptr_array_index(wanted->routes, i);
 

@@ -72,7 +72,7 @@ static void put_action(GString *text, const IbhRule *rule)
         g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
 }
 
-char *ibh_rule_describe(const IbhRule *rule)
+static char *describe_rule(const IbhRule *rule)
 {
     GString *text = g_string_new(rule->selectors & IBH_SELECT_NOT ? "not from " : "from ");
     char prefix[IBH_PREFIX_STRLEN];
@@ -111,7 +111,7 @@ static void put_way(GString *text, const IbhSnapshot *snapshot, const IbhRoute *
         g_string_append(text, " by several NICs");
 }
 
-char *ibh_route_describe(const IbhSnapshot *snapshot, const IbhRoute *route)
+static char *describe_route(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
     GString *text = g_string_new(route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type]);
     char prefix[IBH_PREFIX_STRLEN], protocol[8];
@@ -127,18 +127,16 @@ char *ibh_route_describe(const IbhSnapshot *snapshot, const IbhRoute *route)
 
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
 {
-    g_autofree char *text = owner->rule ? ibh_rule_describe(owner->rule) : ibh_route_describe(snapshot, owner->route);
+    g_autofree char *text = owner->rule ? describe_rule(owner->rule) : describe_route(snapshot, owner->route);
 
     return owner->rule ? g_strdup_printf("rule %u: %s", owner->rule->priority, text)
                        : g_strdup_printf("route %s", text);
 }
 
-/* ---- commands ---- */
-
 char *ibh_owner_command(const IbhSnapshot *snapshot, const IbhOwner *owner)
 {
     int family = owner->rule ? owner->rule->family : owner->route->family;
-    g_autofree char *text = owner->rule ? ibh_rule_describe(owner->rule) : ibh_route_describe(snapshot, owner->route);
+    g_autofree char *text = owner->rule ? describe_rule(owner->rule) : describe_route(snapshot, owner->route);
     char version = family == AF_INET6 ? '6' : '4';
 
     return owner->rule ? g_strdup_printf("ip -%c rule del priority %u %s", version, owner->rule->priority, text)

@@ -310,15 +310,11 @@ static void look_at_rules(Asking *asking)
 
 static void look_at_routes(const Asking *asking)
 {
-    const GArray *lists[] = {asking->rails->snapshot->routes, asking->rails->snapshot->more};
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->special && route->family == AF_INET6)
-                g_ptr_array_add(asking->special, (gpointer)(guintptr)route);
-            else if (!ibh_route_is_ours(route) && ibh_rails_nic_by_table(asking->rails, route->table))
-                g_ptr_array_add(asking->clashes, (gpointer)(guintptr)route);
-        }
+    IBH_EACH_ROUTE (route, asking->rails->snapshot) {
+        if (route->special && route->family == AF_INET6)
+            g_ptr_array_add(asking->special, (gpointer)(guintptr)route);
+        else if (!ibh_route_is_ours(route) && ibh_rails_nic_by_table(asking->rails, route->table))
+            g_ptr_array_add(asking->clashes, (gpointer)(guintptr)route);
     }
 }
 

@@ -23,19 +23,18 @@ static gboolean agrees(const IbhQuestion *question, const IbhTrace *trace, const
  * alone: its answer tells which. */
 static void settle(const IbhSnapshot *snapshot, const IbhQuestion *question, IbhTrace *trace, const IbhLookup *answer)
 {
-    const GArray *lists[] = {snapshot->routes, snapshot->more};
     guint32 table = answer->table ? answer->table : trace->route ? trace->route->table : 0;
     const IbhPrefix dst =
         !answer->table && trace->route ? trace->route->dst : ibh_prefix(&question->lookup.to, answer->length);
 
-    for (guint i = 0; !answer->error && i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == table && ibh_prefix_equal(&route->dst, &dst) && route->type == answer->type &&
-                route->hops == answer->hops && (route->hops || route->ifindex == answer->oif)) {
-                trace->route = route;
-                trace->refused = FALSE;
-                return;
-            }
+    if (answer->error)
+        return;
+    IBH_EACH_ROUTE (route, snapshot) {
+        if (route->table == table && ibh_prefix_equal(&route->dst, &dst) && route->type == answer->type &&
+            route->hops == answer->hops && (route->hops || route->ifindex == answer->oif)) {
+            trace->route = route;
+            trace->refused = FALSE;
+            return;
         }
     }
 }
