@@ -48,6 +48,7 @@ check_ifupdown() { # WHAT
         ip -n B link set $nic down
     done
     for nic in ib0 ib1; do run_if up $nic; done
+    wait_until 5 settled B # the kernel's own routes of IPv6 addresses come later
     ip -n B route show table all >$work/routes
     ip -n B rule >$work/rules
     for nic in ib0 ib1; do on B ifup --force --no-scripts -i $work/interfaces $nic >$work/said 2>&1 || true; done
