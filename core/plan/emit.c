@@ -6,16 +6,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static void op_free(gpointer op)
-{
-    ibh_op_free(op);
-}
-
 IbhPlan *ibh_plan_new(void)
 {
     IbhPlan *plan = g_new0(IbhPlan, 1);
 
-    plan->ops = g_ptr_array_new_with_free_func(op_free);
+    plan->ops = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
     return plan;
 }
 

@@ -32,21 +32,13 @@ static IbhTodo *next_todo(const IbhWork *work)
     return first;
 }
 
-/* The other rail whose table this item is in; NULL: none. */
-static IbhTodo *find_hindered(const IbhWork *work, const IbhStale *stale)
-{
-    IbhTodo *todo = ibh_find_todo(work, ibh_rails_nic_by_table(work->rails, stale->table));
-
-    return todo && todo->nic != stale->owner ? todo : NULL;
-}
-
 /* NICs that need each other's tables stand or fall together. */
 void ibh_join_units(const IbhWork *work)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
-        const IbhTodo *todo = stale->owner ? find_hindered(work, stale) : NULL;
+        const IbhTodo *todo = ibh_find_todo(work, ibh_rails_nic_by_table(work->rails, stale->table));
 
-        if (todo)
+        if (todo && stale->owner && stale->owner != todo->nic)
             ibh_plan_join(work->plan, todo->nic, stale->owner, stale->family);
     }
 }
