@@ -492,16 +492,6 @@ own_rules() { # HOST: those that lead to tables of ours
     our_rules "$1" | { grep -v ' lookup main ' || true; }
 }
 
-# pair_lines ADDRESS TABLE LONG SHORT: of two subnets beside each other, /24 and /16
-pair_lines() {
-    local subnet
-    for subnet in "$3" "$4"; do
-        echo "1938: from $1 to $subnet lookup main suppress_prefixlength ${3#*/} suppress_ifgroup $MARK proto kernel"
-    done
-    echo "1939: from $1 lookup $2 suppress_prefixlength ${4#*/} suppress_ifgroup $MARK proto kernel"
-    rule_line "$1" "$2" "$4"
-}
-
 main_line() { # ADDRESS SUBNET PRIORITY: what main has more exactly
     [ "$2" = - ] || echo "$3: from $1 to $2 lookup main suppress_prefixlength ${2#*/} suppress_ifgroup $MARK proto kernel"
 }
