@@ -111,9 +111,10 @@ for text in 'Error: argument "tible" is wrong' "RTNETLINK answers: No such proce
     expect_contains "the script prints what the guide quotes" "$text" "$said"
     expect_contains "the guide quotes it" "\`$text\`" "$(guide_section "RTNETLINK answers: No such process")"
 done
-named "RTNETLINK answers: No such process" A legacy-script
+finds "RTNETLINK answers: No such process" A legacy-script
 sees "ping: connect: Network is unreachable" ping_from A 172.16.34.1
-named "ping: connect: Network is unreachable" A legacy-script stale
+named "ping: connect: Network is unreachable" A stale
+finds "ping: connect: Network is unreachable" A legacy-script
 rm $script
 expect_hook 0 A --apply "${tree[@]}"
 expect_hook 0 A --check "${tree[@]}"
