@@ -85,29 +85,23 @@ static char *name_unasked(const IbhNode *tree, const char *rail, const char *rea
  * stand together. */
 static char *describe_unasked(const IbhNode *tree, const GPtrArray *rails, const char *reason)
 {
-    g_autoptr(GPtrArray) peers = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) peers = g_ptr_array_new_with_free_func(g_free), told = g_ptr_array_new();
     g_autoptr(GString) text = g_string_new(NULL);
     guint count = 0;
 
-    IBH_EACH_POINTER (const char, rail, rails) {
-        char *names = name_unasked(tree, rail, reason, &count);
+    IBH_EACH_POINTER (const char, rail, rails)
+        g_ptr_array_add(peers, name_unasked(tree, rail, reason, &count));
+    for (guint i = 0; i < rails->len; i++) {
+        const char *to = peers->pdata[i];
 
-        if (names[0] && ibh_add_name(peers, names))
+        if (!to[0] || !ibh_add_name(told, to))
             continue;
-        g_free(names);
-    }
-    for (guint i = 0; i < peers->len; i++) {
-        const char *before = i ? "; " : "";
-
-        IBH_EACH_POINTER (const char, rail, rails) {
-            g_autofree char *names = name_unasked(tree, rail, reason, &(guint){0});
-
-            if (!g_str_equal(names, peers->pdata[i]))
-                continue;
-            g_string_append_printf(text, "%s%s", before, rail);
-            before = ", ";
+        g_string_append_printf(text, "%s%s", text->len ? "; " : "", (const char *)rails->pdata[i]);
+        for (guint j = i + 1; j < rails->len; j++) {
+            if (g_str_equal(peers->pdata[j], to))
+                g_string_append_printf(text, ", %s", (const char *)rails->pdata[j]);
         }
-        g_string_append_printf(text, " to %s", (const char *)peers->pdata[i]);
+        g_string_append_printf(text, " to %s", to);
     }
     return g_strdup_printf("%u pairs not asked: %s: %s", count, reason, text->str);
 }
