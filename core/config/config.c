@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the top: the keys (a table), their values, and the settings of one interface.
+ * From the top: the keys (a table), their values, the lines of a file, and the settings of one interface.
  */
 #include "config/config.h"
 
@@ -8,7 +8,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define TABLE_SPREAD IBH_TABLE_BASE
+#define LINE_MAX_BYTES 1024u
+#define SHOWN_MAX_BYTES 60u
+
+/* How near a section's name is to one interface: [defaults], then a glob by its literal characters, then the name. */
+#define RANK_DEFAULTS 0u
+#define RANK_GLOB 1u
+#define RANK_EXACT G_MAXUINT
 
 typedef enum { KEY_MAIN, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP, N_KEYS } Key;
 
@@ -29,13 +35,18 @@ struct IbhConfig {
     GPtrArray *settings; /* Setting, in the order read */
 };
 
-/* Reads one file. Nothing reaches the configuration before the whole file was found good. */
+/* Reads one file. */
 typedef struct {
-    IbhLines lines;
-    GPtrArray *settings; /* Setting */
+    char *file; /* safe to print */
+    guint line;
+    char *content;       /* of the line, without its comment */
+    char *pattern;       /* of the section, "": [defaults]; NULL: none yet */
+    guint rank;          /* of the section */
+    GPtrArray *settings; /* the configuration's */
     GHashTable *seen;    /* "key pattern" → Setting of this file */
     IbhTableLookup lookup;
     gpointer lookup_data;
+    GError **error;
 } Reader;
 
 static void setting_free(gpointer data)
@@ -51,13 +62,35 @@ static void setting_free(gpointer data)
 
 static void reader_clear(Reader *reader)
 {
-    g_free(reader->lines.file);
-    g_free(reader->lines.content);
-    g_free(reader->lines.pattern);
-    g_ptr_array_unref(reader->settings);
+    g_free(reader->file);
+    g_free(reader->content);
+    g_free(reader->pattern);
     g_hash_table_unref(reader->seen);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
+
+/* Any bytes of a file, made short and harmless for a message: it ends in terminals and logs. */
+static char *show(const char *text)
+{
+    g_autofree char *start = g_strndup(text, SHOWN_MAX_BYTES);
+    g_autofree char *escaped = g_strescape(start, NULL);
+
+    return g_strconcat(escaped, strlen(text) > SHOWN_MAX_BYTES ? "..." : "", NULL);
+}
+
+static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...)
+{
+    g_autofree char *shown = show(reader->content);
+    g_autofree char *why = NULL;
+    va_list args;
+
+    va_start(args, format);
+    why = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(reader->error, IBH_CONFIG_ERROR, 0, "%s:%u: %s%s%s", reader->file, reader->line, shown,
+                shown[0] != '\0' ? ": " : "", why);
+    return FALSE;
+}
 
 /* ---- keys and values ----------------------------------------------------------------------------- */
 
@@ -77,71 +110,28 @@ typedef struct {
     const char *allowed;
 } KeyForm;
 
-static gboolean read_table(const Reader *reader, Setting *setting, char **ret_reason);
-static gboolean read_gateway(const Reader *reader, Setting *setting, char **ret_reason);
-static gboolean read_remote(const Reader *reader, Setting *setting, char **ret_reason);
-
-/* clang-format off */
-static const KeyForm KEYS[N_KEYS] = {
-    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
-                  .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}}},
-    [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
-                    .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
-    [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
-                   .words = {{"auto", IBH_TABLE_AUTO}}, .read = read_table},
-    [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
-                     .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
-                               {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}, .read = read_gateway},
-    [KEY_REMOTE] = {.name = "remote", .allowed = "prefixes with commas between them, or nothing", .read = read_remote},
-    [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
-                 .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
-};
-/* clang-format on */
-
-static gboolean find_key(const char *name, Key *ret_key)
+/* ip(8) reads it as octal, its file of tables' names as decimal. */
+static gboolean has_leading_zero(const char *text, char **ret_reason)
 {
-    for (Key key = 0; key < N_KEYS; key++) {
-        if (strcmp(KEYS[key].name, name) == 0) {
-            *ret_key = key;
-            return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-static char *list_keys(gboolean in_defaults)
-{
-    g_autoptr(GString) list = g_string_new(NULL);
-
-    for (Key key = 0; key < N_KEYS; key++) {
-        if (in_defaults || !KEYS[key].defaults_only)
-            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", KEYS[key].name);
-    }
-    return g_string_free(g_steal_pointer(&list), FALSE);
-}
-
-static gboolean lookup_table(const Reader *reader, const char *name, guint32 *ret_table, char **ret_reason)
-{
-    g_autoptr(GError) error = NULL;
-    guint32 table = 0;
-
-    if (name[0] != '\0' && reader->lookup(reader->lookup_data, name, &table, &error)) {
-        *ret_table = table;
-        return TRUE;
-    }
-    *ret_reason = g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
-    return FALSE;
+    if (text[0] != '0' || !text[1] || text[strspn(text, "0123456789")])
+        return FALSE;
+    *ret_reason = g_strdup("a leading zero, with which ip takes a number for octal; write it without");
+    return TRUE;
 }
 
 static gboolean read_table(const Reader *reader, Setting *setting, char **ret_reason)
 {
-    guint32 table;
+    g_autoptr(GError) error = NULL;
+    guint32 table = 0;
 
-    if (!ibh_table_parse(setting->text, &table) && !lookup_table(reader, setting->text, &table, ret_reason))
+    if (has_leading_zero(setting->text, ret_reason))
         return FALSE;
-    if (table == 0 || (table >= 253 && table <= 255))
+    if (!ibh_table_parse(setting->text, &table) &&
+        !(setting->text[0] && reader->lookup(reader->lookup_data, setting->text, &table, &error)))
+        *ret_reason = g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
+    else if (table == 0 || (table >= 253 && table <= 255))
         *ret_reason = g_strdup("reserved for the kernel's own tables");
-    else if (table == TABLE_SPREAD)
+    else if (table == IBH_TABLE_SPREAD)
         *ret_reason = g_strdup("reserved for main=spread");
     else if (table > G_MAXUINT32 - IBH_TABLE_DEFAULTS)
         *ret_reason = g_strdup_printf("default routes lie in a table %u above it", IBH_TABLE_DEFAULTS);
@@ -167,9 +157,10 @@ static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, Setting *setting
 
     setting->list = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     for (char **word = words; *word; word++) {
+        const char *slash = strchr(g_strstrip(*word), '/');
         IbhPrefix prefix;
 
-        if (!ibh_prefix_parse(g_strstrip(*word), &prefix))
+        if ((slash && has_leading_zero(slash + 1, ret_reason)) || !ibh_prefix_parse(*word, &prefix))
             return FALSE;
         if (prefix.length == 0)
             *ret_reason = g_strdup("a prefix of length 0 is everything: use gateway= for that");
@@ -184,6 +175,34 @@ static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, Setting *setting
     return TRUE;
 }
 
+/* clang-format off */
+static const KeyForm KEYS[N_KEYS] = {
+    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
+                  .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}}},
+    [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
+                    .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
+    [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
+                   .words = {{"auto", IBH_TABLE_AUTO}}, .read = read_table},
+    [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
+                     .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
+                               {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}, .read = read_gateway},
+    [KEY_REMOTE] = {.name = "remote", .allowed = "prefixes with commas between them, or nothing", .read = read_remote},
+    [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
+                 .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
+};
+/* clang-format on */
+
+static char *list_keys(gboolean in_defaults)
+{
+    g_autoptr(GString) list = g_string_new(NULL);
+
+    for (Key key = 0; key < N_KEYS; key++) {
+        if (in_defaults || !KEYS[key].defaults_only)
+            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", KEYS[key].name);
+    }
+    return g_string_free(g_steal_pointer(&list), FALSE);
+}
+
 static gboolean read_value(const Reader *reader, Setting *setting, char **ret_reason)
 {
     const KeyForm *form = &KEYS[setting->key];
@@ -196,93 +215,198 @@ static gboolean read_value(const Reader *reader, Setting *setting, char **ret_re
     return form->read != NULL && form->read(reader, setting, ret_reason);
 }
 
-/* Takes `text`. */
-static Setting *setting_new(const Reader *reader, Key key, char *text)
+/* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
+static gboolean add_setting(Reader *reader, Key key, const char *text)
 {
+    const KeyForm *form = &KEYS[key];
+    g_autofree char *id = g_strdup_printf("%s %s", form->name, reader->pattern), *reason = NULL;
+    const Setting *earlier = g_hash_table_lookup(reader->seen, id);
     Setting *setting = g_new0(Setting, 1);
 
-    setting->key = key;
-    setting->text = text;
-    setting->pattern = g_strdup(reader->lines.pattern);
-    setting->rank = reader->lines.rank;
-    setting->line = reader->lines.line;
-    setting->origin = g_strdup_printf("%s:%u", reader->lines.file, reader->lines.line);
-    return setting;
-}
-
-/* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
-static gboolean add_setting(Reader *reader, Setting *setting)
-{
-    const char *name = KEYS[setting->key].name;
-    g_autofree char *id = g_strdup_printf("%s %s", name, setting->pattern), *reason = NULL;
-    const Setting *earlier = g_hash_table_lookup(reader->seen, id);
-
     g_ptr_array_add(reader->settings, setting);
+    setting->key = key;
+    setting->text = g_strstrip(g_strdup(text));
+    setting->pattern = g_strdup(reader->pattern);
+    setting->rank = reader->rank;
+    setting->line = reader->line;
+    setting->origin = g_strdup_printf("%s:%u", reader->file, reader->line);
     if (!read_value(reader, setting, &reason))
-        return ibh_lines_fail(&reader->lines, "%s; use %s", reason != NULL ? reason : "not allowed",
-                              KEYS[setting->key].allowed);
+        return fail(reader, "%s; use %s", reason != NULL ? reason : "not allowed", form->allowed);
     if (earlier != NULL)
-        return ibh_lines_fail(&reader->lines, "%s is already set for this section on line %u; use it once", name,
-                              earlier->line);
+        return fail(reader, "%s is already set for this section on line %u; use it once", form->name, earlier->line);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
     return TRUE;
 }
 
-static gboolean read_setting(gpointer data)
+static gboolean read_setting(Reader *reader)
 {
-    Reader *reader = data;
-    const char *equals = strchr(reader->lines.content, '=');
-    g_autofree char *name = g_strstrip(g_strndup(reader->lines.content, (gsize)strcspn(reader->lines.content, "=")));
-    Key key;
+    const char *equals = strchr(reader->content, '=');
+    g_autofree char *name = g_strstrip(g_strndup(reader->content, (gsize)strcspn(reader->content, "=")));
+    Key key = 0;
 
     if (equals == NULL)
-        return ibh_lines_fail(&reader->lines,
-                              "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
-    if (reader->lines.pattern == NULL)
-        return ibh_lines_fail(&reader->lines, "outside of any section; put it below [defaults] or [interface NAME]");
-    if (!find_key(name, &key)) {
-        g_autofree char *keys = list_keys(reader->lines.rank == IBH_RANK_DEFAULTS);
-        return ibh_lines_fail(&reader->lines, "unknown key; use one of %s", keys);
+        return fail(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
+    if (reader->pattern == NULL)
+        return fail(reader, "outside of any section; put it below [defaults] or [interface NAME]");
+    while (key < N_KEYS && strcmp(KEYS[key].name, name) != 0)
+        key++;
+    if (key == N_KEYS) {
+        g_autofree char *keys = list_keys(reader->rank == RANK_DEFAULTS);
+        return fail(reader, "unknown key; use one of %s", keys);
     }
-    if (KEYS[key].defaults_only && reader->lines.rank != IBH_RANK_DEFAULTS)
-        return ibh_lines_fail(&reader->lines, "the same for all interfaces; %s is allowed in [defaults] only",
-                              KEYS[key].name);
-    return add_setting(reader, setting_new(reader, key, g_strstrip(g_strdup(equals + 1))));
+    if (KEYS[key].defaults_only && reader->rank != RANK_DEFAULTS)
+        return fail(reader, "the same for all interfaces; %s is allowed in [defaults] only", name);
+    return add_setting(reader, key, equals + 1);
+}
+
+/* ---- sections, and lines ---- */
+
+/* Characters that the kernel accepts in an interface's name. */
+static gboolean is_name_byte(char byte)
+{
+    return strchr("/: \t", byte) == NULL && !g_ascii_iscntrl(byte);
+}
+
+/* Given the '[' of a set such as [0-3], returns the end of the set, or NULL if it is open, empty or runs backwards. A
+ * nested '[' is refused: fnmatch may read it as a class whose meaning depends on the locale. */
+static const char *skip_set(const char *open)
+{
+    const char *first = open + 1 + (open[1] == '!' || open[1] == '^' ? 1 : 0);
+    const char *at = first;
+
+    for (; *at != '\0' && (*at != ']' || at == first); at++) {
+        if (*at == '[' || !is_name_byte(*at) || (at - first >= 2 && at[-1] == '-' && at[0] < at[-2]))
+            return NULL;
+    }
+    return *at == ']' ? at + 1 : NULL;
+}
+
+/* A name that a network interface can have, or a glob that can match such a name. */
+static gboolean parse_pattern(const char *text, guint *ret_rank)
+{
+    guint literals = 0;
+    gboolean glob = FALSE;
+
+    for (const char *at = text; *at != '\0';) {
+        if (strchr("*?[", *at) == NULL) {
+            if (!is_name_byte(*at))
+                return FALSE;
+            literals++;
+            at++;
+            continue;
+        }
+        glob = TRUE;
+        at = *at == '[' ? skip_set(at) : at + 1;
+        if (at == NULL)
+            return FALSE;
+    }
+    if (text[0] == '\0' || literals >= IFNAMSIZ || strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+        return FALSE;
+    *ret_rank = glob ? RANK_GLOB + literals : RANK_EXACT;
+    return TRUE;
+}
+
+static gboolean read_section(Reader *reader)
+{
+    gsize length = strlen(reader->content);
+    g_autofree char *inner = NULL;
+    g_autofree char *pattern = NULL;
+    guint rank = RANK_DEFAULTS;
+
+    if (reader->content[length - 1] != ']')
+        return fail(reader, "no ] at the end; use [defaults] or [interface NAME]");
+    inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
+    if (strcmp(inner, "defaults") == 0) {
+        pattern = g_strdup("");
+    } else if (g_str_has_prefix(inner, "interface") && strcspn(inner, " \t") == 9) {
+        pattern = g_strstrip(g_strdup(inner + 9));
+        if (!parse_pattern(pattern, &rank))
+            return fail(reader, "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
+                                "them with *, ? and [...]");
+    } else {
+        return fail(reader, "unknown section; use [defaults] or [interface NAME]");
+    }
+    g_free(reader->pattern);
+    reader->pattern = g_steal_pointer(&pattern);
+    reader->rank = rank;
+    return TRUE;
+}
+
+static gboolean check_text(Reader *reader, const char *line, gsize length)
+{
+    if (length > LINE_MAX_BYTES)
+        return fail(reader, "the line is too long; use at most %u bytes", LINE_MAX_BYTES);
+    for (gsize i = 0; i < length; i++) {
+        if (g_ascii_iscntrl(line[i]) && line[i] != '\t')
+            return fail(reader, "a control character in the line; use plain text");
+    }
+    if (!g_utf8_validate(line, (gssize)length, NULL))
+        return fail(reader, "not valid UTF-8; use plain text");
+    return TRUE;
+}
+
+/* A # begins a comment only at the start of a line or after a blank: `eth#1` has none. */
+static void strip_comment(char *line)
+{
+    for (char *at = strchr(line, '#'); at != NULL; at = strchr(at + 1, '#')) {
+        if (at == line || at[-1] == ' ' || at[-1] == '\t') {
+            *at = '\0';
+            return;
+        }
+    }
+}
+
+static gboolean read_line(Reader *reader, const char *line, gsize length)
+{
+    if (length > 0 && line[length - 1] == '\r')
+        length--;
+    g_free(reader->content);
+    reader->content = g_strndup(line, length);
+    if (!check_text(reader, line, length))
+        return FALSE;
+    strip_comment(reader->content);
+    g_strstrip(reader->content);
+    if (reader->content[0] == '\0')
+        return TRUE;
+    return reader->content[0] == '[' ? read_section(reader) : read_setting(reader);
+}
+
+static gboolean read_lines(Reader *reader, const char *text, gsize length)
+{
+    gsize size;
+
+    for (gsize at = 0; at < length; at += size + 1) {
+        const char *newline = memchr(text + at, '\n', length - at);
+
+        size = newline != NULL ? (gsize)(newline - text) - at : length - at;
+        reader->line++;
+        if (!read_line(reader, text + at, size))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
 
-/* If a later file sets the table of a section again, the earlier value no longer counts. */
-static GHashTable *last_tables(const GPtrArray *settings)
+/* Two rails in one table would use each other's routes. If a later file sets the table of a section again, the earlier
+ * value no longer counts. */
+static gboolean check_tables(Reader *reader)
 {
-    GHashTable *last = g_hash_table_new(g_str_hash, g_str_equal);
-
-    IBH_EACH_POINTER (Setting, setting, settings) {
-        if (setting->key == KEY_TABLE)
-            g_hash_table_insert(last, setting->pattern, setting);
-    }
-    return last;
-}
-
-/* Two rails in one table would use each other's routes. */
-static gboolean check_tables(Reader *reader, const GPtrArray *settings)
-{
-    g_autoptr(GHashTable) last = last_tables(settings);
+    g_autoptr(GHashTable) sections = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    IBH_EACH_POINTER (Setting, setting, settings) {
-        const Setting *owner;
+    for (guint i = reader->settings->len; i-- > 0;) { /* the last first */
+        Setting *setting = g_ptr_array_index(reader->settings, i);
+        const Setting *later = g_hash_table_lookup(owners, &setting->value);
 
-        if (setting->key != KEY_TABLE || setting->value == IBH_TABLE_AUTO ||
-            g_hash_table_lookup(last, setting->pattern) != setting)
+        if (setting->key != KEY_TABLE || !g_hash_table_add(sections, setting->pattern) ||
+            setting->value == IBH_TABLE_AUTO)
             continue;
-        owner = g_hash_table_lookup(owners, &setting->value);
-        if (owner != NULL) {
-            reader->lines.line = setting->line;
-            g_free(reader->lines.content);
-            reader->lines.content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
-            return ibh_lines_fail(&reader->lines, "also the table at %s; use auto or a number of its own for each",
-                                  owner->origin);
+        if (later != NULL) {
+            reader->line = later->line;
+            g_free(reader->content);
+            reader->content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
+            return fail(reader, "also the table at %s; use auto or a number of its own for each", setting->origin);
         }
         g_hash_table_insert(owners, &setting->value, setting);
     }
@@ -292,27 +416,20 @@ static gboolean check_tables(Reader *reader, const GPtrArray *settings)
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error)
 {
-    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    const guint before = config->settings->len;
     g_auto(Reader) reader = {
-        .lines = {.file = g_strescape(file, NULL), .on_setting = read_setting, .data = &reader, .error = error},
-        .settings = g_ptr_array_new_with_free_func(setting_free),
+        .file = g_strescape(file, NULL),
+        .settings = config->settings,
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
         .lookup_data = lookup_data,
+        .error = error,
     };
 
-    if (!ibh_lines_read(&reader.lines, text, length))
-        return FALSE;
-    IBH_EACH_POINTER (Setting, setting, config->settings)
-        g_ptr_array_add(all, setting);
-    IBH_EACH_POINTER (Setting, setting, reader.settings)
-        g_ptr_array_add(all, setting);
-    if (!check_tables(&reader, all))
-        return FALSE;
-    IBH_EACH_POINTER (Setting, setting, reader.settings)
-        g_ptr_array_add(config->settings, setting);
-    g_ptr_array_set_free_func(reader.settings, NULL);
-    return TRUE;
+    if (read_lines(&reader, text, length) && check_tables(&reader))
+        return TRUE;
+    g_ptr_array_set_size(config->settings, (gint)before); /* nothing of a bad file counts */
+    return FALSE;
 }
 
 IbhConfig *ibh_config_new(void)
@@ -335,9 +452,9 @@ void ibh_config_free(IbhConfig *config)
 
 static gboolean setting_matches(const Setting *setting, const char *iface)
 {
-    if (setting->rank == IBH_RANK_DEFAULTS)
+    if (setting->rank == RANK_DEFAULTS)
         return TRUE;
-    if (setting->rank == IBH_RANK_EXACT)
+    if (setting->rank == RANK_EXACT)
         return strcmp(setting->pattern, iface) == 0;
     return fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
 }
@@ -358,29 +475,18 @@ static gint64 value_or(const Setting *setting, gint64 otherwise)
     return setting != NULL ? setting->value : otherwise;
 }
 
-IbhMain ibh_config_main(const IbhConfig *config)
+gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names)
 {
-    const Setting *best[N_KEYS] = {NULL};
+    gboolean manages = FALSE;
 
-    fold(config, "", best);
-    return (IbhMain)value_or(best[KEY_MAIN], IBH_MAIN_KEEP);
-}
-
-gboolean ibh_config_manages(const IbhConfig *config)
-{
     IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        if (setting->key == KEY_MANAGE && setting->value == IBH_MANAGE_YES)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-void ibh_config_managed_names(const IbhConfig *config, GPtrArray *names)
-{
-    IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        if (setting->key == KEY_MANAGE && setting->value == IBH_MANAGE_YES && setting->rank == IBH_RANK_EXACT)
+        if (setting->key != KEY_MANAGE || setting->value != IBH_MANAGE_YES)
+            continue;
+        manages = TRUE;
+        if (names && setting->rank == RANK_EXACT)
             g_ptr_array_add(names, setting->pattern);
     }
+    return manages;
 }
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
@@ -389,6 +495,7 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
     IbhSettings settings = {0};
 
     fold(config, iface, best);
+    settings.main = (IbhMain)value_or(best[KEY_MAIN], IBH_MAIN_KEEP);
     settings.manage = (IbhManage)value_or(best[KEY_MANAGE], IBH_MANAGE_AUTO);
     settings.table = (guint32)value_or(best[KEY_TABLE], IBH_TABLE_AUTO);
     settings.arp = (IbhArp)value_or(best[KEY_ARP], IBH_ARP_AUTO);

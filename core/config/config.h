@@ -30,6 +30,7 @@ typedef enum {
 
 /* What holds for one interface after defaults, globs and files have been folded. */
 typedef struct {
+    IbhMain main; /* the same for all */
     IbhManage manage;
     guint32 table; /* IBH_TABLE_AUTO or a number */
     IbhArp arp;
@@ -52,36 +53,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error);
 
-IbhMain ibh_config_main(const IbhConfig *config);
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
-/* Some section has manage=yes. */
-gboolean ibh_config_manages(const IbhConfig *config);
-/* Adds the names (char *, the config's) that have a section of their own with it. */
-void ibh_config_managed_names(const IbhConfig *config, GPtrArray *names);
-
-/* ---- a file: comments, sections, and lines that its caller understands; every error names file and line ---- */
+/* Some section has manage=yes. Adds the names (char *, the config's) that have a section of their own with it. */
+gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names);
 
 #define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))
-
-/* How near a section's name is to one interface: [defaults], then a glob by its literal characters, then the name. */
-#define IBH_RANK_DEFAULTS 0u
-#define IBH_RANK_GLOB 1u
-#define IBH_RANK_EXACT G_MAXUINT
-
-typedef struct {
-    char *file; /* safe to print */
-    guint line;
-    char *content;                         /* of the line, without its comment */
-    char *pattern;                         /* of the section, "": [defaults]; NULL: none yet */
-    guint rank;                            /* of the section */
-    gboolean (*on_setting)(gpointer data); /* for each line that is neither empty nor a section */
-    gpointer data;
-    GError **error;
-} IbhLines;
-
-gboolean ibh_lines_read(IbhLines *lines, const char *text, gsize length);
-/* Returns FALSE. */
-G_GNUC_PRINTF(2, 3) gboolean ibh_lines_fail(IbhLines *lines, const char *format, ...);
 
 /* ---- names of tables, as iproute2 keeps them ---- */
 

@@ -121,7 +121,7 @@ static gboolean read_nics(const Look *look, GError **error)
 /* A name is cheap, a link is not. */
 static gboolean read_managed(const Look *look, GError **error)
 {
-    if (!ibh_config_manages(look->config))
+    if (!ibh_config_manages(look->config, NULL))
         return TRUE;
     if (!read_nics(look, error))
         return FALSE;
@@ -370,7 +370,8 @@ static gboolean read_all(const Look *look, GError **error)
         read_rdma,      read_remembered, read_managed, read_neighbourhood, find_candidates,
         read_addresses, read_strict,     read_rules,   read_tables,        read_main};
 
-    look->near->enough = ibh_config_main(look->config) == IBH_MAIN_KEEP; /* any NIC may be a reason not to spread */
+    look->near->enough =
+        ibh_config_settings(look->config, "").main == IBH_MAIN_KEEP; /* any NIC may be a reason not to spread */
     for (guint i = 0; i < G_N_ELEMENTS(steps) && look->near->enough; i++) {
         if (!steps[i](look, error))
             return FALSE;

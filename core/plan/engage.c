@@ -443,7 +443,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
     rails->by.theirs = g_hash_table_new(NULL, NULL);
     rails->by.led_out = g_hash_table_new(NULL, NULL);
     rails->no_rails = g_ptr_array_new();
-    rails->main = ibh_config_main(config);
+    rails->main = ibh_config_settings(config, "").main;
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
     IBH_EACH (const IbhLink, link, snapshot->links) {
         IbhNic *nic = g_new0(IbhNic, 1);

@@ -153,7 +153,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
 
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
         add_missed(missed, rails, known);
-    ibh_config_managed_names(config, names);
+    (void)ibh_config_manages(config, names);
     IBH_EACH_POINTER (const char, name, names) {
         const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
         IbhKnownRail known = {.slot = "-"};

@@ -17,6 +17,7 @@
 #define REMOTE "use prefixes with commas between them, or nothing"
 #define NO_GATEWAY "not allowed; use auto, none, peer, first, last or an address"
 #define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
+#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without; "
 #define NO_TABLE "neither a table's number nor a known name; " TABLE_ALLOWED
 
 /* ---- set-up ---------------------------------------------------------------------------------------- */
@@ -30,7 +31,7 @@ static gint64 ask(const IbhConfig *config, const char *iface, Field field)
 
     switch (field) {
     case MAIN:
-        return ibh_config_main(config);
+        return settings.main;
     case MANAGE:
         return settings.manage;
     case TABLE:
@@ -219,10 +220,12 @@ static const Bad BAD[] = {
     SET("table=4294965296", "default routes lie in a table 2000 above it; " TABLE_ALLOWED),
     SET("table=0x", NO_TABLE),
     SET("table=-1", NO_TABLE),
+    SET("table=0100", LEADING_ZERO TABLE_ALLOWED),
     SET("table=rail9", NO_TABLE),
     SET("table=broken", "/etc/iproute2/rt_tables: refused; " TABLE_ALLOWED),
     SET("gateway=172.16.0.300", NO_GATEWAY),
     SET("gateway=172.16.0.1/16", NO_GATEWAY),
+    SET("gateway=10.0.0.01", NO_GATEWAY),
     SET("gateway=fe80::1%ib0", NO_GATEWAY),
     SET("gateway=0.0.0.0", NO_HOST),
     SET("gateway=::1", NO_HOST),
@@ -231,6 +234,7 @@ static const Bad BAD[] = {
     SET("remote=10.0.0.0/8,fe80::/10", "fe80::/10 is reached by no gateway; " REMOTE),
     SET("remote=224.0.0.0/4", "224.0.0.0/4 is reached by no gateway; " REMOTE),
     SET("remote=10.0.0.0/33", "not allowed; " REMOTE),
+    SET("remote=10.0.0.0/8,10.0.0.0/010", LEADING_ZERO REMOTE),
     SET("remote=10.0.0.0/8 10.1.0.0/16", "not allowed; " REMOTE),
     SET("arp=loose", "not allowed; use auto, strict or keep"),
     /* keys */
@@ -309,8 +313,9 @@ static void test_stray_bytes(void **state)
     static const char LATER_LINE[] = "[defaults]\nmanage=no\0 # x\narp=keep\n";
 
     (void)state;
-    check_bad("f", FIRST, sizeof(FIRST) - 1, "f:1: a NUL byte in the line; use plain text");
-    check_bad("f", LATER_LINE, sizeof(LATER_LINE) - 1, "f:2: manage=no: a NUL byte in the line; use plain text");
+    check_bad("f", FIRST, sizeof(FIRST) - 1, "f:1: a control character in the line; use plain text");
+    check_bad("f", LATER_LINE, sizeof(LATER_LINE) - 1,
+              "f:2: manage=no: a control character in the line; use plain text");
     check_bad("f", "[defaults]\nmanage=no\r\r\n", 23,
               "f:2: manage=no\\r: a control character in the line; use plain text");
     check_bad("f", "#\rmanage=no", 11, "f:1: #\\rmanage=no: a control character in the line; use plain text");

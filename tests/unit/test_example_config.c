@@ -47,7 +47,7 @@ static void assert_defaults(const IbhConfig *config)
     g_autoptr(IbhConfig) defaults = ibh_config_new();
     const IbhSettings is = ibh_config_settings(config, "ib0"), should = ibh_config_settings(defaults, "ib0");
 
-    assert_int_equal(ibh_config_main(config), ibh_config_main(defaults));
+    assert_int_equal(ibh_config_settings(config, "").main, ibh_config_settings(defaults, "").main);
     assert_int_equal(is.manage, should.manage);
     assert_int_equal(is.table, should.table);
     assert_int_equal(is.gateway, should.gateway);
