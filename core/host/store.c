@@ -86,32 +86,6 @@ void ibh_store_close(IbhStore *store)
 
 /* ---- the lock ---- */
 
-/* The lock file has the process id of the last run that took the lock, always of the same length. */
-#define HOLDER_FORMAT "%-10d\n"
-#define HOLDER_MAX 12
-
-static void write_holder(int fd)
-{
-    char text[HOLDER_MAX];
-
-    g_snprintf(text, sizeof text, HOLDER_FORMAT, (int)getpid());
-    (void)!pwrite(fd, text, strlen(text), 0);
-}
-
-static void set_busy_error(int fd, int seconds, GError **error)
-{
-    char text[HOLDER_MAX] = "";
-    guint64 pid;
-
-    (void)!pread(fd, text, sizeof text - 1, 0);
-    pid = g_ascii_strtoull(text, NULL, 10);
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
-                "gave up after %d s: another ib-hook (process %" G_GUINT64_FORMAT
-                ") is at work in this network namespace; see "
-                "what it waits for, and try again",
-                seconds, pid);
-}
-
 /* Polls instead of sleeping in flock(): so the wait ends without a signal or timer, which a caller may have blocked. */
 static gboolean flock_within(const IbhStore *store, int seconds)
 {
@@ -127,7 +101,7 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     return TRUE;
 }
 
-/* A plain file of ours with one name only: writing a file that has a second name changes that one, too. */
+/* Nothing is written to it. */
 static int open_lock(const char *path, GError **error)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
@@ -137,8 +111,7 @@ static int open_lock(const char *path, GError **error)
         fail("open", path, error);
         return -1;
     }
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1 &&
-        ibh_file_check_trusted(&info, path, NULL))
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
         return fd;
     close(fd);
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
@@ -165,13 +138,15 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
             return FALSE;
         if (!flock_within(store, seconds)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
-                set_busy_error(store->lock, seconds, error);
+                g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
+                            "gave up after %d s: another ib-hook is at work in this network namespace (lslocks names "
+                            "its process); see what it waits for, and try again",
+                            seconds);
             else
                 fail("lock", path, error);
             return FALSE;
         }
     } while (is_removed(store->lock));
-    write_holder(store->lock);
     return TRUE;
 }
 
@@ -227,17 +202,12 @@ static void keep(const char *known)
 
 /* ---- the state ---- */
 
-/* The lines about known hardware. */
-static char *known_in(const char *text)
+/* The lines about known hardware: they are the last. */
+static const char *known_in(const char *text)
 {
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    GString *known = g_string_new(NULL);
+    const char *first = text ? strstr(text, "\nknown ") : NULL;
 
-    for (char **line = lines; *line; line++) {
-        if (g_str_has_prefix(*line, "known "))
-            g_string_append_printf(known, "%s\n", *line);
-    }
-    return g_string_free(known, FALSE);
+    return first ? first + 1 : "";
 }
 
 /* A file that cannot be trusted counts as none; what cannot be read for a moment does not. */
@@ -266,14 +236,11 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 {
     g_autofree char *path = g_strconcat(store->path, ".state", NULL), *text = ibh_state_format(state);
-    g_autofree char *known = NULL, *before = NULL;
 
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
-    known = known_in(text);
-    before = known_in(store->state ? store->state : "");
-    if (!g_str_equal(known, before))
-        keep(known);
+    if (!g_str_equal(known_in(text), known_in(store->state)))
+        keep(known_in(text));
     if (!ibh_file_write(path, text, error))
         return FALSE;
     g_free(store->state);

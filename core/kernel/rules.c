@@ -9,77 +9,34 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-static void get_range(struct nlattr *attribute, void *range, gsize size)
-{
-    if ((gsize)nla_len(attribute) >= size)
-        memcpy(range, nla_data(attribute), size);
-}
-
 /* FRA_DSCP (6.12), FRA_SPORT_MASK, FRA_DPORT_MASK and FRA_DSCP_MASK (6.16), which older headers do not have. */
 #define RULE_DSCP 25
 #define RULE_SPORT_MASK 28
 #define RULE_DPORT_MASK 29
 #define RULE_DSCP_MASK 30
 
-static guint16 get_u16(const struct nlattr *attribute)
-{
-    return nla_len(attribute) >= 2 ? nla_get_u16(attribute) : 0;
-}
-
-static void get_rule_selection(struct nlattr *attribute, IbhRule *rule)
-{
-    IbhSelection *by = &rule->by;
-
-    switch (nla_type(attribute)) {
-    case FRA_IIFNAME:
-        rule->selectors |= IBH_SELECT_IIF;
-        get_string(attribute, by->iif, sizeof by->iif);
-        break;
-    case FRA_OIFNAME:
-        rule->selectors |= IBH_SELECT_OIF;
-        get_string(attribute, by->oif, sizeof by->oif);
-        break;
-    case FRA_FWMARK:
-        rule->selectors |= IBH_SELECT_FWMARK;
-        by->mark = get_u32(attribute, 0);
-        break;
-    case FRA_FWMASK:
-        rule->selectors |= IBH_SELECT_FWMARK;
-        by->mask = get_u32(attribute, 0);
-        break;
-    case FRA_UID_RANGE:
-        rule->selectors |= IBH_SELECT_UID;
-        get_range(attribute, by->uid, sizeof by->uid);
-        break;
-    case FRA_IP_PROTO:
-        rule->selectors |= IBH_SELECT_PORT;
-        by->ip_protocol = get_u8(attribute);
-        break;
-    case FRA_SPORT_RANGE:
-        rule->selectors |= IBH_SELECT_PORT;
-        get_range(attribute, by->sport, sizeof by->sport);
-        break;
-    case FRA_DPORT_RANGE:
-        rule->selectors |= IBH_SELECT_PORT;
-        get_range(attribute, by->dport, sizeof by->dport);
-        break;
-    case RULE_DSCP:
-        rule->selectors |= IBH_SELECT_TOS;
-        by->tos = (guint8)(get_u8(attribute) << 2);
-        if (!by->dscp_mask)
-            by->dscp_mask = IBH_DSCP_ALL;
-        break;
-    case RULE_DSCP_MASK: /* comes with every rule by DSCP */
-        by->dscp_mask = get_u8(attribute);
-        break;
-    case RULE_SPORT_MASK: /* a kernel that has these attributes sends them for every rule by port */
-    case RULE_DPORT_MASK:
-        rule->selectors |= get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
-        break;
-    default: /* also unknown attributes of newer kernels: such a rule is never taken for ours */
-        rule->selectors |= IBH_SELECT_OTHER;
+/* Attributes that are copied as they are: how many bytes, to where, and which selector one stands for. */
+#define FIELD(member, selector)                                                                                        \
+    {                                                                                                                  \
+        sizeof(((IbhRule *)0)->member), G_STRUCT_OFFSET(IbhRule, member), selector                                     \
     }
-}
+static const struct {
+    guint8 size;
+    guint16 at;
+    guint16 selector;
+} FIELDS[] = {
+    [FRA_PRIORITY] = FIELD(priority, 0),
+    [FRA_TABLE] = FIELD(table, 0),
+    [FRA_GOTO] = FIELD(target, 0),
+    [FRA_PROTOCOL] = FIELD(protocol, 0),
+    [FRA_FWMARK] = FIELD(by.mark, IBH_SELECT_FWMARK),
+    [FRA_FWMASK] = FIELD(by.mask, IBH_SELECT_FWMARK),
+    [FRA_UID_RANGE] = FIELD(by.uid, IBH_SELECT_UID),
+    [FRA_IP_PROTO] = FIELD(by.ip_protocol, IBH_SELECT_PORT),
+    [FRA_SPORT_RANGE] = FIELD(by.sport, IBH_SELECT_PORT),
+    [FRA_DPORT_RANGE] = FIELD(by.dport, IBH_SELECT_PORT),
+    [RULE_DSCP_MASK] = FIELD(by.dscp_mask, 0), /* comes with every rule by DSCP */
+};
 
 /* libnl's own rule objects drop the suppressors, which are the mark of our rules. */
 static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
@@ -88,14 +45,8 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
     case FRA_SRC:
         rule->from = get_prefix(attribute, info->family, info->src_len);
         break;
-    case FRA_PRIORITY:
-        rule->priority = get_u32(attribute, 0);
-        break;
-    case FRA_TABLE:
-        rule->table = get_u32(attribute, info->table);
-        break;
-    case FRA_PROTOCOL:
-        rule->protocol = get_u8(attribute);
+    case FRA_DST:
+        rule->to = get_prefix(attribute, info->family, info->dst_len);
         break;
     case FRA_SUPPRESS_PREFIXLEN:
         rule->suppress_prefixlength = MAX((gint32)get_u32(attribute, G_MAXUINT32), -1);
@@ -108,17 +59,44 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
     case FRA_L3MDEV:
         rule->l3mdev = get_u8(attribute) != 0;
         break;
-    case FRA_DST:
-        rule->to = get_prefix(attribute, info->family, info->dst_len);
+    case FRA_IIFNAME:
+        rule->selectors |= IBH_SELECT_IIF;
+        get_string(attribute, rule->by.iif, sizeof rule->by.iif);
         break;
-    case FRA_GOTO:
-        rule->target = get_u32(attribute, 0);
+    case FRA_OIFNAME:
+        rule->selectors |= IBH_SELECT_OIF;
+        get_string(attribute, rule->by.oif, sizeof rule->by.oif);
+        break;
+    case RULE_DSCP:
+        rule->selectors |= IBH_SELECT_TOS;
+        rule->by.tos = (guint8)(get_u8(attribute) << 2);
+        if (!rule->by.dscp_mask)
+            rule->by.dscp_mask = IBH_DSCP_ALL;
+        break;
+    case RULE_SPORT_MASK: /* a kernel that has these attributes sends them for every rule by port */
+    case RULE_DPORT_MASK:
+        rule->selectors |=
+            nla_len(attribute) >= 2 && nla_get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
         break;
     case FRA_PAD:
         break;
-    default:
-        get_rule_selection(attribute, rule);
+    default: /* unknown attributes of newer kernels: such a rule is never taken for ours */
+        rule->selectors |= IBH_SELECT_OTHER;
     }
+}
+
+static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
+{
+    const guint type = (guint)nla_type(attribute);
+    const guint size = type < G_N_ELEMENTS(FIELDS) ? FIELDS[type].size : 0;
+
+    if (!size) {
+        get_rule_attribute(attribute, info, rule);
+        return;
+    }
+    rule->selectors |= FIELDS[type].selector;
+    if ((guint)nla_len(attribute) >= size)
+        memcpy((char *)rule + FIELDS[type].at, nla_data(attribute), size);
 }
 
 static void add_rule(struct nlmsghdr *header, const struct fib_rule_hdr *info, GArray *rules)
@@ -138,7 +116,7 @@ static void add_rule(struct nlmsghdr *header, const struct fib_rule_hdr *info, G
     };
 
     for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
-        get_rule_attribute(attribute, info, &rule);
+        get_attribute(attribute, info, &rule);
     g_array_append_val(rules, rule);
 }
 

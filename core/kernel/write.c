@@ -96,18 +96,11 @@ static gboolean put_route(struct nl_msg *message, const IbhRoute *route)
            put_nexthops(message, route);
 }
 
-/* Main has the connected routes of several NICs side by side. */
-static int add_flags(const IbhRoute *route, IbhOpType type)
-{
-    if (type == IBH_OP_ROUTE_DEL)
-        return 0;
-    if (type == IBH_OP_ROUTE_REPLACE)
-        return NLM_F_CREATE | NLM_F_REPLACE;
-    return NLM_F_CREATE | (route->table == IBH_TABLE_MAIN ? NLM_F_APPEND : NLM_F_EXCL);
-}
-
 static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpType type, GError **error)
 {
+    static const int flags[] = {[IBH_OP_ROUTE_ADD] = NLM_F_CREATE | NLM_F_EXCL,
+                                [IBH_OP_ROUTE_REPLACE] = NLM_F_CREATE | NLM_F_REPLACE,
+                                [IBH_OP_ROUTE_DEL] = 0};
     const gboolean del = type == IBH_OP_ROUTE_DEL;
     const struct rtmsg fixed = {.rtm_family = (guint8)route->family,
                                 .rtm_dst_len = (guint8)route->dst.length,
@@ -116,14 +109,9 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
                                 .rtm_scope = route->scope,
                                 .rtm_type = route->type,
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
-    struct nl_msg *message =
-        ibh_request(del ? RTM_DELROUTE : RTM_NEWROUTE, add_flags(route, type), &fixed, sizeof fixed);
+    struct nl_msg *message = ibh_request(del ? RTM_DELROUTE : RTM_NEWROUTE, flags[type], &fixed, sizeof fixed);
 
-    return change(netlink, message, message && put_route(message, route),
-                  del                              ? ESRCH
-                  : route->table == IBH_TABLE_MAIN ? EEXIST
-                                                   : 0,
-                  error);
+    return change(netlink, message, message && put_route(message, route), del ? ESRCH : 0, error);
 }
 
 /* ---- neighbours ---- */

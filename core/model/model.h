@@ -369,7 +369,5 @@ IbhState *ibh_state_copy(const IbhState *state);
  * FALSE) it is remembered for every intermediate value, too, in case the run is cut short. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 
-void ibh_state_set_rails(IbhState *state, const GArray *rails); /* IbhSavedRail */
-
 void ibh_state_hold(IbhState *state, const char *iface);
 void ibh_state_lift(IbhState *state, const char *iface); /* NULL: all holds */

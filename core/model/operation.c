@@ -5,34 +5,35 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const char *const names[] = {
-    [IBH_OP_RULE_ADD] = "rule-add",           [IBH_OP_RULE_DEL] = "rule-del",   [IBH_OP_ROUTE_ADD] = "route-add",
-    [IBH_OP_ROUTE_REPLACE] = "route-replace", [IBH_OP_ROUTE_DEL] = "route-del", [IBH_OP_SYSCTL_SET] = "sysctl-set",
-    [IBH_OP_ANNOUNCE] = "announce",           [IBH_OP_NEIGH_DEL] = "neigh-del",
+/* What each type changes, by which verb of ip(8), and what reverts it. */
+static const struct {
+    const char *name;
+    enum { RULE, ROUTE, SYSCTL, PEERS } what;
+    const char *verb;
+    gboolean has_inverse;
+    IbhOpType inverse;
+} FORMS[] = {
+    [IBH_OP_RULE_ADD] = {"rule-add", RULE, "add", TRUE, IBH_OP_RULE_DEL},
+    [IBH_OP_RULE_DEL] = {"rule-del", RULE, "del", TRUE, IBH_OP_RULE_ADD},
+    [IBH_OP_ROUTE_ADD] = {"route-add", ROUTE, "add", TRUE, IBH_OP_ROUTE_DEL},
+    [IBH_OP_ROUTE_REPLACE] = {"route-replace", ROUTE, "replace", TRUE, IBH_OP_ROUTE_REPLACE},
+    [IBH_OP_ROUTE_DEL] = {"route-del", ROUTE, "del", TRUE, IBH_OP_ROUTE_ADD},
+    [IBH_OP_SYSCTL_SET] = {"sysctl-set", SYSCTL, NULL, TRUE, IBH_OP_SYSCTL_SET},
+    [IBH_OP_ANNOUNCE] = {"announce", PEERS, NULL, FALSE, IBH_OP_ANNOUNCE},
+    [IBH_OP_NEIGH_DEL] = {"neigh-del", PEERS, NULL, FALSE, IBH_OP_NEIGH_DEL},
 };
 
 const char *ibh_op_name(IbhOpType type)
 {
-    return names[type];
+    return FORMS[type].name;
 }
 
 int ibh_op_family(const IbhOp *op)
 {
-    switch (op->type) {
-    case IBH_OP_RULE_ADD:
-    case IBH_OP_RULE_DEL:
-        return op->rule.family;
-    case IBH_OP_ROUTE_ADD:
-    case IBH_OP_ROUTE_REPLACE:
-    case IBH_OP_ROUTE_DEL:
-        return op->route.family;
-    case IBH_OP_ANNOUNCE:
-    case IBH_OP_NEIGH_DEL:
-        return op->ip.family;
-    case IBH_OP_SYSCTL_SET:
-        break;
-    }
-    return AF_INET;
+    const int families[] = {
+        [RULE] = op->rule.family, [ROUTE] = op->route.family, [SYSCTL] = AF_INET, [PEERS] = op->ip.family};
+
+    return families[FORMS[op->type].what];
 }
 
 void ibh_op_free(IbhOp *op)
@@ -112,62 +113,36 @@ char *ibh_op_command(const IbhOp *op)
     g_autofree char *iface = ibh_shell_word(op->iface), *argument = NULL;
     char ip[IBH_IP_STRLEN];
 
-    switch (op->type) {
-    case IBH_OP_RULE_ADD:
-        return rule_command("add", &op->rule);
-    case IBH_OP_RULE_DEL:
-        return rule_command("del", &op->rule);
-    case IBH_OP_ROUTE_ADD:
-        return route_command(op->route.table == IBH_TABLE_MAIN ? "append" : "add", &op->route, iface, op->hops);
-    case IBH_OP_ROUTE_REPLACE:
-        return route_command("replace", &op->route, iface, op->hops);
-    case IBH_OP_ROUTE_DEL:
-        return route_command("del", &op->route, iface, op->hops);
-    case IBH_OP_SYSCTL_SET:
+    switch (FORMS[op->type].what) {
+    case RULE:
+        return rule_command(FORMS[op->type].verb, &op->rule);
+    case ROUTE:
+        return route_command(FORMS[op->type].verb, &op->route, iface, op->hops);
+    case SYSCTL:
         argument = sysctl_argument(op);
         return g_strdup_printf("sysctl -w %s", argument);
-    case IBH_OP_ANNOUNCE:
-        return op->ip.family == AF_INET
-                   ? g_strdup_printf("arping -U -c 1 -I %s %s", iface, ibh_ip_format(&op->ip, ip))
-                   : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ibh_ip_format(&op->ip, ip));
-    case IBH_OP_NEIGH_DEL:
-        return g_strdup_printf("ip neigh del %s dev %s", ibh_ip_format(&op->ip, ip), iface);
+    case PEERS:
+        break;
     }
-    g_assert_not_reached();
+    ibh_ip_format(&op->ip, ip);
+    if (op->type == IBH_OP_NEIGH_DEL)
+        return g_strdup_printf("ip neigh del %s dev %s", ip, iface);
+    return op->ip.family == AF_INET ? g_strdup_printf("arping -U -c 1 -I %s %s", iface, ip)
+                                    : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ip);
 }
 
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
 {
-    IbhOp inverse = *op;
-
-    if (op->for_good)
+    if (op->for_good || !FORMS[op->type].has_inverse)
         return FALSE;
-    inverse.why = NULL;
-    switch (op->type) {
-    case IBH_OP_RULE_ADD:
-        inverse.type = IBH_OP_RULE_DEL;
-        break;
-    case IBH_OP_RULE_DEL:
-        inverse.type = IBH_OP_RULE_ADD;
-        break;
-    case IBH_OP_ROUTE_ADD:
-        inverse.type = IBH_OP_ROUTE_DEL;
-        break;
-    case IBH_OP_ROUTE_DEL:
-        inverse.type = IBH_OP_ROUTE_ADD;
-        break;
-    case IBH_OP_ROUTE_REPLACE:
-        inverse.route = op->replaced;
-        inverse.replaced = op->route;
-        break;
-    case IBH_OP_SYSCTL_SET:
-        inverse.from = op->to;
-        inverse.to = op->from;
-        break;
-    case IBH_OP_ANNOUNCE:
-    case IBH_OP_NEIGH_DEL:
-        return FALSE;
+    *ret_inverse = *op;
+    ret_inverse->type = FORMS[op->type].inverse;
+    ret_inverse->why = NULL;
+    ret_inverse->from = op->to;
+    ret_inverse->to = op->from;
+    if (op->type == IBH_OP_ROUTE_REPLACE) {
+        ret_inverse->route = op->replaced;
+        ret_inverse->replaced = op->route;
     }
-    *ret_inverse = inverse;
     return TRUE;
 }

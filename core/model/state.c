@@ -122,11 +122,11 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
-    format_known(state, text);
     if (state->recalled)
         g_string_append(text, "recalled\n");
     if (state->whole)
         g_string_append(text, "whole\n");
+    format_known(state, text); /* the last: host/store.c also keeps them alone */
     return g_string_free(text, FALSE);
 }
 
@@ -137,7 +137,7 @@ IbhState *ibh_state_copy(const IbhState *state)
     g_array_append_vals(copy->sysctls, state->sysctls->data, state->sysctls->len);
     IBH_EACH_POINTER (const char, iface, state->holds)
         ibh_state_hold(copy, iface);
-    ibh_state_set_rails(copy, state->rails);
+    g_array_append_vals(copy->rails, state->rails->data, state->rails->len);
     g_array_append_vals(copy->known, state->known->data, state->known->len);
     copy->recalled = state->recalled;
     copy->whole = state->whole;
@@ -178,15 +178,6 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
         if (saved.old != saved.set)
             g_array_append_val(state->sysctls, saved);
     }
-}
-
-/* ---- rails ---- */
-
-void ibh_state_set_rails(IbhState *state, const GArray *rails)
-{
-    g_array_set_size(state->rails, 0);
-    if (rails->len)
-        g_array_append_vals(state->rails, rails->data, rails->len);
 }
 
 /* ---- holds ---- */

@@ -185,7 +185,6 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
 {
     const IbhState *before = run->snapshot->state;
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
-    g_autoptr(GArray) rails = ibh_rails_to_remember(run->rails, run->undo ? run->only : NULL, run->undo && !run->only);
     IbhOutcome *outcome;
     sigset_t signals;
 
@@ -196,7 +195,8 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
         save(run, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    ibh_state_set_rails(after, rails);
+    g_array_unref(after->rails);
+    after->rails = ibh_rails_to_remember(run->rails, run->undo ? run->only : NULL, run->undo && !run->only);
     know_rails(run, after, outcome->errors->len > 0);
     after->whole = is_whole(run, outcome);
     if (!run->is_event)

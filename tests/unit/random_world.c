@@ -815,11 +815,12 @@ void planned_free(Planned *planned)
 IbhOutcome *world_try(FakeKernel *kernel, const Planned *planned)
 {
     IbhOutcome *outcome = ibh_apply(planned->plan, fake_execute, kernel);
-    g_autoptr(GArray) rails = ibh_rails_to_remember(planned->rails, planned->undo ? planned->rails->only : NULL,
-                                                    planned->undo && !planned->rails->only);
+    IbhState *state = kernel->now->state;
 
-    ibh_state_remember(kernel->now->state, outcome->done, TRUE);
-    ibh_state_set_rails(kernel->now->state, rails);
+    ibh_state_remember(state, outcome->done, TRUE);
+    g_array_unref(state->rails);
+    state->rails = ibh_rails_to_remember(planned->rails, planned->undo ? planned->rails->only : NULL,
+                                         planned->undo && !planned->rails->only);
     return outcome;
 }
 

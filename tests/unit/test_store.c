@@ -119,11 +119,6 @@ static void make_link(const char *path)
     assert_int_equal(symlink("../elsewhere", path), 0);
 }
 
-static void add_name(const char *path)
-{
-    assert_int_equal(link(path, "another name"), 0);
-}
-
 static void let_others_write(const char *path)
 {
     assert_int_equal(chmod(path, 0664), 0);
@@ -274,12 +269,11 @@ static gboolean can_lock(guint64 cookie, int seconds, GError **error)
 static void test_busy(void **state G_GNUC_UNUSED)
 {
     pid_t pid = start_holder(60 * G_USEC_PER_SEC);
-    g_autofree char *named = g_strdup_printf("gave up after 1 s: another ib-hook (process %d) is at work", (int)pid);
     g_autoptr(GError) error = NULL;
 
     assert_false(can_lock(COOKIE, 1, &error));
     assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN));
-    assert_non_null(strstr(error->message, named));
+    assert_non_null(strstr(error->message, "gave up after 1 s: another ib-hook is at work"));
     assert_true(can_lock(COOKIE + 1, 0, NULL)); /* of another namespace */
     unlink(LOCK);                               /* who comes later locks a new file */
     assert_true(can_lock(COOKIE, 0, NULL));
@@ -289,7 +283,7 @@ static void test_busy(void **state G_GNUC_UNUSED)
 
 static void test_untrusted_lock(void **state G_GNUC_UNUSED)
 {
-    static const Spoil spoils[] = {make_fifo, make_directory, make_link, add_name, let_others_write, give_away};
+    static const Spoil spoils[] = {make_fifo, make_directory, make_link, let_others_write, give_away};
 
     for (gsize i = 0; i < G_N_ELEMENTS(spoils); i++) {
         g_autoptr(GError) error = NULL;
