@@ -35,6 +35,11 @@ only() { # SYSTEM…: ends a test that is for other systems than these (patterns
     exit 78
 }
 
+says() { # FINDING: all that --check finds, without information
+    host /usr/bin/ib-hook --check --json >"$work/check.json" || true
+    [ "$(jq -r '[.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.code)"] | join(", ")' "$work/check.json")" = "$1" ]
+}
+
 # ---- the system ------------------------------------------------------------------------------------
 
 host() { # COMMAND…: in the booted system
