@@ -47,27 +47,19 @@ static gboolean is_router_address(const IbhIp *ip)
     return ip->family == AF_INET6 && ibh_ip_is_link_local(ip);
 }
 
-/* Main prefers another NIC's route to the same prefix. */
+/* Main prefers another NIC's route to the same prefix. Whose default main prefers does not matter: defaults of other
+ * NICs are not read, and what a rail's address sends beyond goes by a gateway of the rail's. */
 static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route)
 {
-    const GArray *routes = rails->snapshot->routes;
-
-    IBH_EACH (const IbhRoute, other, routes) {
+    IBH_EACH (const IbhRoute, other, rails->snapshot->routes) {
         const IbhNic *nic = other->ifindex ? ibh_rails_nic(rails, other->ifindex) : NULL;
 
-        if (other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && other->ifindex &&
+        if (route->dst.length && other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && other->ifindex &&
             (!nic || nic->status != IBH_NIC_RAIL) && other->metric < route->metric && !other->special &&
             ibh_prefix_equal(&other->dst, &route->dst))
             return TRUE;
     }
     return FALSE;
-}
-
-/* A NIC with manage=yes uses its own default route, even if main prefers another. */
-static gboolean goes_by(const IbhRails *rails, const IbhNic *nic, const IbhRoute *route)
-{
-    return (nic->settings.manage == IBH_MANAGE_YES && route->ifindex == nic->link->ifindex) ||
-           !is_anothers_in_main(rails, route);
 }
 
 static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, const GArray *subnets,
@@ -109,7 +101,7 @@ static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const 
     if (!other || other->status != IBH_NIC_RAIL || !ibh_programs_family(nic, route->family))
         return FALSE;
     if (route->gateway.family != AF_UNSPEC)
-        return can_reach_gateway(rails, nic, subnets, route) && goes_by(rails, nic, route);
+        return can_reach_gateway(rails, nic, subnets, route) && !is_anothers_in_main(rails, route);
     return other == nic && !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
 }
 

@@ -86,7 +86,7 @@ def worker():
         lines = job.get("lines", [])
         signal.alarm(WORLD_LIMIT)
         try:
-            lines = lines or make(job["seed"])
+            lines = lines if "lines" in job else make(job["seed"])
             trouble = World(lines).run(program(), home, tally)
         except Exception:  # a fault of the fuzzer itself: said with its world, like any other
             trouble = Trouble("fuzzer", traceback.format_exc())

@@ -87,16 +87,12 @@ class Gateways:
         return found
 
     def of_main(self, device, family):
-        """Main's default by a gateway that the rail reaches: the best one, of two the first. Where main prefers another NIC's,
-        it is certain only for a NIC with manage=yes, and of its own one."""
-        every = [one for one in self.main if one.net.version == family and one.net.prefixlen == 0]
-        mine = [one for one in every if self.is_mine(device, one)]
+        """Main's default by a gateway that the rail reaches: the best one. Of several alike it is not said which."""
+        mine = [one for one in self.main if one.net.version == family and one.net.prefixlen == 0 and self.is_mine(device, one)]
         if not mine:
             return None, True
         best = min(mine, key=lambda one: one.metric)
-        others = any(one.dev not in self.facts.sure and one.metric < best.metric or one.metric == best.metric and
-                     one.via != best.via for one in every)
-        return best.via, not others or self.keys.managed(device) and best.dev == device
+        return best.via, all(one.metric > best.metric or one.via == best.via for one in mine)
 
     def is_mine(self, device, route):
         if route.via is None or route.via in self.own or route.dev not in self.facts.sure:

@@ -9,7 +9,7 @@ import time
 from gateways import Gateways, Keys, Remote
 from hosts import Trouble, run, settings
 from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, State, family_of, number, unpack, walled
-from others import Others
+from others import Others, Rule
 
 UP, LOWER_UP = 1, 0x10000
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
@@ -141,6 +141,10 @@ class Facts:
         self.rail_of = {one[1]: one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
         self.twice = {address for address, n in count.items() if n > 1}  # whose they are, nobody can say
         self.devices = {one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
+        # Rails whose addresses rules of others route have none of ours, and unbound traffic is spread over them, too.
+        theirs = [Rule(*one) for one in self.twin.rules]
+        self.spread_over = self.devices | {one[0] for one in self.usable if one[0] in config.candidates and
+                                           any(rule.leads(one[1]) for rule in theirs)}
         self.sure = {device for address, device in self.rail_of.items() if address not in self.twice}
         # Rails, too, whose address the kernel has not agreed to yet: no carrier, so nobody answers.
         self.waiting = {one[0] for one in self.addresses if one[4] & 0x40 and one[0] in config.candidates} - self.sure
@@ -171,8 +175,8 @@ class Facts:
 
     def spread(self):
         """Subnets of several rails that are up, and of no other NIC."""
-        up = [net for device in self.devices if self.up(device) for net in self.subnets[device]]
-        others = {net for device, nets in self.subnets.items() if device not in self.devices for net in nets}
+        up = [net for device in self.spread_over if self.up(device) for net in self.subnets[device]]
+        others = {net for device, nets in self.subnets.items() if device not in self.spread_over for net in nets}
         return {net for net in up if up.count(net) > 1} - others
 
     def in_main(self, address, source=None):
@@ -460,7 +464,7 @@ class Judge:
             outermost = min((net.prefixlen for net in facts.spread() if within(question.to, [net]) >= 0), default=99)
             if length > outermost:  # main's way; rules of others that come later have lost
                 return (one.table == MAIN or one.kind in ERRORS) and (other.table != MAIN or other.dev is None)
-            return one.kind == "unicast" and one.dev in facts.devices and one.via is None and \
+            return one.kind == "unicast" and one.dev in facts.spread_over and one.via is None and \
                 any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
         return False
 

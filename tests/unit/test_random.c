@@ -951,20 +951,39 @@ static gboolean is_left_over(const IbhSnapshot *world, const IbhRoute *route)
     return is_copy(world, route);
 }
 
-/* What another NIC, an address that is gone, or a route of main that is gone left in a rail's own table serves the rail
- * by chance, and goes before the rail's own is there. */
-static gboolean was_by_chance(const IbhSnapshot *world, const IbhNic *nic, const Way *before)
+/* The route that main itself would take. */
+static const IbhRoute *find_in_main(const IbhSnapshot *world, const IbhIp *to)
 {
-    return before->route && fake_is_our_route(before->route) && before->route->table == nic->table &&
-           (before->route->ifindex != nic->link->ifindex || is_left_over(world, before->route) ||
-            (before->route->src.family && !is_local_address(world, &before->route->src)));
+    guint first, end;
+
+    fib_table(world, IBH_TABLE_MAIN, &first, &end);
+    for (; first < end; first++) {
+        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
+
+        if (ibh_prefix_contains(&route->dst, to))
+            return route;
+    }
+    return NULL;
 }
 
-static gboolean is_excused(const Case *c, const Way *before, guint i)
+/* What another NIC, an address that is gone, or a route of main that is gone left in a rail's own table serves the rail
+ * by chance, and goes before the rail's own is there. So does what main has more exactly, where somebody deleted the
+ * rule that asks main: that comes back first. */
+static gboolean was_by_chance(const IbhSnapshot *world, const IbhNic *nic, const Way *before, const IbhIp *to)
+{
+    const IbhRoute *in_main = find_in_main(world, to);
+
+    return before->route && fake_is_our_route(before->route) && before->route->table == nic->table &&
+           (before->route->ifindex != nic->link->ifindex || is_left_over(world, before->route) ||
+            (before->route->src.family && !is_local_address(world, &before->route->src)) ||
+            (in_main && in_main->dst.length > before->route->dst.length));
+}
+
+static gboolean is_excused(const Case *c, const Way *before, guint i, const IbhIp *to)
 {
     const IbhNic *nic = ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
 
-    return nic && was_by_chance(c->world->kernel->now, nic, before);
+    return nic && was_by_chance(c->world->kernel->now, nic, before, to);
 }
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -976,7 +995,7 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     const char *wrong = whats_wrong(before, &journey->after->of[i][j], &now);
     g_autofree char *command = NULL, *when = NULL;
 
-    if (!wrong || (journey->may_stray && now.by) || is_excused(c, before, i) ||
+    if (!wrong || (journey->may_stray && now.by) || is_excused(c, before, i, &target->ip) ||
         is_copied_over(kernel->now, now.route, &target->ip))
         return TRUE;
     command = ibh_op_command(op);
@@ -1764,21 +1783,6 @@ typedef struct {
     IbhIp from, to;
     int by;
 } Elsewhere;
-
-/* The route that main itself would take. */
-static const IbhRoute *find_in_main(const IbhSnapshot *world, const IbhIp *to)
-{
-    guint first, end;
-
-    fib_table(world, IBH_TABLE_MAIN, &first, &end);
-    for (; first < end; first++) {
-        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, first);
-
-        if (ibh_prefix_contains(&route->dst, to))
-            return route;
-    }
-    return NULL;
-}
 
 /* The longest of ours in this table. */
 static const IbhRoute *find_ours(const IbhSnapshot *world, guint32 table, const IbhIp *to)
