@@ -9,37 +9,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* From so many questions on, one dump of everything costs less. */
-#define LINKS_MAX 32
-#define TABLES_MAX 64
-#define STRICT_MAX 16
-
-typedef struct {
-    IbhNetlink *netlink;
-    IbhTree *tree;
-    IbhSnapshot *snapshot;
-    const IbhConfig *config;
-    IbhNear *near;
-    GArray *nics;       /* int: of this namespace; empty until they are needed */
-    GArray *strict;     /* int: those whose rp_filter is strict */
-    GArray *candidates; /* int */
-    GArray *prefixes;   /* IbhPrefix: addresses and subnets of candidates */
-    GHashTable *held;   /* IbhIp: addresses of candidates */
-} Look;
+#define TABLES_MAX 64 /* from so many questions on, one dump of everything costs less */
 
 void ibh_near_clear(IbhNear *near)
 {
-    g_clear_pointer(&near->main, g_array_unref);
-    g_clear_pointer(&near->tables, g_hash_table_unref);
-}
+    GArray **arrays[] = {&near->nics, &near->strict, &near->candidates, &near->prefixes, &near->main};
 
-static gboolean has(const GArray *numbers, int number)
-{
-    IBH_EACH (const int, one, numbers) {
-        if (*one == number)
-            return TRUE;
-    }
-    return FALSE;
+    for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_clear_pointer(arrays[i], g_array_unref);
+    g_clear_pointer(&near->ports, g_ptr_array_unref);
+    g_clear_pointer(&near->tables, g_hash_table_unref);
+    ibh_tree_clear(&near->tree);
 }
 
 static gboolean give_up(IbhNear *near)
@@ -50,210 +30,176 @@ static gboolean give_up(IbhNear *near)
 
 /* ---- links ---- */
 
-static gboolean read_link(const Look *look, int ifindex, GError **error)
+static gboolean read_link(IbhNear *near, int ifindex, GError **error)
 {
-    return !ifindex || ibh_snapshot_link(look->snapshot, ifindex) ||
-           ibh_netlink_read_link(look->netlink, ifindex, NULL, look->snapshot->links, error);
+    return !ifindex || ibh_snapshot_link(near->snapshot, ifindex) ||
+           ibh_netlink_read_link(near->netlink, ifindex, NULL, near->snapshot->links, error);
 }
 
-static gboolean read_named_link(const Look *look, const char *name, GError **error)
+static gboolean read_named_link(IbhNear *near, const char *name, GError **error)
 {
-    return !ibh_is_iface_name(name) || ibh_snapshot_link_by_name(look->snapshot, name) ||
-           ibh_netlink_read_link(look->netlink, 0, name, look->snapshot->links, error);
+    return !ibh_is_iface_name(name) || ibh_snapshot_link_by_name(near->snapshot, name) ||
+           ibh_netlink_read_link(near->netlink, 0, name, near->snapshot->links, error);
 }
 
-static gboolean read_named(const Look *look, const GPtrArray *names, GError **error)
+static gboolean read_named(IbhNear *near, const GPtrArray *names, GError **error)
 {
     IBH_EACH_POINTER (const char, name, names) {
-        if (!read_named_link(look, name, error))
+        if (!read_named_link(near, name, error))
             return FALSE;
     }
     return TRUE;
 }
 
-static gboolean read_kind(const Look *look, const char *kind, GError **error)
+static gboolean read_kind(IbhNear *near, const char *kind, GError **error)
 {
     g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
 
-    if (!ibh_netlink_read_links_of_kind(look->netlink, kind, found, error))
+    if (!ibh_netlink_read_links_of_kind(near->netlink, kind, found, error))
         return FALSE;
     IBH_EACH (const IbhLink, link, found) {
-        if (!ibh_snapshot_link(look->snapshot, link->ifindex))
-            g_array_append_val(look->snapshot->links, *link);
+        if (!ibh_snapshot_link(near->snapshot, link->ifindex))
+            g_array_append_val(near->snapshot->links, *link);
     }
     return TRUE;
 }
 
 /* VLANs and macvlans, also stacked on each other. If sysfs lacks one of the links, the kernel is asked for all links.
  */
-static gboolean read_stacked(const Look *look, GError **error)
+static gboolean read_stacked(IbhNear *near, GError **error)
 {
-    for (guint i = 0; i < look->snapshot->links->len; i++) { /* the list grows meanwhile */
+    for (guint i = 0; i < near->snapshot->links->len; i++) { /* the list grows meanwhile */
         g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-        const IbhLink link = g_array_index(look->snapshot->links, IbhLink, i);
+        const IbhLink link = g_array_index(near->snapshot->links, IbhLink, i);
 
-        if (!ibh_sysfs_name_upper(look->tree, &link, names))
-            return read_kind(look, "vlan", error) && read_kind(look, "macvlan", error);
-        if (!read_named(look, names, error))
+        if (!ibh_sysfs_name_upper(&near->tree, &link, names))
+            return read_kind(near, "vlan", error) && read_kind(near, "macvlan", error);
+        if (!read_named(near, names, error))
             return FALSE;
     }
     return TRUE;
 }
 
 /* The links that RDMA ports name, and those that can be stacked on them. */
-static gboolean read_rdma(const Look *look, GError **error)
+static gboolean read_rdma(IbhNear *near, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     IbhSysfsKinds kinds = {.infiniband = FALSE};
 
-    if (!ibh_sysfs_name_links(look->tree, names, &kinds))
-        return give_up(look->near);
-    return read_named(look, names, error) && (!kinds.infiniband || read_kind(look, "ipoib", error)) &&
-           (!kinds.ethernet || read_stacked(look, error));
+    if (!ibh_sysfs_name_links(near->ports, names, &kinds))
+        return give_up(near);
+    return read_named(near, names, error) && (!kinds.infiniband || read_kind(near, "ipoib", error)) &&
+           (!kinds.ethernet || read_stacked(near, error));
 }
 
-static gboolean read_nics(const Look *look, GError **error)
+static gboolean read_nics(IbhNear *near, GError **error)
 {
-    return look->nics->len || ibh_netlink_read_nics(look->netlink, look->snapshot->all[IBH_SYSCTL_RP_FILTER],
-                                                    look->nics, look->strict, error);
+    return near->nics->len || ibh_netlink_read_nics(near->netlink, near->snapshot->all[IBH_SYSCTL_RP_FILTER],
+                                                    near->nics, near->strict, error);
 }
 
 /* A name is cheap, a link is not. */
-static gboolean read_managed(const Look *look, GError **error)
+static gboolean read_managed(IbhNear *near, GError **error)
 {
-    if (!ibh_config_manages(look->config, NULL))
+    if (!ibh_config_manages(near->config, NULL))
         return TRUE;
-    if (!read_nics(look, error))
+    if (!read_nics(near, error))
         return FALSE;
-    IBH_EACH (const int, ifindex, look->nics) {
+    IBH_EACH (const int, ifindex, near->nics) {
         char name[IFNAMSIZ];
 
-        if (ibh_netlink_name(look->netlink, *ifindex, name) &&
-            ibh_config_settings(look->config, name).manage == IBH_MANAGE_YES && !read_link(look, *ifindex, error))
+        if (ibh_netlink_name(near->netlink, *ifindex, name) &&
+            ibh_config_settings(near->config, name).manage == IBH_MANAGE_YES && !read_link(near, *ifindex, error))
             return FALSE;
     }
     return TRUE;
 }
 
 /* NICs with an old sysctl value or a table to remember: are they still here? */
-static gboolean read_remembered(const Look *look, GError **error)
+static gboolean read_remembered(IbhNear *near, GError **error)
 {
-    const IbhState *state = look->snapshot->state;
+    const IbhState *state = near->snapshot->state;
 
     IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
-        if (!read_link(look, saved->ifindex, error))
+        if (!read_link(near, saved->ifindex, error))
             return FALSE;
     }
     IBH_EACH (const IbhSavedRail, saved, state->rails) {
-        if (!read_link(look, saved->ifindex, error) || !read_named_link(look, saved->iface, error))
+        if (!read_link(near, saved->ifindex, error) || !read_named_link(near, saved->iface, error))
             return FALSE;
     }
     return TRUE;
 }
 
 /* The links above them (a bond over InfiniBand is a candidate itself), and those below them. */
-static gboolean read_neighbourhood(const Look *look, GError **error)
+static gboolean read_neighbourhood(IbhNear *near, GError **error)
 {
-    for (guint i = 0; i < look->snapshot->links->len; i++) { /* it grows meanwhile */
-        const IbhLink link = g_array_index(look->snapshot->links, IbhLink, i);
+    for (guint i = 0; i < near->snapshot->links->len; i++) { /* it grows meanwhile */
+        const IbhLink link = g_array_index(near->snapshot->links, IbhLink, i);
 
-        if (!read_link(look, link.master, error) || !read_link(look, link.parent, error))
+        if (!read_link(near, link.master, error) || !read_link(near, link.parent, error))
             return FALSE;
     }
     return TRUE;
 }
 
-static gboolean find_candidates(const Look *look, GError **error)
+static gboolean find_candidates(IbhNear *near, GError **error)
 {
-    const IbhSnapshot *snapshot = look->snapshot;
+    const IbhSnapshot *snapshot = near->snapshot;
 
     ibh_netlink_check_parents(snapshot->links);
-    if (!ibh_sysfs_find_rdma_in(look->tree, snapshot->links, error))
+    if (!ibh_sysfs_find_rdma(&near->tree, near->ports, snapshot->links, error))
         return FALSE;
     IBH_EACH (const IbhLink, link, snapshot->links) {
-        if (ibh_is_candidate(snapshot, link, ibh_config_settings(look->config, link->name).manage))
-            g_array_append_val(look->candidates, link->ifindex);
+        if (ibh_is_candidate(snapshot, link, ibh_config_settings(near->config, link->name).manage))
+            g_array_append_val(near->candidates, link->ifindex);
     }
     return TRUE;
 }
 
 /* ---- addresses ---- */
 
-static void keep_addresses_of(const Look *look, const GArray *ifindexes, guint from)
+static gboolean read_addresses(IbhNear *near, GError **error)
 {
-    GArray *addresses = look->snapshot->addresses;
-    guint kept = from;
-
-    for (guint i = from; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (has(ifindexes, address->ifindex))
-            g_array_index(addresses, IbhAddress, kept++) = *address;
-    }
-    g_array_set_size(addresses, kept);
-}
-
-static gboolean read_addresses_of(const Look *look, const GArray *ifindexes, guint max, GError **error)
-{
-    GArray *addresses = look->snapshot->addresses;
-    guint before = addresses->len;
-
-    if (ifindexes->len > max) {
-        if (!ibh_netlink_read_addresses(look->netlink, 0, addresses, error))
-            return FALSE;
-        keep_addresses_of(look, ifindexes, before);
-        return TRUE;
-    }
-    IBH_EACH (const int, ifindex, ifindexes) {
-        if (!ibh_netlink_read_addresses(look->netlink, *ifindex, addresses, error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-static gboolean read_addresses(const Look *look, GError **error)
-{
-    if (!read_addresses_of(look, look->candidates, LINKS_MAX, error))
+    if (!ibh_netlink_read_addresses(near->netlink, near->candidates, near->snapshot->addresses, error))
         return FALSE;
-    IBH_EACH (const IbhAddress, address, look->snapshot->addresses) {
+    IBH_EACH (const IbhAddress, address, near->snapshot->addresses) {
         const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
 
-        ibh_prefixes_add(look->prefixes, &address->subnet);
-        ibh_prefixes_add(look->prefixes, &local); /* the peer's address lies outside of the address' own */
-        g_hash_table_add(look->held, g_memdup(&address->local, sizeof address->local));
+        ibh_prefixes_add(near->prefixes, &address->subnet);
+        ibh_prefixes_add(near->prefixes, &local); /* the peer's address lies outside of the address' own */
     }
     return TRUE;
 }
 
 /* Of NICs that are no candidates, those with a strict rp_filter and an address in a rail's subnet concern the rail
  * (want.c). */
-static gboolean read_strict(const Look *look, GError **error)
+static gboolean read_strict(IbhNear *near, GError **error)
 {
-    GArray *addresses = look->snapshot->addresses;
-    const guint before = addresses->len;
-    g_autoptr(GArray) near = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autoptr(GArray) addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
+    g_autoptr(GArray) nearby = g_array_new(FALSE, FALSE, sizeof(int));
 
-    if (look->snapshot->all[IBH_SYSCTL_RP_FILTER] > 1 || !look->prefixes->len)
+    if (near->snapshot->all[IBH_SYSCTL_RP_FILTER] > 1 || !near->prefixes->len)
         return TRUE; /* then none is */
-    if (!read_nics(look, error))
+    if (!read_nics(near, error))
         return FALSE;
-    IBH_EACH_BACK (const int, ifindex, look->strict) {
-        if (has(look->candidates, *ifindex))
-            IBH_REMOVE(const int, ifindex, look->strict);
+    IBH_EACH_BACK (const int, ifindex, near->strict) {
+        if (ibh_has(near->candidates, *ifindex))
+            IBH_REMOVE(const int, ifindex, near->strict);
     }
-    if (!read_addresses_of(look, look->strict, STRICT_MAX, error))
+    if (!ibh_netlink_read_addresses(near->netlink, near->strict, addresses, error))
         return FALSE;
-    for (guint i = before; i < addresses->len; i++) {
-        const IbhAddress *address = &g_array_index(addresses, IbhAddress, i);
-
-        if (!has(near, address->ifindex) &&
-            !(address->local.family == AF_INET6 && ibh_ip_is_link_local(&address->local)) &&
-            ibh_prefixes_overlap(look->prefixes, &address->subnet))
-            g_array_append_val(near, address->ifindex);
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (!(address->local.family == AF_INET6 && ibh_ip_is_link_local(&address->local)) &&
+            ibh_prefixes_overlap(near->prefixes, &address->subnet) && !ibh_has(nearby, address->ifindex))
+            g_array_append_val(nearby, address->ifindex);
     }
-    keep_addresses_of(look, near, before);
-    IBH_EACH (const int, ifindex, near) {
-        if (!read_link(look, *ifindex, error))
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (ibh_has(nearby, address->ifindex))
+            g_array_append_val(near->snapshot->addresses, *address);
+    }
+    IBH_EACH (const int, ifindex, nearby) {
+        if (!read_link(near, *ifindex, error))
             return FALSE;
     }
     return TRUE;
@@ -276,39 +222,35 @@ static void add_pair(GHashTable *tables, guint32 table)
 }
 
 /* Every number that a candidate has, had or may get. */
-static void find_numbers(const Look *look)
+static void find_numbers(IbhNear *near)
 {
-    GHashTable *tables = look->near->tables = g_hash_table_new(NULL, NULL);
+    GHashTable *tables = near->tables = g_hash_table_new(NULL, NULL);
 
     add_table(tables, IBH_TABLE_SPREAD);
-    for (guint i = 1; i <= look->candidates->len; i++)
+    for (guint i = 1; i <= near->candidates->len; i++)
         add_pair(tables, IBH_TABLE_BASE + i);
-    IBH_EACH (const IbhSavedRail, saved, look->snapshot->state->rails)
+    IBH_EACH (const IbhSavedRail, saved, near->snapshot->state->rails)
         add_pair(tables, saved->table);
-    IBH_EACH (const IbhLink, link, look->snapshot->links)
-        add_pair(tables, ibh_config_settings(look->config, link->name).table);
+    IBH_EACH (const IbhLink, link, near->snapshot->links)
+        add_pair(tables, ibh_config_settings(near->config, link->name).table);
 }
 
 /* TRUE for rules for addresses of candidates, and for rules that lead to a number that a candidate may get. */
 static gboolean rule_matters(gconstpointer data, const IbhPrefix *from, guint32 table)
 {
-    const Look *look = data;
+    const IbhNear *near = data;
 
-    return ibh_prefixes_overlap(look->prefixes, from) ||
-           g_hash_table_contains(look->near->tables, GUINT_TO_POINTER(table));
+    return ibh_prefixes_overlap(near->prefixes, from) || g_hash_table_contains(near->tables, GUINT_TO_POINTER(table));
 }
 
-/* A rule of ours without a candidate's address may be a leftover of any NIC, and any NIC may have the address. */
-static gboolean read_rules(const Look *look, GError **error)
+static gboolean read_rules(IbhNear *near, GError **error)
 {
-    find_numbers(look);
-    if (!ibh_netlink_read_rules(look->netlink, rule_matters, look, look->snapshot->rules, error))
+    find_numbers(near);
+    if (!ibh_netlink_read_rules(near->netlink, rule_matters, near, near->snapshot->rules, error))
         return FALSE;
-    IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
+    IBH_EACH (const IbhRule, rule, near->snapshot->rules) {
         if (rule->from.length && rule->action == FR_ACT_TO_TBL)
-            add_table(look->near->tables, rule->table);
-        if (ibh_rule_is_ours(rule) && (ibh_rule_is_spread(rule) || !g_hash_table_contains(look->held, &rule->from.ip)))
-            return give_up(look->near);
+            add_table(near->tables, rule->table);
     }
     return TRUE;
 }
@@ -326,75 +268,72 @@ static gint compare_places(gconstpointer left, gconstpointer right)
 }
 
 /* Connected routes, and what is ours. In a dump of all tables, the type leaves out the entries of the local table. */
-static gboolean read_tables(const Look *look, GError **error)
+static gboolean read_tables(IbhNear *near, GError **error)
 {
     IbhRouteFilter filter = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
-    GArray *routes = look->snapshot->routes;
+    GArray *routes = near->snapshot->routes;
     GHashTableIter each;
     gpointer table;
 
-    look->near->all_tables = g_hash_table_size(look->near->tables) > TABLES_MAX;
-    if (look->near->all_tables)
-        return ibh_netlink_read_routes(look->netlink, &filter, routes, error);
-    g_hash_table_iter_init(&each, look->near->tables);
+    near->all_tables = g_hash_table_size(near->tables) > TABLES_MAX;
+    if (near->all_tables)
+        return ibh_netlink_read_routes(near->netlink, &filter, routes, error);
+    g_hash_table_iter_init(&each, near->tables);
     while (g_hash_table_iter_next(&each, &table, NULL)) {
         filter.table = GPOINTER_TO_UINT(table);
-        if (!ibh_netlink_read_routes(look->netlink, &filter, routes, error))
+        if (!ibh_netlink_read_routes(near->netlink, &filter, routes, error))
             return FALSE;
     }
     return TRUE;
 }
 
-static gboolean read_main(const Look *look, GError **error)
+static gboolean read_main(IbhNear *near, GError **error)
 {
-    GArray *routes = look->snapshot->routes;
+    GArray *routes = near->snapshot->routes;
     g_autoptr(GArray) all = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
-    if (look->candidates->len && !ibh_netlink_read_main(look->netlink, look->candidates, all, error))
+    if (near->candidates->len && !ibh_netlink_read_main(near->netlink, near->candidates, all, error))
         return FALSE;
-    look->near->main = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    near->main = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     IBH_EACH (const IbhRoute, route, all) {
         if (route->nexthops != 1 || ibh_route_is_ours(route))
-            return give_up(look->near);
-        g_array_append_val(look->near->main, *route);
-        if (route->protocol == RTPROT_KERNEL && !look->near->all_tables)
+            return give_up(near);
+        g_array_append_val(near->main, *route);
+        if (route->protocol == RTPROT_KERNEL && !near->all_tables)
             g_array_append_val(routes, *route);
     }
     g_array_sort(routes, compare_places); /* it keeps the order of equals */
     return TRUE;
 }
 
-static gboolean read_all(const Look *look, GError **error)
+static gboolean read_all(IbhNear *near, GError **error)
 {
-    static gboolean (*const steps[])(const Look *, GError **) = {
+    static gboolean (*const steps[])(IbhNear *, GError **) = {
         read_rdma,      read_remembered, read_managed, read_neighbourhood, find_candidates,
         read_addresses, read_strict,     read_rules,   read_tables,        read_main};
 
-    look->near->enough =
-        ibh_config_settings(look->config, "").main == IBH_MAIN_KEEP; /* any NIC may be a reason not to spread */
-    for (guint i = 0; i < G_N_ELEMENTS(steps) && look->near->enough; i++) {
-        if (!steps[i](look, error))
+    near->enough =
+        ibh_config_settings(near->config, "").main == IBH_MAIN_KEEP; /* any NIC may be a reason not to spread */
+    for (guint i = 0; i < G_N_ELEMENTS(steps) && near->enough; i++) {
+        if (!steps[i](near, error))
             return FALSE;
     }
     return TRUE;
 }
 
-IbhSnapshot *ibh_near_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, const int all[IBH_N_SYSCTLS],
-                           const IbhConfig *config, IbhNear *near, GError **error)
+IbhSnapshot *ibh_near_take(IbhNear *near, const char *sysfs, IbhState *state, GError **error)
 {
-    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
-    g_auto(IbhTree) tree = {0};
-    g_autoptr(GArray) nics = g_array_new(FALSE, FALSE, sizeof(int)), strict = g_array_new(FALSE, FALSE, sizeof(int));
-    g_autoptr(GArray) candidates = g_array_new(FALSE, FALSE, sizeof(int));
-    g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    g_autoptr(GHashTable) held = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
-    const Look look = {netlink, &tree, snapshot, config, near, nics, strict, candidates, prefixes, held};
+    g_autoptr(IbhSnapshot) snapshot = near->snapshot = ibh_snapshot_new();
 
     ibh_state_free(snapshot->state);
     snapshot->state = state;
-    memcpy(snapshot->all, all, sizeof snapshot->all);
-    ibh_tree_open(&tree, sysfs);
-    return read_all(&look, error) ? g_steal_pointer(&snapshot) : NULL;
+    near->nics = g_array_new(FALSE, FALSE, sizeof(int));
+    near->strict = g_array_new(FALSE, FALSE, sizeof(int));
+    near->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    near->prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    ibh_tree_open(&near->tree, sysfs);
+    near->ports = ibh_sysfs_ports(&near->tree);
+    return ibh_sysctl_read_all(snapshot->all, error) && read_all(near, error) ? g_steal_pointer(&snapshot) : NULL;
 }
 
 /* ---- was it enough? ---- */
@@ -426,7 +365,8 @@ static gboolean is_of_a_rail(const IbhNic *owner)
 static gboolean is_what_is_ours_of_rails(const IbhRails *rails)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_ours(rule) && !is_of_a_rail(ibh_rule_owner(rails, rule)))
+        if (ibh_rule_is_ours(rule) && (!is_of_a_rail(ibh_rule_owner(rails, rule)) ||
+                                       !ibh_rails_holder(rails, &rule->from.ip))) /* any NIC may have it */
             return FALSE;
     }
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
@@ -450,55 +390,53 @@ static gboolean is_enough(const IbhNear *near, const IbhRails *rails)
 }
 
 /* An address that any NIC of this host has is no gateway. */
-static gboolean check_gateway(IbhNear *near, IbhNetlink *netlink, const IbhIp *gateway, GError **error)
+static gboolean check_gateway(IbhNear *near, const IbhIp *gateway, GError **error)
 {
     IbhLookup lookup = {.from = {.family = gateway->family}, .to = *gateway};
 
-    if (!ibh_netlink_lookup(netlink, &lookup, error))
+    if (!ibh_netlink_lookup(near->netlink, &lookup, error))
         return FALSE;
     near->enough &= lookup.type != RTN_LOCAL;
     return TRUE;
 }
 
-static gboolean check_configured(IbhNear *near, IbhNetlink *netlink, const IbhNic *nic, GError **error)
+static gboolean check_configured(IbhNear *near, const IbhNic *nic, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};
     IbhIp gateway;
 
     for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
-        if (ibh_find_gateway(nic, families[i], &gateway) && !check_gateway(near, netlink, &gateway, error))
+        if (ibh_find_gateway(nic, families[i], &gateway) && !check_gateway(near, &gateway, error))
             return FALSE;
     }
     return TRUE;
 }
 
 /* Main may prefer another NIC's connected route to what a rail reaches by a gateway, but for its default. */
-static gboolean add_main_of(IbhNear *near, IbhNetlink *netlink, const IbhNic *nic, IbhSnapshot *snapshot,
-                            GError **error)
+static gboolean add_main_of(IbhNear *near, const IbhNic *nic, GError **error)
 {
     IBH_EACH (const IbhRoute, route, near->main) {
         if (!near->enough || route->ifindex != nic->link->ifindex)
             continue;
-        if (route->gateway.family != AF_UNSPEC && !check_gateway(near, netlink, &route->gateway, error))
+        if (route->gateway.family != AF_UNSPEC && !check_gateway(near, &route->gateway, error))
             return FALSE;
         near->enough &= route->gateway.family == AF_UNSPEC || ibh_route_is_default(route);
         if (route->protocol != RTPROT_KERNEL) /* those are there */
-            g_array_append_val(snapshot->routes, *route);
+            g_array_append_val(near->snapshot->routes, *route);
     }
     return TRUE;
 }
 
 /* NIC by NIC, as main is asked where everything is read: of two equal routes the first one counts. */
-gboolean ibh_near_finish(IbhNear *near, IbhNetlink *netlink, const IbhRails *rails, IbhSnapshot *snapshot,
-                         GError **error)
+gboolean ibh_near_finish(IbhNear *near, const IbhRails *rails, GError **error)
 {
     near->enough = is_enough(near, rails);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (near->enough && nic->status == IBH_NIC_RAIL && !check_configured(near, netlink, nic, error))
+        if (near->enough && nic->status == IBH_NIC_RAIL && !check_configured(near, nic, error))
             return FALSE;
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (is_of_a_rail(nic) && !add_main_of(near, netlink, nic, snapshot, error))
+        if (is_of_a_rail(nic) && !add_main_of(near, nic, error))
             return FALSE;
     }
     return TRUE;

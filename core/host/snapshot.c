@@ -7,15 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* All rules and routes of ours, and every connected route, have protocol kernel: the kernel picks these out of its
- * tables, so it never sends us the routes of a full BGP table. The local table's entries have other types. */
-static gboolean read_kernel_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
-{
-    const IbhRouteFilter unicast = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
-
-    return ibh_netlink_read_routes(netlink, &unicast, snapshot->routes, error);
-}
-
 /* From here on, routes of protocol kernel have been read. */
 static void keep_foreign_routes(IbhSnapshot *snapshot, guint from)
 {
@@ -73,22 +64,13 @@ gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GEr
     return snapshot->has_errors = TRUE;
 }
 
-static GHashTable *find_candidates(const IbhSnapshot *snapshot, const IbhConfig *config)
-{
-    GHashTable *candidates = g_hash_table_new(NULL, NULL);
-
-    IBH_EACH (const IbhLink, link, snapshot->links) {
-        if (ibh_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
-            g_hash_table_add(candidates, GINT_TO_POINTER(link->ifindex));
-    }
-    return candidates;
-}
-
-static gboolean is_for_any(const IbhSnapshot *snapshot, GHashTable *candidates, const IbhPrefix *from)
+static gboolean is_for_a_candidate(const IbhSnapshot *snapshot, const IbhConfig *config, const IbhPrefix *from)
 {
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        if (ibh_prefix_contains(from, &address->local) &&
-            g_hash_table_contains(candidates, GINT_TO_POINTER(address->ifindex)))
+        const IbhLink *link =
+            ibh_prefix_contains(from, &address->local) ? ibh_snapshot_link(snapshot, address->ifindex) : NULL;
+
+        if (link && ibh_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
             return TRUE;
     }
     return FALSE;
@@ -97,10 +79,11 @@ static gboolean is_for_any(const IbhSnapshot *snapshot, GHashTable *candidates, 
 gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config,
                                                   GError **error)
 {
-    g_autoptr(GHashTable) candidates = find_candidates(snapshot, config), seen = g_hash_table_new(NULL, NULL);
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && is_for_any(snapshot, candidates, &rule->from) &&
+        if (ibh_rule_is_of_a_source(rule) && !g_hash_table_contains(seen, GUINT_TO_POINTER(rule->table)) &&
+            is_for_a_candidate(snapshot, config, &rule->from) &&
             g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
             !ibh_snapshot_add_table(snapshot, netlink, rule->table, error))
             return FALSE;
@@ -108,18 +91,27 @@ gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetl
     return TRUE;
 }
 
+/* All rules and routes of ours, and every connected route, have protocol kernel: the kernel picks these out of its
+ * tables, so it never sends us the routes of a full BGP table. The local table's entries have other types. */
 IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error)
 {
+    static const IbhRouteFilter kernels = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
+    g_auto(IbhTree) tree = {0};
+    g_autoptr(GPtrArray) ports = NULL;
 
     ibh_state_free(snapshot->state);
     snapshot->state = state;
     if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
-        !ibh_netlink_read_addresses(netlink, 0, snapshot->addresses, error) ||
+        !ibh_netlink_read_addresses(netlink, NULL, snapshot->addresses, error) ||
         !ibh_netlink_read_rules(netlink, NULL, NULL, snapshot->rules, error) ||
-        !read_kernel_routes(snapshot, netlink, error) || !ibh_sysfs_find_rdma(sysfs, snapshot->links, error))
+        !ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return NULL;
-    return g_steal_pointer(&snapshot);
+    ibh_tree_open(&tree, sysfs);
+    ports = ibh_sysfs_ports(&tree);
+    return ibh_sysfs_find_rdma(&tree, ports, snapshot->links, error) && ibh_sysctl_read_all(snapshot->all, error)
+               ? g_steal_pointer(&snapshot)
+               : NULL;
 }
 
 gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/tree.h"
 #include "kernel/netlink.h"
 #include "plan/rails.h"
 
@@ -28,7 +29,16 @@ gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guin
  * they do not tell whether the plan is the same as with everything read, everything is read; random worlds prove that
  * it is (tests/unit/test_random.c). */
 typedef struct {
+    IbhNetlink *netlink;
+    const IbhConfig *config;
+    IbhSnapshot *snapshot;
+    IbhTree tree;
+    GPtrArray *ports;    /* of RDMA devices */
     gboolean enough;     /* FALSE: everything has to be read */
+    GArray *nics;        /* int: of this namespace; empty until they are needed */
+    GArray *strict;      /* int: those whose rp_filter is strict */
+    GArray *candidates;  /* int */
+    GArray *prefixes;    /* IbhPrefix: addresses and subnets of candidates */
     GArray *main;        /* IbhRoute: routes of main by candidates */
     GHashTable *tables;  /* those that were asked for */
     gboolean all_tables; /* were read instead */
@@ -37,9 +47,7 @@ typedef struct {
 void ibh_near_clear(IbhNear *near);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNear, ibh_near_clear)
 
-/* The snapshot takes `state`; `all`: sysctls of all NICs. */
-IbhSnapshot *ibh_near_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, const int all[IBH_N_SYSCTLS],
-                           const IbhConfig *config, IbhNear *near, GError **error);
+/* `near` has a socket and a configuration. The snapshot takes `state`. */
+IbhSnapshot *ibh_near_take(IbhNear *near, const char *sysfs, IbhState *state, GError **error);
 /* Once the rails are known: adds main's routes by them. `near->enough` FALSE: other NICs have to be read as well. */
-gboolean ibh_near_finish(IbhNear *near, IbhNetlink *netlink, const IbhRails *rails, IbhSnapshot *snapshot,
-                         GError **error);
+gboolean ibh_near_finish(IbhNear *near, const IbhRails *rails, GError **error);

@@ -10,15 +10,22 @@
 
 /* One port of an RDMA device. */
 typedef struct {
-    IbhTree *tree;
+    IbhTree *tree;      /* has the names, too */
     const char *device; /* "mlx5_1" */
     const char *port;   /* "1" */
     guint8 gid[16];     /* the first of its table */
     gboolean has_gid;
     GPtrArray *ndevs; /* char *: netdevs that its GID table names */
+    int n_read;       /* so many entries of it have been read */
 } Port;
 
 /* ---- what a port says ---- */
+
+static void add_name(GPtrArray *names, const char *name)
+{
+    if (name[0] && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+        g_ptr_array_add(names, g_strdup(name));
+}
 
 static gboolean read_gid(const Port *port, int index, guint8 *gid)
 {
@@ -40,28 +47,55 @@ static void read_ndev(const Port *port, int index, char *name, gsize size)
                   port->port, index);
 }
 
-/* A link of this host that is no port of a bond. */
-static gboolean names_a_link(const GArray *links, const char *name)
+/* The last name is that of a link of this host that is no port of a bond. Before the links are known, any name is. */
+static gboolean has_found(const Port *port, const GArray *links)
 {
-    IBH_EACH (const IbhLink, link, links) {
+    const char *name = port->ndevs->len ? g_ptr_array_index(port->ndevs, port->ndevs->len - 1) : NULL;
+
+    for (guint i = 0; name && links && i < links->len; i++) {
+        const IbhLink *link = &g_array_index(links, IbhLink, i);
+
         if (g_str_equal(link->name, name))
             return !link->master;
     }
-    return FALSE;
+    return name && !links;
 }
 
-/* Later entries are read only if the first did not name a netdev that can be a rail: each costs an open in vain. */
+/* As far as is needed: each entry costs an open in vain. */
 static void read_ndevs(Port *port, const GArray *links)
 {
-    for (int i = 0; i < N_NDEVS; i++) {
-        char name[64];
+    char name[64];
 
-        read_ndev(port, i, name, sizeof name);
-        if (name[0] && !g_ptr_array_find_with_equal_func(port->ndevs, name, g_str_equal, NULL))
-            g_ptr_array_add(port->ndevs, g_strdup(name));
-        if (i == 0 && name[0] && names_a_link(links, name))
-            return;
+    for (; port->n_read < N_NDEVS && !has_found(port, links); port->n_read++) {
+        read_ndev(port, port->n_read, name, sizeof name);
+        add_name(port->ndevs, name);
     }
+}
+
+static void port_free(gpointer data)
+{
+    g_ptr_array_unref(((Port *)data)->ndevs);
+    g_free(data);
+}
+
+GPtrArray *ibh_sysfs_ports(IbhTree *tree)
+{
+    GPtrArray *ports = g_ptr_array_new_with_free_func(port_free);
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
+
+    IBH_EACH_POINTER (const char, device, devices) {
+        g_autoptr(GPtrArray) names = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
+
+        IBH_EACH_POINTER (const char, name, names) {
+            Port *port = g_new0(Port, 1);
+
+            *port = (Port){.tree = tree, .device = device, .port = name};
+            port->ndevs = g_ptr_array_new_with_free_func(g_free);
+            port->has_gid = read_gid(port, 0, port->gid);
+            g_ptr_array_add(ports, port);
+        }
+    }
+    return ports;
 }
 
 /* ---- does this netdev belong to it? ---- */
@@ -139,8 +173,9 @@ static gboolean belongs(const Port *port, const GArray *links, const IbhLink *li
                                      gid_has_mac(port, link)); /* iWARP before 6.6 */
 }
 
-static void find_links_of_port(const Port *port, GArray *links)
+static void find_links_of_port(Port *port, GArray *links)
 {
+    read_ndevs(port, links);
     IBH_EACH (IbhLink, link, links) {
         if (!link->rdma[0] && belongs(port, links, link))
             g_snprintf(link->rdma, sizeof link->rdma, "%s/%s", port->device, port->port);
@@ -172,64 +207,26 @@ static void find_virtual_functions(IbhTree *tree, GArray *links)
     }
 }
 
-static void find_links_of_device(IbhTree *tree, const char *device, GArray *links)
-{
-    g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
-
-    IBH_EACH_POINTER (const char, name, ports) {
-        g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
-        Port port = {.tree = tree, .device = device, .port = name, .ndevs = ndevs};
-
-        port.has_gid = read_gid(&port, 0, port.gid);
-        read_ndevs(&port, links);
-        find_links_of_port(&port, links);
-    }
-}
-
 /* ---- which links could belong to a port? ---- */
 
-static void add_name(GPtrArray *names, const char *name)
-{
-    if (name[0] && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
-        g_ptr_array_add(names, g_strdup(name));
-}
-
 /* FALSE: the port names none. InfiniBand has no netdevs in its GID table, but links with its GUID. */
-static gboolean name_links_of_port(const Port *port, GPtrArray *names, IbhSysfsKinds *kinds)
+static gboolean name_links_of_port(Port *port, GPtrArray *names, IbhSysfsKinds *kinds)
 {
-    char name[64], layer[32];
-
-    for (int i = 0; i < N_NDEVS; i++) {
-        read_ndev(port, i, name, sizeof name);
-        add_name(names, name);
-        if (name[0])
-            return kinds->ethernet = TRUE;
-        if (i > 0)
-            continue;
-        ibh_tree_line(port->tree, layer, sizeof layer, "sys/class/infiniband/%s/ports/%s/link_layer", port->device,
-                      port->port);
-        if (g_str_equal(layer, "InfiniBand"))
-            return kinds->infiniband = TRUE;
-        kinds->infiniband |= !layer[0]; /* possibly */
-    }
-    return FALSE;
-}
-
-static gboolean name_links_of_device(IbhTree *tree, const char *device, GPtrArray *names, IbhSysfsKinds *kinds)
-{
-    g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
-    g_autoptr(GPtrArray) own = ibh_tree_list(tree, "sys/class/infiniband/%s/device/net", device);
-    gboolean named = TRUE;
+    g_autoptr(GPtrArray) own = ibh_tree_list(port->tree, "sys/class/infiniband/%s/device/net", port->device);
+    char layer[32];
 
     IBH_EACH_POINTER (const char, name, own)
         add_name(names, name);
-    kinds->ethernet |= own->len > 0;
-    IBH_EACH_POINTER (const char, name, ports) {
-        const Port port = {.tree = tree, .device = device, .port = name};
-
-        named &= name_links_of_port(&port, names, kinds);
-    }
-    return named || own->len;
+    read_ndevs(port, NULL);
+    IBH_EACH_POINTER (const char, name, port->ndevs)
+        add_name(names, name);
+    kinds->ethernet |= own->len || port->ndevs->len;
+    if (port->ndevs->len)
+        return TRUE;
+    ibh_tree_line(port->tree, layer, sizeof layer, "sys/class/infiniband/%s/ports/%s/link_layer", port->device,
+                  port->port);
+    kinds->infiniband |= !layer[0] || g_str_equal(layer, "InfiniBand"); /* possibly */
+    return own->len || g_str_equal(layer, "InfiniBand");
 }
 
 /* A tree of another namespace may have a link of the same name, but not of the same hardware address. */
@@ -259,23 +256,19 @@ gboolean ibh_sysfs_name_upper(IbhTree *tree, const IbhLink *link, GPtrArray *nam
     return TRUE;
 }
 
-gboolean ibh_sysfs_name_links(IbhTree *tree, GPtrArray *names, IbhSysfsKinds *kinds)
+gboolean ibh_sysfs_name_links(const GPtrArray *ports, GPtrArray *names, IbhSysfsKinds *kinds)
 {
-    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
-
-    IBH_EACH_POINTER (const char, device, devices) {
-        if (!name_links_of_device(tree, device, names, kinds))
+    IBH_EACH_POINTER (Port, port, ports) {
+        if (!name_links_of_port(port, names, kinds))
             return FALSE;
     }
-    return devices->len > 0;
+    return ports->len > 0;
 }
 
-gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
+gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *links, GError **error)
 {
-    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
-
-    IBH_EACH_POINTER (const char, device, devices)
-        find_links_of_device(tree, device, links);
+    IBH_EACH_POINTER (Port, port, ports)
+        find_links_of_port(port, links);
     find_vlans(links);
     find_virtual_functions(tree, links);
     if (!tree->problem)
@@ -284,12 +277,4 @@ gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error)
                 "%s/class/infiniband cannot be read: %s; which NICs have RDMA is not known, so nothing was changed",
                 tree->sys, ibh_strerror(tree->problem));
     return FALSE;
-}
-
-gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error)
-{
-    g_auto(IbhTree) tree = {0};
-
-    ibh_tree_open(&tree, sysfs);
-    return ibh_sysfs_find_rdma_in(&tree, links, error);
 }

@@ -7,9 +7,11 @@
 #include "host/tree.h"
 #include "model/model.h"
 
-/* Fills in `rdma` and `vf` of the links. `sysfs` stands for /sys. No such tree: no RDMA, no error. */
-gboolean ibh_sysfs_find_rdma(const char *sysfs, GArray *links, GError **error);
-gboolean ibh_sysfs_find_rdma_in(IbhTree *tree, GArray *links, GError **error);
+/* The ports of all RDMA devices. They are gone when the tree is cleared. */
+GPtrArray *ibh_sysfs_ports(IbhTree *tree);
+
+/* Fills in `rdma` and `vf` of the links. No such tree: no RDMA, no error. */
+gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *links, GError **error);
 
 /* Netdevs that can belong to ports although sysfs does not name them. */
 typedef struct {
@@ -19,7 +21,7 @@ typedef struct {
 
 /* Adds the names (char *) of the netdevs that ports name, whether or not they are links of this namespace. FALSE: at
  * least one port (iWARP before Linux 6.6) can be matched only by a look at all links, or there is no port. */
-gboolean ibh_sysfs_name_links(IbhTree *tree, GPtrArray *names, IbhSysfsKinds *kinds);
+gboolean ibh_sysfs_name_links(const GPtrArray *ports, GPtrArray *names, IbhSysfsKinds *kinds);
 
 /* Adds the names (char *) of the netdevs that are stacked on this one. FALSE: this tree does not have it. */
 gboolean ibh_sysfs_name_upper(IbhTree *tree, const IbhLink *link, GPtrArray *names);

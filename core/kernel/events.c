@@ -167,17 +167,6 @@ static int link_of(const struct nlmsghdr *header)
     }
 }
 
-static gboolean is_of(const struct nlmsghdr *header, const GArray *ifindexes)
-{
-    const int ifindex = ifindexes && ifindexes->len ? link_of(header) : 0;
-
-    for (guint i = 0; ifindex && i < ifindexes->len; i++) {
-        if (g_array_index(ifindexes, int, i) == ifindex)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* The port of a program's first netlink socket is its process id. */
 static void remember_who(IbhEvents *events, guint32 port)
 {
@@ -218,7 +207,7 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
             if (own && header->nlmsg_pid == own)
                 continue;
             concerns = TRUE;
-            events->ours |= takes_ours(header) || is_of(header, ifindexes);
+            events->ours |= takes_ours(header) || (ifindexes && ibh_has(ifindexes, link_of(header)));
             if (header->nlmsg_pid && takes_ours(header))
                 remember_who(events, header->nlmsg_pid);
         }

@@ -15,6 +15,8 @@
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 
+#define LINKS_MAX 32 /* from so many questions on, one dump of everything costs less */
+
 /* ---- links ---- */
 
 /* Kinds that name the link they are stacked on; IFLA_LINK of others (veth, tunnels) means something else. */
@@ -222,7 +224,7 @@ gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, G
 /* ---- addresses ---- */
 
 typedef struct {
-    int ifindex; /* a kernel without strict dumps sends those of all links; 0: all */
+    const GArray *ifindexes; /* NULL: all links */
     GArray *addresses;
 } AddressDump;
 
@@ -239,7 +241,7 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     if (!parse(header, sizeof *info, attributes, IFA_MAX))
         return FALSE;
     if ((info->ifa_family != AF_INET && info->ifa_family != AF_INET6) ||
-        (dump->ifindex && (int)info->ifa_index != dump->ifindex))
+        (dump->ifindexes && !ibh_has(dump->ifindexes, (int)info->ifa_index)))
         return TRUE;
     flags = get_u32(attributes[IFA_FLAGS], info->ifa_flags);
     address.ifindex = (int)info->ifa_index;
@@ -258,18 +260,30 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
 }
 
 /* The kernel says ENODEV of a link that was deleted meanwhile. */
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
+static gboolean read_addresses(IbhNetlink *netlink, int ifindex, AddressDump *dump, GError **error)
 {
     struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC, .ifa_index = (guint32)ifindex};
-    AddressDump dump = {.ifindex = ifindex, .addresses = addresses};
     g_autoptr(GError) local = NULL;
 
-    if (ibh_dump(netlink, ibh_request(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address, &dump, addresses,
+    if (ibh_dump(netlink, ibh_request(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address, dump, dump->addresses,
                  "the addresses", &local) ||
         (local->domain == IBH_NETLINK_ERROR && local->code == ENODEV))
         return TRUE;
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
+}
+
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
+{
+    AddressDump dump = {.ifindexes = ifindexes, .addresses = addresses};
+
+    if (!ifindexes || ifindexes->len > LINKS_MAX || !ibh_netlink_is_strict(netlink))
+        return read_addresses(netlink, 0, &dump, error);
+    IBH_EACH (const int, ifindex, ifindexes) {
+        if (!read_addresses(netlink, *ifindex, &dump, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* ---- NICs and names, without the rest ---- */

@@ -42,7 +42,8 @@ gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *nam
 gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error);
 /* For links that were read one by one: finds parents that are in another namespace. */
 void ibh_netlink_check_parents(GArray *links);
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error); /* 0: all */
+/* Of these links (int); NULL: of all. */
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error);
 /* The indexes (int) of all NICs, and of those whose effective rp_filter is strict, where that of all is `all`. */
 gboolean ibh_netlink_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error);
 gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ]); /* FALSE: there is none */

@@ -22,6 +22,15 @@
 
 #define IBH_REMOVE(Type, x, array) g_array_remove_index(array, (guint)((x) - &g_array_index(array, Type, 0)))
 
+static inline gboolean ibh_has(const GArray *numbers, int number)
+{
+    IBH_EACH (const int, one, numbers) {
+        if (*one == number)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Each element of a GPtrArray of Type *, first to last: x is it. */
 #define IBH_EACH_POINTER(Type, x, array)                                                                               \
     for (Type **x##_at = (array)->len ? (Type **)(void *)&g_ptr_array_index(array, 0) : NULL,                          \

@@ -124,8 +124,7 @@ gboolean ibh_run_read(IbhRun *run, GError **error)
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
-    return ibh_sysctl_read_all(run->snapshot->all, error) &&
-           ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
+    return ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
            (!run->undo || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error));
 }
 
@@ -203,19 +202,16 @@ static gboolean judge_near(IbhRun *run, IbhNear *near, GError **error)
 {
     forget_gone_links(run->snapshot);
     return ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
-           find_with_free_tables(run, error) && ibh_near_finish(near, run->netlink, run->rails, run->snapshot, error);
+           find_with_free_tables(run, error) && ibh_near_finish(near, run->rails, error);
 }
 
 gboolean ibh_run_look_near(IbhRun *run, GError **error)
 {
-    g_auto(IbhNear) near = {0};
-    int all[IBH_N_SYSCTLS];
+    g_auto(IbhNear) near = {.netlink = run->netlink, .config = run->config};
 
     if (!run->state->whole || !ibh_netlink_is_strict(run->netlink))
         return TRUE;
-    if (!ibh_sysctl_read_all(all, error) ||
-        !(run->snapshot =
-              ibh_near_take(run->netlink, run->sysfs, ibh_state_copy(run->state), all, run->config, &near, error)) ||
+    if (!(run->snapshot = ibh_near_take(&near, run->sysfs, ibh_state_copy(run->state), error)) ||
         (near.enough && !judge_near(run, &near, error)))
         return FALSE;
     if (!near.enough)

@@ -10,7 +10,9 @@
 #define ibh_netlink_read_routes fake_read_routes
 #define ibh_netlink_read_main fake_read_main
 #define ibh_netlink_lookup fake_lookup
-#define ibh_sysfs_find_rdma_in fake_find_rdma
+#define ibh_sysctl_read_all fake_read_all
+#define ibh_sysfs_find_rdma fake_find_rdma
+#define ibh_sysfs_ports fake_ports
 #define ibh_sysfs_name_links fake_name_links
 #define ibh_sysfs_name_upper fake_name_upper
 #define ibh_tree_open fake_tree_open
@@ -49,7 +51,12 @@ void fake_tree_clear(IbhTree *tree G_GNUC_UNUSED)
 {
 }
 
-gboolean fake_name_links(IbhTree *tree G_GNUC_UNUSED, GPtrArray *names, IbhSysfsKinds *kinds)
+GPtrArray *fake_ports(IbhTree *tree G_GNUC_UNUSED)
+{
+    return g_ptr_array_new();
+}
+
+gboolean fake_name_links(const GPtrArray *ports G_GNUC_UNUSED, GPtrArray *names, IbhSysfsKinds *kinds)
 {
     IBH_EACH (const IbhLink, link, asked->all->links) {
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
@@ -67,7 +74,8 @@ gboolean fake_name_upper(IbhTree *tree G_GNUC_UNUSED, const IbhLink *link, GPtrA
     return TRUE;
 }
 
-gboolean fake_find_rdma(IbhTree *tree G_GNUC_UNUSED, GArray *links G_GNUC_UNUSED, GError **error)
+gboolean fake_find_rdma(IbhTree *tree G_GNUC_UNUSED, const GPtrArray *ports G_GNUC_UNUSED, GArray *links G_GNUC_UNUSED,
+                        GError **error)
 {
     return !fails(error); /* the fake kernel's links have it */
 }
@@ -113,10 +121,16 @@ gboolean fake_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *stri
     return !fails(error);
 }
 
-gboolean fake_read_addresses(IbhNetlink *netlink, int ifindex, GArray *addresses, GError **error)
+gboolean fake_read_all(int values[IBH_N_SYSCTLS], GError **error)
+{
+    memcpy(values, asked->all->all, sizeof asked->all->all);
+    return !fails(error);
+}
+
+gboolean fake_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
 {
     IBH_EACH (const IbhAddress, address, netlink->all->addresses) {
-        if (!ifindex || address->ifindex == ifindex)
+        if (ibh_has(ifindexes, address->ifindex))
             g_array_append_val(addresses, *address);
     }
     return !fails(error);
@@ -144,7 +158,7 @@ gboolean fake_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GAr
 gboolean fake_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
 {
     IBH_EACH (const IbhRoute, route, netlink->kernel->now->routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && has(ifindexes, route->ifindex))
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && ibh_has(ifindexes, route->ifindex))
             g_array_append_val(routes, *route);
     }
     return !fails(error);
@@ -202,7 +216,9 @@ IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, co
     IbhNetlink netlink = {.kernel = kernel, .all = all, .fails_in = fails_in};
 
     asked = &netlink;
-    return ibh_near_take(&netlink, "/sys", ibh_state_copy(all->state), all->all, config, near, error);
+    near->netlink = &netlink;
+    near->config = config;
+    return ibh_near_take(near, "/sys", ibh_state_copy(all->state), error);
 }
 
 IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near)
@@ -215,11 +231,10 @@ IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const I
     return g_steal_pointer(&snapshot);
 }
 
-gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails,
-                          IbhSnapshot *snapshot)
+gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails)
 {
     IbhNetlink netlink = {.kernel = kernel, .all = all};
 
-    asked = &netlink;
-    return ibh_near_finish(near, &netlink, rails, snapshot, NULL) && near->enough;
+    near->netlink = asked = &netlink;
+    return ibh_near_finish(near, rails, NULL) && near->enough;
 }

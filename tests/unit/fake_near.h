@@ -13,5 +13,4 @@ IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, co
 /* What is read of `all`, a snapshot of everything; NULL: that is not enough to know. */
 IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near);
 /* With the rails of that snapshot: is it enough? Then it has all that it needs. */
-gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails,
-                          IbhSnapshot *snapshot);
+gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails);

@@ -762,7 +762,7 @@ static Planned *look_near(const IbhConfig *config, const FakeKernel *kernel)
     world_looks.all++;
     if (!(planned->seen = fake_near(kernel, all, config, &near)) ||
         !(planned->rails = ibh_rails_find(config, planned->seen, TRUE, NULL)) ||
-        !fake_near_finish(kernel, all, &near, planned->rails, planned->seen))
+        !fake_near_finish(kernel, all, &near, planned->rails))
         return NULL;
     world_looks.near++;
     return g_steal_pointer(&planned);

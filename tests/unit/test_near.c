@@ -139,7 +139,7 @@ static gboolean is_enough(const FakeKernel *kernel, const char *settings)
     snapshot = fake_near(kernel, all, config, &near);
     rails = snapshot ? ibh_rails_find(config, snapshot, FALSE, NULL) : NULL;
 
-    return rails && fake_near_finish(kernel, all, &near, rails, snapshot);
+    return rails && fake_near_finish(kernel, all, &near, rails);
 }
 
 /* What stands is of rails that are here, whole. */

@@ -152,9 +152,11 @@ static void check_near(void)
     g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
     IbhSysfsKinds kinds = {.infiniband = FALSE};
     g_auto(IbhTree) tree = {0};
+    g_autoptr(GPtrArray) ports = NULL;
 
     ibh_tree_open(&tree, root);
-    if (!ibh_sysfs_name_links(&tree, names, &kinds))
+    ports = ibh_sysfs_ports(&tree);
+    if (!ibh_sysfs_name_links(ports, names, &kinds))
         return; /* then it looks at all */
     IBH_EACH (const IbhLink, link, links) {
         IbhLink copy = *link;
@@ -165,15 +167,25 @@ static void check_near(void)
         else if (link->rdma[0])
             fail_msg("%s is of %s, and is not looked at", link->name, link->rdma);
     }
-    assert_true(ibh_sysfs_find_rdma_in(&tree, found, NULL));
+    assert_true(ibh_sysfs_find_rdma(&tree, ports, found, NULL));
     IBH_EACH (const IbhLink, link, found)
         assert_string_equal(link->rdma, find_link(link->name)->rdma);
+}
+
+static gboolean find_rdma(const char *sysfs)
+{
+    g_auto(IbhTree) tree = {0};
+    g_autoptr(GPtrArray) ports = NULL;
+
+    ibh_tree_open(&tree, sysfs);
+    ports = ibh_sysfs_ports(&tree);
+    return ibh_sysfs_find_rdma(&tree, ports, links, NULL);
 }
 
 /* Which port each link belongs to, in its order; NULL: none. */
 static void check_rdma(const char *const *expected)
 {
-    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
+    assert_true(find_rdma(root));
     for (guint i = 0; i < links->len; i++) {
         const IbhLink *link = &g_array_index(links, IbhLink, i);
 
@@ -342,7 +354,7 @@ static void test_bond(void **state)
     add_ethernet("bond0", MAC0);
     add_ethernet("eth0", MAC0)->master = 1;
     add_ethernet("eth1", MAC1)->master = 1;
-    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
+    assert_true(find_rdma(root));
     assert_string_equal(find_link("bond0")->rdma, "mlx5_bond_0/1");
 }
 
@@ -372,7 +384,7 @@ static void test_bond_of_a_pod(void **state)
     add_ethernet("eth0", MAC0)->master = 1;
     add_ethernet("bond4", MAC1);
     add_ethernet("eth4", MAC1)->master = 3;
-    assert_true(ibh_sysfs_find_rdma(root, links, NULL));
+    assert_true(find_rdma(root));
     assert_string_equal(find_link("bond0")->rdma, "");
     assert_string_equal(find_link("bond4")->rdma, "");
 }
@@ -410,7 +422,7 @@ static void test_no_tree(void **state)
     CHECK_RDMA(NULL);
     g_free(root);
     root = g_strdup("");
-    assert_true(ibh_sysfs_find_rdma("/dev/null", links, NULL));
+    assert_true(find_rdma("/dev/null"));
     assert_string_equal(find_link("eth0")->rdma, "");
     g_free(root);
     root = g_steal_pointer(&real);
@@ -445,10 +457,12 @@ static gboolean names_links(guint n, gboolean infiniband, gboolean ethernet)
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     IbhSysfsKinds kinds = {.infiniband = FALSE};
     g_auto(IbhTree) tree = {0};
+    g_autoptr(GPtrArray) ports = NULL;
     gboolean all;
 
     ibh_tree_open(&tree, root);
-    all = ibh_sysfs_name_links(&tree, names, &kinds);
+    ports = ibh_sysfs_ports(&tree);
+    all = ibh_sysfs_name_links(ports, names, &kinds);
     if (all) {
         assert_int_equal(names->len, n);
         assert_int_equal(kinds.infiniband, infiniband);
