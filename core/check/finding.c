@@ -127,29 +127,22 @@ IbhRemedy ibh_fix_setting(const char *format, ...)
     return ibh_fix(g_strdup_printf("sysctl -w %s", word));
 }
 
-static IbhFinding *new_finding(GPtrArray *findings, const char *code, IbhSeverity severity, const char *iface)
+IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
+                            IbhRemedy remedy, const char *format, ...)
 {
     IbhFinding *finding = g_new0(IbhFinding, 1);
+    va_list args;
 
     finding->ifaces = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
-    ibh_finding_hits(finding, iface);
-    g_ptr_array_add(findings, finding);
-    return finding;
-}
-
-IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
-                            IbhRemedy remedy, const char *format, ...)
-{
-    IbhFinding *finding = new_finding(findings, code, severity, iface);
-    va_list args;
-
     finding->fix = remedy.fix;
     finding->advice = remedy.advice;
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
     va_end(args);
+    ibh_finding_hits(finding, iface);
+    g_ptr_array_add(findings, finding);
     return finding;
 }
 
@@ -160,41 +153,6 @@ void ibh_finding_hits(IbhFinding *finding, const char *iface)
     if (!finding->ifaces->len)
         g_strlcpy(finding->iface, iface, sizeof finding->iface);
     g_ptr_array_add(finding->ifaces, g_strdup(iface));
-}
-
-IbhFinding *ibh_finding_of(GPtrArray *findings, const char *code, const char *owner, const char *iface)
-{
-    const IbhCode *row = ibh_code(code);
-    IbhFinding *finding;
-
-    IBH_EACH_POINTER (IbhFinding, other, findings) {
-        if (g_str_equal(other->code, code) && g_strcmp0(other->owner, owner) == 0) {
-            ibh_finding_hits(other, iface);
-            return other;
-        }
-    }
-    finding = new_finding(findings, row->code, row->severity, iface);
-    finding->owner = g_strdup(owner);
-    finding->advice = g_strdup(row->advice);
-    return finding;
-}
-
-gboolean ibh_finding_say(IbhFinding *finding, const char *format, ...)
-{
-    va_list args;
-
-    if (finding->message)
-        return FALSE;
-    va_start(args, format);
-    finding->message = g_strdup_vprintf(format, args);
-    va_end(args);
-    return TRUE;
-}
-
-void ibh_finding_advise(IbhFinding *finding, const char *advice)
-{
-    g_free(finding->advice);
-    finding->advice = g_strdup(advice);
 }
 
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)

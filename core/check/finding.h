@@ -49,14 +49,7 @@ G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...);
 
-/* One cause, one finding: that of this code and owner, made if there is none, with the severity and advice of its code;
- * it hits this NIC, too. The message is NULL until the caller sets it. */
-IbhFinding *ibh_finding_of(GPtrArray *findings, const char *code, const char *owner, const char *iface);
-/* Its message, unless it has one; then FALSE. */
-G_GNUC_PRINTF(2, 3)
-gboolean ibh_finding_say(IbhFinding *finding, const char *format, ...);
-void ibh_finding_advise(IbhFinding *finding, const char *advice); /* instead of its code's; NULL: none */
-void ibh_finding_hits(IbhFinding *finding, const char *iface);    /* once each */
+void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
 gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code);

@@ -78,7 +78,7 @@ static void judge_family(const IbhCheck *check, const IbhNic *nic, const GArray 
         !ibh_findings_have(check->findings, nic->link->name, "address-unusable"))
         why = g_strdup("its subnets have room for one peer at most, and no route leads further by this NIC");
     if (why)
-        ibh_tell(check, nic, "gateway-missing", (IbhRemedy){0},
+        ibh_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
                  "%s: what it sends beyond its subnet%s goes as main says", why, remote ? ", remote= too," : "");
 }
 

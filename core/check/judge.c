@@ -11,19 +11,38 @@
 
 /* ---- what judges share ---- */
 
-IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, IbhRemedy remedy, const char *format,
-                     ...)
+static IbhFinding *find_told(const IbhCheck *check, const char *code, const char *owner)
 {
+    IBH_EACH_POINTER (IbhFinding, finding, check->findings) {
+        if (g_str_equal(finding->code, code) && g_str_equal(finding->owner ? finding->owner : "", owner))
+            return finding;
+    }
+    return NULL;
+}
+
+IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner, IbhRemedy remedy,
+                     const char *format, ...)
+{
+    IbhFinding *finding = owner ? find_told(check, code, owner) : NULL;
+    const char *iface = nic ? nic->link->name : "";
     const IbhCode *row = ibh_code(code);
     g_autofree char *message = NULL;
     va_list args;
 
+    if (finding) {
+        ibh_finding_hits(finding, iface);
+        g_free(remedy.fix);
+        g_free(remedy.advice);
+        return finding;
+    }
     va_start(args, format);
     message = g_strdup_vprintf(format, args);
     va_end(args);
     if (!remedy.fix && !remedy.advice)
         remedy.advice = g_strdup(row->advice);
-    return ibh_finding_add(check->findings, nic->link->name, row->severity, row->code, remedy, "%s", message);
+    finding = ibh_finding_add(check->findings, iface, row->severity, row->code, remedy, "%s", message);
+    finding->owner = owner && owner[0] ? g_strdup(owner) : NULL;
+    return finding;
 }
 
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
@@ -79,14 +98,13 @@ static gboolean report_place_taken(const IbhCheck *check, const IbhOp *op)
     IBH_EACH (const IbhRoute, route, check->rails->snapshot->routes) {
         const IbhOwner owner = {.route = route};
         g_autofree char *text = NULL;
-        IbhFinding *finding;
 
         if (!ibh_route_same_place(route, &op->route) || ibh_route_is_ours(route))
             continue;
         text = ibh_owner_describe(check->rails->snapshot, &owner);
-        finding = ibh_finding_of(check->findings, "table-clash", text, op->iface);
-        finding->severity = IBH_ERROR;
-        ibh_finding_say(finding, "%s stands in the place of a route of ib-hook's", text);
+        ibh_tell(check, ibh_rails_nic(check->rails, op->ifindex), "table-clash", text, (IbhRemedy){0},
+                 "%s stands in the place of a route of ib-hook's", text)
+            ->severity = IBH_ERROR;
         return TRUE;
     }
     return FALSE;
@@ -135,6 +153,7 @@ static char *say_ours(const guint counts[N_KINDS], const IbhOp *first, const cha
 static void judge_ours(const IbhCheck *check, const char *ways)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
+    g_autofree char *text = NULL;
     guint counts[N_KINDS + 1] = {0};
     const IbhOp *first = NULL;
     IbhFinding *finding;
@@ -155,9 +174,8 @@ static void judge_ours(const IbhCheck *check, const char *ways)
         return;
     while (!counts[worst])
         worst++;
-    finding = ibh_finding_of(check->findings, kinds[worst].code, NULL, "");
-    finding->message = say_ours(counts, first, ways);
-    finding->fix = g_strdup("sudo ib-hook --apply");
+    text = say_ours(counts, first, ways);
+    finding = ibh_tell(check, NULL, kinds[worst].code, NULL, ibh_fix(g_strdup("sudo ib-hook --apply")), "%s", text);
     IBH_EACH_POINTER (const char, iface, hit)
         ibh_finding_hits(finding, iface);
 }
@@ -169,17 +187,14 @@ static void judge_ours(const IbhCheck *check, const char *ways)
 static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
 {
     int all = check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
-    IbhFinding *finding;
 
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
-    finding = ibh_finding_of(check->findings, "effective-sysctl", "net.ipv4.conf.all.arp_ignore", nic->link->name);
-    finding->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
-    if (ibh_finding_say(finding, "all.arp_ignore=%d applies to every NIC: %s", all,
-                        all >= ANSWERS_NOTHING
-                            ? "peers get no answer to their ARP requests, and cannot reach it"
-                            : "a rail answers ARP for other NICs' addresses, and peers send to the wrong one"))
-        finding->fix = ibh_fix_setting("net/ipv4/conf/all/arp_ignore=0").fix;
+    ibh_tell(check, nic, "effective-sysctl", "net.ipv4.conf.all.arp_ignore",
+             ibh_fix_setting("net/ipv4/conf/all/arp_ignore=0"), "all.arp_ignore=%d applies to every NIC: %s", all,
+             all >= ANSWERS_NOTHING ? "peers get no answer to their ARP requests, and cannot reach it"
+                                    : "a rail answers ARP for other NICs' addresses, and peers send to the wrong one")
+        ->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
 }
 
 /* The configuration has given its old number to another NIC. */
@@ -190,7 +205,7 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 
     if (nic->settings.table == IBH_TABLE_AUTO && nic->table != number && other &&
         other->settings.table != IBH_TABLE_AUTO)
-        ibh_tell(check, nic, "table-moved", (IbhRemedy){0},
+        ibh_tell(check, nic, "table-moved", NULL, (IbhRemedy){0},
                  "its table is %u, because %s has table=%u (%s): programs that use the old number reach that NIC",
                  nic->table, other->link->name, other->table, other->settings.table_origin);
 }
@@ -200,19 +215,18 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_HELD) {
-        ibh_tell(check, nic, "held", ibh_fix_nic("sudo ib-hook --apply --iface", nic->link->name),
+        ibh_tell(check, nic, "held", NULL, ibh_fix_nic("sudo ib-hook --apply --iface", nic->link->name),
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
-        ibh_finding_say(ibh_finding_of(check->findings, nic->code, NULL, nic->link->name), "not programmed: %s",
-                        nic->why);
+        ibh_tell(check, nic, nic->code, "", (IbhRemedy){0}, "not programmed: %s", nic->why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && ibh_nic_missing(check->rails, nic) == IBH_IS_THERE) {
-        ibh_tell(check, nic, "no-address",
+        ibh_tell(check, nic, "no-address", NULL,
                  ibh_advice("give it an address where its network manager is configured, if it is to be used"),
                  "%s: nothing to route", nic->why)
             ->severity = IBH_INFO;
     }
     if (check->only)
-        ibh_tell(check, nic, "not-engaged", (IbhRemedy){0}, "it is no rail: %s", nic->why);
+        ibh_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
 }
 
 /* TRUE if the address is in a subnet of a rail, or its NIC was a rail. Other hosts are left alone. */
@@ -240,7 +254,7 @@ static void judge_port(const IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (!concerns_rails(check, nic, address))
             continue;
-        ibh_tell(check, nic, "address-unusable",
+        ibh_tell(check, nic, "address-unusable", NULL,
                  ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",
                             ibh_ip_format(&address->local, ip), master->name, nic->link->name),
                  "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "

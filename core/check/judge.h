@@ -73,10 +73,12 @@ typedef struct {
     GPtrArray *findings;
 } IbhCheck;
 
-/* A finding of this NIC, with the severity of its code, and its advice where there is no remedy. */
-G_GNUC_PRINTF(5, 6)
-IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, IbhRemedy remedy, const char *format,
-                     ...);
+/* One cause, one finding: that of this code and owner hits this NIC (NULL: the host), too. If there is none it is made,
+ * with the severity of its code, and its advice where there is no remedy. Without an owner it is this NIC's alone; with
+ * "" the whole host's. */
+G_GNUC_PRINTF(6, 7)
+IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner, IbhRemedy remedy,
+                     const char *format, ...);
 
 /* Sets `wrong` of the questions, and adds a finding for each owner. Returns what is wrong because something of ours is
  * missing, in words; NULL: nothing. The caller frees it. */

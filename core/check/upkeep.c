@@ -12,14 +12,11 @@
 
 static void judge_hook(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
 {
-    IbhFinding *finding = ibh_finding_of(check->findings, "hook-inactive", manager->inactive, nic->link->name);
+    static const char enable[] = "enable it, or ib-hook-watch.service, if ib-hook is to follow changes";
 
-    if (!ibh_finding_say(finding, "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name,
-                         manager->inactive) ||
-        !manager->by_choice)
-        return;
-    finding->severity = IBH_INFO;
-    ibh_finding_advise(finding, "enable it, or ib-hook-watch.service, if ib-hook is to follow changes");
+    ibh_tell(check, nic, "hook-inactive", manager->inactive, manager->by_choice ? ibh_advice(enable) : (IbhRemedy){0},
+             "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name, manager->inactive)
+        ->severity = manager->by_choice ? IBH_INFO : IBH_WARNING;
 }
 
 /* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
@@ -30,7 +27,7 @@ static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhMan
 
     if (ibh_serves_family(nic, family))
         ibh_tell(
-            check, nic, "manager-removes-foreign",
+            check, nic, "manager-removes-foreign", NULL,
             ibh_advice("nmcli connection modify %s ipv%c.route-table 0, and activate it again", connection, version),
             "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes "
             "another way until that is repaired, because its connection sets ipv%c.route-table (from 1.36 on it "
@@ -93,16 +90,17 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, char *tex
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         IbhFinding *finding;
+        guint n;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_is_selected(nic, check->only) ||
             !routes(words, check->rails, nic, netplan))
             continue;
-        finding = ibh_finding_of(check->findings, "legacy-script", script->path, nic->link->name);
-        if (ibh_finding_say(finding, "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
-                            g_strstrip(g_strdelimit(text, "\t\r", ' '))))
-            finding->severity = IBH_INFO;
-        if (nic->programmed.len)
-            finding->severity = IBH_WARNING;
+        n = check->findings->len;
+        finding = ibh_tell(check, nic, "legacy-script", script->path, (IbhRemedy){0},
+                           "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
+                           g_strstrip(g_strdelimit(text, "\t\r", ' ')));
+        if (nic->programmed.len || check->findings->len > n)
+            finding->severity = nic->programmed.len ? IBH_WARNING : IBH_INFO;
     }
 }
 

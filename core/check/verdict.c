@@ -121,10 +121,7 @@ static const char *code_of(const Naming *naming, const IbhQuestion *question, co
     return owner->route ? "foreign-route" : "not-known";
 }
 
-static IbhSeverity severity_of(IbhGrade grade)
-{
-    return grade == IBH_WRONG ? IBH_ERROR : grade == IBH_DOUBTFUL ? IBH_WARNING : IBH_INFO;
-}
+static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
 
 static void set_message(const Naming *naming, Cause *cause, const IbhQuestion *question, const IbhTrace *got)
 {
@@ -135,7 +132,7 @@ static void set_message(const Naming *naming, Cause *cause, const IbhQuestion *q
                                               cause->finding->owner ? cause->finding->owner
                                               : got->rule           ? "table main has no route there"
                                                                     : "no rule leads there");
-    cause->finding->severity = severity_of(cause->grade);
+    cause->finding->severity = severities[cause->grade];
 }
 
 static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
@@ -151,7 +148,7 @@ static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *go
         cause = g_new0(Cause, 1);
         cause->owner = owner;
         cause->wrong = g_ptr_array_new();
-        cause->finding = ibh_finding_of(naming->check->findings, code, text, question->nic->link->name);
+        cause->finding = ibh_tell(naming->check, question->nic, code, text ? text : "", (IbhRemedy){0}, "-");
         g_ptr_array_add(naming->causes, cause);
         g_hash_table_insert(naming->by_owner, g_strdup(text ? text : ""), cause);
     }
@@ -170,13 +167,11 @@ static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *go
 static void report_lacking_address(Naming *naming, const IbhQuestion *question)
 {
     const IbhNic *holder = ibh_rails_holder(naming->check->rails, &question->lookup.to);
-    const char *iface = (holder ? holder : question->nic)->link->name;
     char ip[IBH_IP_STRLEN];
-    IbhFinding *finding =
-        ibh_finding_of(naming->check->findings, "address-unusable", ibh_ip_format(&question->lookup.to, ip), iface);
 
-    if (ibh_finding_say(finding, "table local lacks the address %s, so what comes in for it is not taken", ip))
-        finding->advice = g_strdup("take the address away and add it again");
+    ibh_tell(naming->check, holder ? holder : question->nic, "address-unusable",
+             ibh_ip_format(&question->lookup.to, ip), ibh_advice("take the address away and add it again"),
+             "table local lacks the address %s, so what comes in for it is not taken", ip);
 }
 
 static void report_unknown(Naming *naming, const IbhQuestion *question, const IbhTrace *got)
@@ -184,10 +179,10 @@ static void report_unknown(Naming *naming, const IbhQuestion *question, const Ib
     g_autofree char *expected = say(naming->check, question, got);
     const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
 
-    ibh_finding_say(ibh_finding_of(naming->check->findings, "not-known", NULL, question->nic->link->name),
-                    "by its rules and routes %s, but the kernel says %s%s: where traffic goes is not known", expected,
-                    answer->error ? g_strerror(answer->error) : "by ",
-                    answer->error ? "" : ibh_check_link_name(naming->check, answer->oif));
+    ibh_tell(naming->check, question->nic, "not-known", "", (IbhRemedy){0},
+             "by its rules and routes %s, but the kernel says %s%s: where traffic goes is not known", expected,
+             answer->error ? g_strerror(answer->error) : "by ",
+             answer->error ? "" : ibh_check_link_name(naming->check, answer->oif));
 }
 
 /* As the kernel says that rp_filter drops. */
@@ -201,15 +196,14 @@ static void report_filter(Naming *naming, const IbhQuestion *question)
 {
     const char *iface = question->nic->link->name;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", iface);
-    IbhFinding *finding;
 
     IBH_EACH_POINTER (const IbhOp, op, naming->check->plan->ops) {
         if (op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER && g_str_equal(op->iface, iface))
             return;
     }
-    finding = ibh_finding_of(naming->check->findings, "effective-sysctl", owner, iface);
-    if (ibh_finding_say(finding, "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface))
-        finding->fix = ibh_fix_setting("net/ipv4/conf/%s/rp_filter=2", iface).fix;
+    ibh_tell(naming->check, question->nic, "effective-sysctl", owner,
+             ibh_fix_setting("net/ipv4/conf/%s/rp_filter=2", iface),
+             "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
 }
 
 /* A single address in the subnet of another rail, which its own NIC has not; NULL: it is none. */
@@ -238,13 +232,13 @@ static void report_anothers(Naming *naming, const IbhQuestion *question, const I
 {
     char ip[IBH_IP_STRLEN], subnet[IBH_PREFIX_STRLEN];
     g_autofree char *way = say_way(naming->check, got);
-    IbhFinding *finding = ibh_finding_of(naming->check->findings, "address-unusable",
-                                         ibh_ip_format(&question->lookup.from, ip), question->nic->link->name);
 
-    if (ibh_finding_say(finding, "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
-                        ibh_prefix_format(&near->subnet, subnet), ibh_check_link_name(naming->check, near->ifindex),
-                        question->nic->link->name, way))
-        finding->advice = g_strdup_printf("give it the prefix of the subnet: %s/%u", ip, near->subnet.length);
+    ibh_ip_format(&question->lookup.from, ip);
+    ibh_tell(naming->check, question->nic, "address-unusable", ip,
+             ibh_advice("give it the prefix of the subnet: %s/%u", ip, near->subnet.length),
+             "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
+             ibh_prefix_format(&near->subnet, subnet), ibh_check_link_name(naming->check, near->ifindex),
+             question->nic->link->name, way);
 }
 
 /* ---- one question ---- */
@@ -347,26 +341,26 @@ static gboolean may_meet(const IbhRule *rule, const IbhNic *nic)
     return FALSE;
 }
 
-static void note_selective_rules(const IbhCheck *check)
+static void note_selective_rules(const Naming *naming)
 {
+    const IbhCheck *check = naming->check;
+
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         if (!(rule->selectors & SELECTIVE) || ibh_rule_is_expected(rule) || rule->priority > BEFORE_OURS)
             continue;
         IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
             const IbhOwner owner = {.rule = rule};
             g_autofree char *text = NULL;
-            IbhFinding *finding;
 
             if (!ibh_is_routed(nic) || !ibh_is_selected(nic, check->only) || !may_meet(rule, nic))
                 continue;
             text = ibh_owner_describe(check->rails->snapshot, &owner);
-            finding = ibh_finding_of(check->findings, "foreign-rule", text, nic->link->name);
-            if (!ibh_finding_say(finding, "%s comes before ours, for packets that RDMA does not send", text))
-                continue;
-            finding->severity = IBH_INFO;
-            ibh_finding_advise(
-                finding, "nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, uid or "
-                         "ipproto, says where they go");
+            if (!g_hash_table_contains(naming->by_owner, text))
+                ibh_tell(check, nic, "foreign-rule", text,
+                         ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, "
+                                    "uid or ipproto, says where they go"),
+                         "%s comes before ours, for packets that RDMA does not send", text)
+                    ->severity = IBH_INFO;
         }
     }
 }
@@ -378,17 +372,17 @@ static void add_fixes(Naming *naming)
     guint tried = 0;
 
     IBH_EACH_POINTER (const Cause, cause, naming->causes) {
-        char *fix;
+        IbhFinding *finding = cause->finding;
 
-        if (cause->grade < IBH_DOUBTFUL) {
-            ibh_finding_advise(cause->finding, "nothing has to be done");
+        if (cause->grade >= IBH_DOUBTFUL && tried++ < FIXES_MAX)
+            finding->fix = ibh_find_fix(&naming->judging, &cause->owner, cause->wrong);
+        if (cause->grade >= IBH_DOUBTFUL && !finding->fix && finding->advice)
             continue;
-        }
-        fix = tried++ < FIXES_MAX ? ibh_find_fix(&naming->judging, &cause->owner, cause->wrong) : NULL;
-        cause->finding->fix = fix;
-        if (fix || !cause->finding->advice)
-            ibh_finding_advise(cause->finding,
-                               fix ? NULL : "let main have its route to the rails' subnet again, and its rule");
+        g_free(finding->advice);
+        finding->advice = g_strdup(finding->fix ? NULL
+                                   : cause->grade < IBH_DOUBTFUL
+                                       ? "nothing has to be done"
+                                       : "let main have its route to the rails' subnet again, and its rule");
     }
 }
 
@@ -424,6 +418,6 @@ char *ibh_judge_ways(const IbhCheck *check, GArray *questions)
         judge(&naming, actual, question);
     add_fixes(&naming);
     ibh_judge_proxies(check, actual, questions);
-    note_selective_rules(check);
+    note_selective_rules(&naming);
     return naming.ours;
 }

@@ -18,16 +18,14 @@ static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhA
 {
     const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
     gboolean rail = nic->status == IBH_NIC_RAIL;
-    IbhFinding *finding;
 
     if (!owner || owner == nic ||
         (!rail &&
          (ibh_link_is_of_the_host(nic->link) || !(nic->link->flags & IFF_UP) || owner->link->type != nic->link->type)))
         return;
-    finding =
-        ibh_tell(check, nic, "duplicate-address", ibh_advice("take %s from one of the two", ip),
-                 "%s is also an address of the rail %s, which has its rule: peers learn either", ip, owner->link->name);
-    finding->severity = rail ? IBH_ERROR : IBH_WARNING;
+    ibh_tell(check, nic, "duplicate-address", NULL, ibh_advice("take %s from one of the two", ip),
+             "%s is also an address of the rail %s, which has its rule: peers learn either", ip, owner->link->name)
+        ->severity = rail ? IBH_ERROR : IBH_WARNING;
 }
 
 static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
@@ -40,7 +38,7 @@ static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
         ibh_ip_format(&address->local, ip);
         judge_duplicate(check, nic, address, ip);
         if (may_be_served && address->failed)
-            ibh_tell(check, nic, "address-unusable",
+            ibh_tell(check, nic, "address-unusable", NULL,
                      ibh_advice("find the other host that has it, then take it away here and add it again"),
                      "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
                      "accepted for it here",
@@ -52,20 +50,16 @@ static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
  */
 static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
 {
-    IbhFinding *finding;
-
     IBH_EACH (const IbhAddress, address, check->rails->snapshot->addresses) {
         if (address->local.family == AF_INET6 && !address->deprecated && ibh_address_counts(address))
             return;
     }
     if (!ibh_serves_family(nic, AF_INET6))
         return;
-    finding = ibh_finding_of(check->findings, "address-unusable", "deprecated", nic->link->name);
-    finding->severity = IBH_WARNING;
-    if (ibh_finding_say(finding,
-                        "this host has deprecated IPv6 addresses only: no new connection is to use them, and they "
-                        "will end"))
-        finding->advice = g_strdup("see whether the router or DHCP server still announces their prefix");
+    ibh_tell(check, nic, "address-unusable", "deprecated",
+             ibh_advice("see whether the router or DHCP server still announces their prefix"),
+             "this host has deprecated IPv6 addresses only: no new connection is to use them, and they will end")
+        ->severity = IBH_WARNING;
 }
 
 /* That may be on purpose: with IPv4 it is a rail all the same. */
@@ -74,9 +68,9 @@ static void judge_without_ipv6(const IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         if (!nic->link->no_ipv6 || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6))
             continue;
-        ibh_tell(check, nic, "address-unusable", ibh_fix_setting("net/ipv6/conf/%s/disable_ipv6=0", nic->link->name),
-                 "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address",
-                 other->link->name)
+        ibh_tell(
+            check, nic, "address-unusable", NULL, ibh_fix_setting("net/ipv6/conf/%s/disable_ipv6=0", nic->link->name),
+            "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", other->link->name)
             ->severity = IBH_INFO;
         return;
     }
@@ -113,7 +107,7 @@ static void judge_prefix(const IbhCheck *check, const IbhNic *nic)
 
         if (!wider)
             continue;
-        ibh_tell(check, nic, "prefix-differs", (IbhRemedy){0},
+        ibh_tell(check, nic, "prefix-differs", NULL, (IbhRemedy){0},
                  "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not by it",
                  ibh_ip_format(&address->local, own), address->subnet.length,
                  ibh_check_link_name(check, wider->ifindex), ibh_ip_format(&wider->local, ip), wider->subnet.length,
@@ -154,7 +148,7 @@ static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic)
         if (other == nic || !has_lladdr(other->link, nic->link->lladdr, nic->link->lladdr_len) ||
             may_be_shared(other->link) || !share_a_subnet(nic, other))
             continue;
-        ibh_tell(check, nic, "duplicate-mac", (IbhRemedy){0},
+        ibh_tell(check, nic, "duplicate-mac", NULL, (IbhRemedy){0},
                  "it has the hardware address of %s, in the same subnet: switches send what is for one of them to the "
                  "port of the other",
                  other->link->name);
@@ -177,7 +171,8 @@ static void judge_mtu6(const IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         if (other == nic || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6) || is_cut(other->link))
             continue;
-        ibh_tell(check, nic, "mode-mtu", ibh_fix_setting("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu),
+        ibh_tell(check, nic, "mode-mtu", NULL,
+                 ibh_fix_setting("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu),
                  "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger packets "
                  "in fragments, or not at all",
                  nic->link->mtu6, nic->link->mtu, other->link->name);
@@ -221,7 +216,7 @@ static guint judge_permanent(const IbhCheck *check, const IbhNic *nic, const Ibh
             continue;
         own = other;
         command = g_strdup_printf("ip neigh del %s dev", ibh_ip_format(&neighbour->ip, ip));
-        ibh_tell(check, nic, "neighbour-static", ibh_fix_nic(command, nic->link->name),
+        ibh_tell(check, nic, "neighbour-static", NULL, ibh_fix_nic(command, nic->link->name),
                  "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it comes "
                  "back to this host",
                  ip, own->name);
@@ -236,14 +231,14 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
     char ip[IBH_IP_STRLEN];
 
     if (count)
-        ibh_tell(check, nic, "neighbour-static",
+        ibh_tell(check, nic, "neighbour-static", NULL,
                  ibh_advice("ib-hook --probe %s asks the wire", ibh_ip_format(&first->ip, ip)),
                  "%u of its neighbours have permanent entries, %s is the first: whether these are right was not asked, "
                  "and the kernel does not ask either",
                  count, ibh_ip_format(&first->ip, ip))
             ->severity = IBH_INFO;
     else if ((nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
-        ibh_tell(check, nic, "arp-off", ibh_fix_nic("ip link set arp on dev", nic->link->name),
+        ibh_tell(check, nic, "arp-off", NULL, ibh_fix_nic("ip link set arp on dev", nic->link->name),
                  "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware "
                  "addresses were written by hand");
 }
@@ -253,7 +248,8 @@ static void judge_solicitations(const IbhCheck *check, const IbhNic *nic, int fa
     char version = family == AF_INET6 ? '6' : '4';
 
     if (family == AF_INET6 ? nic->link->mute6 : nic->link->mute)
-        ibh_tell(check, nic, "arp-off", ibh_fix_setting("net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name),
+        ibh_tell(check, nic, "arp-off", NULL,
+                 ibh_fix_setting("net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name),
                  "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that ask for "
                  "its own address",
                  version);
@@ -289,7 +285,7 @@ static void judge_proxied(const IbhCheck *check, const IbhFib *actual, const Ibh
             !find_way_on(check, actual, nic, &other->ip))
             continue;
         command = g_strdup_printf("ip neigh del proxy %s dev", ibh_ip_format(&other->ip, ip));
-        ibh_tell(check, nic, "proxy-arp", ibh_fix_nic(command, nic->link->name),
+        ibh_tell(check, nic, "proxy-arp", NULL, ibh_fix_nic(command, nic->link->name),
                  "it answers ARP for %s, another host of the subnet (ip neigh show proxy), and takes its traffic", ip);
     }
 }
@@ -302,7 +298,7 @@ static void judge_proxy(const IbhCheck *check, const IbhFib *actual, const IbhNi
     char ip[IBH_IP_STRLEN];
 
     if (way_on)
-        ibh_tell(check, nic, "proxy-arp",
+        ibh_tell(check, nic, "proxy-arp", NULL,
                  ibh_fix_setting("net/ipv4/conf/%s/proxy_arp=0", all ? "all" : nic->link->name),
                  "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
                  "hosts of the same subnet, and takes their traffic",
@@ -333,7 +329,7 @@ void ibh_judge_proxies(const IbhCheck *check, const IbhFib *actual, const GArray
 static void judge_private_vlan(const IbhCheck *check, const IbhNic *nic)
 {
     if (nic->link->forwarding && nic->link->proxy_arp_pvlan && ibh_serves_family(nic, AF_INET))
-        ibh_tell(check, nic, "proxy-arp", ibh_fix_setting("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name),
+        ibh_tell(check, nic, "proxy-arp", NULL, ibh_fix_setting("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name),
                  "proxy_arp_pvlan=1 and forwarding: it answers ARP for each host of its own subnet, and takes their "
                  "traffic");
 }
@@ -395,7 +391,7 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail == nic || !ibh_is_routed(rail) || !is_on_wire_of(nic, rail))
             continue;
-        ibh_tell(check, nic, "foreign-nic-answers",
+        ibh_tell(check, nic, "foreign-nic-answers", NULL,
                  ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
                  "it is no rail, but on the wire of %s, and answers ARP for its address as for all of this host: peers "
                  "may send to the wrong NIC",
