@@ -27,17 +27,123 @@ typedef struct {
     IbhLookup lookup;
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
-    gboolean wrong; /* ibh_judge_ways() */
 } IbhQuestion;
 
-GArray *ibh_check_questions(const IbhRails *rails, const char *const *only); /* IbhQuestion */
+/* A part of the world in which the same rules and routes decide. */
+typedef struct {
+    IbhPrefix prefix;
+    IbhIp host;       /* that lies in no smaller piece */
+    gboolean beyond;  /* it stands for all that only a default route reaches */
+    gboolean ours;    /* an address of this host, or the edge of a subnet: it stands for no other host */
+    gboolean unbound; /* it was asked without a source address */
+} IbhPiece;
+
+typedef struct {
+    const IbhRails *rails;
+    const char *const *only;
+    GArray *questions; /* IbhQuestion */
+
+    GArray *rules, *routes;       /* IbhRule, IbhRoute: what we want of all rails */
+    IbhFib *actual;               /* the host's routing, as the snapshot has it */
+    GArray *pieces;               /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
+    GArray *siblings;             /* IbhPrefix: subnets of all rails */
+    GHashTable *classes;          /* what decides, as text → index of the question that is asked, + 1 */
+    GPtrArray *clashes;           /* const IbhRoute *: of others, in rails' tables */
+    gboolean special;             /* routes of IPv6 are for one source: only the kernel knows what they do */
+    gboolean before_local, bound; /* foreign rules come before table local's, or name a NIC by oif */
+
+    const IbhPlan *plan;
+    GPtrArray *findings;
+    const IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
+    GHashTable *causes;             /* owner, as text → what it makes wrong */
+    char *ours;                     /* what is wrong because something of ours is missing; NULL: nothing */
+} IbhCheck;
+
+/* With the questions for the kernel. */
+IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only);
+void ibh_check_free(IbhCheck *check);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
+
+/* The questions are answered. `plan`: what --apply would do; `missed`: IbhMissed, rails that were there and are not;
+ * `findings`: begins with those of the RDMA ports, which explain others. */
+void ibh_check_judge(IbhCheck *check, const IbhPlan *plan, const GArray *missed, GPtrArray *findings);
 
 gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, routed by ib-hook or by another program */
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);
 
-/* `plan`: what --apply would do; `questions`: answered; `missed`: IbhMissed, rails that were there and are not;
- * `findings`: begins with those of the RDMA ports, which explain others. */
-void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const GArray *missed,
-                     const char *const *only, GPtrArray *findings);
+/* ---- models.c: the host's routing as it is, as it should be, and as it would be with all of ours in place ---- */
+
+typedef enum {
+    IBH_MODEL_IDEAL,   /* table local, what we want, main */
+    IBH_MODEL_ACTUAL,  /* the snapshot */
+    IBH_MODEL_REPAIRED /* the snapshot, and what we want in the place of what is ours */
+} IbhModelKind;
+
+void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
+
+/* The rule or route that is the cause of something; both NULL: none. */
+typedef struct {
+    const IbhRule *rule;
+    const IbhRoute *route;
+} IbhOwner;
+
+gboolean ibh_owner_equal(const IbhOwner *a, const IbhOwner *b);
+
+/* `without`: IbhOwner, objects of others that are taken away; NULL: none. */
+IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind, const GArray *without);
+
+/* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. */
+#define IBH_EACH_ROUTE(x, snapshot)                                                                                    \
+    for (int x##_list = 0; x##_list < 2; x##_list++)                                                                   \
+        IBH_EACH (const IbhRoute, x, x##_list ? (snapshot)->more : (snapshot)->routes)
+
+/* One of ours, or of those that every host has. */
+gboolean ibh_rule_is_expected(const IbhRule *rule);
+
+/* ---- names.c: rules and routes in the words of ip; the caller frees the text ---- */
+
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner); /* "rule 100: from all lookup 700" */
+char *ibh_owner_command(const IbhSnapshot *snapshot, const IbhOwner *owner);  /* that takes it away */
+
+/* ---- pieces.c: the world, cut by the prefixes that rules and routes name ---- */
+
+void ibh_check_cut(IbhCheck *check); /* sets its pieces */
+/* The first piece inside this prefix, and what comes after the last one. */
+IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
+
+/* ---- what judges share ---- */
+
+/* One cause, one finding: that of this code and owner hits this NIC (NULL: the host), too. If there is none it is made,
+ * with the severity of its code, and its advice where there is no remedy. Without an owner it is this NIC's alone; with
+ * "" the whole host's. */
+G_GNUC_PRINTF(6, 7)
+IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner, IbhRemedy remedy,
+                     const char *format, ...);
+const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
+
+void ibh_judge_ways(IbhCheck *check); /* the questions' answers */
+void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic);
+/* NICs that answer ARP for the neighbours that unbound traffic is asked about. */
+void ibh_judge_proxies(const IbhCheck *check);
+/* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
+void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
+void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
+/* Of rails that were there and are not, and of those that are down. */
+void ibh_judge_missing(const IbhCheck *check, const GArray *missed);
+void ibh_judge_scripts(const IbhCheck *check);
+
+/* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
+
+typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
+
+IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+
+/* Both NULL: none. `without`: objects that the model `trace` comes from does not have; NULL: none. */
+IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
+                        const GArray *without);
+
+/* The commands that make these questions (const IbhQuestion *) right, of which this owner is the cause; NULL: none are
+ * proved, or the owner is not one that a command may take away. */
+char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray *wrong);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -55,11 +55,11 @@ static GArray *with_one_more(const GArray *without, const IbhOwner *owner)
 }
 
 /* TRUE if the packet would go another way without this object, which sent it on. */
-static gboolean matters(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *trace,
+static gboolean matters(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
                         const GArray *without, const IbhOwner *object)
 {
     g_autoptr(GArray) more = with_one_more(without, object);
-    g_autoptr(IbhFib) model = ibh_model_new(judging->wanted, IBH_MODEL_REPAIRED, more);
+    g_autoptr(IbhFib) model = ibh_model_new(check, IBH_MODEL_REPAIRED, more);
     const IbhTrace otherwise = ibh_fib_walk(model, &question->lookup);
 
     return !is_the_same(&otherwise, trace);
@@ -67,10 +67,10 @@ static gboolean matters(const IbhJudging *judging, const IbhQuestion *question, 
 
 /* Of the jumps that led it past what would have been right, the first without which it would go another way; if it
  * takes more than one away, the first of all. NULL: none. */
-static const IbhRule *find_jump(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *trace,
+static const IbhRule *find_jump(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
                                 const GArray *without)
 {
-    const IbhSnapshot *snapshot = judging->check->rails->snapshot;
+    const IbhSnapshot *snapshot = check->rails->snapshot;
     g_autoptr(GArray) all = NULL;
     const IbhOwner first = {.rule = trace->jump};
 
@@ -82,29 +82,29 @@ static const IbhRule *find_jump(const IbhJudging *judging, const IbhQuestion *qu
 
         if (rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
             continue;
-        if (matters(judging, question, trace, without, &jump))
+        if (matters(check, question, trace, without, &jump))
             return rule;
         g_array_append_val(all, jump);
     }
-    return matters(judging, question, trace, all, &first) ? trace->jump : NULL;
+    return matters(check, question, trace, all, &first) ? trace->jump : NULL;
 }
 
-IbhOwner ibh_find_owner(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *trace,
+IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
                         const GArray *without)
 {
-    const IbhOwner jump = {.rule = find_jump(judging, question, trace, without)}, thrown = {.route = trace->thrown},
+    const IbhOwner jump = {.rule = find_jump(check, question, trace, without)}, thrown = {.route = trace->thrown},
                    rule = {.rule = trace->rule};
     const IbhRoute *route = trace->route;
 
     if (jump.rule)
         return jump;
-    if (thrown.route && matters(judging, question, trace, without, &thrown))
+    if (thrown.route && matters(check, question, trace, without, &thrown))
         return thrown;
     if (rule.rule && !ibh_rule_is_expected(rule.rule) && !(question->theirs && !trace->refused) &&
-        (!route || !serves_others(judging->check, rule.rule, route)))
+        (!route || !serves_others(check, rule.rule, route)))
         return rule;
     if (route && ibh_route_is_ours(route) && route->gateway.family != AF_UNSPEC) /* copied from main */
-        route = ibh_fib_find(judging->ideal, IBH_TABLE_MAIN, &question->lookup.to);
+        route = ibh_fib_find(check->ideal, IBH_TABLE_MAIN, &question->lookup.to);
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
 }
 
@@ -143,16 +143,16 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
 }
 
 /* Nothing that was right is wrong without them. */
-static gboolean spares_the_rest(const IbhJudging *judging, const IbhJudging *then)
+static gboolean spares_the_rest(const IbhCheck *check, const IbhCheck *then)
 {
-    IBH_EACH (const IbhQuestion, question, judging->questions) {
+    IBH_EACH (const IbhQuestion, question, check->questions) {
         IbhTrace before, after;
 
         if (question->kind == IBH_ASK_ARRIVES)
             continue;
         after = ibh_fib_walk(then->repaired, &question->lookup);
-        before = ibh_fib_walk(judging->repaired, &question->lookup);
-        if (!is_the_same(&before, &after) && ibh_grade(judging, question, &before) < IBH_DOUBTFUL &&
+        before = ibh_fib_walk(check->repaired, &question->lookup);
+        if (!is_the_same(&before, &after) && ibh_grade(check, question, &before) < IBH_DOUBTFUL &&
             ibh_grade(then, question, &after) >= IBH_DOUBTFUL)
             return FALSE;
     }
@@ -160,7 +160,7 @@ static gboolean spares_the_rest(const IbhJudging *judging, const IbhJudging *the
 }
 
 /* The first of these that is still wrong; NULL: none. */
-static const IbhQuestion *find_wrong(const IbhJudging *then, const GPtrArray *wrong, IbhTrace *ret_trace)
+static const IbhQuestion *find_wrong(const IbhCheck *then, const GPtrArray *wrong, IbhTrace *ret_trace)
 {
     IBH_EACH_POINTER (const IbhQuestion, question, wrong) {
         *ret_trace = ibh_fib_walk(then->repaired, &question->lookup);
@@ -170,37 +170,37 @@ static const IbhQuestion *find_wrong(const IbhJudging *then, const GPtrArray *wr
     return NULL;
 }
 
-static char *write_commands(const IbhJudging *judging, const GArray *steps)
+static char *write_commands(const IbhCheck *check, const GArray *steps)
 {
     GString *text = g_string_new(NULL);
 
     IBH_EACH (const IbhOwner, step, steps) {
-        g_autofree char *command = ibh_owner_command(judging->check->rails->snapshot, step);
+        g_autofree char *command = ibh_owner_command(check->rails->snapshot, step);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
     }
     return g_string_free(text, FALSE);
 }
 
-char *ibh_find_fix(const IbhJudging *judging, const IbhOwner *owner, const GPtrArray *wrong)
+char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray *wrong)
 {
     g_autoptr(GArray) steps = g_array_new(FALSE, TRUE, sizeof(IbhOwner));
     IbhOwner next = *owner;
 
-    while (steps->len < STEPS_MAX && may_be_taken_away(judging->check, &next)) {
+    while (steps->len < STEPS_MAX && may_be_taken_away(check, &next)) {
         g_autoptr(IbhFib) model = NULL, ideal = NULL;
-        IbhJudging then = *judging;
+        IbhCheck then = *check;
         const IbhQuestion *left;
         IbhTrace trace;
 
         g_array_append_val(steps, next);
-        model = ibh_model_new(judging->wanted, IBH_MODEL_REPAIRED, steps);
-        ideal = ibh_model_new(judging->wanted, IBH_MODEL_IDEAL, steps);
+        model = ibh_model_new(check, IBH_MODEL_REPAIRED, steps);
+        ideal = ibh_model_new(check, IBH_MODEL_IDEAL, steps);
         then.repaired = model;
         then.ideal = ideal;
         left = find_wrong(&then, wrong, &trace);
         if (!left)
-            return spares_the_rest(judging, &then) ? write_commands(judging, steps) : NULL;
+            return spares_the_rest(check, &then) ? write_commands(check, steps) : NULL;
         next = ibh_find_owner(&then, left, &trace, steps);
         IBH_EACH (const IbhOwner, step, steps) {
             if (ibh_owner_equal(step, &next))

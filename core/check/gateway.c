@@ -2,7 +2,7 @@
 /*
  * gateway= and remote= that cannot be used, and rails that reach no other host without a gateway.
  */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include "plan/want.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -97,16 +97,16 @@ static IbhGrade grade_unbound(const Answer *answer)
                : IBH_DOUBTFUL;
 }
 
-IbhGrade ibh_grade(const IbhJudging *judging, const IbhQuestion *question, const IbhTrace *got)
+IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
-    const IbhRails *rails = judging->check->rails;
+    const IbhRails *rails = check->rails;
     const IbhIp *to = &question->lookup.to;
     IbhTrace ideal;
     Answer answer = {.rails = rails, .question = question, .to = to, .got = got, .ideal = &ideal};
 
     if (question->kind == IBH_ASK_LOCAL || question->kind == IBH_ASK_ARRIVES)
         return got->refused || got->route->type != RTN_LOCAL ? IBH_WRONG : IBH_RIGHT;
-    ideal = ibh_fib_walk(judging->ideal, &question->lookup);
+    ideal = ibh_fib_walk(check->ideal, &question->lookup);
     answer.near = ibh_find_address_near(rails, question->nic->link->ifindex, to);
     return question->kind == IBH_ASK_UNBOUND ? grade_unbound(&answer) : grade_leaving(&answer);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include "plan/known.h"
 #include "plan/rails.h"
@@ -150,7 +150,7 @@ static char *say_ours(const guint counts[N_KINDS], const IbhOp *first, const cha
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-static void judge_ours(const IbhCheck *check, const char *ways)
+static void judge_ours(const IbhCheck *check)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
     g_autofree char *text = NULL;
@@ -174,7 +174,7 @@ static void judge_ours(const IbhCheck *check, const char *ways)
         return;
     while (!counts[worst])
         worst++;
-    text = say_ours(counts, first, ways);
+    text = say_ours(counts, first, check->ours);
     finding = ibh_tell(check, NULL, kinds[worst].code, NULL, ibh_fix(g_strdup("sudo ib-hook --apply")), "%s", text);
     IBH_EACH_POINTER (const char, iface, hit)
         ibh_finding_hits(finding, iface);
@@ -277,22 +277,21 @@ static void judge_nic(const IbhCheck *check, const IbhNic *nic)
     judge_table(check, nic);
 }
 
-void ibh_check_judge(const IbhRails *rails, const IbhPlan *plan, GArray *questions, const GArray *missed,
-                     const char *const *only, GPtrArray *findings)
+void ibh_check_judge(IbhCheck *check, const IbhPlan *plan, const GArray *missed, GPtrArray *findings)
 {
-    const IbhCheck check = {.rails = rails, .plan = plan, .only = only, .findings = findings};
-    g_autofree char *ways = NULL;
-
-    ibh_judge_missing(&check, missed);
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (ibh_is_selected(nic, only))
-            judge_port(&check, nic);
+    check->plan = plan;
+    check->findings = findings;
+    ibh_judge_missing(check, missed);
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        if (ibh_is_selected(nic, check->only))
+            judge_port(check, nic);
     }
-    ways = ibh_judge_ways(&check, questions);
-    judge_ours(&check, ways);
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (ibh_is_selected(nic, only))
-            judge_nic(&check, nic);
+    ibh_judge_ways(check);
+    judge_ours(check);
+    g_clear_pointer(&check->ours, g_free);
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        if (ibh_is_selected(nic, check->only))
+            judge_nic(check, nic);
     }
-    ibh_judge_scripts(&check);
+    ibh_judge_scripts(check);
 }

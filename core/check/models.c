@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include "plan/want.h"
 
 #include <linux/fib_rules.h>
 #include <sys/socket.h>
 
-void ibh_wanted_init(IbhWanted *wanted, const IbhRails *rails)
+void ibh_check_want(IbhCheck *check)
 {
-    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(rails->snapshot);
+    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(check->rails->snapshot);
 
-    wanted->rails = rails;
-    wanted->rules = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-    wanted->routes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        GArray *routes;
+    check->rules = g_array_new(FALSE, FALSE, sizeof(IbhRule));
+    check->routes = g_array_new(FALSE, FALSE, sizeof(IbhRoute));
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        g_autoptr(GArray) routes = NULL, rules = NULL;
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        routes = ibh_want_routes_of_many(rails, nic, copied);
-        g_ptr_array_add(wanted->routes, routes);
-        g_ptr_array_add(wanted->rules, ibh_want_rules(rails, nic, routes));
+        routes = ibh_want_routes_of_many(check->rails, nic, copied);
+        rules = ibh_want_rules(check->rails, nic, routes);
+        g_array_append_vals(check->routes, routes->data, routes->len);
+        g_array_append_vals(check->rules, rules->data, rules->len);
     }
-}
-
-void ibh_wanted_clear(IbhWanted *wanted)
-{
-    g_clear_pointer(&wanted->rules, g_ptr_array_unref);
-    g_clear_pointer(&wanted->routes, g_ptr_array_unref);
 }
 
 gboolean ibh_owner_equal(const IbhOwner *a, const IbhOwner *b)
@@ -102,9 +96,9 @@ static const IbhRule plain[] = {PLAIN(AF_INET, 0, IBH_TABLE_LOCAL),
                                 PLAIN(AF_INET, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1),
                                 PLAIN(AF_INET6, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1)};
 
-IbhFib *ibh_model_new(const IbhWanted *wanted, IbhModelKind kind, const GArray *without)
+IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind, const GArray *without)
 {
-    const IbhSnapshot *snapshot = wanted->rails->snapshot;
+    const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhFib *fib = ibh_fib_new(snapshot);
 
     ibh_fib_add_own_addresses(fib);
@@ -114,13 +108,11 @@ IbhFib *ibh_model_new(const IbhWanted *wanted, IbhModelKind kind, const GArray *
     }
     add_rules(fib, snapshot->rules, kind, without);
     add_routes(fib, snapshot, kind, without);
-    for (guint i = 0; kind != IBH_MODEL_ACTUAL && i < wanted->rules->len; i++) {
-        const GArray *rules = g_ptr_array_index(wanted->rules, i), *routes = g_ptr_array_index(wanted->routes, i);
-
-        IBH_EACH (const IbhRule, rule, rules)
-            ibh_fib_add_rule(fib, rule);
-        IBH_EACH (const IbhRoute, route, routes)
-            ibh_fib_add_route(fib, route);
-    }
+    if (kind == IBH_MODEL_ACTUAL)
+        return fib;
+    IBH_EACH (const IbhRule, rule, check->rules)
+        ibh_fib_add_rule(fib, rule);
+    IBH_EACH (const IbhRoute, route, check->routes)
+        ibh_fib_add_route(fib, route);
     return fib;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -74,43 +74,15 @@ static void add_beyond(GArray *pieces)
 
 /* ---- in order ---- */
 
+/* Of equal ones, that of our own comes last: it covers the others. */
 static gint by_place(gconstpointer a, gconstpointer b)
 {
     const IbhPiece *one = a, *other = b;
     int order = one->prefix.ip.family - other->prefix.ip.family;
 
     order = order ? order : ibh_ip_compare(&one->prefix.ip, &other->prefix.ip);
-    return order ? order : (one->prefix.length > other->prefix.length) - (one->prefix.length < other->prefix.length);
-}
-
-static void drop_repeated(GArray *pieces)
-{
-    guint kept = 0;
-
-    for (guint i = 0; i < pieces->len; i++) {
-        IbhPiece *piece = &g_array_index(pieces, IbhPiece, i);
-        IbhPiece *last = kept ? &g_array_index(pieces, IbhPiece, kept - 1) : NULL;
-
-        if (last && ibh_prefix_equal(&last->prefix, &piece->prefix)) {
-            last->ours |= piece->ours;
-            last->beyond |= piece->beyond;
-        } else {
-            g_array_index(pieces, IbhPiece, kept++) = *piece;
-        }
-    }
-    g_array_set_size(pieces, kept);
-}
-
-/* The first address after this prefix; FALSE: there is none. */
-static gboolean next_after(const IbhPrefix *prefix, IbhIp *ret_ip)
-{
-    IbhIp ip = prefix->ip;
-    guint carry = prefix->length;
-
-    while (carry-- > 0 && !((ip.bytes[carry / 8] ^= (guint8)(0x80u >> (carry % 8))) & (0x80u >> (carry % 8))))
-        ;
-    *ret_ip = ip;
-    return ibh_ip_compare(&ip, &prefix->ip) > 0;
+    order = order ? order : (int)one->prefix.length - (int)other->prefix.length;
+    return order ? order : one->ours - other->ours;
 }
 
 /* The first address that lies in none of the pieces inside, which follow in order. */
@@ -121,9 +93,14 @@ static gboolean find_host(const GArray *pieces, const IbhPrefix *prefix, guint f
     for (guint i = first; i < pieces->len; i++) {
         const IbhPrefix *inner = &g_array_index(pieces, IbhPiece, i).prefix;
 
-        if (!ibh_prefix_is_inside(inner, prefix) || ibh_ip_compare(&ip, &inner->ip) < 0)
+        if (!ibh_prefix_contains(prefix, &inner->ip) || ibh_ip_compare(&ip, &inner->ip) < 0)
             break;
-        if (ibh_prefix_contains(inner, &ip) && (!next_after(inner, &ip) || !ibh_prefix_contains(prefix, &ip)))
+        if (!ibh_prefix_contains(inner, &ip))
+            continue;
+        ip = last_of(inner);
+        for (guint byte = ibh_ip_bits(&ip) / 8; byte-- && !++ip.bytes[byte];)
+            ;
+        if (!ibh_prefix_contains(prefix, &ip))
             return FALSE;
     }
     *ret_ip = ip;
@@ -164,40 +141,37 @@ static void add_networks(GArray *pieces, const IbhRails *rails)
     }
 }
 
-GArray *ibh_pieces_new(const IbhWanted *wanted)
+void ibh_check_cut(IbhCheck *check)
 {
-    const IbhSnapshot *snapshot = wanted->rails->snapshot;
-    GArray *pieces = g_array_new(FALSE, TRUE, sizeof(IbhPiece));
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    GArray *pieces = check->pieces = g_array_new(FALSE, TRUE, sizeof(IbhPiece));
 
-    add_networks(pieces, wanted->rails);
+    add_networks(pieces, check->rails);
     add_rules(pieces, snapshot->rules);
     add_routes(pieces, snapshot->routes);
     add_routes(pieces, snapshot->more);
-    IBH_EACH_POINTER (const GArray, routes, wanted->routes)
-        add_routes(pieces, routes);
+    add_routes(pieces, check->routes);
     add_beyond(pieces);
     g_array_sort(pieces, by_place);
-    drop_repeated(pieces);
     keep_those_with_hosts(pieces);
-    return pieces;
 }
 
-void ibh_pieces_inside(const GArray *pieces, const IbhPrefix *prefix, guint *ret_first, guint *ret_end)
+IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end)
 {
     const IbhPiece start = {.prefix = *prefix};
-    guint low = 0, high = pieces->len;
+    IbhPiece *pieces = (IbhPiece *)(void *)check->pieces->data;
+    guint low = 0, high = check->pieces->len;
 
     while (low < high) {
         guint middle = (low + high) / 2;
 
-        if (by_place(&g_array_index(pieces, IbhPiece, middle), &start) < 0)
+        if (by_place(&pieces[middle], &start) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    *ret_first = low;
-    while (high < pieces->len && ibh_prefix_contains(prefix, &g_array_index(pieces, IbhPiece, high).prefix.ip) &&
-           g_array_index(pieces, IbhPiece, high).prefix.length >= prefix->length)
+    while (high < check->pieces->len && ibh_prefix_contains(prefix, &pieces[high].prefix.ip))
         high++;
-    *ret_end = high;
+    *ret_end = pieces + high;
+    return pieces + low;
 }

@@ -2,7 +2,7 @@
 /*
  * What keeps a rail as it is, and what does not: its manager, our hook, scripts that route it by hand.
  */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include <linux/fib_rules.h>
 #include <string.h>

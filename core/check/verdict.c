@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -92,14 +92,6 @@ typedef struct {
     GPtrArray *wrong; /* const IbhQuestion * */
 } Cause;
 
-typedef struct {
-    IbhJudging judging;
-    const IbhCheck *check;
-    GPtrArray *causes;    /* Cause */
-    GHashTable *by_owner; /* text → Cause */
-    char *ours;           /* what is wrong because something of ours is missing */
-} Naming;
-
 static void free_cause(gpointer data)
 {
     Cause *cause = data;
@@ -108,11 +100,11 @@ static void free_cause(gpointer data)
     g_free(cause);
 }
 
-static const char *code_of(const Naming *naming, const IbhQuestion *question, const IbhOwner *owner)
+static const char *code_of(const IbhCheck *check, const IbhQuestion *question, const IbhOwner *owner)
 {
-    const IbhNic *nic = owner->route ? ibh_rails_nic_by_table(naming->check->rails, owner->route->table) : NULL;
+    const IbhNic *nic = owner->route ? ibh_rails_nic_by_table(check->rails, owner->route->table) : NULL;
 
-    if (nic && !ibh_find_address_near(naming->check->rails, nic->link->ifindex, &question->lookup.to))
+    if (nic && !ibh_find_address_near(check->rails, nic->link->ifindex, &question->lookup.to))
         return "table-clash";
     if (owner->rule)
         return "foreign-rule";
@@ -123,9 +115,9 @@ static const char *code_of(const Naming *naming, const IbhQuestion *question, co
 
 static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
 
-static void set_message(const Naming *naming, Cause *cause, const IbhQuestion *question, const IbhTrace *got)
+static void set_message(const IbhCheck *check, Cause *cause, const IbhQuestion *question, const IbhTrace *got)
 {
-    g_autofree char *what = say(naming->check, question, got);
+    g_autofree char *what = say(check, question, got);
 
     g_free(cause->finding->message);
     cause->finding->message = g_strdup_printf("%s: %s", what,
@@ -135,27 +127,25 @@ static void set_message(const Naming *naming, Cause *cause, const IbhQuestion *q
     cause->finding->severity = severities[cause->grade];
 }
 
-static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
+static void name(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
 {
-    const IbhOwner owner = ibh_find_owner(&naming->judging, question, got, NULL);
-    g_autofree char *text =
-        owner.rule || owner.route ? ibh_owner_describe(naming->check->rails->snapshot, &owner) : NULL;
-    const char *code = text ? code_of(naming, question, &owner) : "unbound";
-    Cause *cause = g_hash_table_lookup(naming->by_owner, text ? text : "");
+    const IbhOwner owner = ibh_find_owner(check, question, got, NULL);
+    g_autofree char *text = owner.rule || owner.route ? ibh_owner_describe(check->rails->snapshot, &owner) : NULL;
+    const char *code = text ? code_of(check, question, &owner) : "unbound";
+    Cause *cause = g_hash_table_lookup(check->causes, text ? text : "");
     gboolean worse = !cause || grade > cause->grade;
 
     if (!cause) {
         cause = g_new0(Cause, 1);
         cause->owner = owner;
         cause->wrong = g_ptr_array_new();
-        cause->finding = ibh_tell(naming->check, question->nic, code, text ? text : "", (IbhRemedy){0}, "-");
-        g_ptr_array_add(naming->causes, cause);
-        g_hash_table_insert(naming->by_owner, g_strdup(text ? text : ""), cause);
+        cause->finding = ibh_tell(check, question->nic, code, text ? text : "", (IbhRemedy){0}, "-");
+        g_hash_table_insert(check->causes, g_strdup(text ? text : ""), cause);
     }
     if (worse) {
         cause->grade = grade;
         cause->finding->code = code;
-        set_message(naming, cause, question, got);
+        set_message(check, cause, question, got);
     }
     ibh_finding_hits(cause->finding, question->nic->link->name);
     if (grade >= IBH_DOUBTFUL)
@@ -164,25 +154,25 @@ static void name(Naming *naming, const IbhQuestion *question, const IbhTrace *go
 
 /* ---- what only the kernel tells ---- */
 
-static void report_lacking_address(Naming *naming, const IbhQuestion *question)
+static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
 {
-    const IbhNic *holder = ibh_rails_holder(naming->check->rails, &question->lookup.to);
+    const IbhNic *holder = ibh_rails_holder(check->rails, &question->lookup.to);
     char ip[IBH_IP_STRLEN];
 
-    ibh_tell(naming->check, holder ? holder : question->nic, "address-unusable",
-             ibh_ip_format(&question->lookup.to, ip), ibh_advice("take the address away and add it again"),
+    ibh_tell(check, holder ? holder : question->nic, "address-unusable", ibh_ip_format(&question->lookup.to, ip),
+             ibh_advice("take the address away and add it again"),
              "table local lacks the address %s, so what comes in for it is not taken", ip);
 }
 
-static void report_unknown(Naming *naming, const IbhQuestion *question, const IbhTrace *got)
+static void report_unknown(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
-    g_autofree char *expected = say(naming->check, question, got);
-    const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
+    g_autofree char *expected = say(check, question, got);
+    const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
 
-    ibh_tell(naming->check, question->nic, "not-known", "", (IbhRemedy){0},
+    ibh_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
              "by its rules and routes %s, but the kernel says %s%s: where traffic goes is not known", expected,
              answer->error ? g_strerror(answer->error) : "by ",
-             answer->error ? "" : ibh_check_link_name(naming->check, answer->oif));
+             answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
 /* As the kernel says that rp_filter drops. */
@@ -192,17 +182,16 @@ static gboolean is_filtered(const IbhLookup *answer)
 }
 
 /* What is sent there is right, and what comes from there is not taken: rp_filter. */
-static void report_filter(Naming *naming, const IbhQuestion *question)
+static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
     const char *iface = question->nic->link->name;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", iface);
 
-    IBH_EACH_POINTER (const IbhOp, op, naming->check->plan->ops) {
+    IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
         if (op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER && g_str_equal(op->iface, iface))
             return;
     }
-    ibh_tell(naming->check, question->nic, "effective-sysctl", owner,
-             ibh_fix_setting("net/ipv4/conf/%s/rp_filter=2", iface),
+    ibh_tell(check, question->nic, "effective-sysctl", owner, ibh_fix_setting("net/ipv4/conf/%s/rp_filter=2", iface),
              "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
 }
 
@@ -228,48 +217,34 @@ static const IbhAddress *find_anothers(const IbhRails *rails, const IbhQuestion 
     return NULL;
 }
 
-static void report_anothers(Naming *naming, const IbhQuestion *question, const IbhTrace *got, const IbhAddress *near)
+static void report_anothers(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, const IbhAddress *near)
 {
     char ip[IBH_IP_STRLEN], subnet[IBH_PREFIX_STRLEN];
-    g_autofree char *way = say_way(naming->check, got);
+    g_autofree char *way = say_way(check, got);
 
     ibh_ip_format(&question->lookup.from, ip);
-    ibh_tell(naming->check, question->nic, "address-unusable", ip,
+    ibh_tell(check, question->nic, "address-unusable", ip,
              ibh_advice("give it the prefix of the subnet: %s/%u", ip, near->subnet.length),
              "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
-             ibh_prefix_format(&near->subnet, subnet), ibh_check_link_name(naming->check, near->ifindex),
+             ibh_prefix_format(&near->subnet, subnet), ibh_check_link_name(check, near->ifindex),
              question->nic->link->name, way);
 }
 
 /* ---- one question ---- */
 
-static void judge_arrival(Naming *naming, IbhQuestion *question, const IbhTrace *got)
-{
-    const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
-
-    if (ibh_grade(&naming->judging, question, got) == IBH_WRONG) {
-        question->wrong = TRUE;
-        name(naming, question, got, IBH_WRONG);
-    } else if (question->asked && answer->error) {
-        question->wrong = TRUE;
-        (is_filtered(answer) ? report_filter : report_lacking_address)(naming, question);
-    }
-}
-
 /* What would be right if all of ours were there is ours to repair. */
-static void judge_wrong(Naming *naming, const IbhQuestion *question, const IbhTrace *got, const IbhFib *actual,
-                        IbhGrade grade)
+static void judge_wrong(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
 {
     IbhTrace repaired = *got;
 
-    if (naming->judging.repaired != actual) {
-        repaired = ibh_fib_walk(naming->judging.repaired, &question->lookup);
-        grade = ibh_grade(&naming->judging, question, &repaired);
+    if (check->repaired != check->actual) {
+        repaired = ibh_fib_walk(check->repaired, &question->lookup);
+        grade = ibh_grade(check, question, &repaired);
     }
     if (grade >= IBH_DOUBTFUL)
-        name(naming, question, &repaired, grade);
-    else if (!naming->ours)
-        naming->ours = say(naming->check, question, got);
+        name(check, question, &repaired, grade);
+    else if (!check->ours)
+        check->ours = say(check, question, got);
 }
 
 /* A route has a smaller MTU than its NIC: what is larger is lost or cut. */
@@ -281,47 +256,35 @@ static gboolean cuts(const IbhQuestion *question, const IbhTrace *got, const Ibh
            link->mtu && answer->mtu < (guint)link->mtu && ibh_route_leads_by(got->route, link->ifindex);
 }
 
-static void judge(Naming *naming, const IbhFib *actual, IbhQuestion *question)
+static void judge(IbhCheck *check, const IbhQuestion *question)
 {
-    const IbhLookup *answer = &g_array_index(naming->judging.questions, IbhQuestion, question->like).lookup;
-    IbhTrace got = ibh_fib_walk(actual, &question->lookup);
-    const IbhAddress *anothers;
+    const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
+    const IbhAddress *anothers = find_anothers(check->rails, question);
+    gboolean arrives = question->kind == IBH_ASK_ARRIVES;
+    IbhTrace got = ibh_fib_walk(check->actual, &question->lookup);
     IbhGrade grade;
 
-    if (question->kind == IBH_ASK_ARRIVES) {
-        judge_arrival(naming, question, &got);
-        return;
-    }
     if (question->lookup.bound && !answer->error && answer->oif == question->lookup.bound)
         return; /* the kernel takes no other NIC than the socket's */
-    if (!agrees(question, &got, answer))
-        settle(naming->check->rails->snapshot, question, &got, answer);
-    if (!agrees(question, &got, answer)) {
-        question->wrong = TRUE;
-        if (question->kind == IBH_ASK_LOCAL && !got.refused && got.route->type == RTN_LOCAL)
-            report_lacking_address(naming, question);
-        else
-            report_unknown(naming, question, &got);
-        return;
-    }
-    anothers = find_anothers(naming->check->rails, question);
-    if (anothers) {
-        question->wrong = got.refused || !ibh_route_leads_by(got.route, question->nic->link->ifindex);
-        if (question->wrong)
-            report_anothers(naming, question, &got, anothers);
-        return;
-    }
-    grade = ibh_grade(&naming->judging, question, &got);
-    if (grade < IBH_DOUBTFUL && cuts(question, &got, answer)) {
-        question->wrong = TRUE;
-        name(naming, question, &got, IBH_DOUBTFUL);
-        return;
-    }
-    question->wrong = grade >= IBH_DOUBTFUL;
-    if (question->wrong)
-        judge_wrong(naming, question, &got, actual, grade);
-    else if (grade == IBH_NOTED)
-        name(naming, question, &got, grade);
+    if (!arrives && !agrees(question, &got, answer))
+        settle(check->rails->snapshot, question, &got, answer);
+    grade = ibh_grade(check, question, &got);
+    if (arrives && grade == IBH_WRONG)
+        name(check, question, &got, grade);
+    else if (arrives && question->asked && answer->error)
+        (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
+    else if (!arrives && !agrees(question, &got, answer) && question->kind == IBH_ASK_LOCAL && grade == IBH_RIGHT)
+        report_lacking_address(check, question);
+    else if (!arrives && !agrees(question, &got, answer))
+        report_unknown(check, question, &got);
+    else if (anothers && (got.refused || !ibh_route_leads_by(got.route, question->nic->link->ifindex)))
+        report_anothers(check, question, &got, anothers);
+    else if (!arrives && !anothers && grade < IBH_DOUBTFUL && cuts(question, &got, answer))
+        name(check, question, &got, IBH_DOUBTFUL);
+    else if (!arrives && !anothers && grade >= IBH_DOUBTFUL)
+        judge_wrong(check, question, &got, grade);
+    else if (!arrives && !anothers && grade == IBH_NOTED)
+        name(check, question, &got, grade);
 }
 
 /* ---- rules that no packet of RDMA meets ---- */
@@ -341,10 +304,8 @@ static gboolean may_meet(const IbhRule *rule, const IbhNic *nic)
     return FALSE;
 }
 
-static void note_selective_rules(const Naming *naming)
+static void note_selective_rules(const IbhCheck *check)
 {
-    const IbhCheck *check = naming->check;
-
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         if (!(rule->selectors & SELECTIVE) || ibh_rule_is_expected(rule) || rule->priority > BEFORE_OURS)
             continue;
@@ -355,7 +316,7 @@ static void note_selective_rules(const Naming *naming)
             if (!ibh_is_routed(nic) || !ibh_is_selected(nic, check->only) || !may_meet(rule, nic))
                 continue;
             text = ibh_owner_describe(check->rails->snapshot, &owner);
-            if (!g_hash_table_contains(naming->by_owner, text))
+            if (!g_hash_table_contains(check->causes, text))
                 ibh_tell(check, nic, "foreign-rule", text,
                          ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, "
                                     "uid or ipproto, says where they go"),
@@ -367,22 +328,26 @@ static void note_selective_rules(const Naming *naming)
 
 /* ---- all ---- */
 
-static void add_fixes(Naming *naming)
+static void add_fixes(const IbhCheck *check)
 {
+    GHashTableIter each;
+    gpointer value;
     guint tried = 0;
 
-    IBH_EACH_POINTER (const Cause, cause, naming->causes) {
+    g_hash_table_iter_init(&each, check->causes);
+    while (g_hash_table_iter_next(&each, NULL, &value)) {
+        const Cause *cause = value;
         IbhFinding *finding = cause->finding;
 
         if (cause->grade >= IBH_DOUBTFUL && tried++ < FIXES_MAX)
-            finding->fix = ibh_find_fix(&naming->judging, &cause->owner, cause->wrong);
+            finding->fix = ibh_find_fix(check, &cause->owner, cause->wrong);
         if (cause->grade >= IBH_DOUBTFUL && !finding->fix && finding->advice)
             continue;
         g_free(finding->advice);
-        finding->advice = g_strdup(finding->fix ? NULL
-                                   : cause->grade < IBH_DOUBTFUL
-                                       ? "nothing has to be done"
-                                       : "let main have its route to the rails' subnet again, and its rule");
+        finding->advice = g_strdup(finding->fix                  ? NULL
+                                   : cause->grade < IBH_DOUBTFUL ? "nothing has to be done"
+                                                                 : "let main have its route to the rails' subnet "
+                                                                   "again, and its rule");
     }
 }
 
@@ -396,28 +361,19 @@ static gboolean changes_routing(const IbhPlan *plan)
     return FALSE;
 }
 
-char *ibh_judge_ways(const IbhCheck *check, GArray *questions)
+void ibh_judge_ways(IbhCheck *check)
 {
-    g_auto(IbhWanted) wanted = {0};
-    g_autoptr(IbhFib) actual = NULL, ideal = NULL, repaired = NULL;
-    g_autoptr(GPtrArray) causes = g_ptr_array_new_with_free_func(free_cause);
-    g_autoptr(GHashTable) by_owner = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    Naming naming = {.check = check, .causes = causes, .by_owner = by_owner};
+    g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL, NULL), repaired = NULL;
+    g_autoptr(GHashTable) causes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_cause);
 
-    ibh_wanted_init(&wanted, check->rails);
-    actual = ibh_model_new(&wanted, IBH_MODEL_ACTUAL, NULL);
-    ideal = ibh_model_new(&wanted, IBH_MODEL_IDEAL, NULL);
     if (changes_routing(check->plan))
-        repaired = ibh_model_new(&wanted, IBH_MODEL_REPAIRED, NULL);
-    naming.judging = (IbhJudging){.check = check,
-                                  .questions = questions,
-                                  .wanted = &wanted,
-                                  .ideal = ideal,
-                                  .repaired = repaired ? repaired : actual};
-    IBH_EACH (IbhQuestion, question, questions)
-        judge(&naming, actual, question);
-    add_fixes(&naming);
-    ibh_judge_proxies(check, actual, questions);
-    note_selective_rules(&naming);
-    return naming.ours;
+        repaired = ibh_model_new(check, IBH_MODEL_REPAIRED, NULL);
+    check->ideal = ideal;
+    check->repaired = repaired ? repaired : check->actual;
+    check->causes = causes;
+    IBH_EACH (const IbhQuestion, question, check->questions)
+        judge(check, question);
+    add_fixes(check);
+    ibh_judge_proxies(check);
+    note_selective_rules(check);
 }

@@ -2,7 +2,7 @@
 /*
  * What a NIC's link, addresses and neighbours reveal about its wire.
  */
-#include "check/judge.h"
+#include "check/check.h"
 
 #include "plan/want.h"
 
@@ -259,11 +259,11 @@ static void judge_solicitations(const IbhCheck *check, const IbhNic *nic, int fa
 
 /* What comes in for this host would be forwarded by another NIC, and rp_filter would not drop it: as a proxy, this one
  * answers for the host. NULL: it would not. */
-static const IbhLink *find_way_on(const IbhCheck *check, const IbhFib *actual, const IbhNic *nic, const IbhIp *to)
+static const IbhLink *find_way_on(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const IbhLookup packet = {.from = *to, .to = *to, .iif = nic->link->ifindex};
-    const IbhTrace way = ibh_fib_walk(actual, &packet);
+    const IbhTrace way = ibh_fib_walk(check->actual, &packet);
     int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
                                       snapshot->all[IBH_SYSCTL_RP_FILTER]);
 
@@ -274,7 +274,7 @@ static const IbhLink *find_way_on(const IbhCheck *check, const IbhFib *actual, c
 }
 
 /* An entry for one host (ip neigh add proxy). */
-static void judge_proxied(const IbhCheck *check, const IbhFib *actual, const IbhNic *nic, const IbhPrefix *subnet)
+static void judge_proxied(const IbhCheck *check, const IbhNic *nic, const IbhPrefix *subnet)
 {
     char ip[IBH_IP_STRLEN];
 
@@ -282,7 +282,7 @@ static void judge_proxied(const IbhCheck *check, const IbhFib *actual, const Ibh
         g_autofree char *command = NULL;
 
         if (!other->proxied || other->ifindex != nic->link->ifindex || !ibh_prefix_contains(subnet, &other->ip) ||
-            !find_way_on(check, actual, nic, &other->ip))
+            !find_way_on(check, nic, &other->ip))
             continue;
         command = g_strdup_printf("ip neigh del proxy %s dev", ibh_ip_format(&other->ip, ip));
         ibh_tell(check, nic, "proxy-arp", NULL, ibh_fix_nic(command, nic->link->name),
@@ -290,11 +290,11 @@ static void judge_proxied(const IbhCheck *check, const IbhFib *actual, const Ibh
     }
 }
 
-static void judge_proxy(const IbhCheck *check, const IbhFib *actual, const IbhNic *nic, const IbhQuestion *question)
+static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuestion *question)
 {
     gboolean all = check->rails->snapshot->proxy_arp;
     const IbhIp *to = &question->lookup.to;
-    const IbhLink *way_on = all || nic->link->proxy_arp ? find_way_on(check, actual, nic, to) : NULL;
+    const IbhLink *way_on = all || nic->link->proxy_arp ? find_way_on(check, nic, to) : NULL;
     char ip[IBH_IP_STRLEN];
 
     if (way_on)
@@ -303,14 +303,14 @@ static void judge_proxy(const IbhCheck *check, const IbhFib *actual, const IbhNi
                  "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
                  "hosts of the same subnet, and takes their traffic",
                  all ? "all." : "", ibh_ip_format(to, ip), way_on->name);
-    judge_proxied(check, actual, nic, &question->piece);
+    judge_proxied(check, nic, &question->piece);
 }
 
 /* Rails, and NICs that are kept silent on the rails' wire. A bridge inside may have a proxy on purpose: only the rest
  * of a subnet counts. */
-void ibh_judge_proxies(const IbhCheck *check, const IbhFib *actual, const GArray *questions)
+void ibh_judge_proxies(const IbhCheck *check)
 {
-    IBH_EACH (const IbhQuestion, question, questions) {
+    IBH_EACH (const IbhQuestion, question, check->questions) {
         const IbhNic *rail = question->nic;
 
         if (question->kind != IBH_ASK_UNBOUND || question->lookup.to.family != AF_INET ||
@@ -320,7 +320,7 @@ void ibh_judge_proxies(const IbhCheck *check, const IbhFib *actual, const GArray
             if (nic->link->forwarding && ibh_is_selected(nic, check->only) &&
                 (ibh_is_routed(nic) ? ibh_serves_subnet(nic, &question->piece)
                                     : nic->link->type == rail->link->type && ibh_must_be_silent(check->rails, nic)))
-                judge_proxy(check, actual, nic, question);
+                judge_proxy(check, nic, question);
         }
     }
 }

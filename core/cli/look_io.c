@@ -90,9 +90,9 @@ static gboolean look_at_neighbours(IbhCommand *command, GError **error)
                                        command->run.snapshot->neighbours, error);
 }
 
-static gboolean ask_kernel(IbhCommand *command, GArray *questions, GError **error)
+static gboolean ask_kernel(IbhCommand *command, const IbhCheck *check, GError **error)
 {
-    IBH_EACH (IbhQuestion, question, questions) {
+    IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->asked && !ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
             return FALSE;
     }
@@ -129,7 +129,7 @@ int ibh_command_check(IbhCommand *command)
 {
     g_autoptr(GArray) missed = NULL;
     g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
-    g_autoptr(GArray) questions = NULL;
+    g_autoptr(IbhCheck) check = NULL;
     g_autoptr(GPtrArray) findings = NULL;
     g_autoptr(GError) error = NULL;
     IbhReport report = {0};
@@ -138,8 +138,8 @@ int ibh_command_check(IbhCommand *command)
         !ibh_snapshot_add_errors(command->run.snapshot, command->run.netlink, &error) ||
         !look_into_foreign_tables(command, &error) || !look_at_neighbours(command, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
-    questions = ibh_check_questions(command->run.rails, command->run.only);
-    if (!ask_kernel(command, questions, &error))
+    check = ibh_check_new(command->run.rails, command->run.only);
+    if (!ask_kernel(command, check, &error))
         return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
     report.fabric = look_at_fabric(command, TRUE);
     ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
@@ -147,7 +147,7 @@ int ibh_command_check(IbhCommand *command)
     ibh_fabric_judge(command->fabric, command->run.only, findings);
     missed = ibh_run_missed(&command->run);
     report.missed = missed;
-    ibh_check_judge(command->run.rails, plan, questions, missed, command->run.only, findings);
+    ibh_check_judge(check, plan, missed, findings);
     ibh_command_say(command, &report);
     return command->options->action == IBH_ACTION_SHOW || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK
                                                                                               : IBH_EXIT_FINDINGS;

@@ -139,12 +139,12 @@ static void check_plan(const IbhPlan *plan)
 
 static void report(const IbhRails *rails, const IbhPlan *plan)
 {
-    g_autoptr(GArray) questions = ibh_check_questions(rails, NULL);
+    g_autoptr(IbhCheck) asked = ibh_check_new(rails, NULL);
     g_autoptr(GPtrArray) findings = ibh_findings_new(), errors = g_ptr_array_new();
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(GArray) missed = ibh_known_missed(rails, config);
 
-    ibh_check_judge(rails, plan, questions, missed, NULL, findings);
+    ibh_check_judge(asked, plan, missed, findings);
     const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings};
     const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan->ops, .errors = errors};
     const IbhStyle style = {.verbose = TRUE};

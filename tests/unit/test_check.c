@@ -21,14 +21,14 @@ typedef struct {
     IbhConfig *config;
     IbhRails *rails;
     IbhPlan *plan;
-    GArray *questions;
+    IbhCheck *check;
     GPtrArray *findings;
 } World;
 
 static void world_clear(World *world)
 {
     g_clear_pointer(&world->findings, g_ptr_array_unref);
-    g_clear_pointer(&world->questions, g_array_unref);
+    g_clear_pointer(&world->check, ibh_check_free);
     g_clear_pointer(&world->plan, ibh_plan_free);
     g_clear_pointer(&world->rails, ibh_rails_free);
     g_clear_pointer(&world->config, ibh_config_free);
@@ -39,8 +39,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
 
 static const IbhQuestion *question_at(const World *world, guint i)
 {
-    assert_true(i < world->questions->len);
-    return &g_array_index(world->questions, IbhQuestion, i);
+    assert_true(i < world->check->questions->len);
+    return &g_array_index(world->check->questions, IbhQuestion, i);
 }
 
 /* What a kernel says that goes by the rules and routes of this world. */
@@ -72,18 +72,18 @@ static World look(const char *text, Answer answer)
         fail_msg("%s", error->message);
     only = ibh_case_only(world.cas);
     world.plan = ibh_plan_apply(world.rails, only);
-    world.questions = ibh_check_questions(world.rails, only);
+    world.check = ibh_check_new(world.rails, only);
     kernel = ibh_fib_new(world.cas->snapshot);
     ibh_fib_add_own_addresses(kernel);
     ibh_fib_add_snapshot(kernel, TRUE);
-    for (guint i = 0; i < world.questions->len; i++) {
-        answer_as_kernel(kernel, &g_array_index(world.questions, IbhQuestion, i));
+    for (guint i = 0; i < world.check->questions->len; i++) {
+        answer_as_kernel(kernel, &g_array_index(world.check->questions, IbhQuestion, i));
         if (answer)
-            answer(&g_array_index(world.questions, IbhQuestion, i));
+            answer(&g_array_index(world.check->questions, IbhQuestion, i));
     }
     world.findings = ibh_findings_new();
     missed = ibh_known_missed(world.rails, world.config);
-    ibh_check_judge(world.rails, world.plan, world.questions, missed, only, world.findings);
+    ibh_check_judge(world.check, world.plan, missed, world.findings);
     assert_findings_speak(world.findings);
     return world;
 }
@@ -457,7 +457,7 @@ static gboolean is_in_subnet_as(const World *world, const IbhIp *from, const Ibh
 
 static const IbhQuestion *find_leaves(const World *world, const IbhAddress *mine)
 {
-    for (guint i = 0; i < world->questions->len; i++) {
+    for (guint i = 0; i < world->check->questions->len; i++) {
         const IbhQuestion *question = question_at(world, i);
 
         if (question->kind == IBH_ASK_LEAVES && question->nic->link->ifindex == mine->ifindex &&
@@ -568,7 +568,7 @@ static void test_manager_prunes(void **state)
         g_array_append_val(world.cas->snapshot->managers, manager);
         g_ptr_array_unref(world.findings);
         world.findings = ibh_findings_new();
-        ibh_check_judge(world.rails, world.plan, world.questions, missed, NULL, world.findings);
+        ibh_check_judge(world.check, world.plan, missed, world.findings);
         found = write_findings(world.findings);
         assert_string_equal(found, cases[i].expected);
         if (found[0])
