@@ -2,6 +2,11 @@
 /* A report for programs: one line of JSON. */
 #include "cli/report.h"
 
+#include "plan/want.h"
+
+#include <linux/if_arp.h>
+#include <string.h>
+
 void ibh_put_quoted(GString *out, const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
@@ -22,53 +27,270 @@ void ibh_put_quoted(GString *out, const char *text)
     g_string_append_c(out, '"');
 }
 
-static void put_node(GString *out, const IbhNode *node);
+/* ---- values, each with its key, or (NULL) in a list ---- */
 
-static void put_items(GString *out, const GPtrArray *items, char begin, char end)
+/* As it stands: a number, or the beginning of a list or object, which its writer ends. */
+G_GNUC_PRINTF(3, 4) static void put(GString *out, const char *key, const char *format, ...)
 {
-    g_string_append_c(out, begin);
-    IBH_EACH_POINTER (const IbhNode, item, items) {
-        if (out->str[out->len - 1] != begin)
-            g_string_append_c(out, ',');
-        if (item->key)
-            g_string_append_printf(out, "\"%s\":", item->key);
-        put_node(out, item);
-    }
-    g_string_append_c(out, end);
+    va_list args;
+
+    if (!strchr("{[", out->str[out->len - 1]))
+        g_string_append_c(out, ',');
+    if (key)
+        g_string_append_printf(out, "\"%s\":", key);
+    va_start(args, format);
+    g_string_append_vprintf(out, format, args);
+    va_end(args);
 }
 
-static void put_node(GString *out, const IbhNode *node)
+static void put_flag(GString *out, const char *key, gboolean flag)
 {
-    switch (node->kind) {
-    case IBH_NODE_NULL:
-        g_string_append(out, "null");
-        break;
-    case IBH_NODE_FLAG:
-        g_string_append(out, node->number ? "true" : "false");
-        break;
-    case IBH_NODE_NUMBER:
-        g_string_append_printf(out, "%" G_GINT64_FORMAT, node->number);
-        break;
-    case IBH_NODE_MILLI:
-        g_string_append_printf(out, "%" G_GINT64_FORMAT ".%03d", node->number / 1000, (int)(node->number % 1000));
-        break;
-    case IBH_NODE_TEXT:
-        ibh_put_quoted(out, node->text);
-        break;
-    case IBH_NODE_LIST:
-        put_items(out, node->items, '[', ']');
-        break;
-    case IBH_NODE_OBJECT:
-        put_items(out, node->items, '{', '}');
-        break;
-    }
+    put(out, key, "%s", flag ? "true" : "false");
 }
 
-char *ibh_write_json(IbhAction action G_GNUC_UNUSED, const IbhNode *tree, const IbhStyle *style G_GNUC_UNUSED)
+/* Any bytes; NULL: null. */
+static void put_text(GString *out, const char *key, const char *text)
 {
-    GString *out = g_string_new(NULL);
+    put(out, key, "%s", text ? "" : "null");
+    if (text)
+        ibh_put_quoted(out, text);
+}
 
-    put_node(out, tree);
-    g_string_append_c(out, '\n');
-    return g_string_free(out, FALSE);
+static void put_texts(GString *out, const char *key, const GPtrArray *texts)
+{
+    put(out, key, "[");
+    IBH_EACH_POINTER (const char, text, texts)
+        put_text(out, NULL, text);
+    g_string_append_c(out, ']');
+}
+
+/* ---- NICs ---- */
+
+static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
+    const IbhLink *link = nic->link;
+    const gboolean rail = nic->status == IBH_NIC_RAIL;
+    g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
+    g_autofree char *facts = ibh_told_facts(report, nic);
+
+    put(out, NULL, "{");
+    put_text(out, "iface", link->name);
+    put(out, "ifindex", "%d", link->ifindex);
+    put_text(out, "type", link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
+    put_text(out, "rdma", link->rdma[0] ? link->rdma : NULL);
+    put_texts(out, "addresses", addresses);
+    put_text(out, "link", ibh_told_link(nic));
+    put(out, "mtu", "%u", link->mtu);
+    if (rail) {
+        put(out, "table", "%u", nic->table);
+        put_text(out, "main", ibh_spread_has(report->rails, nic) ? "spread" : "keep");
+    }
+    put_text(out, "manager", manager ? manager->name : NULL);
+    put_text(out, "connection", manager ? manager->connection : NULL);
+    put_flag(out, "engaged", rail);
+    put_text(out, "why", nic->why);
+    if (report->findings)
+        put_flag(out, "ok", ibh_findings_are_ok(report->findings, link->name));
+    if (facts)
+        put_text(out, "facts", facts);
+    g_string_append_c(out, '}');
+}
+
+static void put_nics(GString *out, const IbhReport *report, const char *key, gboolean rails)
+{
+    put(out, key, "[");
+    IBH_EACH_POINTER (const IbhNic, nic, report->nics[rails])
+        put_nic(out, report, nic);
+    g_string_append_c(out, ']');
+}
+
+static void put_missing(GString *out, const GArray *all)
+{
+    put(out, "missing", "[");
+    for (guint i = 0; all && i < all->len; i++) {
+        const IbhMissed *missed = &g_array_index(all, IbhMissed, i);
+        g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
+        g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+
+        put(out, NULL, "{");
+        put_text(out, "iface", missed->known.iface);
+        put_text(out, "since", text);
+        put_text(out, "why", ibh_missing_text(missed->why));
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
+/* ---- findings, operations, errors ---- */
+
+static void put_findings(GString *out, const GPtrArray *findings)
+{
+    put(out, "findings", "[");
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+        put(out, NULL, "{");
+        put_texts(out, "ifaces", finding->ifaces);
+        put_text(out, "severity", ibh_severity_name(finding->severity));
+        put_text(out, "code", finding->code);
+        put_text(out, "owner", finding->owner);
+        put_text(out, "message", finding->message);
+        put_text(out, "fix", finding->fix);
+        put_text(out, "advice", finding->advice);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+}
+
+static void put_error(GString *out, int status, const char *message)
+{
+    put(out, "error", "{");
+    put(out, "exit", "%d", status);
+    put_text(out, "message", message);
+    g_string_append_c(out, '}');
+}
+
+static void put_changes(GString *out, const IbhReport *report)
+{
+    put_flag(out, "changed", report->ops->len > 0);
+    put(out, "operations", "[");
+    IBH_EACH_POINTER (const IbhOp, op, report->ops) {
+        g_autofree char *command = ibh_op_command(op);
+
+        put(out, NULL, "{");
+        put_text(out, "iface", op->iface);
+        put_text(out, "op", ibh_op_name(op->type));
+        put_text(out, "command", command);
+        put_text(out, "why", op->why);
+        g_string_append_c(out, '}');
+    }
+    g_string_append_c(out, ']');
+    if (report->failed) {
+        g_autofree char *message = ibh_join(report->errors, "\n");
+
+        put_error(out, IBH_EXIT_SYSTEM, message);
+    }
+    if (report->held)
+        put_texts(out, "held", report->held);
+    if (report->confirm)
+        put(out, "confirm", "%d", report->confirm);
+}
+
+/* ---- --probe ---- */
+
+static void put_ip(GString *out, const char *key, const IbhIp *ip)
+{
+    char text[IBH_IP_STRLEN];
+
+    put_text(out, key, ibh_ip_format(ip, text));
+}
+
+static void put_link(GString *out, const char *key, const IbhProbe *probe, int ifindex)
+{
+    const IbhLink *link = ifindex ? ibh_snapshot_link(probe->rails->snapshot, ifindex) : NULL;
+
+    put_text(out, key, link ? link->name : NULL);
+}
+
+static void put_lladdr(GString *out, const char *key, const IbhLladdr *lladdr)
+{
+    g_autofree char *text = ibh_lladdr_format(lladdr);
+
+    put_text(out, key, text);
+}
+
+/* Who answered, by ARP, TCP and RDMA. */
+static void put_answers(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
+{
+    static const char *const syn_words[] = {[IBH_SYN_UNWANTED] = NULL,
+                                            [IBH_SYN_UNSENT] = "not-asked",
+                                            [IBH_SYN_SILENT] = "silent",
+                                            [IBH_SYN_ANSWERED] = "answered"};
+    const guint mtu = ibh_told_mtu(pair);
+    g_autofree char *rdma_why = ibh_probe_fill_in(probe, pair, ibh_probe_cause(pair->rdma)->why);
+
+    put(out, "arp", "[");
+    for (guint i = 0; i < pair->answers; i++)
+        put_lladdr(out, NULL, &pair->answer[i]);
+    g_string_append_c(out, ']');
+    if (mtu)
+        put(out, "path_mtu", "%u", mtu);
+    else
+        put_text(out, "path_mtu", NULL);
+    put_text(out, "tcp", syn_words[pair->syn]);
+    put_text(out, "tcp_why", ibh_probe_syn_why(pair));
+    put_lladdr(out, "tcp_lladdr", &pair->syn_sender);
+    put_text(out, "rdma", ibh_told_rdma(probe, pair));
+    put_text(out, "rdma_why", rdma_why);
+}
+
+static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const IbhProbeSource *source = ibh_probe_source(probe, pair);
+    g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
+    const int ok = ibh_told_ok(pair);
+
+    put(out, NULL, "{");
+    put_text(out, "iface", source->nic->link->name);
+    put_ip(out, "source", &source->ip);
+    put_ip(out, "peer", ibh_probe_peer(probe, pair));
+    put(out, "sent", "%d", pair->sent);
+    put(out, "received", "%d", pair->received);
+    if (pair->rtt < 0)
+        put_text(out, "rtt_ms", NULL);
+    else
+        put(out, "rtt_ms", "%" G_GINT64_FORMAT ".%03d", pair->rtt / 1000, (int)(pair->rtt % 1000));
+    put_link(out, "route_iface", probe, pair->route.error ? 0 : pair->route.oif);
+    put_link(out, "reply_iface", probe, pair->reply_ifindex);
+    put_lladdr(out, "peer_lladdr", &pair->lladdr);
+    put_lladdr(out, "reply_lladdr", &pair->sender);
+    put_answers(out, probe, pair);
+    put_texts(out, "problems", problems);
+    put(out, "ok", "%s", ok < 0 ? "null" : ok ? "true" : "false");
+    if (ok < 0)
+        put_text(out, "reason", "which hosts answered is not known");
+    g_string_append_c(out, '}');
+}
+
+static void put_probe(GString *out, const IbhProbe *probe)
+{
+    put(out, "pairs", "[");
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        put_pair(out, probe, pair);
+    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
+        put(out, NULL, "{");
+        put_text(out, "iface", unasked->nic->link->name);
+        put_ip(out, "peer", &g_array_index(probe->peers, IbhIp, unasked->peer));
+        put_text(out, "ok", NULL);
+        put_text(out, "reason", unasked->why);
+        g_string_append_c(out, '}');
+    }
+    g_string_append(out, "],\"own\":[");
+    IBH_EACH (const IbhIp, own, probe->own)
+        put_ip(out, NULL, own);
+    g_string_append_c(out, ']');
+}
+
+/* ---- the whole ---- */
+
+void ibh_write_json(GString *out, const IbhReport *report)
+{
+    g_string_append_c(out, '{');
+    put_flag(out, "ok", ibh_report_is_ok(report));
+    if (report->message)
+        put_error(out, report->status, report->message);
+    if (report->ops)
+        put_changes(out, report);
+    if (report->probe)
+        put_probe(out, report->probe);
+    if (report->rails && !report->held && !(report->probe && report->probe->nics->len)) {
+        put_nics(out, report, "rails", TRUE);
+        put_nics(out, report, "others", FALSE);
+        if (report->rails->main == IBH_MAIN_SPREAD)
+            put(out, "fib_multipath_hash_policy", "%d", report->rails->snapshot->hash_policy);
+    }
+    if (report->findings && !report->probe)
+        put_missing(out, report->missed);
+    if (report->findings)
+        put_findings(out, report->findings);
+    g_string_append(out, "}\n");
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report of an action: a tree (node.h) in three languages. Pure: each is written into a string.
+ * The report of an action in three languages. Pure: each is written into a string.
  */
 #pragma once
 
 #include "check/check.h"
-#include "cli/node.h"
 #include "cli/options.h"
 #include "fabric/fabric.h"
 #include "plan/plan.h"
@@ -13,7 +12,7 @@
 
 typedef struct {
     gboolean color;
-    gboolean verbose;
+    gboolean verbose; /* of every netdev, and more of each */
     gboolean quiet;
     guint width; /* of the terminal; 0: none, lines are whole */
 } IbhStyle;
@@ -33,15 +32,45 @@ typedef struct {
     const IbhProbe *probe;     /* --probe: judged */
     int status;                /* of an error, with its message: nothing else counts then */
     const char *message;
+    /* set by ibh_report() */
+    const IbhStyle *style;
+    const GPtrArray *nics[2]; /* const IbhNic *: of those asked about, others and (TRUE) rails */
+    gboolean failed;
 } IbhReport;
 
-/* `verbose`: of every netdev, and more of each. */
-IbhNode *ibh_report_tree(const IbhReport *report, gboolean verbose);
-
-typedef char *IbhWriter(IbhAction action, const IbhNode *tree, const IbhStyle *style);
+typedef void IbhWriter(GString *out, const IbhReport *report);
 IbhWriter ibh_write_text, ibh_write_json, ibh_write_prometheus;
 
+char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
+
+/* ---- what the writers share ---- */
+
+gboolean ibh_report_is_ok(const IbhReport *report);
 /* As a string of JSON; of printable text, a label of Prometheus, too. */
 void ibh_put_quoted(GString *out, const char *text);
+GPtrArray *ibh_told_addresses(const IbhNic *nic); /* char * */
+const char *ibh_told_link(const IbhNic *nic);
+/* Of a rail, in a line: where it is, and what it has. NULL: it is none, or so much was not asked for. */
+char *ibh_told_facts(const IbhReport *report, const IbhNic *nic);
+int ibh_told_ok(const IbhProbePair *pair);    /* -1: who answered is not known, and nothing else is wrong */
+guint ibh_told_mtu(const IbhProbePair *pair); /* 0: no more than the small echo came through */
+const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
 
-char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
+/* ---- for people: coloured words, and tables of them; control characters are removed ---- */
+
+typedef enum { IBH_PLAIN = 1, IBH_BOLD, IBH_RED, IBH_GREEN, IBH_YELLOW } IbhColor;
+
+G_GNUC_PRINTF(4, 5)
+void ibh_put(GString *out, const IbhReport *report, IbhColor color, const char *format, ...);
+
+/* Cells, row by row; columns are as wide as their widest cell. */
+GPtrArray *ibh_table_new(const char *headings); /* words; "": none */
+G_GNUC_PRINTF(3, 4)
+void ibh_table_add(GPtrArray *table, IbhColor color, const char *format, ...);
+/* `width`: the last column is cut at a word where a line would be longer; 0: it is whole. */
+void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, guint columns, guint width);
+
+gboolean ibh_add_name(GPtrArray *names, const char *name); /* FALSE: it is there already */
+char *ibh_join(const GPtrArray *texts, const char *separator);
+void ibh_put_verdict(GString *out, const IbhReport *report); /* the host's line */
+void ibh_put_probe(GString *out, const IbhReport *report);   /* text_probe.c */

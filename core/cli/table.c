@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/text.h"
+#include "cli/report.h"
 
 #include <string.h>
 
-void ibh_put(GString *out, const IbhStyle *style, const char *color, const char *text)
+static void put(GString *out, const IbhReport *report, IbhColor color, const char *text)
 {
+    static const char *const codes[] = {[IBH_BOLD] = "1", [IBH_RED] = "31", [IBH_GREEN] = "32", [IBH_YELLOW] = "33"};
     g_autofree char *safe = ibh_printable(text);
 
-    if (style->color && color)
-        g_string_append_printf(out, "\033[%sm%s\033[0m", color, safe);
+    if (report->style->color && color != IBH_PLAIN)
+        g_string_append_printf(out, "\033[%sm%s\033[0m", codes[color], safe);
     else
         g_string_append(out, safe);
 }
 
-void ibh_putf(GString *out, const IbhStyle *style, const char *color, const char *format, ...)
+void ibh_put(GString *out, const IbhReport *report, IbhColor color, const char *format, ...)
 {
     g_autofree char *text = NULL;
     va_list args;
@@ -21,59 +22,31 @@ void ibh_putf(GString *out, const IbhStyle *style, const char *color, const char
     va_start(args, format);
     text = g_strdup_vprintf(format, args);
     va_end(args);
-    ibh_put(out, style, color, text);
+    put(out, report, color, text);
 }
 
-void ibh_put_line(GString *out, const IbhStyle *style, const char *lead, const char *text)
+/* ---- tables: a cell is its colour, in one byte, and its text ---- */
+
+void ibh_table_add(GPtrArray *table, IbhColor color, const char *format, ...)
 {
-    g_string_append(out, lead);
-    ibh_put(out, style, NULL, text);
-    g_string_append_c(out, '\n');
+    g_autofree char *text = NULL, *safe = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    safe = ibh_printable(text);
+    g_ptr_array_add(table, g_strdup_printf("%c%s", (char)color, safe));
 }
 
-/* ---- tables ---- */
-
-typedef struct {
-    char *text;
-    const char *color;
-} Cell;
-
-static void free_text(gpointer cell)
+GPtrArray *ibh_table_new(const char *headings)
 {
-    g_free(((Cell *)cell)->text);
-}
+    GPtrArray *table = g_ptr_array_new_with_free_func(g_free);
+    g_auto(GStrv) words = g_strsplit(headings, " ", -1);
 
-IbhTable *ibh_table_new(guint columns)
-{
-    IbhTable *table = g_new0(IbhTable, 1);
-
-    table->columns = columns;
-    table->cells = g_array_new(FALSE, TRUE, sizeof(Cell));
-    g_array_set_clear_func(table->cells, free_text);
+    for (char **word = words; *word; word++)
+        ibh_table_add(table, IBH_BOLD, "%s", *word);
     return table;
-}
-
-void ibh_table_free(IbhTable *table)
-{
-    g_array_unref(table->cells);
-    g_free(table);
-}
-
-void ibh_table_add(IbhTable *table, char *text, const char *color)
-{
-    const Cell cell = {.text = ibh_printable(text), .color = color};
-
-    g_array_append_val(table->cells, cell);
-    g_free(text);
-}
-
-static guint find_width(const IbhTable *table, guint column)
-{
-    glong width = 0;
-
-    for (guint at = column; at < table->cells->len; at += table->columns)
-        width = MAX(width, g_utf8_strlen(g_array_index(table->cells, Cell, at).text, -1));
-    return (guint)width;
 }
 
 /* At a word, where it would be longer than `width`. */
@@ -91,25 +64,25 @@ static char *cut(const char *text, guint width)
     return g_strdup_printf("%.*s...", (int)(end - text), text);
 }
 
-void ibh_put_table(GString *out, const IbhStyle *style, const IbhTable *table, guint width)
+void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, guint columns, guint width)
 {
-    g_autofree guint *widths = g_new(guint, table->columns);
-    guint column = 0, before = 0;
+    g_autofree guint *widths = g_new0(guint, columns);
+    guint before = 0;
 
-    for (guint i = 0; i < table->columns; i++) {
-        widths[i] = find_width(table, i);
-        before += i + 1 < table->columns ? widths[i] + 2 : 0;
+    for (guint i = 0; i < table->len; i++) {
+        glong length = g_utf8_strlen((const char *)table->pdata[i] + 1, -1);
+
+        widths[i % columns] = MAX(widths[i % columns], (guint)length + 2);
     }
-    IBH_EACH (const Cell, cell, table->cells) {
-        gboolean last = ++column == table->columns;
-        g_autofree char *text = last && width ? cut(cell->text, width > before ? width - before : 0) : NULL;
+    for (guint i = 0; i + 1 < columns; i++)
+        before += widths[i];
+    for (guint i = 0; i < table->len; i++) {
+        const char *cell = table->pdata[i], *text = cell + 1;
+        const gboolean last = i % columns == columns - 1;
+        g_autofree char *part = last && width ? cut(text, width > before ? width - before : 0) : NULL;
 
-        ibh_put(out, style, cell->color, text ? text : cell->text);
-        if (!last) {
-            g_string_append_printf(out, "%*s", (int)widths[column - 1] - (int)g_utf8_strlen(cell->text, -1) + 2, "");
-        } else {
-            g_string_append_c(out, '\n');
-            column = 0;
-        }
+        put(out, report, (IbhColor)*cell, part ? part : text);
+        g_string_append_printf(out, "%*s", last ? 0 : (int)(widths[i % columns] - (guint)g_utf8_strlen(text, -1)), "");
+        g_string_append(out, last ? "\n" : "");
     }
 }

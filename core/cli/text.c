@@ -2,70 +2,18 @@
 /*
  * Reports for people: the host's verdict, then a line for each NIC or cause. --probe is in text_probe.c.
  */
-#include "cli/text.h"
+#include "cli/report.h"
 
 #include <string.h>
 
 #define APPLY "sudo ib-hook --apply"
 #define WIDTH 80
 
-/* ---- findings ---- */
-
-static gboolean is_problem(const IbhNode *finding)
+static void put_line(GString *out, const IbhReport *report, const char *lead, const char *text)
 {
-    return !g_str_equal(ibh_node_text(finding, "severity"), "info");
+    ibh_put(out, report, IBH_PLAIN, "%s%s", lead, text);
+    g_string_append_c(out, '\n');
 }
-
-static const char *color_of(const IbhNode *finding)
-{
-    const char *severity = ibh_node_text(finding, "severity");
-
-    return g_str_equal(severity, "error") ? IBH_RED : g_str_equal(severity, "warning") ? IBH_YELLOW : NULL;
-}
-
-static gboolean is_about(const IbhNode *finding, const char *iface)
-{
-    IBH_EACH_POINTER (const IbhNode, name, ibh_node_items(finding, "ifaces")) {
-        if (g_str_equal(name->text, iface))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* The worst problem of this NIC, or (NULL) of all; NULL: none. */
-static const IbhNode *find_worst(const IbhNode *tree, const char *iface)
-{
-    const IbhNode *worst = NULL;
-
-    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
-        if (!is_problem(finding) || (iface && !is_about(finding, iface)))
-            continue;
-        if (!worst || (g_str_equal(color_of(finding), IBH_RED) && !g_str_equal(color_of(worst), IBH_RED)))
-            worst = finding;
-    }
-    return worst;
-}
-
-/* Each finding whole, with its fix or advice. */
-static void put_findings(GString *out, const IbhNode *tree, const IbhStyle *style)
-{
-    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
-        g_autofree char *ifaces = ibh_node_join(finding, "ifaces", ",");
-
-        if (!is_problem(finding) && style->quiet)
-            continue;
-        ibh_putf(out, style, NULL, "%s: ", ifaces[0] ? ifaces : "-");
-        ibh_putf(out, style, color_of(finding), "%s %s", ibh_node_text(finding, "severity"),
-                 ibh_node_text(finding, "code"));
-        ibh_put_line(out, style, ": ", ibh_node_text(finding, "message"));
-        if (ibh_node_get(finding, "fix"))
-            ibh_put_line(out, style, "    fix: ", ibh_node_text(finding, "fix"));
-        if (ibh_node_get(finding, "advice"))
-            ibh_put_line(out, style, "    advice: ", ibh_node_text(finding, "advice"));
-    }
-}
-
-/* ---- the host's line ---- */
 
 gboolean ibh_add_name(GPtrArray *names, const char *name)
 {
@@ -76,36 +24,94 @@ gboolean ibh_add_name(GPtrArray *names, const char *name)
     return !known;
 }
 
+char *ibh_join(const GPtrArray *texts, const char *separator)
+{
+    GString *all = g_string_new(NULL);
+
+    IBH_EACH_POINTER (const char, text, texts)
+        g_string_append_printf(all, "%s%s", all->len ? separator : "", text);
+    return g_string_free(all, FALSE);
+}
+
+/* ---- findings ---- */
+
+static gboolean is_problem(const IbhFinding *finding)
+{
+    return finding->severity != IBH_INFO;
+}
+
+static IbhColor color_of(const IbhFinding *finding)
+{
+    static const IbhColor colors[] = {[IBH_ERROR] = IBH_RED, [IBH_WARNING] = IBH_YELLOW, [IBH_INFO] = IBH_PLAIN};
+
+    return colors[finding->severity];
+}
+
+/* The worst problem of this NIC, or (NULL) of all; NULL: none. */
+static const IbhFinding *find_worst(const IbhReport *report, const char *iface)
+{
+    const IbhFinding *worst = NULL;
+
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        if (is_problem(finding) && (!iface || ibh_finding_is_about(finding, iface)) &&
+            (!worst || finding->severity < worst->severity))
+            worst = finding;
+    }
+    return worst;
+}
+
+/* Each finding whole, with its fix or advice. */
+static void put_findings(GString *out, const IbhReport *report)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        g_autofree char *ifaces = ibh_join(finding->ifaces, ",");
+
+        if (!is_problem(finding) && report->style->quiet)
+            continue;
+        ibh_put(out, report, IBH_PLAIN, "%s: ", ifaces[0] ? ifaces : "-");
+        ibh_put(out, report, color_of(finding), "%s %s", ibh_severity_name(finding->severity), finding->code);
+        put_line(out, report, ": ", finding->message);
+        if (finding->fix)
+            put_line(out, report, "    fix: ", finding->fix);
+        if (finding->advice)
+            put_line(out, report, "    advice: ", finding->advice);
+    }
+}
+
+/* ---- the host's line ---- */
+
 /* The one command that cures all problems; NULL: there is none. --apply without a name does what it does with one. */
-static const char *find_command(const IbhNode *tree)
+static const char *find_command(const IbhReport *report)
 {
     const char *command = NULL;
 
-    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
-        const char *fix = ibh_node_text(finding, "fix"), *own = g_str_has_prefix(fix, APPLY) ? APPLY : fix;
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
 
-        if (is_problem(finding) && (!own[0] || (command && !g_str_equal(command, own))))
+        if (!is_problem(finding))
+            continue;
+        if (!own || (command && !g_str_equal(command, own)))
             return NULL;
-        command = is_problem(finding) ? own : command;
+        command = own;
     }
     return command;
 }
 
 /* That command, or the one cause, or how many NICs. */
-static void put_wrong(GString *out, const IbhNode *tree, const IbhStyle *style, const IbhNode *worst)
+static void put_wrong(GString *out, const IbhReport *report, const IbhFinding *worst)
 {
     g_autoptr(GPtrArray) wrong = g_ptr_array_new(), all = g_ptr_array_new(); /* NICs */
     g_autoptr(GString) text = g_string_new(NULL);
-    const char *command = find_command(tree);
+    const char *command = find_command(report);
     guint problems = 0;
 
-    IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails"))
-        ibh_add_name(all, ibh_node_text(rail, "iface"));
-    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
+        ibh_add_name(all, rail->link->name);
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         problems += is_problem(finding) ? 1 : 0;
-        IBH_EACH_POINTER (const IbhNode, name, ibh_node_items(finding, "ifaces")) {
-            if (is_problem(finding) && ibh_add_name(wrong, name->text))
-                ibh_add_name(all, name->text);
+        IBH_EACH_POINTER (const char, iface, finding->ifaces) {
+            if (is_problem(finding) && ibh_add_name(wrong, iface))
+                ibh_add_name(all, iface);
         }
     }
     if (wrong->len)
@@ -114,277 +120,263 @@ static void put_wrong(GString *out, const IbhNode *tree, const IbhStyle *style, 
         g_string_append_printf(text, "fix: %s", command);
     else if (problems == 1)
         g_string_printf(text, "%s%s%s", wrong->len == 1 ? (char *)g_ptr_array_index(wrong, 0) : "",
-                        wrong->len == 1 ? ": " : "", ibh_node_text(worst, "message"));
+                        wrong->len == 1 ? ": " : "", worst->message);
     else
         g_string_append(text, "why: ib-hook --check --verbose");
-    ibh_put(out, style, color_of(worst), ibh_node_text(worst, "severity"));
-    ibh_put_line(out, style, ": ", text->str);
+    ibh_put(out, report, color_of(worst), "%s", ibh_severity_name(worst->severity));
+    put_line(out, report, ": ", text->str);
 }
 
-/* A NIC that is administratively down, of this name or (NULL) any: a note, and no right rail. */
-static gboolean is_down(const IbhNode *finding, const char *iface)
+/* A NIC that is administratively down: a note, and no right rail. */
+static gboolean is_down(const IbhFinding *finding)
 {
-    return g_str_equal(ibh_node_text(finding, "code"), "carrier-down") && (!iface || is_about(finding, iface));
+    return g_str_equal(finding->code, "carrier-down");
 }
 
-static gboolean has_carrier(const IbhNode *tree, const IbhNode *nic)
+static gboolean has_carrier(const IbhReport *report, const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
-        if (is_down(finding, ibh_node_text(nic, "iface")))
-            return FALSE;
-    }
-    return TRUE;
+    return !ibh_findings_have(report->findings, nic->link->name, "carrier-down");
 }
 
-static void put_right(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_right(GString *out, const IbhReport *report)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     guint right = 0;
 
-    IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails"))
-        right += has_carrier(tree, rail) ? 1 : 0;
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
+        right += has_carrier(report, rail) ? 1 : 0;
     g_string_append_printf(text, "%u rail%s", right, right == 1 ? "" : "s");
-    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
-        g_autofree char *name = is_down(finding, NULL) ? ibh_node_join(finding, "ifaces", ",") : NULL;
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        g_autofree char *name = ibh_join(finding->ifaces, ",");
 
-        if (name)
+        if (is_down(finding))
             g_string_append_printf(text, "; %s is down", name);
     }
-    ibh_put(out, style, IBH_GREEN, "ok");
-    ibh_put_line(out, style, ": ", text->str);
+    ibh_put(out, report, IBH_GREEN, "ok");
+    put_line(out, report, ": ", text->str);
 }
 
-void ibh_put_verdict(GString *out, const IbhNode *tree, const IbhStyle *style)
+void ibh_put_verdict(GString *out, const IbhReport *report)
 {
-    const IbhNode *worst = find_worst(tree, NULL);
-    guint rails = ibh_node_items(tree, "rails")->len, others = ibh_node_items(tree, "others")->len;
+    const IbhFinding *worst = find_worst(report, NULL);
+    const guint others = report->nics[FALSE]->len;
 
-    if (worst) {
-        put_wrong(out, tree, style, worst);
-    } else if (rails) {
-        put_right(out, tree, style);
-    } else if (others) {
+    if (worst)
+        put_wrong(out, report, worst);
+    else if (report->nics[TRUE]->len)
+        put_right(out, report);
+    else if (others)
         g_string_append_printf(out, "no rails: %u NIC%s, none is engaged (ib-hook --show)\n", others,
                                others == 1 ? "" : "s");
-    } else {
-        ibh_put_line(out, style,
-                     "no rails: ", "no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
-    }
+    else
+        g_string_append(out, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)\n");
 }
 
 /* ---- a line for each NIC or cause ---- */
 
 /* The first `most` addresses. */
-static char *join_addresses(const IbhNode *nic, guint most)
+static char *join_addresses(const IbhNic *nic, guint most)
 {
-    const GPtrArray *addresses = ibh_node_items(nic, "addresses");
-    GString *text = g_string_new(addresses->len ? NULL : "-");
+    g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
+    const guint more = addresses->len > most ? addresses->len - most : 0;
+    g_autofree char *first = NULL;
 
-    for (guint i = 0; i < addresses->len && i < most; i++)
-        g_string_append_printf(text, "%s%s", i ? " " : "", ((const IbhNode *)g_ptr_array_index(addresses, i))->text);
-    if (addresses->len > most)
-        g_string_append_printf(text, " and %u more", addresses->len - most);
-    return g_string_free(text, FALSE);
-}
-
-static char *describe(const IbhNode *finding)
-{
-    return g_strdup_printf("%s: %s", ibh_node_text(finding, "code"), ibh_node_text(finding, "message"));
+    g_ptr_array_set_size(addresses, (gint)(addresses->len - more));
+    first = addresses->len ? ibh_join(addresses, " ") : g_strdup("-");
+    return more ? g_strdup_printf("%s and %u more", first, more) : g_steal_pointer(&first);
 }
 
 /* Of --check: a right rail, or a problem and which NICs it hits. */
-static void put_lines(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_lines(GString *out, const IbhReport *report)
 {
-    g_autoptr(IbhTable) table = ibh_table_new(3);
+    g_autoptr(GPtrArray) table = ibh_table_new("");
 
-    IBH_EACH_POINTER (const IbhNode, rail, ibh_node_items(tree, "rails")) {
-        const char *iface = ibh_node_text(rail, "iface");
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
         g_autofree char *addresses = join_addresses(rail, 3);
 
-        if (find_worst(tree, iface) || !has_carrier(tree, rail))
+        if (find_worst(report, rail->link->name) || !has_carrier(report, rail))
             continue;
-        ibh_table_add(table, g_strdup(iface), NULL);
-        ibh_table_add(table, g_strdup("ok"), IBH_GREEN);
-        ibh_table_add(
-            table, g_strdup_printf("%s leaves by it (table %d)", addresses, (int)ibh_node_number(rail, "table")), NULL);
+        ibh_table_add(table, IBH_PLAIN, "%s", rail->link->name);
+        ibh_table_add(table, IBH_GREEN, "ok");
+        ibh_table_add(table, IBH_PLAIN, "%s leaves by it (table %u)", addresses, rail->table);
     }
-    IBH_EACH_POINTER (const IbhNode, finding, ibh_node_items(tree, "findings")) {
-        const GPtrArray *ifaces = ibh_node_items(finding, "ifaces");
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        const guint hit = finding->ifaces->len;
+        g_autofree char *ifaces = ibh_join(finding->ifaces, ",");
 
-        if ((!is_problem(finding) && !is_down(finding, NULL)) || style->verbose) /* then each follows whole */
+        if ((!is_problem(finding) && !is_down(finding)) || report->style->verbose) /* then each follows whole */
             continue;
-        ibh_table_add(table,
-                      ifaces->len > 2 && style->width ? g_strdup_printf("%u NICs", ifaces->len)
-                      : ifaces->len                   ? ibh_node_join(finding, "ifaces", ",")
-                                                      : g_strdup("host"),
-                      NULL);
-        ibh_table_add(table, g_strdup(ibh_node_text(finding, "severity")), color_of(finding));
-        ibh_table_add(table, describe(finding), NULL);
+        if (hit > 2 && report->style->width)
+            ibh_table_add(table, IBH_PLAIN, "%u NICs", hit);
+        else
+            ibh_table_add(table, IBH_PLAIN, "%s", hit ? ifaces : "host");
+        ibh_table_add(table, color_of(finding), "%s", ibh_severity_name(finding->severity));
+        ibh_table_add(table, IBH_PLAIN, "%s: %s", finding->code, finding->message);
     }
-    ibh_put_table(out, style, table, style->width);
+    ibh_put_table(out, report, table, 3, report->style->width);
 }
 
-static void add_nic(IbhTable *table, const IbhNode *tree, const IbhNode *nic, const IbhStyle *style)
+/* The NIC's worst problem, or what it is and why. */
+static void add_state(GPtrArray *table, const IbhReport *report, const char *iface, const char *state, const char *why)
 {
-    const IbhNode *worst = find_worst(tree, ibh_node_text(nic, "iface"));
-    const gboolean rail = ibh_node_number(nic, "engaged") != 0;
+    const IbhFinding *worst = find_worst(report, iface);
+    const IbhColor color = g_str_equal(state, "ok") ? IBH_GREEN : IBH_PLAIN;
 
-    ibh_table_add(table, g_strdup(ibh_node_text(nic, "iface")), NULL);
-    ibh_table_add(table, join_addresses(nic, style->width ? 1 : 3), NULL);
-    ibh_table_add(table, g_strdup(ibh_node_get(nic, "link") ? ibh_node_text(nic, "link") : "-"), NULL);
-    ibh_table_add(table,
-                  worst ? describe(worst)
-                        : g_strdup_printf("%s: %s",
-                                          rail                           ? has_carrier(tree, nic) ? "ok" : "down"
-                                          : ibh_node_get(nic, "engaged") ? "no rail"
-                                                                         : "missing",
-                                          ibh_node_text(nic, "why")),
-                  worst                            ? color_of(worst)
-                  : rail && has_carrier(tree, nic) ? IBH_GREEN
-                                                   : NULL);
+    ibh_table_add(table, worst ? color_of(worst) : color, "%s: %s", worst ? worst->code : state,
+                  worst ? worst->message : why);
+}
+
+static void add_nic(GPtrArray *table, const IbhReport *report, const IbhNic *nic)
+{
+    g_autofree char *addresses = join_addresses(nic, report->style->width ? 1 : 3);
+
+    ibh_table_add(table, IBH_PLAIN, "%s", nic->link->name);
+    ibh_table_add(table, IBH_PLAIN, "%s", addresses);
+    ibh_table_add(table, IBH_PLAIN, "%s", ibh_told_link(nic));
+    add_state(table, report, nic->link->name,
+              nic->status != IBH_NIC_RAIL ? "no rail"
+              : has_carrier(report, nic)  ? "ok"
+                                          : "down",
+              nic->why);
 }
 
 /* Of --show. What is missing may be among the others, too. */
-static void put_nics(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_nics(GString *out, const IbhReport *report)
 {
-    static const char *const headings[] = {"IFACE", "ADDRESS", "LINK", "STATE"};
-    static const char *const lists[] = {"rails", "others", "missing"};
-    g_autoptr(IbhTable) table = ibh_table_new(4);
-    g_autoptr(GPtrArray) seen = g_ptr_array_new();
+    g_autoptr(GPtrArray) table = ibh_table_new("IFACE ADDRESS LINK STATE"), seen = g_ptr_array_new();
 
-    for (guint i = 0; i < G_N_ELEMENTS(headings); i++)
-        ibh_table_add(table, g_strdup(headings[i]), IBH_BOLD);
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH_POINTER (const IbhNode, nic, ibh_node_items(tree, lists[i])) {
-            if (ibh_add_name(seen, ibh_node_text(nic, "iface")))
-                add_nic(table, tree, nic, style);
+    for (int rail = TRUE; rail >= FALSE; rail--) {
+        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
+            ibh_add_name(seen, nic->link->name);
+            add_nic(table, report, nic);
         }
     }
+    for (guint i = 0; report->missed && i < report->missed->len; i++) {
+        const IbhMissed *missed = &g_array_index(report->missed, IbhMissed, i);
+
+        if (!ibh_add_name(seen, missed->known.iface))
+            continue;
+        ibh_table_add(table, IBH_PLAIN, "%s", missed->known.iface);
+        ibh_table_add(table, IBH_PLAIN, "-");
+        ibh_table_add(table, IBH_PLAIN, "-");
+        add_state(table, report, missed->known.iface, "missing", ibh_missing_text(missed->why));
+    }
     if (seen->len)
-        ibh_put_table(out, style, table, style->width);
+        ibh_put_table(out, report, table, 4, report->style->width);
 }
 
 /* Why each NIC is, or is not, engaged; and what is known of it. */
-static void put_reasons(GString *out, const IbhNode *tree, const IbhStyle *style, const char *lead)
+static void put_reasons(GString *out, const IbhReport *report, const char *lead)
 {
-    static const char *const lists[] = {"rails", "others"};
+    for (int rail = TRUE; rail >= FALSE; rail--) {
+        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
+            g_autofree char *facts = ibh_told_facts(report, nic);
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH_POINTER (const IbhNode, nic, ibh_node_items(tree, lists[i])) {
-            const char *facts = ibh_node_text(nic, "facts");
-
-            ibh_putf(out, style, NULL, "%s%s: %s: %s%s%s", lead, ibh_node_text(nic, "iface"),
-                     ibh_node_number(nic, "engaged") ? "engaged" : "not engaged", ibh_node_text(nic, "why"),
-                     facts[0] ? "; " : "", facts);
+            ibh_put(out, report, IBH_PLAIN, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged",
+                    nic->why, facts ? "; " : "", facts ? facts : "");
             g_string_append_c(out, '\n');
         }
     }
 }
 
 /* The hash policy of the spread is a global setting, which we do not change. */
-static void put_hash_policy(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_hash_policy(GString *out, const IbhReport *report)
 {
-    const IbhNode *policy = ibh_node_get(tree, "fib_multipath_hash_policy");
+    const int policy = report->rails->snapshot->hash_policy;
 
-    if (policy)
-        ibh_putf(out, style, NULL, "main=spread: by %s (net.ipv4.fib_multipath_hash_policy=%d)",
-                 policy->number == 0   ? "peer"
-                 : policy->number == 1 ? "flow"
-                                       : "the kernel's choice",
-                 (int)policy->number);
-    g_string_append(out, policy ? "\n" : "");
+    if (report->rails->main == IBH_MAIN_SPREAD)
+        g_string_append_printf(out, "main=spread: by %s (net.ipv4.fib_multipath_hash_policy=%d)\n",
+                               policy == 0   ? "peer"
+                               : policy == 1 ? "flow"
+                                             : "the kernel's choice",
+                               policy);
 }
 
 /* ---- the actions ---- */
 
 /* With --quiet each error and warning whole, as scripts read it. */
-static void put_look(GString *out, const IbhNode *tree, const IbhStyle *style, gboolean show)
+static void put_look(GString *out, const IbhReport *report)
 {
-    if (!style->quiet) {
-        ibh_put_verdict(out, tree, style);
-        (show ? put_nics : put_lines)(out, tree, style);
-        put_hash_policy(out, tree, style);
+    if (!report->style->quiet) {
+        ibh_put_verdict(out, report);
+        (report->action == IBH_ACTION_SHOW ? put_nics : put_lines)(out, report);
+        put_hash_policy(out, report);
     }
-    if (style->verbose || style->quiet)
-        put_findings(out, tree, style);
-    if (style->verbose)
-        put_reasons(out, tree, style, "");
+    if (report->style->verbose || report->style->quiet)
+        put_findings(out, report);
+    if (report->style->verbose)
+        put_reasons(out, report, "");
 }
 
-static void put_operations(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_operations(GString *out, const IbhReport *report)
 {
-    IBH_EACH_POINTER (const IbhNode, op, ibh_node_items(tree, "operations")) {
-        const char *iface = ibh_node_text(op, "iface");
+    IBH_EACH_POINTER (const IbhOp, op, report->ops) {
+        g_autofree char *command = ibh_op_command(op);
 
-        ibh_put(out, style, IBH_BOLD, ibh_node_text(op, "command"));
-        if (!style->quiet)
-            ibh_putf(out, style, NULL, "  # %s: %s", iface[0] ? iface : "-", ibh_node_text(op, "why"));
+        ibh_put(out, report, IBH_BOLD, "%s", command);
+        if (!report->style->quiet)
+            ibh_put(out, report, IBH_PLAIN, "  # %s: %s", op->iface[0] ? op->iface : "-", op->why);
         g_string_append_c(out, '\n');
     }
 }
 
-static void put_plan(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_plan(GString *out, const IbhReport *report)
 {
-    if (!style->quiet)
-        put_reasons(out, tree, style, "# ");
-    put_operations(out, tree, style);
-    if (!style->quiet && !ibh_node_number(tree, "changed"))
-        ibh_put_line(out, style, "", "# nothing to do");
+    if (!report->style->quiet)
+        put_reasons(out, report, "# ");
+    put_operations(out, report);
+    if (!report->style->quiet && !report->ops->len)
+        g_string_append(out, "# nothing to do\n");
 }
 
-static void put_change(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_change(GString *out, const IbhReport *report)
 {
-    const gboolean failed = ibh_node_get(tree, "error") != NULL, undo = ibh_node_get(tree, "held") != NULL;
-    const guint changes = ibh_node_items(tree, "operations")->len;
-    g_autofree char *held = ibh_node_join(tree, "held", " ");
+    const guint changes = report->ops->len;
+    g_autofree char *held = report->held ? ibh_join(report->held, " ") : NULL;
 
-    if (style->verbose)
-        put_operations(out, tree, style);
-    ibh_put(out, style, failed ? IBH_RED : NULL, failed ? "failed" : undo ? "undone" : "applied");
-    if (changes || failed)
-        ibh_putf(out, style, NULL, ": %u change%s%s", changes, changes == 1 ? "" : "s",
-                 failed ? " stand; what failed is on standard error" : "");
+    if (report->style->verbose)
+        put_operations(out, report);
+    ibh_put(out, report, report->failed ? IBH_RED : IBH_PLAIN, "%s",
+            report->failed ? "failed"
+            : held         ? "undone"
+                           : "applied");
+    if (changes || report->failed)
+        g_string_append_printf(out, ": %u change%s%s\n", changes, changes == 1 ? "" : "s",
+                               report->failed ? " stand; what failed is on standard error" : "");
     else
-        ibh_put(out, style, NULL, ": nothing to do");
-    g_string_append_c(out, '\n');
-    if (held[0])
-        ibh_put_line(out, style, "left alone until --apply or a reboot: ", held);
-    if (!failed)
-        put_reasons(out, tree, style, "");
-    if (ibh_node_get(tree, "confirm"))
-        g_string_append_printf(out, "undone again in %d s, unless: ib-hook --confirm\n",
-                               (int)ibh_node_number(tree, "confirm"));
+        g_string_append(out, ": nothing to do\n");
+    if (held && held[0])
+        put_line(out, report, "left alone until --apply or a reboot: ", held);
+    if (!report->failed && !held)
+        put_reasons(out, report, "");
+    if (report->confirm)
+        g_string_append_printf(out, "undone again in %d s, unless: ib-hook --confirm\n", report->confirm);
 }
 
-static void put_error(GString *out, const IbhNode *tree)
+static void put_error(GString *out, const IbhReport *report)
 {
-    const IbhStyle plain = {0};
-    g_auto(GStrv) lines = g_strsplit(ibh_node_text(ibh_node_get(tree, "error"), "message"), "\n", -1);
+    g_auto(GStrv) lines = g_strsplit(report->message, "\n", -1);
 
     for (char **line = lines; *line; line++)
-        ibh_put_line(out, &plain, "ib-hook: ", *line);
+        put_line(out, report, "ib-hook: ", *line);
 }
 
-char *ibh_write_text(IbhAction action, const IbhNode *tree, const IbhStyle *style)
+void ibh_write_text(GString *out, const IbhReport *report)
 {
-    GString *out = g_string_new(NULL);
-    const gboolean failed = !ibh_node_get(tree, "operations") && ibh_node_get(tree, "error");
-
-    if (failed)
-        put_error(out, tree);
-    else if (action == IBH_ACTION_PLAN)
-        put_plan(out, tree, style);
-    else if (action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO)
-        put_change(out, tree, style);
-    else if (action == IBH_ACTION_CONFIRM)
+    if (report->message)
+        put_error(out, report);
+    else if (report->action == IBH_ACTION_PLAN)
+        put_plan(out, report);
+    else if (report->action == IBH_ACTION_APPLY || report->action == IBH_ACTION_UNDO)
+        put_change(out, report);
+    else if (report->action == IBH_ACTION_CONFIRM)
         g_string_append(out, "confirmed: it stays\n");
-    else if (action == IBH_ACTION_PROBE) {
-        if (!style->quiet)
-            ibh_put_probe(out, tree, style);
-        if (out->len && ibh_node_items(tree, "findings")->len)
+    else if (report->action == IBH_ACTION_PROBE) {
+        if (!report->style->quiet)
+            ibh_put_probe(out, report);
+        if (out->len && report->findings->len)
             g_string_append_c(out, '\n');
-        put_findings(out, tree, style);
+        put_findings(out, report);
     } else
-        put_look(out, tree, style, action == IBH_ACTION_SHOW);
-    return g_string_free(out, FALSE);
+        put_look(out, report);
 }

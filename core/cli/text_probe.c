@@ -2,80 +2,83 @@
 /*
  * --probe for people: which pairs reached each other. Who is at fault is told by the findings, which follow.
  */
-#include "cli/text.h"
+#include "cli/report.h"
 
 #define LISTED_PAIRS 16 /* of more, each rail has a line */
 
-static gboolean was_asked(const IbhNode *pair)
+static void add_pair(GPtrArray *table, const IbhProbe *probe, const IbhProbePair *pair)
 {
-    return ibh_node_get(pair, "sent") != NULL;
+    g_autoptr(GPtrArray) codes = ibh_probe_problems(pair);
+    g_autofree char *problems = ibh_join(codes, ", ");
+    const char *rdma = ibh_told_rdma(probe, pair), *tcp = ibh_probe_syn_why(pair);
+    const int ok = ibh_told_ok(pair);
+    char text[IBH_IP_STRLEN];
+
+    ibh_table_add(table, IBH_PLAIN, "%s", ibh_probe_source(probe, pair)->nic->link->name);
+    ibh_table_add(table, IBH_PLAIN, "%s", ibh_ip_format(ibh_probe_peer(probe, pair), text));
+    ibh_table_add(table, IBH_PLAIN, "%d/%d", pair->received, pair->sent);
+    if (pair->rtt < 0)
+        ibh_table_add(table, IBH_PLAIN, "-");
+    else
+        ibh_table_add(table, IBH_PLAIN, "%.2f", (double)pair->rtt / 1000);
+    ibh_table_add(table,
+                  ok < 0 ? IBH_YELLOW
+                  : ok   ? IBH_GREEN
+                         : IBH_RED,
+                  "%s%s%s%s%s", problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
+                  tcp ? "; the NIC of its replies is not known: " : "", tcp ? tcp : "");
 }
 
-/* "ok", its problems, or why nothing is known of it. */
-static char *describe(const IbhNode *pair)
+static void put_pairs(GString *out, const IbhReport *report)
 {
-    g_autofree char *problems = ibh_node_join(pair, "problems", ", ");
-    const char *rdma = ibh_node_text(pair, "rdma"), *tcp = ibh_node_text(pair, "tcp_why");
+    const IbhProbe *probe = report->probe;
+    g_autoptr(GPtrArray) table = ibh_table_new("IFACE PEER REPLIES MS STATE");
 
-    if (!was_asked(pair))
-        return g_strdup_printf("not asked: %s", ibh_node_text(pair, "reason"));
-    return g_strdup_printf("%s%s%s%s%s", problems[0] ? problems : "ok", rdma[0] ? "; RDMA: " : "", rdma,
-                           tcp[0] ? "; the NIC of its replies is not known: " : "", tcp);
-}
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        add_pair(table, probe, pair);
+    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
+        char text[IBH_IP_STRLEN];
 
-static void put_pairs(GString *out, const IbhNode *tree, const IbhStyle *style)
-{
-    static const char *const headings[] = {"IFACE", "PEER", "REPLIES", "MS", "STATE"};
-    g_autoptr(IbhTable) table = ibh_table_new(G_N_ELEMENTS(headings));
-
-    for (guint i = 0; i < G_N_ELEMENTS(headings); i++)
-        ibh_table_add(table, g_strdup(headings[i]), IBH_BOLD);
-    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
-        const IbhNode *rtt = ibh_node_get(pair, "rtt_ms"), *ok = ibh_node_get(pair, "ok");
-        const int received = (int)ibh_node_number(pair, "received"), sent = (int)ibh_node_number(pair, "sent");
-
-        ibh_table_add(table, g_strdup(ibh_node_text(pair, "iface")), NULL);
-        ibh_table_add(table, g_strdup(ibh_node_text(pair, "peer")), NULL);
-        ibh_table_add(table, g_strdup_printf("%d/%d", received, sent), NULL);
-        ibh_table_add(table, rtt ? g_strdup_printf("%.2f", (double)rtt->number / 1000) : g_strdup("-"), NULL);
-        ibh_table_add(table, describe(pair), !ok ? IBH_YELLOW : ok->number ? IBH_GREEN : IBH_RED);
+        ibh_table_add(table, IBH_PLAIN, "%s", unasked->nic->link->name);
+        ibh_table_add(table, IBH_PLAIN, "%s", ibh_ip_format(&g_array_index(probe->peers, IbhIp, unasked->peer), text));
+        ibh_table_add(table, IBH_PLAIN, "0/0");
+        ibh_table_add(table, IBH_PLAIN, "-");
+        ibh_table_add(table, IBH_YELLOW, "not asked: %s", unasked->why);
     }
-    ibh_put_table(out, style, table, 0);
+    ibh_put_table(out, report, table, 5, 0);
 }
 
 /* "ib0: 198 of 200 peers ok, 594 of 600 replies, 3 not asked" */
-static void put_rail(GString *out, const IbhNode *tree, const IbhStyle *style, const char *rail)
+static void put_rail(GString *out, const IbhReport *report, const IbhNic *nic)
 {
-    gint64 peers = 0, good = 0, sent = 0, received = 0, unasked = 0;
+    int peers = 0, good = 0, sent = 0, received = 0, left_out = 0;
 
-    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
-        if (!g_str_equal(ibh_node_text(pair, "iface"), rail))
+    IBH_EACH (const IbhProbePair, pair, report->probe->pairs) {
+        if (ibh_probe_source(report->probe, pair)->nic != nic)
             continue;
-        peers += was_asked(pair);
-        unasked += !was_asked(pair);
-        good += ibh_node_number(pair, "ok");
-        sent += ibh_node_number(pair, "sent");
-        received += ibh_node_number(pair, "received");
+        peers++;
+        good += ibh_told_ok(pair) > 0;
+        sent += pair->sent;
+        received += pair->received;
     }
-    ibh_putf(out, style, NULL, "%s: ", rail);
-    ibh_putf(out, style, good == peers ? IBH_GREEN : IBH_RED, "%d of %d peers ok", (int)good, (int)peers);
-    ibh_putf(out, style, NULL, ", %d of %d replies", (int)received, (int)sent);
-    if (unasked)
-        ibh_putf(out, style, NULL, ", %d not asked", (int)unasked);
+    IBH_EACH (const IbhProbeUnasked, unasked, report->probe->unasked)
+        left_out += unasked->nic == nic;
+    ibh_put(out, report, IBH_PLAIN, "%s: ", nic->link->name);
+    ibh_put(out, report, good == peers ? IBH_GREEN : IBH_RED, "%d of %d peers ok", good, peers);
+    g_string_append_printf(out, ", %d of %d replies", received, sent);
+    if (left_out)
+        g_string_append_printf(out, ", %d not asked", left_out);
     g_string_append_c(out, '\n');
 }
 
 /* The peers that this rail did not ask for this reason. */
-static char *name_unasked(const IbhNode *tree, const char *rail, const char *reason, guint *count)
+static char *name_unasked(const IbhProbe *probe, const IbhNic *nic, const char *why, guint *count)
 {
     g_autoptr(GArray) peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
 
-    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
-        IbhIp ip;
-
-        if (!was_asked(pair) && g_str_equal(ibh_node_text(pair, "iface"), rail) &&
-            g_str_equal(ibh_node_text(pair, "reason"), reason) && ibh_ip_parse(ibh_node_text(pair, "peer"), &ip))
-            g_array_append_val(peers, ip);
+    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
+        if (unasked->nic == nic && g_str_equal(unasked->why, why))
+            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, unasked->peer));
     }
     *count += peers->len;
     return ibh_probe_name_peers(peers, G_MAXUINT);
@@ -83,76 +86,77 @@ static char *name_unasked(const IbhNode *tree, const char *rail, const char *rea
 
 /* "3 pairs not asked: no common subnet: ib0, ib1 to 10.9.0.1; ib2 to 10.8.0.1": rails that did not ask the same peers
  * stand together. */
-static char *describe_unasked(const IbhNode *tree, const GPtrArray *rails, const char *reason)
+static void add_unasked(GPtrArray *table, const IbhProbe *probe, const char *why)
 {
     g_autoptr(GPtrArray) peers = g_ptr_array_new_with_free_func(g_free), told = g_ptr_array_new();
     g_autoptr(GString) text = g_string_new(NULL);
     guint count = 0;
 
-    IBH_EACH_POINTER (const char, rail, rails)
-        g_ptr_array_add(peers, name_unasked(tree, rail, reason, &count));
-    for (guint i = 0; i < rails->len; i++) {
-        const char *to = peers->pdata[i];
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
+        g_ptr_array_add(peers, name_unasked(probe, nic, why, &count));
+    IBH_EACH_POINTER (const char, to, peers) {
+        const char *between = text->len ? "; " : "";
 
         if (!to[0] || !ibh_add_name(told, to))
             continue;
-        g_string_append_printf(text, "%s%s", text->len ? "; " : "", (const char *)rails->pdata[i]);
-        for (guint j = i + 1; j < rails->len; j++) {
-            if (g_str_equal(peers->pdata[j], to))
-                g_string_append_printf(text, ", %s", (const char *)rails->pdata[j]);
+        for (guint i = 0; i < peers->len; i++) {
+            if (g_str_equal(peers->pdata[i], to)) {
+                g_string_append_printf(text, "%s%s", between, ((const IbhNic *)probe->nics->pdata[i])->link->name);
+                between = ", ";
+            }
         }
         g_string_append_printf(text, " to %s", to);
     }
-    return g_strdup_printf("%u pairs not asked: %s: %s", count, reason, text->str);
+    ibh_table_add(table, IBH_PLAIN, "%u pairs not asked: %s: %s", count, why, text->str);
 }
 
 /* A line for each reason; whole, but on a terminal. */
-static void put_unasked(GString *out, const IbhNode *tree, const IbhStyle *style, const GPtrArray *rails)
+static void put_unasked(GString *out, const IbhReport *report)
 {
-    g_autoptr(GPtrArray) reasons = g_ptr_array_new();
-    g_autoptr(IbhTable) table = ibh_table_new(1);
+    g_autoptr(GPtrArray) reasons = g_ptr_array_new(), table = ibh_table_new("");
 
-    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
-        const char *reason = ibh_node_text(pair, "reason");
-
-        if (!was_asked(pair) && ibh_add_name(reasons, reason))
-            ibh_table_add(table, describe_unasked(tree, rails, reason), NULL);
+    IBH_EACH (const IbhProbeUnasked, unasked, report->probe->unasked) {
+        if (ibh_add_name(reasons, unasked->why))
+            add_unasked(table, report->probe, unasked->why);
     }
-    ibh_put_table(out, style, table, style->width);
+    ibh_put_table(out, report, table, 1, report->style->width);
 }
 
 /* "RDMA: 6 of 8 pairs answered" */
-static void put_rdma(GString *out, const IbhNode *tree, const IbhStyle *style)
+static void put_rdma(GString *out, const IbhReport *report)
 {
-    guint answered = 0, asked = 0;
+    const guint asked = report->probe->rdma ? report->probe->pairs->len : 0;
+    guint answered = 0;
 
-    IBH_EACH_POINTER (const IbhNode, pair, ibh_node_items(tree, "pairs")) {
-        answered += g_str_equal(ibh_node_text(pair, "rdma"), "answered");
-        asked += ibh_node_get(pair, "rdma") != NULL;
-    }
+    IBH_EACH (const IbhProbePair, pair, report->probe->pairs)
+        answered += pair->rdma == IBH_CAUSE_NONE;
     if (!asked)
         return;
-    ibh_putf(out, style, answered == asked ? IBH_GREEN : IBH_RED, "RDMA: %u of %u pairs answered", answered, asked);
+    ibh_put(out, report, answered == asked ? IBH_GREEN : IBH_RED, "RDMA: %u of %u pairs answered", answered, asked);
     g_string_append_c(out, '\n');
 }
 
-void ibh_put_probe(GString *out, const IbhNode *tree, const IbhStyle *style)
+void ibh_put_probe(GString *out, const IbhReport *report)
 {
-    const GPtrArray *pairs = ibh_node_items(tree, "pairs");
-    g_autoptr(GPtrArray) rails = g_ptr_array_new();
-    g_autofree char *own = ibh_node_join(tree, "own", " ");
+    const IbhProbe *probe = report->probe;
+    const guint pairs = probe->pairs->len + probe->unasked->len;
+    const char *lead = "left out, as addresses of this host:";
+    char text[IBH_IP_STRLEN];
 
-    if (pairs->len && (pairs->len <= LISTED_PAIRS || style->verbose))
-        put_pairs(out, tree, style);
-    IBH_EACH_POINTER (const IbhNode, pair, pairs) {
-        if (pairs->len > LISTED_PAIRS && ibh_add_name(rails, ibh_node_text(pair, "iface")))
-            put_rail(out, tree, style, ibh_node_text(pair, "iface"));
+    if (pairs && (pairs <= LISTED_PAIRS || report->style->verbose))
+        put_pairs(out, report);
+    if (pairs > LISTED_PAIRS) {
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
+            put_rail(out, report, nic);
+        if (!report->style->verbose)
+            put_unasked(out, report);
     }
-    if (rails->len && !style->verbose)
-        put_unasked(out, tree, style, rails);
-    put_rdma(out, tree, style);
-    if (own[0])
-        ibh_put_line(out, style, "left out, as addresses of this host: ", own);
-    if (ibh_node_get(tree, "rails")) /* and there are none */
-        ibh_put_verdict(out, tree, style);
+    put_rdma(out, report);
+    IBH_EACH (const IbhIp, own, probe->own) {
+        g_string_append_printf(out, "%s %s", lead, ibh_ip_format(own, text));
+        lead = "";
+    }
+    g_string_append(out, probe->own->len ? "\n" : "");
+    if (!probe->nics->len)
+        ibh_put_verdict(out, report);
 }
