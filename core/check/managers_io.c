@@ -2,6 +2,7 @@
 #include "check/managers_io.h"
 
 #include "host/files.h"
+#include "host/store.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -206,23 +207,13 @@ static void name_connections(GArray *managers)
         function(managers, NM_MILLISECONDS);
 }
 
-/* The entries of /proc/PID/net are made anew for each network namespace, so their inodes tell namespaces apart. Unlike
- * /proc/1/ns/net they can be read without the right to trace process 1, which --show does not have. */
-static gboolean is_namespace_of_init(void)
-{
-    struct stat init, own;
-
-    return stat("/proc/1/net/dev", &init) == 0 && stat("/proc/self/net/dev", &own) == 0 && init.st_dev == own.st_dev &&
-           init.st_ino == own.st_ino;
-}
-
 /* The prefix of /run and /etc. Another root (`sysfs` is not /sys) has them beside it; on a running system the prefix is
  * "", and the files describe the namespace of process 1. NULL: this is another one, or that cannot be found out. */
 static char *find_root(const char *sysfs)
 {
     if (!g_str_equal(sysfs, "/sys"))
         return g_path_get_dirname(sysfs);
-    return is_namespace_of_init() ? g_strdup("") : NULL;
+    return ibh_store_is_home() ? g_strdup("") : NULL;
 }
 
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot)

@@ -20,6 +20,8 @@ static const Row rows[] = {
     [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
                      "look at the card, and at dmesg for why it left the bus; if it was taken out for good, ib-hook "
                      "--undo --iface forgets it"},
+    [IBH_NO_SUCH_NIC] = {"nic-gone", IBH_ERROR,
+                         "is the card there, and has it another name? else take its section out of the configuration"},
 };
 
 /* "it was a rail with 172.16.34.2"; without an address, the configuration wants it to be one. */

@@ -158,7 +158,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* What a container or a test sees must not be missed by the host. The files of a namespace in /proc have inodes of its
  * own, and unlike its handle they may be looked at without any capability. */
-static gboolean is_home(void)
+gboolean ibh_store_is_home(void)
 {
     struct stat own, first;
 
@@ -172,8 +172,8 @@ static char *make_header(void)
 {
     g_autofree char *id = NULL;
 
-    if (!is_home() || !check_directory(KEPT_DIR, NULL) || !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) ||
-        !g_ascii_isxdigit(id[0]))
+    if (!ibh_store_is_home() || !check_directory(KEPT_DIR, NULL) ||
+        !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
         return NULL;
     return g_strdup_printf(MACHINE "%s\n", g_strstrip(id));
 }

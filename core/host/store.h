@@ -30,6 +30,9 @@ IbhState *ibh_store_load(IbhStore *store, GError **error);
 /* Writes what has changed since it was loaded or saved. */
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 
+/* This is the network namespace of process 1. */
+gboolean ibh_store_is_home(void);
+
 /* --watch holds a lock as long as it runs. Returns its descriptor, -1: not now. */
 int ibh_watch_hold(void);
 /* A --watch of this network namespace runs. A user who may not test the lock relies on the file. */

@@ -115,6 +115,7 @@ const char *ibh_missing_text(IbhMissing missing)
         [IBH_LACKS_CARRIER] = "its link has no carrier",
         [IBH_LACKS_RDMA] = "its RDMA device is gone",
         [IBH_IS_GONE] = "its hardware is gone, or no driver has it",
+        [IBH_NO_SUCH_NIC] = "no NIC has this name",
     };
 
     return texts[missing];
@@ -156,13 +157,18 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
     (void)ibh_config_manages(config, names);
     IBH_EACH_POINTER (const char, name, names) {
         const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
-        IbhKnownRail known = {.slot = "-"};
+        IbhMissed one = {.known = {.slot = "-"}, .why = IBH_NO_SUCH_NIC};
 
-        if (!link || is_missed_already(missed, name))
+        if (is_missed_already(missed, name))
             continue;
-        g_strlcpy(known.iface, name, sizeof known.iface);
-        name_hardware(link, known.hardware, sizeof known.hardware);
-        add_missed(missed, rails, &known);
+        g_strlcpy(one.known.iface, name, sizeof one.known.iface);
+        if (link) {
+            name_hardware(link, one.known.hardware, sizeof one.known.hardware);
+            add_missed(missed, rails, &one.known);
+        } else {
+            g_strlcpy(one.known.hardware, name, sizeof one.known.hardware); /* all that is known of it */
+            g_array_append_val(missed, one);
+        }
     }
     return missed;
 }

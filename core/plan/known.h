@@ -14,7 +14,8 @@ typedef enum {
     IBH_LACKS_ADDRESS,
     IBH_LACKS_CARRIER,
     IBH_LACKS_RDMA, /* a netdev without an RDMA device */
-    IBH_IS_GONE
+    IBH_IS_GONE,
+    IBH_NO_SUCH_NIC /* never seen: only the configuration names it */
 } IbhMissing;
 
 /* What a rail that shall be remembered looks like now. FALSE: it is none, or nothing that stays (a virtual function, a

@@ -163,8 +163,15 @@ static void mark_missing(const IbhRun *run, GArray *known)
 
 GArray *ibh_run_missed(IbhRun *run)
 {
+    GArray *missed = NULL;
+
     look_for_hardware(run, run->snapshot->state->known);
-    return ibh_known_missed(run->rails, run->config);
+    missed = ibh_known_missed(run->rails, run->config);
+    IBH_EACH_BACK (const IbhMissed, one, missed) { /* the configuration is of the host, not of a container or a test */
+        if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
+            IBH_REMOVE(IbhMissed, one, missed);
+    }
+    return missed;
 }
 
 /* Where something was refused, a new rail may not stand: it can't be missed. What --undo takes is no rail any more. */

@@ -195,3 +195,9 @@ home "$IB_HOOK" --undo --iface ib1 >/dev/null
 boots "--undo forgets it for good" ""
 rm -r /var/lib/ib-hook
 boots "without the directory" ""
+ip -n B link set ib1 name other
+system_config "[interface ib1]
+manage=yes"
+boots "without it, only the configuration names a NIC" "ib1 error nic-gone"
+expect_hook 0 B --check --json
+expect_equal "and of the host only" "" "$(findings)"

@@ -79,6 +79,7 @@ static const Row rows[] = {
     /* A section of its own says that it shall be one. */
     {{NIC0, NIC1, NULL}, "", "[interface ib1]\nmanage=yes\n", IBH_LACKS_ADDRESS, FALSE},
     {{NIC0, NIC1, NULL}, "", "[interface ib*]\nmanage=yes\n", IBH_IS_THERE, FALSE},
+    {{NIC0, NULL}, "", "[interface ib1]\nmanage=yes\n", IBH_NO_SUCH_NIC, FALSE},
 };
 
 static void test_missed(void **state)
