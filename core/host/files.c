@@ -45,22 +45,36 @@ static GPtrArray *list_trusted(const char *path, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     DIR *dir = opendir(path);
-    const int fd = dir ? dirfd(dir) : -1;
     struct stat status;
     gboolean ok;
 
     if (dir == NULL && is_absent(path))
         return g_steal_pointer(&names);
-    if (dir == NULL) {
-        ibh_file_fail(path, errno, error);
-        return NULL;
-    }
-    if (fd < 0 || fstat(fd, &status) < 0)
+    if (dir == NULL || fstat(dirfd(dir), &status) < 0)
         ok = ibh_file_fail(path, errno, error);
     else
         ok = ibh_file_check_trusted(&status, path, error) && read_names(dir, path, names, error);
-    closedir(dir);
+    if (dir)
+        closedir(dir);
     return ok ? g_steal_pointer(&names) : NULL;
+}
+
+typedef gboolean (*TakeFile)(gpointer data, const char *path, GError **error);
+
+/* `only`: of its files the one of this name; NULL: all. */
+static gboolean each_file(const char *directory, const char *only, TakeFile take, gpointer data, GError **error)
+{
+    g_autoptr(GPtrArray) names = list_trusted(directory, error);
+
+    if (names == NULL)
+        return FALSE;
+    IBH_EACH_POINTER (const char, name, names) {
+        g_autofree char *path = g_strconcat(directory, "/", name, NULL);
+
+        if ((!only || g_str_equal(name, only)) && !take(data, path, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* ---- names of tables ------------------------------------------------------------------------------- */
@@ -75,12 +89,15 @@ typedef struct {
 } TableSearch;
 
 /* FALSE: an error; there may be no such file. */
-static gboolean search_file(TableSearch *search, const char *path, GError **error)
+static gboolean search_file(gpointer data, const char *path, GError **error)
 {
+    TableSearch *search = data;
     g_autoptr(GError) local = NULL;
     g_autofree char *text = NULL;
     gsize length = 0;
 
+    if (search->found)
+        return TRUE;
     if (ibh_file_read_trusted(path, TEXT_MAX, &text, &length, &local))
         search->found = ibh_rt_tables_find(text, length, search->name, &search->table);
     if (!local || g_error_matches(local, G_FILE_ERROR, G_FILE_ERROR_NOENT))
@@ -89,36 +106,23 @@ static gboolean search_file(TableSearch *search, const char *path, GError **erro
     return FALSE;
 }
 
-static gboolean search_directory(TableSearch *search, const char *directory, GError **error)
-{
-    g_autofree char *main = g_strconcat(directory, "/rt_tables", NULL), *more = g_strconcat(main, ".d", NULL);
-    g_autoptr(GPtrArray) names = NULL;
+typedef struct {
+    IbhConfig *config;
+    const char *root; /* what all paths are under: "" but for tests */
+} Loading;
 
-    if (!search_file(search, main, error))
-        return FALSE;
-    if (search->found)
-        return TRUE;
-    if (!(names = list_trusted(more, error)))
-        return FALSE;
-    for (guint i = 0; i < names->len && !search->found; i++) {
-        g_autofree char *file = g_strconcat(more, "/", g_ptr_array_index(names, i), NULL);
-
-        if (!search_file(search, file, error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* An IbhTableLookup, which gets what all paths are under: "" but for tests. Names are rare: the files are read when one
- * occurs. */
+/* Names are rare: the files are read when one occurs. */
 static gboolean find_table(gpointer data, const char *name, guint32 *ret_table, GError **error)
 {
+    const Loading *loading = data;
     TableSearch search = {.name = name};
 
     for (guint i = 0; i < G_N_ELEMENTS(TABLE_DIRS) && !search.found; i++) {
-        g_autofree char *directory = g_strconcat(data, TABLE_DIRS[i], NULL);
+        g_autofree char *main = g_strconcat(loading->root, TABLE_DIRS[i], "/rt_tables", NULL);
+        g_autofree char *more = g_strconcat(main, ".d", NULL);
 
-        if (!search_directory(&search, directory, error))
+        if (!search_file(&search, main, error) ||
+            (!search.found && !each_file(more, NULL, search_file, &search, error)))
             return FALSE;
     }
     *ret_table = search.table;
@@ -127,46 +131,24 @@ static gboolean find_table(gpointer data, const char *name, guint32 *ret_table, 
 
 /* ---- the configuration ----------------------------------------------------------------------------- */
 
-static gboolean add_file(IbhConfig *config, const char *root, const char *path, GError **error)
+static gboolean add_file(gpointer data, const char *path, GError **error)
 {
+    const Loading *loading = data;
     g_autofree char *text = NULL;
-    g_autofree char *table_root = g_strdup(root);
     gsize length = 0;
 
     return ibh_file_read_trusted(path, TEXT_MAX, &text, &length, error) &&
-           ibh_config_add(config, path, text, length, find_table, table_root, error);
+           ibh_config_add(loading->config, path, text, length, find_table, data, error);
 }
 
-static gboolean add_directory(IbhConfig *config, const char *root, const char *path, GError **error)
+/* All files, in the order in which later ones win. No file at all is fine; what is listed must be readable: it may be a
+ * link that dangles. A user who can write the directory can replace root's file or conf.d. */
+static gboolean add_all(Loading *loading, const char *directory, GError **error)
 {
-    g_autoptr(GPtrArray) names = list_trusted(path, error);
-
-    if (names == NULL)
-        return FALSE;
-    IBH_EACH_POINTER (const char, name, names) {
-        g_autofree char *file = g_strconcat(path, "/", name, NULL);
-
-        if (!add_file(config, root, file, error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* All files, in the order in which later ones win. No file at all is fine. */
-static gboolean add_all(IbhConfig *config, const char *root, const char *directory, GError **error)
-{
-    g_autofree char *file = g_strconcat(directory, "/ib-hook.conf", NULL);
     g_autofree char *fragments = g_strconcat(directory, "/conf.d", NULL);
-    /* A user who can write the directory can replace root's file or conf.d. */
-    g_autoptr(GPtrArray) trusted = list_trusted(directory, error);
 
-    if (trusted == NULL)
-        return FALSE;
-    IBH_EACH_POINTER (const char, name, trusted) { /* what is listed must be readable: it may be a link that dangles */
-        if (g_str_equal(name, "ib-hook.conf") && !add_file(config, root, file, error))
-            return FALSE;
-    }
-    return add_directory(config, root, fragments, error);
+    return each_file(directory, "ib-hook.conf", add_file, loading, error) &&
+           each_file(fragments, NULL, add_file, loading, error);
 }
 
 static IbhConfig *load_under(const char *root, const char *named, GError **error)
@@ -175,9 +157,10 @@ static IbhConfig *load_under(const char *root, const char *named, GError **error
     g_autofree char *standard = g_strconcat(root, IBH_CONFIG_DIR, NULL);
     const char *path = named ? named : standard;
     gboolean all = !named || g_file_test(path, G_FILE_TEST_IS_DIR);
+    Loading loading = {.config = config, .root = root};
     GError *local = NULL;
 
-    if (all ? add_all(config, root, path, &local) : add_file(config, root, path, &local))
+    if (all ? add_all(&loading, path, &local) : add_file(&loading, path, &local))
         return g_steal_pointer(&config);
     /* The caller needs one kind of error: the configuration cannot be used. */
     g_assert(local != NULL);

@@ -207,7 +207,7 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
             if (own && header->nlmsg_pid == own)
                 continue;
             concerns = TRUE;
-            events->ours |= takes_ours(header) || (ifindexes && ibh_has(ifindexes, link_of(header)));
+            events->ours |= takes_ours(header) || ibh_has(ifindexes, link_of(header));
             if (header->nlmsg_pid && takes_ours(header))
                 remember_who(events, header->nlmsg_pid);
         }

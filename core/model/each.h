@@ -22,10 +22,11 @@
 
 #define IBH_REMOVE(Type, x, array) g_array_remove_index(array, (guint)((x) - &g_array_index(array, Type, 0)))
 
+/* `numbers`: int; NULL: none. */
 static inline gboolean ibh_has(const GArray *numbers, int number)
 {
-    IBH_EACH (const int, one, numbers) {
-        if (*one == number)
+    for (guint i = 0; numbers && i < numbers->len; i++) {
+        if (g_array_index(numbers, int, i) == number)
             return TRUE;
     }
     return FALSE;

@@ -5,15 +5,6 @@
 
 #include <sys/socket.h>
 
-static gboolean contains(const GArray *numbers, int number)
-{
-    for (guint i = 0; numbers && i < numbers->len; i++) {
-        if (g_array_index(numbers, int, i) == number)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* ARP settings belong to the NIC, not to a family of addresses. */
 static gboolean is_of_family(const IbhIp *ip, const IbhOp *op)
 {
@@ -60,17 +51,17 @@ static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhR
 
     return nic && !has_address(rails, op) && !is_wanted(rails, nic, op) && nic->status != IBH_NIC_UNMANAGED &&
            !(restraint->down && g_strv_contains(restraint->down, nic->link->name)) &&
-           !contains(restraint->given_up, op->ifindex) && !is_shared(plan, op);
+           !ibh_has(restraint->given_up, op->ifindex) && !is_shared(plan, op);
 }
 
 static gboolean is_left(const IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op,
                         GArray *spared)
 {
-    if (contains(restraint->backed_off, op->unit))
+    if (ibh_has(restraint->backed_off, op->unit))
         return TRUE;
     if (!is_spared(plan, rails, restraint, op))
         return FALSE;
-    if (!contains(spared, op->ifindex))
+    if (!ibh_has(spared, op->ifindex))
         g_array_append_val(spared, op->ifindex);
     return TRUE;
 }

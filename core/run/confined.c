@@ -46,43 +46,34 @@ static char *read_domain(void)
     return domain;
 }
 
-/* FALSE: this was reported since the last boot. If that cannot be stored, *ret_briefly. */
-static gboolean is_news(gboolean *ret_briefly)
+/* FALSE: this was reported since the last boot. */
+static gboolean is_news(void)
 {
     int fd = open(SAID, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-    *ret_briefly = fd < 0;
     if (fd >= 0)
         close(fd);
     return fd >= 0 || errno != EEXIST;
 }
 
-static char *explain(const char *forbidden, const char *domain, gboolean briefly)
-{
-    if (domain && briefly)
-        return g_strdup_printf("SELinux forbids %s in %s: install ib-hook-selinux", forbidden, domain);
-    if (domain)
-        return g_strdup_printf(
-            "this hook cannot act: SELinux forbids it %s in the domain %s; install the package "
-            "ib-hook-selinux, or, if it is installed, run: restorecon -R /usr/lib/NetworkManager/dispatcher.d "
-            "/usr/libexec/ib-hook /usr/bin/ib-hook " IBH_RUN_DIR,
-            forbidden, domain);
-    return g_strdup_printf(
-        "this hook cannot act: root may not open %s here; a security module or a container forbids it", forbidden);
-}
-
 void ibh_confined_explain(GString *warnings, gsize from)
 {
     const char *forbidden = geteuid() == 0 ? find_forbidden() : NULL;
-    g_autofree char *domain = NULL, *message = NULL;
-    gboolean briefly;
+    g_autofree char *domain = NULL;
 
     if (!forbidden)
         return;
     g_string_truncate(warnings, from);
-    if (!is_news(&briefly))
+    if (!is_news())
         return;
-    domain = read_domain();
-    message = explain(forbidden, domain, briefly);
-    g_string_append_printf(warnings, "%s\n", message);
+    if ((domain = read_domain()))
+        g_string_append_printf(warnings,
+                               "SELinux forbids %s in %s: install ib-hook-selinux, or, if it is installed, run: "
+                               "restorecon -R /usr/lib/NetworkManager/dispatcher.d /usr/libexec/ib-hook\n",
+                               forbidden, domain);
+    else
+        g_string_append_printf(warnings,
+                               "this hook cannot act: root may not open %s here; a security module or a container "
+                               "forbids it\n",
+                               forbidden);
 }

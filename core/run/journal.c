@@ -42,8 +42,9 @@ static gboolean to_syslog(int fd, int priority, const char *message)
 }
 
 /* To standard error, and only if that does not block. */
-static void log_last(const char *text)
+static void log_last(const char *line)
 {
+    g_autofree char *text = g_strdup_printf("ib-hook: %s\n", line);
     struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
     gsize length = strlen(text);
 
@@ -51,17 +52,7 @@ static void log_last(const char *text)
         (void)!write(STDERR_FILENO, text, MIN(length, PIPE_BUF)); /* there is room for so much */
 }
 
-static void log_line(int fd, int priority, const char *line)
-{
-    g_autofree char *clean = ibh_printable(line), *last = NULL;
-
-    if (to_journal(fd, priority, clean) || to_syslog(fd, priority, clean))
-        return;
-    last = g_strdup_printf("ib-hook: %s\n", clean);
-    log_last(last);
-}
-
-void ibh_log_lines(int priority, const char *lines)
+static void send_lines(int priority, const char *lines, gboolean is_command)
 {
     g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
     const int size = BUFFER_SIZE;
@@ -70,22 +61,23 @@ void ibh_log_lines(int priority, const char *lines)
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
     for (char **line = each; *line; line++) {
-        if (**line)
-            log_line(fd, priority, *line);
+        g_autofree char *clean = **line ? ibh_printable(*line) : NULL;
+
+        if (clean && !to_journal(fd, priority, clean) && !to_syslog(fd, priority, clean) && !is_command)
+            log_last(clean);
     }
     if (fd >= 0)
         close(fd);
 }
 
+void ibh_log_lines(int priority, const char *lines)
+{
+    send_lines(priority, lines, FALSE);
+}
+
 void ibh_log_command(const char *line)
 {
-    g_autofree char *clean = ibh_printable(line);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return;
-    (void)(to_journal(fd, LOG_INFO, clean) || to_syslog(fd, LOG_INFO, clean));
-    close(fd);
+    send_lines(LOG_INFO, line, TRUE);
 }
 
 void ibh_log_complaint(const GString *warnings, GString *complained)

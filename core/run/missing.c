@@ -14,10 +14,6 @@ typedef struct {
     gboolean said;
 } Entry;
 
-struct IbhMissing_ {
-    GArray *entries; /* Entry: of the last look */
-};
-
 static void say(const IbhMissed *missed)
 {
     char ip[IBH_IP_STRLEN];
@@ -36,20 +32,6 @@ void ibh_missing_say(const GArray *missed)
         if (ibh_is_fault(one->why))
             say(one);
     }
-}
-
-IbhMissingLog *ibh_missing_log_new(void)
-{
-    IbhMissingLog *log = g_new0(IbhMissingLog, 1);
-
-    log->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
-    return log;
-}
-
-void ibh_missing_log_free(IbhMissingLog *log)
-{
-    g_array_unref(log->entries);
-    g_free(log);
 }
 
 static const Entry *find_entry(const GArray *entries, const Entry *like)
@@ -72,14 +54,15 @@ static void say_ends(const GArray *before, const GArray *now)
     }
 }
 
-gint64 ibh_missing_log(IbhMissingLog *log, const GArray *missed, gint64 now)
+gint64 ibh_missing_log(GArray **log, const GArray *missed, gint64 now)
 {
-    g_autoptr(GArray) before = missed ? log->entries : NULL;
+    g_autoptr(GArray) before = NULL;
     gint64 next = G_MAXINT64;
 
     if (!missed)
         return next;
-    log->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+    before = *log ? *log : g_array_new(FALSE, FALSE, sizeof(Entry));
+    *log = g_array_new(FALSE, FALSE, sizeof(Entry));
     IBH_EACH (const IbhMissed, one, missed) {
         Entry entry = {.missed = *one, .since = now};
         const Entry *old = find_entry(before, &entry);
@@ -92,8 +75,8 @@ gint64 ibh_missing_log(IbhMissingLog *log, const GArray *missed, gint64 now)
             next = MIN(next, entry.since + WHILE);
         else if (!old || !old->said)
             say(one);
-        g_array_append_val(log->entries, entry);
+        g_array_append_val(*log, entry);
     }
-    say_ends(before, log->entries);
+    say_ends(before, *log);
     return next;
 }

@@ -89,14 +89,9 @@ void ibh_log_complaint(const GString *warnings, GString *complained);
 
 /* ---- which rails are missing, in the journal: once when it begins, once when it ends ---- */
 
-typedef struct IbhMissing_ IbhMissingLog;
-
-IbhMissingLog *ibh_missing_log_new(void);
-void ibh_missing_log_free(IbhMissingLog *log);
-
-/* `missed`: IbhMissed, NULL: not known now. What has been missing for a while is said. Returns when there may be more
- * to say (G_MAXINT64: when something happens). */
-gint64 ibh_missing_log(IbhMissingLog *log, const GArray *missed, gint64 now);
+/* `log`: what was said so far, first NULL. `missed`: IbhMissed, NULL: not known now. What has been missing for a while
+ * is said. Returns when there may be more to say (G_MAXINT64: when something happens). */
+gint64 ibh_missing_log(GArray **log, const GArray *missed, gint64 now);
 /* At once. */
 void ibh_missing_say(const GArray *missed);
 

@@ -28,6 +28,11 @@ typedef struct {
 } Burst;
 
 typedef struct {
+    int ifindex;
+    gint64 since; /* its addresses have been away */
+} Away;
+
+typedef struct {
     IbhEvent how;
     IbhEvents events;
     int signals;
@@ -41,11 +46,11 @@ typedef struct {
     gint64 retry; /* after the last failure; 0: there was none */
     gint64 alive; /* when systemd expects our sign of life; NEVER: it does not */
     guint changes;
-    GHashTable *away;   /* ifindex → gint64: since when its addresses have been away */
+    GArray *away;       /* Away */
     GArray *given_up;   /* int: for long enough */
     GArray *backed_off; /* int: units */
     GHashTable *backoff;
-    IbhMissingLog *missing;
+    GArray *missing;     /* what was said of missing rails */
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 
@@ -73,32 +78,27 @@ static void note(gpointer data, const IbhOp *op)
 /* Since when addresses have been away, for NICs that were spared before, and are again. */
 static void remember_spared(Watch *watch, gint64 now)
 {
-    GHashTable *away = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    g_autoptr(GArray) before = watch->away;
 
+    watch->away = g_array_new(FALSE, FALSE, sizeof(Away));
     for (guint i = 0; watch->how.spared && i < watch->how.spared->len; i++) {
-        gpointer nic = GINT_TO_POINTER(g_array_index(watch->how.spared, int, i));
-        const gint64 *before = g_hash_table_lookup(watch->away, nic);
-        gint64 since = before ? *before : now;
+        Away away = {.ifindex = g_array_index(watch->how.spared, int, i), .since = now};
 
-        g_hash_table_insert(away, nic, g_memdup(&since, sizeof since));
-        watch->due = MIN(watch->due, since + ADDRESS_MAY_COME_BACK);
+        IBH_EACH (const Away, one, before) {
+            if (one->ifindex == away.ifindex)
+                away.since = one->since;
+        }
+        g_array_append_val(watch->away, away);
+        watch->due = MIN(watch->due, away.since + ADDRESS_MAY_COME_BACK);
     }
-    g_hash_table_unref(watch->away);
-    watch->away = away;
 }
 
 static void find_given_up(Watch *watch, gint64 now)
 {
-    GHashTableIter iter;
-    gpointer nic, since;
-
     g_array_set_size(watch->given_up, 0);
-    g_hash_table_iter_init(&iter, watch->away);
-    while (g_hash_table_iter_next(&iter, &nic, &since)) {
-        int ifindex = GPOINTER_TO_INT(nic);
-
-        if (now - *(const gint64 *)since >= ADDRESS_MAY_COME_BACK)
-            g_array_append_val(watch->given_up, ifindex);
+    IBH_EACH (const Away, away, watch->away) {
+        if (now - away->since >= ADDRESS_MAY_COME_BACK)
+            g_array_append_val(watch->given_up, away->ifindex);
     }
 }
 
@@ -143,7 +143,7 @@ static void look(Watch *watch)
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
     plan_next_look(watch, ok, watch->any.looked);
-    watch->due = MIN(watch->due, ibh_missing_log(watch->missing, watch->how.missed, watch->any.looked));
+    watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->how.missed, watch->any.looked));
     if (watch->held < 0)
         watch->held = ibh_watch_hold();
     report_status(watch);
@@ -235,12 +235,11 @@ static gboolean start(Watch *watch, GError **error)
 static void run(Watch *watch)
 {
     watch->alive = ibh_notify_interval() ? 0 : NEVER;
-    watch->away = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    watch->away = g_array_new(FALSE, FALSE, sizeof(Away));
     watch->given_up = g_array_new(FALSE, FALSE, sizeof(int));
     watch->backed_off = g_array_new(FALSE, FALSE, sizeof(int));
     watch->backoff = ibh_backoff_new();
     watch->complained = g_string_new(NULL);
-    watch->missing = ibh_missing_log_new();
     watch->how.done = note;
     watch->how.data = watch;
     while (!watch->stop) {
@@ -250,11 +249,11 @@ static void run(Watch *watch)
     }
     ibh_notify("STOPPING=1");
     ibh_event_clear(&watch->how);
-    g_hash_table_unref(watch->away);
+    g_array_unref(watch->away);
     g_array_unref(watch->backed_off);
     g_array_unref(watch->given_up);
     g_hash_table_unref(watch->backoff);
-    ibh_missing_log_free(watch->missing);
+    g_clear_pointer(&watch->missing, g_array_unref);
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);
     close(watch->signals);
