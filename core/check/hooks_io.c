@@ -15,29 +15,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The places of our hook, for each manager, in the manager's order: the first that exists counts. */
-static const struct {
-    const char *manager;
-    const char *places[3];
-} HOOKS[] = {
-    {"NetworkManager",
-     {"/etc/NetworkManager/dispatcher.d/50-ib-hook", "/usr/lib/NetworkManager/dispatcher.d/50-ib-hook"}},
-    {"systemd-networkd",
-     {"/etc/networkd-dispatcher/configured.d/50-ib-hook", "/etc/networkd-dispatcher/routable.d/50-ib-hook"}},
-    {"netplan", {"/etc/networkd-dispatcher/configured.d/50-ib-hook", "/etc/networkd-dispatcher/routable.d/50-ib-hook"}},
-    {"ifupdown", {"/etc/network/if-up.d/ib-hook"}}, /* -ng and 2, too */
-    {"network-scripts", {"/sbin/ifup-local"}},
-};
-
-static const char *const *find_places(const char *manager)
-{
-    for (gsize i = 0; i < G_N_ELEMENTS(HOOKS); i++) {
-        if (g_str_has_prefix(manager, HOOKS[i].manager))
-            return HOOKS[i].places;
-    }
-    return NULL;
-}
-
 /* ---- SELinux ---- */
 
 static gboolean is_enforcing(void)
@@ -77,7 +54,7 @@ static char *why_unusable(const char *path, const char *place)
 
 static char *why_not_called(const char *root, const char *const *places)
 {
-    for (int i = 0; i < 3 && places[i]; i++) {
+    for (int i = 0; places[i]; i++) {
         g_autofree char *path = g_strconcat(root, places[i], NULL);
         struct stat link;
 
@@ -96,22 +73,19 @@ static gboolean lacks_dispatcher(const char *root, const char *const *places)
     return g_str_has_prefix(places[0], "/etc/networkd-dispatcher/") && lstat(unit, &link) < 0;
 }
 
-void ibh_hook_files_read(const char *root, GArray *managers)
+gboolean ibh_hooks_are_called(const char *root)
 {
     g_autofree char *command = g_strconcat(root, "/usr/bin/ib-hook", NULL);
 
-    if (access(command, F_OK) < 0 || (!root[0] && ibh_watch_is_running()))
-        return;
-    IBH_EACH (IbhManager, manager, managers) {
-        const char *const *places = manager->name ? find_places(manager->name) : NULL;
+    return access(command, F_OK) == 0 && (root[0] || !ibh_watch_is_running());
+}
 
-        if (!places)
-            continue;
-        manager->inactive = why_not_called(root, places);
-        manager->by_choice = !manager->inactive && lacks_dispatcher(root, places);
-        if (manager->by_choice)
-            manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
-    }
+void ibh_hook_look(const char *root, const char *const *places, IbhManager *manager)
+{
+    manager->inactive = why_not_called(root, places);
+    manager->by_choice = !manager->inactive && lacks_dispatcher(root, places);
+    if (manager->by_choice)
+        manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
 }
 
 /* ---- hand-written files, where the managers look for hooks and rules ---- */

@@ -12,29 +12,21 @@
 #define STATE_MAX ((gsize)1024 * 1024)
 #define NM_MILLISECONDS 2000
 
-static const char NETWORK_MANAGER[] = "NetworkManager";
+#define NETWORK_MANAGER "NetworkManager"
+#define ROUTED(state) "/etc/networkd-dispatcher/" state ".d/50-ib-hook"
+#define NM(in) in "/NetworkManager/dispatcher.d/50-ib-hook"
+#define IFUPDOWN "/etc/network/if-up.d/ib-hook"
+#define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* A file of a manager: its text, or NULL. */
-G_GNUC_PRINTF(2, 3) static char *read_state(gsize *ret_length, const char *format, ...)
-{
-    g_autofree char *path = NULL;
-    va_list args;
-
-    va_start(args, format);
-    path = g_strdup_vprintf(format, args);
-    va_end(args);
-    return ibh_file_read_shown(path, STATE_MAX, ret_length);
-}
-
-/* What follows `key` in the line that begins with it, up to one of `stops`; NULL: no such line, or nothing. */
-static char *value_of(const char *text, const char *key, const char *stops)
+/* What follows `key` in the line that begins with it; NULL: no such line, or nothing. */
+static char *value_of(const char *text, const char *key)
 {
     gsize length = strlen(key);
 
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, key, length) == 0) {
-            gsize end = strcspn(line + length, stops);
+            gsize end = strcspn(line + length, "\n");
 
             return end ? g_strndup(line + length, end) : NULL;
         }
@@ -50,126 +42,129 @@ static gboolean is_trusted(const char *path)
     return lstat(path, &status) == 0 && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* ---- one manager after the other: TRUE where it is this one ---- */
+/* ---- one manager after the other: TRUE where this file of it says that the link is its own ---- */
+
+typedef struct {
+    char *text;
+    gsize length;
+    const IbhLink *link;
+} File;
+
+typedef gboolean IsIts(const File *state, IbhManager *manager);
 
 /* netplan writes networkd's files: 10-netplan-ib0.network. */
-static gboolean by_networkd(const char *root, const IbhLink *link, IbhManager *manager)
+static gboolean is_networkds(const File *state, IbhManager *manager)
 {
     static const char netplan[] = "10-netplan-", suffix[] = ".network";
-    gsize length;
-    g_autofree char *text = read_state(&length, "%s/run/systemd/netif/links/%d", root, link->ifindex);
-    g_autofree char *state = text ? value_of(text, "ADMIN_STATE=", "\n") : NULL;
-    g_autofree char *file = text ? value_of(text, "NETWORK_FILE=", "\n") : NULL;
+    g_autofree char *admin = value_of(state->text, "ADMIN_STATE="), *file = value_of(state->text, "NETWORK_FILE=");
     g_autofree char *base = file ? g_path_get_basename(file) : NULL;
 
-    if (!state || !base || g_str_equal(state, "unmanaged"))
+    if (!admin || !base || g_str_equal(admin, "unmanaged"))
         return FALSE;
     if (g_str_has_prefix(file, "/run/systemd/network/") && g_str_has_prefix(base, netplan) &&
         g_str_has_suffix(base, suffix)) {
         manager->name = "netplan";
         manager->connection = g_strndup(base + strlen(netplan), strlen(base) - strlen(netplan) - strlen(suffix));
     } else {
-        manager->name = "systemd-networkd";
         manager->connection = g_steal_pointer(&base);
     }
     return TRUE;
 }
 
-/* ifupdown, and ifupdown-ng in a file of its own: "ib0=ib0", the interface and the stanza that it got. */
-static gboolean by_ifstate(const char *root, const IbhLink *link, IbhManager *manager)
+/* "ib0=ib0", the interface and the stanza that it got. */
+static gboolean is_ifupdowns(const File *state, IbhManager *manager)
 {
-    static const struct {
-        const char *path, *name;
-    } files[] = {{"run/network/ifstate", "ifupdown"}, {"run/ifstate", "ifupdown-ng"}};
-    g_autofree char *key = g_strconcat(link->name, "=", NULL);
+    g_autofree char *key = g_strconcat(state->link->name, "=", NULL);
 
-    for (guint i = 0; i < G_N_ELEMENTS(files) && !manager->name; i++) {
-        gsize length;
-        g_autofree char *text = read_state(&length, "%s/%s", root, files[i].path);
-
-        manager->connection = text ? value_of(text, key, " \n") : NULL;
-        manager->name = manager->connection ? files[i].name : NULL;
-    }
-    return manager->name != NULL;
+    manager->connection = value_of(state->text, key);
+    if (manager->connection)
+        manager->connection[strcspn(manager->connection, " ")] = '\0';
+    return manager->connection != NULL;
 }
 
 /* Python's pickle writes a string's length before it, in one byte or in four. */
-static gboolean pickle_has(const char *data, gsize size, const char *word)
+static gboolean is_ifupdown2s(const File *state, IbhManager *manager)
 {
-    gsize length = strlen(word);
-    const char one[] = {'\x8c', (char)length}, four[] = {'X', (char)length, 0, 0, 0};
-    const char *at = data;
+    const char *name = state->link->name, *text = state->text;
+    gsize n = strlen(name);
+    const char one[] = {'\x8c', (char)n}, four[] = {'X', (char)n, 0, 0, 0};
 
-    while ((at = memmem(at, size - (gsize)(at - data), word, length))) {
-        gsize before = (gsize)(at - data);
+    for (const char *at = text; (at = memmem(at, state->length - (gsize)(at - text), name, n)); at++) {
+        gsize before = (gsize)(at - text);
 
         if ((before >= sizeof one && memcmp(at - sizeof one, one, sizeof one) == 0) ||
-            (before >= sizeof four && memcmp(at - sizeof four, four, sizeof four) == 0))
+            (before >= sizeof four && memcmp(at - sizeof four, four, sizeof four) == 0)) {
+            manager->connection = g_strdup(name);
             return TRUE;
-        at++;
+        }
     }
     return FALSE;
 }
 
-/* ifupdown2 keeps its stanzas in a directory that any user could have made, with links to anywhere, and that outlives a
- * boot: its lock is of this boot. */
-static gboolean by_ifupdown2(const char *root, const IbhLink *link, IbhManager *manager)
+static gboolean is_network_managers(const File *state, IbhManager *manager)
 {
-    g_autofree char *directory = g_strconcat(root, "/var/tmp/network", NULL);
-    g_autofree char *path = g_strconcat(directory, "/ifstatenew", NULL);
-    g_autofree char *lock = g_strconcat(root, "/run/network/ifstatelock", NULL);
-    g_autofree char *data = NULL;
-    gsize size;
+    g_autofree char *managed = value_of(state->text, "managed="), *uuid = value_of(state->text, "connection-uuid=");
 
-    if (access(lock, F_OK) != 0 || !is_trusted(directory) ||
-        !ibh_file_read_trusted(path, STATE_MAX, &data, &size, NULL) || !pickle_has(data, size, link->name))
+    if (g_strcmp0(managed, "true") != 0)
         return FALSE;
-    manager->name = "ifupdown2";
-    manager->connection = g_strdup(link->name);
-    return TRUE;
-}
-
-static gboolean by_network_manager(const char *root, const IbhLink *link, IbhManager *manager)
-{
-    g_autoptr(GKeyFile) file = g_key_file_new();
-    gsize length;
-    g_autofree char *text = read_state(&length, "%s/run/NetworkManager/devices/%d", root, link->ifindex);
-    g_autofree char *uuid = NULL;
-
-    if (!text || !g_key_file_load_from_data(file, text, length, G_KEY_FILE_NONE, NULL) ||
-        !g_key_file_get_boolean(file, "device", "managed", NULL))
-        return FALSE;
-    uuid = g_key_file_get_string(file, "device", "connection-uuid", NULL);
-    manager->name = NETWORK_MANAGER;
     manager->connection = uuid && g_uuid_string_is_valid(uuid) ? g_steal_pointer(&uuid) : NULL;
     return TRUE;
 }
 
-/* RHEL's scripts keep no state: a NIC with an ifcfg file is theirs unless NetworkManager, which reads these files too,
- * says that it manages the NIC. */
-static gboolean by_network_scripts(const char *root, const IbhLink *link, IbhManager *manager)
-{
-    gsize length;
-    g_autofree char *script = read_state(&length, "%s/etc/sysconfig/network-scripts/ifup-post", root);
-    g_autofree char *ifcfg =
-        script ? read_state(&length, "%s/etc/sysconfig/network-scripts/ifcfg-%s", root, link->name) : NULL;
-
-    if (!ifcfg)
-        return FALSE;
-    manager->name = "network-scripts";
-    manager->connection = g_strconcat("ifcfg-", link->name, NULL);
-    return TRUE;
-}
-
 /* NetworkManager comes late: it calls a NIC "managed" also if another manager configures it and NetworkManager only
- * watches. */
-static void find_manager(const char *root, const IbhLink *link, GArray *managers)
-{
-    IbhManager manager = {.ifindex = link->ifindex};
+ * watches. RHEL's scripts keep no state: a NIC with an ifcfg file is theirs unless NetworkManager, which reads these
+ * files too, says that it manages the NIC. ifupdown2 keeps its stanzas in a directory that any user could have made,
+ * with links to anywhere, and that outlives a boot: its lock is of this boot. */
+static const struct {
+    const char *name, *directory, *file; /* `file`: what its name begins with */
+    enum { ONE, INDEX, NAME } of;        /* … and ends in: there is one for each NIC */
+    IsIts *is_its;                       /* NULL: because it is there */
+    const char *hooks[3];                /* where ours is called, in its order: the first that exists counts */
+    const char *needs;                   /* it is there, or this manager is not */
+} rows[] = {
+    {"systemd-networkd",
+     "/run/systemd/netif/links",
+     "",
+     INDEX,
+     is_networkds,
+     {ROUTED("configured"), ROUTED("routable")},
+     ""},
+    {"ifupdown", "/run/network", "ifstate", ONE, is_ifupdowns, {IFUPDOWN}, ""},
+    {"ifupdown-ng", "/run", "ifstate", ONE, is_ifupdowns, {IFUPDOWN}, ""},
+    {"ifupdown2", "/var/tmp/network", "ifstatenew", ONE, is_ifupdown2s, {IFUPDOWN}, "/run/network/ifstatelock"},
+    {NETWORK_MANAGER, "/run/NetworkManager/devices", "", INDEX, is_network_managers, {NM("/etc"), NM("/usr/lib")}, ""},
+    {"network-scripts", SCRIPTS, "ifcfg-", NAME, NULL, {"/sbin/ifup-local"}, SCRIPTS "/ifup-post"},
+};
 
-    if (by_networkd(root, link, &manager) || by_ifstate(root, link, &manager) || by_ifupdown2(root, link, &manager) ||
-        by_network_manager(root, link, &manager) || by_network_scripts(root, link, &manager))
+static void find_manager(const char *root, const IbhLink *link, gboolean hooks, GArray *managers)
+{
+    g_autofree char *number = g_strdup_printf("%d", link->ifindex);
+    const char *const ends[] = {[ONE] = "", [INDEX] = number, [NAME] = link->name};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        IbhManager manager = {.ifindex = link->ifindex, .name = rows[i].name};
+        g_autofree char *name = g_strconcat(rows[i].file, ends[rows[i].of], NULL);
+        g_autofree char *directory = g_strconcat(root, rows[i].directory, NULL), *text = NULL;
+        g_autofree char *path = g_build_filename(directory, name, NULL),
+                        *needs = g_strconcat(root, rows[i].needs, NULL);
+        File state = {.link = link};
+
+        if (rows[i].needs[0] && access(needs, F_OK) != 0)
+            continue;
+        if (rows[i].is_its != is_ifupdown2s)
+            text = ibh_file_read_shown(path, STATE_MAX, &state.length);
+        else if (!is_trusted(directory) || !ibh_file_read_trusted(path, STATE_MAX, &text, &state.length, NULL))
+            continue;
+        state.text = text;
+        if (!text || (rows[i].is_its && !rows[i].is_its(&state, &manager)))
+            continue;
+        if (!rows[i].is_its)
+            manager.connection = g_steal_pointer(&name);
+        if (hooks)
+            ibh_hook_look(root, rows[i].hooks, &manager);
         g_array_append_val(managers, manager);
+        return;
+    }
 }
 
 /* ---- names of connections ---- */
@@ -179,7 +174,7 @@ static gboolean manages_candidate(const IbhRails *rails, const IbhSnapshot *snap
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         const IbhManager *manager = nic->rank ? ibh_snapshot_manager(snapshot, nic->link->ifindex) : NULL;
 
-        if (manager && manager->name == NETWORK_MANAGER)
+        if (manager && g_str_equal(manager->name, NETWORK_MANAGER))
             return TRUE;
     }
     return FALSE;
@@ -219,13 +214,14 @@ static char *find_root(const char *sysfs)
 void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot)
 {
     g_autofree char *root = find_root(sysfs);
+    gboolean hooks;
 
     if (!root)
         return;
+    hooks = ibh_hooks_are_called(root);
     IBH_EACH (const IbhLink, link, snapshot->links)
-        find_manager(root, link, snapshot->managers);
+        find_manager(root, link, hooks, snapshot->managers);
     ibh_scripts_read(root, snapshot);
-    ibh_hook_files_read(root, snapshot->managers);
     if (!root[0] && manages_candidate(rails, snapshot))
         name_connections(snapshot->managers);
 }

@@ -13,9 +13,9 @@ void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *sn
 
 /* ---- hooks_io.c: files in the managers' directories; `root`: what is before /etc ---- */
 
-/* Where ib-hook is installed: sets IbhManager.inactive for managers whose next event will not be answered: their hook
- * cannot be called, and --watch does not run. */
-void ibh_hook_files_read(const char *root, GArray *managers);
+gboolean ibh_hooks_are_called(const char *root); /* ib-hook is installed, and --watch does not run */
+/* Sets IbhManager.inactive where its next event will not be answered. `places`: where our hook may lie. */
+void ibh_hook_look(const char *root, const char *const *places, IbhManager *manager);
 void ibh_scripts_read(const char *root, IbhSnapshot *snapshot); /* hand-written, and root's own */
 
 /* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL
