@@ -54,9 +54,9 @@ typedef struct {
 
     const IbhPlan *plan;
     GPtrArray *findings;
-    const IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
-    GHashTable *causes;             /* owner, as text → what it makes wrong */
-    char *ours;                     /* what is wrong because something of ours is missing; NULL: nothing */
+    IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
+    GHashTable *causes;       /* owner, as text → what it makes wrong */
+    char *ours;               /* what is wrong because something of ours is missing; NULL: nothing */
 } IbhCheck;
 
 /* With the questions for the kernel. */
@@ -83,16 +83,7 @@ typedef enum {
 
 void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
 
-/* The rule or route that is the cause of something; both NULL: none. */
-typedef struct {
-    const IbhRule *rule;
-    const IbhRoute *route;
-} IbhOwner;
-
-gboolean ibh_owner_equal(const IbhOwner *a, const IbhOwner *b);
-
-/* `without`: IbhOwner, objects of others that are taken away; NULL: none. */
-IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind, const GArray *without);
+IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind);
 
 /* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. */
 #define IBH_EACH_ROUTE(x, snapshot)                                                                                    \
@@ -101,6 +92,12 @@ IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind, const GArray *wi
 
 /* One of ours, or of those that every host has. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
+
+/* The rule or route that is the cause of something; both NULL: none. */
+typedef struct {
+    const IbhRule *rule;
+    const IbhRoute *route;
+} IbhOwner;
 
 /* ---- names.c: rules and routes in the words of ip; the caller frees the text ---- */
 
@@ -140,9 +137,8 @@ typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
 IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
-/* Both NULL: none. `without`: objects that the model `trace` comes from does not have; NULL: none. */
-IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
-                        const GArray *without);
+/* Both NULL: none. `gone`: rules and routes that the walk passed by. */
+IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone);
 
 /* The commands that make these questions (const IbhQuestion *) right, of which this owner is the cause; NULL: none are
  * proved, or the owner is not one that a command may take away. */

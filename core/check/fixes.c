@@ -44,61 +44,50 @@ static gboolean is_the_same(const IbhTrace *a, const IbhTrace *b)
     return a->route == b->route && a->refused == b->refused;
 }
 
-static GArray *with_one_more(const GArray *without, const IbhOwner *owner)
+/* TRUE if the packet would go another way without this object as well, which sent it on. */
+static gboolean matters(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone,
+                        gconstpointer object)
 {
-    GArray *all = g_array_new(FALSE, TRUE, sizeof(IbhOwner));
+    IbhTrace otherwise;
 
-    if (without)
-        g_array_append_vals(all, without->data, without->len);
-    g_array_append_val(all, *owner);
-    return all;
-}
-
-/* TRUE if the packet would go another way without this object, which sent it on. */
-static gboolean matters(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
-                        const GArray *without, const IbhOwner *object)
-{
-    g_autoptr(GArray) more = with_one_more(without, object);
-    g_autoptr(IbhFib) model = ibh_model_new(check, IBH_MODEL_REPAIRED, more);
-    const IbhTrace otherwise = ibh_fib_walk(model, &question->lookup);
-
+    g_ptr_array_add(gone, (gpointer)(guintptr)object);
+    ibh_fib_without(check->repaired, gone);
+    otherwise = ibh_fib_walk(check->repaired, &question->lookup);
+    g_ptr_array_set_size(gone, (gint)gone->len - 1);
     return !is_the_same(&otherwise, trace);
 }
 
 /* Of the jumps that led it past what would have been right, the first without which it would go another way; if it
  * takes more than one away, the first of all. NULL: none. */
 static const IbhRule *find_jump(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
-                                const GArray *without)
+                                GPtrArray *gone)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    g_autoptr(GArray) all = NULL;
-    const IbhOwner first = {.rule = trace->jump};
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
 
-    if (!trace->jump)
-        return NULL;
-    all = with_one_more(without, &first);
+    IBH_EACH_POINTER (void, object, gone)
+        g_ptr_array_add(all, object);
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        const IbhOwner jump = {.rule = rule};
-
-        if (rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
+        if (!trace->jump || rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
             continue;
-        if (matters(check, question, trace, without, &jump))
+        if (matters(check, question, trace, gone, rule))
             return rule;
-        g_array_append_val(all, jump);
+        g_ptr_array_add(all, (gpointer)(guintptr)rule);
     }
-    return matters(check, question, trace, all, &first) ? trace->jump : NULL;
+    return trace->jump && matters(check, question, trace, all, trace->jump) ? trace->jump : NULL;
 }
 
-IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
-                        const GArray *without)
+IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone)
 {
-    const IbhOwner jump = {.rule = find_jump(check, question, trace, without)}, thrown = {.route = trace->thrown},
+    const IbhOwner jump = {.rule = find_jump(check, question, trace, gone)}, thrown = {.route = trace->thrown},
                    rule = {.rule = trace->rule};
     const IbhRoute *route = trace->route;
+    gboolean is_thrown = !jump.rule && thrown.route && matters(check, question, trace, gone, thrown.route);
 
+    ibh_fib_without(check->repaired, gone->len ? gone : NULL);
     if (jump.rule)
         return jump;
-    if (thrown.route && matters(check, question, trace, without, &thrown))
+    if (is_thrown)
         return thrown;
     if (rule.rule && !ibh_rule_is_expected(rule.rule) && !(question->theirs && !trace->refused) &&
         (!route || !serves_others(check, rule.rule, route)))
@@ -142,70 +131,59 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
            route->nexthops <= 1 && !route->special && is_of_rails(check->rails, &route->dst);
 }
 
+/* It would be wrong without what is gone. */
+static gboolean is_wrong_without(const IbhCheck *check, const IbhQuestion *question, const GPtrArray *gone,
+                                 IbhTrace *ret_trace)
+{
+    ibh_fib_without(check->repaired, gone);
+    ibh_fib_without(check->ideal, gone);
+    *ret_trace = ibh_fib_walk(check->repaired, &question->lookup);
+    return ibh_grade(check, question, ret_trace) >= IBH_DOUBTFUL;
+}
+
 /* Nothing that was right is wrong without them. */
-static gboolean spares_the_rest(const IbhCheck *check, const IbhCheck *then)
+static gboolean spares_the_rest(const IbhCheck *check, const GPtrArray *gone)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
         IbhTrace before, after;
 
-        if (question->kind == IBH_ASK_ARRIVES)
-            continue;
-        after = ibh_fib_walk(then->repaired, &question->lookup);
-        before = ibh_fib_walk(check->repaired, &question->lookup);
-        if (!is_the_same(&before, &after) && ibh_grade(check, question, &before) < IBH_DOUBTFUL &&
-            ibh_grade(then, question, &after) >= IBH_DOUBTFUL)
+        if (question->kind != IBH_ASK_ARRIVES && is_wrong_without(check, question, gone, &after) &&
+            !is_wrong_without(check, question, NULL, &before) && !is_the_same(&before, &after))
             return FALSE;
     }
     return TRUE;
 }
 
-/* The first of these that is still wrong; NULL: none. */
-static const IbhQuestion *find_wrong(const IbhCheck *then, const GPtrArray *wrong, IbhTrace *ret_trace)
+/* The owner of the first of these that is wrong without what is gone; FALSE: none is. */
+static gboolean find_next(const IbhCheck *check, const GPtrArray *wrong, GPtrArray *gone, IbhOwner *ret_owner)
 {
     IBH_EACH_POINTER (const IbhQuestion, question, wrong) {
-        *ret_trace = ibh_fib_walk(then->repaired, &question->lookup);
-        if (ibh_grade(then, question, ret_trace) >= IBH_DOUBTFUL)
-            return question;
+        IbhTrace trace;
+
+        if (is_wrong_without(check, question, gone, &trace)) {
+            *ret_owner = ibh_find_owner(check, question, &trace, gone);
+            return TRUE;
+        }
     }
-    return NULL;
-}
-
-static char *write_commands(const IbhCheck *check, const GArray *steps)
-{
-    GString *text = g_string_new(NULL);
-
-    IBH_EACH (const IbhOwner, step, steps) {
-        g_autofree char *command = ibh_owner_command(check->rails->snapshot, step);
-
-        g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
-    }
-    return g_string_free(text, FALSE);
+    return FALSE;
 }
 
 char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray *wrong)
 {
-    g_autoptr(GArray) steps = g_array_new(FALSE, TRUE, sizeof(IbhOwner));
+    g_autoptr(GPtrArray) gone = g_ptr_array_new();
+    g_autoptr(GString) text = g_string_new(NULL);
+    gboolean is_proved = FALSE;
     IbhOwner next = *owner;
 
-    while (steps->len < STEPS_MAX && may_be_taken_away(check, &next)) {
-        g_autoptr(IbhFib) model = NULL, ideal = NULL;
-        IbhCheck then = *check;
-        const IbhQuestion *left;
-        IbhTrace trace;
+    while (!is_proved && gone->len < STEPS_MAX && may_be_taken_away(check, &next)) {
+        g_autofree char *command = ibh_owner_command(check->rails->snapshot, &next);
 
-        g_array_append_val(steps, next);
-        model = ibh_model_new(check, IBH_MODEL_REPAIRED, steps);
-        ideal = ibh_model_new(check, IBH_MODEL_IDEAL, steps);
-        then.repaired = model;
-        then.ideal = ideal;
-        left = find_wrong(&then, wrong, &trace);
-        if (!left)
-            return spares_the_rest(check, &then) ? write_commands(check, steps) : NULL;
-        next = ibh_find_owner(&then, left, &trace, steps);
-        IBH_EACH (const IbhOwner, step, steps) {
-            if (ibh_owner_equal(step, &next))
-                return NULL;
-        }
+        g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
+        g_ptr_array_add(gone, (gpointer)(guintptr)(next.rule ? (gconstpointer)next.rule : next.route));
+        is_proved = !find_next(check, wrong, gone, &next);
     }
-    return NULL;
+    is_proved = is_proved && spares_the_rest(check, gone);
+    ibh_fib_without(check->repaired, NULL);
+    ibh_fib_without(check->ideal, NULL);
+    return is_proved ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
 }

@@ -24,12 +24,6 @@ void ibh_check_want(IbhCheck *check)
     }
 }
 
-gboolean ibh_owner_equal(const IbhOwner *a, const IbhOwner *b)
-{
-    return (a->rule && b->rule && ibh_rule_compare(a->rule, b->rule) == 0) ||
-           (a->route && b->route && ibh_route_compare(a->route, b->route) == 0);
-}
-
 gboolean ibh_rule_is_expected(const IbhRule *rule)
 {
     gboolean plain = rule->action == FR_ACT_TO_TBL && !rule->from.length && !rule->to.length && !rule->selectors &&
@@ -40,26 +34,11 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (plain && rule->priority >= IBH_PRIORITY_MAIN);
 }
 
-static gboolean is_taken_away(const GArray *without, const IbhOwner *object)
-{
-    if (!without)
-        return FALSE;
-    IBH_EACH (const IbhOwner, other, without) {
-        if (ibh_owner_equal(other, object))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void add_rules(IbhFib *fib, const GArray *rules, IbhModelKind kind, const GArray *without)
+static void add_rules(IbhFib *fib, const GArray *rules, IbhModelKind kind)
 {
     IBH_EACH (const IbhRule, rule, rules) {
-        const IbhOwner object = {.rule = rule};
-        gboolean keep = kind == IBH_MODEL_ACTUAL ||
-                        (kind == IBH_MODEL_REPAIRED && (!ibh_rule_is_ours(rule) || ibh_rule_is_spread(rule))) ||
-                        (kind == IBH_MODEL_IDEAL && ibh_rule_is_spread(rule));
-
-        if (keep && !is_taken_away(without, &object))
+        if (kind == IBH_MODEL_ACTUAL || ibh_rule_is_spread(rule) ||
+            (kind == IBH_MODEL_REPAIRED && !ibh_rule_is_ours(rule)))
             ibh_fib_add_rule(fib, rule);
     }
 }
@@ -71,16 +50,6 @@ static gboolean is_kept(const IbhRoute *route, IbhModelKind kind)
     return kind == IBH_MODEL_REPAIRED
                ? !ibh_route_is_ours(route)
                : route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1; /* main, default */
-}
-
-static void add_routes(IbhFib *fib, const IbhSnapshot *snapshot, IbhModelKind kind, const GArray *without)
-{
-    IBH_EACH_ROUTE (route, snapshot) {
-        const IbhOwner object = {.route = route};
-
-        if (is_kept(route, kind) && !is_taken_away(without, &object))
-            ibh_fib_add_route(fib, route);
-    }
 }
 
 #define PLAIN(of, at, number)                                                                                          \
@@ -96,7 +65,7 @@ static const IbhRule plain[] = {PLAIN(AF_INET, 0, IBH_TABLE_LOCAL),
                                 PLAIN(AF_INET, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1),
                                 PLAIN(AF_INET6, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1)};
 
-IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind, const GArray *without)
+IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhFib *fib = ibh_fib_new(snapshot);
@@ -106,8 +75,11 @@ IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind, const GArray *wi
         if (kind == IBH_MODEL_IDEAL)
             ibh_fib_add_rule(fib, rule);
     }
-    add_rules(fib, snapshot->rules, kind, without);
-    add_routes(fib, snapshot, kind, without);
+    add_rules(fib, snapshot->rules, kind);
+    IBH_EACH_ROUTE (route, snapshot) {
+        if (is_kept(route, kind))
+            ibh_fib_add_route(fib, route);
+    }
     if (kind == IBH_MODEL_ACTUAL)
         return fib;
     IBH_EACH (const IbhRule, rule, check->rules)

@@ -297,7 +297,7 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
             add_subnets(check->siblings, nic);
     }
     ibh_check_want(check);
-    check->actual = ibh_model_new(check, IBH_MODEL_ACTUAL, NULL);
+    check->actual = ibh_model_new(check, IBH_MODEL_ACTUAL);
     ibh_check_cut(check);
     look_at_rules(check);
     look_at_routes(check);

@@ -129,7 +129,8 @@ static void set_message(const IbhCheck *check, Cause *cause, const IbhQuestion *
 
 static void name(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
 {
-    const IbhOwner owner = ibh_find_owner(check, question, got, NULL);
+    g_autoptr(GPtrArray) none = g_ptr_array_new();
+    const IbhOwner owner = ibh_find_owner(check, question, got, none);
     g_autofree char *text = owner.rule || owner.route ? ibh_owner_describe(check->rails->snapshot, &owner) : NULL;
     const char *code = text ? code_of(check, question, &owner) : "unbound";
     Cause *cause = g_hash_table_lookup(check->causes, text ? text : "");
@@ -363,11 +364,11 @@ static gboolean changes_routing(const IbhPlan *plan)
 
 void ibh_judge_ways(IbhCheck *check)
 {
-    g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL, NULL), repaired = NULL;
+    g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL), repaired = NULL;
     g_autoptr(GHashTable) causes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_cause);
 
     if (changes_routing(check->plan))
-        repaired = ibh_model_new(check, IBH_MODEL_REPAIRED, NULL);
+        repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
     check->ideal = ideal;
     check->repaired = repaired ? repaired : check->actual;
     check->causes = causes;

@@ -31,8 +31,19 @@ struct IbhFib {
     GHashTable *links;  /* ifindex → IbhLink */
     Family families[2]; /* IPv4, IPv6 */
     guint n_rules;
-    GPtrArray *made; /* IbhRoute: of the addresses */
+    GPtrArray *made;       /* IbhRoute: of the addresses */
+    const GPtrArray *gone; /* rules and routes; NULL: none */
 };
+
+void ibh_fib_without(IbhFib *fib, const GPtrArray *gone)
+{
+    fib->gone = gone;
+}
+
+static gboolean is_gone(const IbhFib *fib, const void *object)
+{
+    return fib->gone && g_ptr_array_find((GPtrArray *)(guintptr)fib->gone, object, NULL);
+}
 
 static Family *family_of(const IbhFib *fib, int family)
 {
@@ -223,7 +234,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to)
         for (guint i = 0; routes && i < routes->len; i++) {
             const IbhRoute *route = g_ptr_array_index(routes, i);
 
-            if (is_alive(fib, route))
+            if (is_alive(fib, route) && !is_gone(fib, route))
                 return route;
         }
     }
@@ -269,7 +280,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
     for (const IbhRule *rule; (rule = next_rule(&cursor));) {
         const IbhRoute *route;
 
-        if (rule->priority < next || !ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
+        if (rule->priority < next || !ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP ||
+            is_gone(fib, rule))
             continue;
         if (rule->action == FR_ACT_GOTO) { /* to a priority that no rule has: it does nothing */
             if (g_hash_table_contains(family->priorities, GUINT_TO_POINTER(rule->target))) {

@@ -32,6 +32,9 @@ void ibh_fib_add_own_addresses(IbhFib *fib);
 /* All that the snapshot has; without `ours` as the host would be if we had never been there. */
 void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours);
 
+/* Rules and routes that the walk passes by as if they were not there; NULL: none. */
+void ibh_fib_without(IbhFib *fib, const GPtrArray *gone);
+
 /* As RDMA asks: mark 0, user 0, no protocol and no port, unless the packet's selectors name them. With iif: it comes
  * in. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
