@@ -55,7 +55,8 @@ typedef struct {
     const IbhPlan *plan;
     GPtrArray *findings;
     IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
-    GHashTable *causes;       /* owner, as text → what it makes wrong */
+    GPtrArray *causes;        /* what is wrong, by owner, */
+    GHashTable *by_owner;     /* in words → one of them */
     char *ours;               /* what is wrong because something of ours is missing; NULL: nothing */
 } IbhCheck;
 
@@ -68,7 +69,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
  * `findings`: begins with those of the RDMA ports, which explain others. */
 void ibh_check_judge(IbhCheck *check, const IbhPlan *plan, const GArray *missed, GPtrArray *findings);
 
-gboolean ibh_is_routed(const IbhNic *nic);     /* a rail, routed by ib-hook or by another program */
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);
@@ -101,7 +101,7 @@ typedef struct {
 
 /* ---- names.c: rules and routes in the words of ip; the caller frees the text ---- */
 
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner); /* "rule 100: from all lookup 700" */
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner); /* "rule 100: from all lookup 700", "" */
 char *ibh_owner_command(const IbhSnapshot *snapshot, const IbhOwner *owner);  /* that takes it away */
 
 /* ---- pieces.c: the world, cut by the prefixes that rules and routes name ---- */

@@ -13,7 +13,7 @@
 static gboolean is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (!ibh_is_routed(nic))
+        if (nic->status != IBH_NIC_RAIL)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
             if (address->local.family == prefix->ip.family && prefix->length >= address->subnet.length &&

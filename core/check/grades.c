@@ -77,8 +77,8 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
     const IbhNic *nic = ibh_rails_nic(rails, ifindex);
     const IbhPrefix host = ibh_prefix(to, ibh_ip_bits(to));
 
-    return ibh_find_address_near(rails, ifindex, to) ||
-           (nic && ibh_is_routed(nic) && nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &host));
+    return ibh_find_address_near(rails, ifindex, to) || (nic && nic->status == IBH_NIC_RAIL && nic->settings.remote &&
+                                                         ibh_prefixes_overlap(nic->settings.remote, &host));
 }
 
 /* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice. */

@@ -229,13 +229,9 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
         ibh_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
 }
 
-/* TRUE if the address is in a subnet of a rail, or its NIC was a rail. Other hosts are left alone. */
-static gboolean concerns_rails(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+/* Is it in a subnet of a rail? Other hosts are left alone. */
+static gboolean concerns_rails(const IbhCheck *check, const IbhAddress *address)
 {
-    IBH_EACH (const IbhSavedRail, saved, check->rails->snapshot->state->rails) {
-        if (saved->ifindex == nic->link->ifindex)
-            return TRUE;
-    }
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail->status == IBH_NIC_RAIL && ibh_find_address_near(check->rails, rail->link->ifindex, &address->local))
             return TRUE;
@@ -252,7 +248,7 @@ static void judge_port(const IbhCheck *check, const IbhNic *nic)
     if (!master || g_str_equal(master->kind, "vrf") || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
         return;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!concerns_rails(check, nic, address))
+        if (!concerns_rails(check, address))
             continue;
         ibh_tell(check, nic, "address-unusable", NULL,
                  ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",

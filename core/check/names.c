@@ -127,10 +127,12 @@ static char *describe_route(const IbhSnapshot *snapshot, const IbhRoute *route)
 
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
 {
-    g_autofree char *text = owner->rule ? describe_rule(owner->rule) : describe_route(snapshot, owner->route);
+    g_autofree char *text = owner->rule    ? describe_rule(owner->rule)
+                            : owner->route ? describe_route(snapshot, owner->route)
+                                           : NULL;
 
     return owner->rule ? g_strdup_printf("rule %u: %s", owner->rule->priority, text)
-                       : g_strdup_printf("route %s", text);
+                       : g_strconcat(text ? "route " : "", text, NULL);
 }
 
 char *ibh_owner_command(const IbhSnapshot *snapshot, const IbhOwner *owner)

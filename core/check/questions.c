@@ -13,11 +13,6 @@ gboolean ibh_nic_is_usable(const IbhNic *nic)
     return (nic->link->flags & IFF_UP) && nic->link->carrier;
 }
 
-gboolean ibh_is_routed(const IbhNic *nic)
-{
-    return nic->status == IBH_NIC_RAIL;
-}
-
 const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
 {
     const IbhNic *nic = ibh_rails_nic(rails, ifindex);
@@ -208,7 +203,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
 
     ask_to_own(check, nic, from, from);
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || !ibh_is_routed(other) || (others && !check->before_local))
+        if (other == nic || other->status != IBH_NIC_RAIL || (others && !check->before_local))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
             if (address->local.family == from->family) {
@@ -279,7 +274,7 @@ static void look_at_routes(IbhCheck *check)
 
 static gboolean is_asked_about(const IbhCheck *check, const IbhNic *nic)
 {
-    return ibh_is_routed(nic) && ibh_nic_is_usable(nic) && ibh_is_selected(nic, check->only);
+    return nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_is_selected(nic, check->only);
 }
 
 IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)

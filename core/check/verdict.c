@@ -87,17 +87,44 @@ static char *say(const IbhCheck *check, const IbhQuestion *question, const IbhTr
 
 typedef struct {
     IbhOwner owner;
-    IbhGrade grade;
-    IbhFinding *finding;
-    GPtrArray *wrong; /* const IbhQuestion * */
+    char *text;                  /* the owner in words; "": none */
+    GPtrArray *questions;        /* const IbhQuestion * */
+    IbhGrade grade;              /* the worst … */
+    const IbhQuestion *question; /* … and its question */
+    IbhTrace got;
 } Cause;
 
 static void free_cause(gpointer data)
 {
     Cause *cause = data;
 
-    g_ptr_array_unref(cause->wrong);
+    g_ptr_array_unref(cause->questions);
+    g_free(cause->text);
     g_free(cause);
+}
+
+/* One owner is one cause. */
+static void blame(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
+{
+    g_autoptr(GPtrArray) none = g_ptr_array_new();
+    const IbhOwner owner = ibh_find_owner(check, question, got, none);
+    g_autofree char *text = ibh_owner_describe(check->rails->snapshot, &owner);
+    Cause *cause = g_hash_table_lookup(check->by_owner, text);
+
+    if (!cause) {
+        cause = g_new0(Cause, 1);
+        cause->owner = owner;
+        cause->text = g_steal_pointer(&text);
+        cause->questions = g_ptr_array_new();
+        g_ptr_array_add(check->causes, cause);
+        g_hash_table_insert(check->by_owner, cause->text, cause);
+    }
+    if (grade > cause->grade) {
+        cause->grade = grade;
+        cause->question = question;
+        cause->got = *got;
+    }
+    g_ptr_array_add(cause->questions, (gpointer)(guintptr)question);
 }
 
 static const char *code_of(const IbhCheck *check, const IbhQuestion *question, const IbhOwner *owner)
@@ -108,49 +135,33 @@ static const char *code_of(const IbhCheck *check, const IbhQuestion *question, c
         return "table-clash";
     if (owner->rule)
         return "foreign-rule";
-    if (question->kind == IBH_ASK_UNBOUND && (!owner->route || ibh_route_is_error(owner->route)))
-        return "unbound";
-    return owner->route ? "foreign-route" : "not-known";
+    return !owner->route || (question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(owner->route)) ? "unbound"
+                                                                                                    : "foreign-route";
 }
 
-static const IbhSeverity severities[] = {[IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
-
-static void set_message(const IbhCheck *check, Cause *cause, const IbhQuestion *question, const IbhTrace *got)
+static void tell_cause(const IbhCheck *check, const Cause *cause, gboolean try)
 {
-    g_autofree char *what = say(check, question, got);
+    static const IbhSeverity severities[] = {
+        [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
+    g_autofree char *what = say(check, cause->question, &cause->got);
+    const char *code = code_of(check, cause->question, &cause->owner);
+    const IbhQuestion *first = g_ptr_array_index(cause->questions, 0);
+    IbhRemedy remedy = {0};
+    IbhFinding *finding;
 
-    g_free(cause->finding->message);
-    cause->finding->message = g_strdup_printf("%s: %s", what,
-                                              cause->finding->owner ? cause->finding->owner
-                                              : got->rule           ? "table main has no route there"
-                                                                    : "no rule leads there");
-    cause->finding->severity = severities[cause->grade];
-}
-
-static void name(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
-{
-    g_autoptr(GPtrArray) none = g_ptr_array_new();
-    const IbhOwner owner = ibh_find_owner(check, question, got, none);
-    g_autofree char *text = owner.rule || owner.route ? ibh_owner_describe(check->rails->snapshot, &owner) : NULL;
-    const char *code = text ? code_of(check, question, &owner) : "unbound";
-    Cause *cause = g_hash_table_lookup(check->causes, text ? text : "");
-    gboolean worse = !cause || grade > cause->grade;
-
-    if (!cause) {
-        cause = g_new0(Cause, 1);
-        cause->owner = owner;
-        cause->wrong = g_ptr_array_new();
-        cause->finding = ibh_tell(check, question->nic, code, text ? text : "", (IbhRemedy){0}, "-");
-        g_hash_table_insert(check->causes, g_strdup(text ? text : ""), cause);
-    }
-    if (worse) {
-        cause->grade = grade;
-        cause->finding->code = code;
-        set_message(check, cause, question, got);
-    }
-    ibh_finding_hits(cause->finding, question->nic->link->name);
-    if (grade >= IBH_DOUBTFUL)
-        g_ptr_array_add(cause->wrong, (gpointer)(guintptr)question);
+    if (cause->grade == IBH_NOTED)
+        remedy = ibh_advice("nothing has to be done");
+    else if (try)
+        remedy.fix = ibh_find_fix(check, &cause->owner, cause->questions);
+    if (!remedy.fix && !remedy.advice && g_str_equal(code, "unbound"))
+        remedy = ibh_advice("let main have its route to the rails' subnet again, and its rule");
+    finding = ibh_tell(check, first->nic, code, cause->text, remedy, "%s: %s", what,
+                       cause->text[0]    ? cause->text
+                       : cause->got.rule ? "table main has no route there"
+                                         : "no rule leads there");
+    finding->severity = severities[cause->grade];
+    IBH_EACH_POINTER (const IbhQuestion, question, cause->questions)
+        ibh_finding_hits(finding, question->nic->link->name);
 }
 
 /* ---- what only the kernel tells ---- */
@@ -208,7 +219,7 @@ static const IbhAddress *find_anothers(const IbhRails *rails, const IbhQuestion 
             return NULL;
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const IbhAddress *near = nic != question->nic && ibh_is_routed(nic)
+        const IbhAddress *near = nic != question->nic && nic->status == IBH_NIC_RAIL
                                      ? ibh_find_address_near(rails, nic->link->ifindex, &lookup->to)
                                      : NULL;
 
@@ -243,7 +254,7 @@ static void judge_wrong(IbhCheck *check, const IbhQuestion *question, const IbhT
         grade = ibh_grade(check, question, &repaired);
     }
     if (grade >= IBH_DOUBTFUL)
-        name(check, question, &repaired, grade);
+        blame(check, question, &repaired, grade);
     else if (!check->ours)
         check->ours = say(check, question, got);
 }
@@ -271,7 +282,7 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
         settle(check->rails->snapshot, question, &got, answer);
     grade = ibh_grade(check, question, &got);
     if (arrives && grade == IBH_WRONG)
-        name(check, question, &got, grade);
+        blame(check, question, &got, grade);
     else if (arrives && question->asked && answer->error)
         (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
     else if (!arrives && !agrees(question, &got, answer) && question->kind == IBH_ASK_LOCAL && grade == IBH_RIGHT)
@@ -281,11 +292,11 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
     else if (anothers && (got.refused || !ibh_route_leads_by(got.route, question->nic->link->ifindex)))
         report_anothers(check, question, &got, anothers);
     else if (!arrives && !anothers && grade < IBH_DOUBTFUL && cuts(question, &got, answer))
-        name(check, question, &got, IBH_DOUBTFUL);
+        blame(check, question, &got, IBH_DOUBTFUL);
     else if (!arrives && !anothers && grade >= IBH_DOUBTFUL)
         judge_wrong(check, question, &got, grade);
     else if (!arrives && !anothers && grade == IBH_NOTED)
-        name(check, question, &got, grade);
+        blame(check, question, &got, grade);
 }
 
 /* ---- rules that no packet of RDMA meets ---- */
@@ -314,10 +325,10 @@ static void note_selective_rules(const IbhCheck *check)
             const IbhOwner owner = {.rule = rule};
             g_autofree char *text = NULL;
 
-            if (!ibh_is_routed(nic) || !ibh_is_selected(nic, check->only) || !may_meet(rule, nic))
+            if (nic->status != IBH_NIC_RAIL || !ibh_is_selected(nic, check->only) || !may_meet(rule, nic))
                 continue;
             text = ibh_owner_describe(check->rails->snapshot, &owner);
-            if (!g_hash_table_contains(check->causes, text))
+            if (!g_hash_table_contains(check->by_owner, text))
                 ibh_tell(check, nic, "foreign-rule", text,
                          ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, "
                                     "uid or ipproto, says where they go"),
@@ -328,29 +339,6 @@ static void note_selective_rules(const IbhCheck *check)
 }
 
 /* ---- all ---- */
-
-static void add_fixes(const IbhCheck *check)
-{
-    GHashTableIter each;
-    gpointer value;
-    guint tried = 0;
-
-    g_hash_table_iter_init(&each, check->causes);
-    while (g_hash_table_iter_next(&each, NULL, &value)) {
-        const Cause *cause = value;
-        IbhFinding *finding = cause->finding;
-
-        if (cause->grade >= IBH_DOUBTFUL && tried++ < FIXES_MAX)
-            finding->fix = ibh_find_fix(check, &cause->owner, cause->wrong);
-        if (cause->grade >= IBH_DOUBTFUL && !finding->fix && finding->advice)
-            continue;
-        g_free(finding->advice);
-        finding->advice = g_strdup(finding->fix                  ? NULL
-                                   : cause->grade < IBH_DOUBTFUL ? "nothing has to be done"
-                                                                 : "let main have its route to the rails' subnet "
-                                                                   "again, and its rule");
-    }
-}
 
 /* Something of ours is missing or too much. */
 static gboolean changes_routing(const IbhPlan *plan)
@@ -365,16 +353,20 @@ static gboolean changes_routing(const IbhPlan *plan)
 void ibh_judge_ways(IbhCheck *check)
 {
     g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL), repaired = NULL;
-    g_autoptr(GHashTable) causes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_cause);
+    g_autoptr(GHashTable) by_owner = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GPtrArray) causes = g_ptr_array_new_with_free_func(free_cause);
+    guint tried = 0;
 
     if (changes_routing(check->plan))
         repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
     check->ideal = ideal;
     check->repaired = repaired ? repaired : check->actual;
     check->causes = causes;
+    check->by_owner = by_owner;
     IBH_EACH (const IbhQuestion, question, check->questions)
         judge(check, question);
-    add_fixes(check);
+    IBH_EACH_POINTER (const Cause, cause, causes)
+        tell_cause(check, cause, tried++ < FIXES_MAX);
     ibh_judge_proxies(check);
     note_selective_rules(check);
 }

@@ -66,7 +66,7 @@ static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
 static void judge_without_ipv6(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (!nic->link->no_ipv6 || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6))
+        if (!nic->link->no_ipv6 || other->status != IBH_NIC_RAIL || !ibh_serves_family(other, AF_INET6))
             continue;
         ibh_tell(
             check, nic, "address-unusable", NULL, ibh_fix_setting("net/ipv6/conf/%s/disable_ipv6=0", nic->link->name),
@@ -86,7 +86,7 @@ static gboolean has_room(const IbhPrefix *subnet)
 static const IbhAddress *find_wider(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || !ibh_is_routed(other) || other->link->type != nic->link->type)
+        if (other == nic || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
             continue;
         IBH_EACH_POINTER (const IbhAddress, theirs, &other->served) {
             if (ibh_prefix_is_inside(&address->subnet, &theirs->subnet) && !ibh_serves_subnet(nic, &theirs->subnet) &&
@@ -169,7 +169,7 @@ static void judge_mtu6(const IbhCheck *check, const IbhNic *nic)
     if (!is_cut(nic->link) || !ibh_serves_family(nic, AF_INET6))
         return;
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || !ibh_is_routed(other) || !ibh_serves_family(other, AF_INET6) || is_cut(other->link))
+        if (other == nic || other->status != IBH_NIC_RAIL || !ibh_serves_family(other, AF_INET6) || is_cut(other->link))
             continue;
         ibh_tell(check, nic, "mode-mtu", NULL,
                  ibh_fix_setting("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu),
@@ -318,8 +318,9 @@ void ibh_judge_proxies(const IbhCheck *check)
             continue;
         IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
             if (nic->link->forwarding && ibh_is_selected(nic, check->only) &&
-                (ibh_is_routed(nic) ? ibh_serves_subnet(nic, &question->piece)
-                                    : nic->link->type == rail->link->type && ibh_must_be_silent(check->rails, nic)))
+                (nic->status == IBH_NIC_RAIL
+                     ? ibh_serves_subnet(nic, &question->piece)
+                     : nic->link->type == rail->link->type && ibh_must_be_silent(check->rails, nic)))
                 judge_proxy(check, nic, question);
         }
     }
@@ -389,7 +390,7 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail == nic || !ibh_is_routed(rail) || !is_on_wire_of(nic, rail))
+        if (rail == nic || rail->status != IBH_NIC_RAIL || !is_on_wire_of(nic, rail))
             continue;
         ibh_tell(check, nic, "foreign-nic-answers", NULL,
                  ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
@@ -404,7 +405,7 @@ void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
 {
     judge_foreign_nic(check, nic);
     judge_addresses(check, nic);
-    if (!ibh_is_routed(nic))
+    if (nic->status != IBH_NIC_RAIL)
         return;
     judge_prefix(check, nic);
     judge_hardware_address(check, nic);

@@ -76,7 +76,7 @@ static gboolean look_at_neighbours(IbhCommand *command, GError **error)
     IBH_EACH (IbhLink, link, command->run.snapshot->links) {
         const IbhNic *nic = ibh_rails_nic(command->run.rails, link->ifindex);
 
-        if (!nic || !ibh_is_routed(nic))
+        if (!nic || nic->status != IBH_NIC_RAIL)
             continue;
         link->mute = ibh_serves_family(nic, AF_INET) && is_mute(link->name, '4');
         link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
