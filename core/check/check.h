@@ -53,6 +53,7 @@ typedef struct {
     gboolean before_local, bound; /* foreign rules come before table local's, or name a NIC by oif */
 
     const IbhPlan *plan;
+    const GArray *missed; /* IbhMissed: rails that were there and are not */
     GPtrArray *findings;
     IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
     GPtrArray *causes;        /* what is wrong, by owner, */
@@ -65,8 +66,8 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only);
 void ibh_check_free(IbhCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
 
-/* The questions are answered. `plan`: what --apply would do; `missed`: IbhMissed, rails that were there and are not;
- * `findings`: begins with those of the RDMA ports, which explain others. */
+/* The questions are answered. `plan`: what --apply would do; `findings`: begins with those of the RDMA ports, which
+ * explain others. */
 void ibh_check_judge(IbhCheck *check, const IbhPlan *plan, const GArray *missed, GPtrArray *findings);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
@@ -128,7 +129,7 @@ void ibh_judge_proxies(const IbhCheck *check);
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
-void ibh_judge_missing(const IbhCheck *check, const GArray *missed);
+void ibh_judge_missing(const IbhCheck *check);
 void ibh_judge_scripts(const IbhCheck *check);
 
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */

@@ -63,6 +63,16 @@ static gboolean has_fault(const IbhCheck *check, const char *iface)
     return FALSE;
 }
 
+/* missing.c tells of it. */
+static gboolean is_missed(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhMissed, one, check->missed) {
+        if (nic->status != IBH_NIC_RAIL && ibh_known_link(check->rails->snapshot, &one->known) == nic->link)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* The rule of a NIC that is gone, of which nic-gone tells. */
 static gboolean was_of_gone_nic(const IbhCheck *check, const IbhOp *op)
 {
@@ -84,8 +94,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
 
     if (nic && nic->status == IBH_NIC_RAIL)
         return deletes && !(nic->link->flags & IFF_UP);
-    if (nic && (nic->status == IBH_NIC_BLOCKED || ibh_nic_missing(check->rails, nic) != IBH_IS_THERE ||
-                has_fault(check, op->iface)))
+    if (nic && (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic) || has_fault(check, op->iface)))
         return TRUE;
     return deletes && (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && was_of_gone_nic(check, op);
 }
@@ -219,7 +228,7 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_tell(check, nic, nic->code, "", (IbhRemedy){0}, "not programmed: %s", nic->why);
-    } else if (nic->status == IBH_NIC_NO_ADDRESS && ibh_nic_missing(check->rails, nic) == IBH_IS_THERE) {
+    } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic)) {
         ibh_tell(check, nic, "no-address", NULL,
                  ibh_advice("give it an address where its network manager is configured, if it is to be used"),
                  "%s: nothing to route", nic->why)
@@ -277,7 +286,8 @@ void ibh_check_judge(IbhCheck *check, const IbhPlan *plan, const GArray *missed,
 {
     check->plan = plan;
     check->findings = findings;
-    ibh_judge_missing(check, missed);
+    check->missed = missed;
+    ibh_judge_missing(check);
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         if (ibh_is_selected(nic, check->only))
             judge_port(check, nic);

@@ -79,9 +79,9 @@ static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
     tell(check, &missed);
 }
 
-void ibh_judge_missing(const IbhCheck *check, const GArray *missed)
+void ibh_judge_missing(const IbhCheck *check)
 {
-    IBH_EACH (const IbhMissed, one, missed) {
+    IBH_EACH (const IbhMissed, one, check->missed) {
         const IbhLink *link = ibh_known_link(check->rails->snapshot, &one->known);
         const IbhNic *nic = link ? ibh_rails_nic(check->rails, link->ifindex) : NULL;
 

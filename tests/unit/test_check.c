@@ -228,6 +228,12 @@ static const Case CASES[] = {
      "config [interface ib1] table=941\n", NULL, "info table-moved ib0"},
     {"no address", RAILS "nic ib2 infiniband rdma mlx5_2/1 arp_ignore=1\n", NULL, "info no-address ib2"},
     {"no address, and it answers for the rails", RAILS "nic ib2 infiniband rdma mlx5_2/1\n", NULL, "info no-address ib2\nwarning sysctl-wrong ib2"},
+    {"no address, and is to be a rail", RAILS "nic ib2 infiniband rdma mlx5_2/1 arp_ignore=1\n"
+     "config [interface ib2] manage=yes\n", NULL, "warning no-address ib2"},
+    {"the same, it is down", RAILS "nic ib2 infiniband rdma mlx5_2/1 arp_ignore=1 down\n"
+     "config [interface ib2] manage=yes\n", NULL, "info carrier-down ib2"},
+    {"the same, it has no carrier", RAILS "nic ib2 infiniband rdma mlx5_2/1 arp_ignore=1 no-carrier\n"
+     "config [interface ib2] manage=yes\n", NULL, "error carrier-down ib2"},
     {"Ethernet in the subnet of InfiniBand is another wire", RAILS "nic eth9\nip address add 172.16.34.9/16 dev eth9\n",
      NULL, ""},
     {"manage=no", HOST RAIL0 "config [interface ib1] manage=no\n", NULL, ""},
