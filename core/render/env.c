@@ -5,7 +5,7 @@
  */
 #include "model/model.h"
 #include "plan/emit.h"
-#include "render/native.h"
+#include "render/render.h"
 
 #include <sys/socket.h>
 

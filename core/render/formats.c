@@ -1,14 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of formats, and what is said before each of them.
+ * The table of formats: what is said before each of them, and the words of managers' formats; rt_tables.
+ *
+ * No manager can express our marks (metric, suppress_ifgroup): rules and routes are the manager's. The rules have our
+ * priorities, but lead to a table of another number than the NIC's own: an unmarked rule to another table that routes
+ * the NIC's subnet by it makes ib-hook leave the address to it. If they led to the NIC's own table, both programs would
+ * write that table.
+ *
+ * The routes name no source: packets that match these rules have one. NetworkManager 1.42 adds routes before DHCP has
+ * set the address, and never adds a route whose source is missing then.
  */
 #include "render/render.h"
 
 #include "plan/emit.h"
 #include "plan/want.h"
-#include "render/native.h"
 
+#include <linux/rtnetlink.h>
 #include <string.h>
+
+/* ---- tables of other numbers ---- */
+
+static gboolean is_taken(const IbhRails *rails, guint32 table)
+{
+    return table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table);
+}
+
+/* The same distance for all, so that no two NICs get the same table: T' = T + distance, D' = T' + 2000. */
+static guint32 find_distance(const IbhRails *rails)
+{
+    guint32 distance = 1000;
+
+    for (guint i = 0; i < rails->nics->len; i++) {
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (nic->rank &&
+            (is_taken(rails, nic->table + distance) || is_taken(rails, ibh_nic_defaults(nic) + distance))) {
+            distance += 1000;
+            i = G_MAXUINT; /* from the first one again */
+        }
+    }
+    return distance;
+}
 
 /* ---- what is said before ---- */
 
@@ -19,12 +51,14 @@ gboolean ibh_render_is_plain(const char *name)
     return name[0] && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-@+")];
 }
 
-gboolean ibh_render_has(const IbhRender *render, const IbhNic *nic)
+/* A rail that was asked for, of such a name. */
+static gboolean has(const IbhRender *render, const IbhNic *nic)
 {
     return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) && ibh_render_is_plain(nic->link->name);
 }
 
-void ibh_render_comment(GString *out, const char *text)
+/* Explanations: each line becomes a comment. */
+static void put_comment(GString *out, const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
@@ -40,7 +74,7 @@ static void put_left_out(GString *out, const IbhRender *render, gboolean native)
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         g_autofree char *name = ibh_printable(nic->link->name), *why = ibh_printable(nic->why);
 
-        any = any || ibh_render_has(render, nic);
+        any = any || has(render, nic);
         if (!ibh_is_selected(nic, render->only) || (!nic->rank && !render->only))
             continue;
         if (nic->status != IBH_NIC_RAIL)
@@ -51,7 +85,7 @@ static void put_left_out(GString *out, const IbhRender *render, gboolean native)
             g_string_append_printf(out, "#\n# %s is down: its routes are not known now, and are missing here\n", name);
     }
     if (native && render->rails->main != IBH_MAIN_KEEP)
-        ibh_render_comment(out, "\nWithout what main=spread does: only ib-hook itself keeps that right.");
+        put_comment(out, "\nWithout what main=spread does: only ib-hook itself keeps that right.");
     if (!any)
         g_string_append(out, "#\n# There is no rail.\n");
 }
@@ -99,7 +133,7 @@ static void put_table(GString *out, guint32 table, const char *kind, const char 
 
 static void write_rt_tables(GString *out, const IbhRender *render)
 {
-    ibh_render_comment(
+    put_comment(
         out,
         "/etc/iproute2/rt_tables.d/ib-hook.conf\n"
         "\n"
@@ -108,9 +142,9 @@ static void write_rt_tables(GString *out, const IbhRender *render)
     put_left_out(out, render, FALSE);
     g_string_append_c(out, '\n');
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
-        guint32 native = ibh_native_table(render->rails, nic);
+        guint32 native = nic->table + find_distance(render->rails);
 
-        if (ibh_render_has(render, nic)) {
+        if (has(render, nic)) {
             put_table(out, nic->table, "rail", nic->link->name);
             put_table(out, ibh_nic_defaults(nic), "default", nic->link->name);
             put_table(out, native, "native", nic->link->name);
@@ -121,96 +155,216 @@ static void write_rt_tables(GString *out, const IbhRender *render)
 
 /* ---- the table ---- */
 
-/* A manager's format has a text that explains it, and writes one rail after the other; others write all. */
-static const struct {
+/* What managers' formats say of each rail, routes first, for each family or (`both`) for the two together. $ and a
+ * letter is a value: $d the destination, $t the table; of a route $v its gateway, $o and $s nothing, if it is onlink,
+ * of scope link; of a rule $p its priority, $a its address, $l the length that it suppresses; of the NIC $n its name,
+ * $c its connection of NetworkManager, $f its .network file, $g the one that netplan makes of it; of the family $4 its
+ * number, $6 nothing for IPv4. What stands in {} is left out if it has no such value. */
+typedef struct {
     const char *name, *why;
-    IbhRailWriter *rail;
-    void (*natives)(GString *out, const GPtrArray *natives); /* before the first one */
-    void (*all)(GString *out, const IbhRender *render);
-} formats[] = {
+    gboolean both;
+    const char *routes, *route, *rules, *rule;          /* what stands before all; each */
+    void (*all)(GString *out, const IbhRender *render); /* another's than a manager's: it writes all */
+} Format;
+
+/* As `ip route add` and `ip rule add` take it. */
+#define IP_ROUTE "$d{ via $v} dev $n{ onlink$o} table $t{ scope link$s}"
+#define IP_RULE "priority $p from $a{ to $d} table $t{ suppress_prefixlength $l}"
+
+#define DROP_IN(file) TRUE, "\n# /etc/systemd/network/" file ".d/ib-hook.conf\n", NETWORKD_ROUTE, "", NETWORKD_RULE
+#define NETWORKD_ROUTE "\n[Route]\nDestination=$d\n{Gateway=$v\n}{GatewayOnLink=yes$o\n}Table=$t\n{Scope=link$s\n}"
+#define NETWORKD_RULE "\n[RoutingPolicyRule]\nPriority=$p\nFrom=$a\n{To=$d\n}Table=$t\n{SuppressPrefixLength=$l\n}"
+
+static const Format formats[] = {
     {"netplan",
      "For netplan with systemd-networkd; with NetworkManager as its renderer, it drops rules: take nmcli.\n"
-     "netplan merges this with the files that give these NICs their addresses, if its names for them (here as far as\n"
-     "known, else those of the interfaces) and the kinds are the same. Files of mode 0600; then netplan apply.\n"
-     "\n"
-     "netplan cannot say suppress_prefixlength: those rules are in drop-ins for the files that it makes for\n"
-     "systemd-networkd, and so is all of a NIC with a default route, which would take everything without them.",
-     ibh_write_netplan_rest, ibh_write_netplan, NULL},
+     "netplan cannot say suppress_prefixlength, without which these rules take too much: so all is in a drop-in for\n"
+     "the file that netplan makes of each NIC (by netplan's names for them as far as known, else those of the\n"
+     "interfaces). In force after netplan apply.",
+     DROP_IN("$g"), NULL},
     {"networkd",
      "For systemd-networkd 245 and later: a drop-in for the .network file of each NIC, which keeps its addresses.\n"
-     "After networkctl reload, networkctl reconfigure NIC.",
-     ibh_write_networkd, NULL, NULL},
+     "After networkctl reload, networkctl reconfigure NIC. NICs that share a .network file need one each first,\n"
+     "which is NIC.network here.",
+     DROP_IN("$f"), NULL},
     {"nmcli",
      "For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the name\n"
      "of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC. Said\n"
      "again, nothing is added.",
-     ibh_write_nmcli, NULL, NULL},
+     FALSE, "\n# $n, IPv$4\n", "nmcli connection modify $c +ipv$4.routes '$d{ $v}{ onlink=true$o} table=$t'\n", "",
+     "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n", NULL},
     {"ifupdown",
      "For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that was\n"
      "set down and up again by hand loses its table: ifdown NIC; ifup NIC.",
-     ibh_write_ifupdown, NULL, NULL},
+     FALSE, "\n# /etc/network/interfaces: iface $n inet$6\n", "    up ip -$4 route replace " IP_ROUTE "\n", "",
+     "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n", NULL},
     {"ifcfg",
      "For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager,\n"
      "which passes over these files: take nmcli for it. ifdown deletes the rules.",
-     ibh_write_ifcfg, NULL, NULL},
-    {"rt_tables", NULL, NULL, NULL, write_rt_tables},
-    {"env", NULL, NULL, NULL, ibh_write_env},
+     FALSE, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", IP_ROUTE "\n",
+     "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", IP_RULE "\n", NULL},
+    {"rt_tables", NULL, FALSE, NULL, NULL, NULL, NULL, write_rt_tables},
+    {"env", NULL, FALSE, NULL, NULL, NULL, NULL, ibh_write_env},
 };
 
-static int find(const char *name)
+/* ---- a rail as its own manager would configure it ---- */
+
+typedef struct {
+    const char *of['z' + 1]; /* by letter; NULL: it has none */
+} Values;
+
+static void fill_in(GString *out, const char *template, const Values *values)
 {
-    for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
-        if (g_str_equal(formats[i].name, name))
-            return (int)i;
+    gsize group = 0;
+    gboolean complete = TRUE;
+
+    for (const char *at = template; *at; at++) {
+        if (*at == '{') {
+            group = out->len;
+            complete = TRUE;
+        } else if (*at == '}') {
+            g_string_truncate(out, complete ? out->len : group);
+        } else if (*at != '$') {
+            g_string_append_c(out, *at);
+        } else {
+            const char *value = values->of[(guchar) * ++at];
+
+            complete = complete && value;
+            g_string_append(out, value ? value : "");
+        }
     }
-    return -1;
+}
+
+/* The name of its connection, or of its file, if this manager has it; NULL. */
+static const char *find_connection(const IbhRender *render, const IbhNic *nic, const char *manager)
+{
+    const IbhManager *own = ibh_snapshot_manager(render->rails->snapshot, nic->link->ifindex);
+
+    return own && g_strcmp0(own->name, manager) == 0 ? own->connection : NULL;
+}
+
+/* A file that matches several NICs would give each of them the routes of all. */
+static gboolean is_shared(const IbhRender *render, const char *file)
+{
+    guint n = 0;
+
+    IBH_EACH (const IbhManager, manager, render->rails->snapshot->managers)
+        n += g_strcmp0(manager->connection, file) == 0;
+    return n > 1;
+}
+
+static void put_route(GString *out, const Format *format, const Values *names, const IbhRoute *route, guint32 distance)
+{
+    g_autofree char *table = g_strdup_printf("%u", route->table + distance);
+    char dst[IBH_PREFIX_STRLEN], via[IBH_IP_STRLEN];
+    Values values = *names;
+
+    values.of['d'] = ibh_prefix_format(&route->dst, dst);
+    values.of['v'] = route->gateway.family != AF_UNSPEC ? ibh_ip_format(&route->gateway, via) : NULL;
+    values.of['t'] = table;
+    values.of['o'] = route->onlink ? "" : NULL;
+    values.of['s'] = route->scope == RT_SCOPE_LINK ? "" : NULL;
+    fill_in(out, format->route, &values);
+}
+
+static void put_rule(GString *out, const Format *format, const Values *names, const IbhRule *rule, guint32 distance)
+{
+    g_autofree char *priority = g_strdup_printf("%u", rule->priority);
+    g_autofree char *table = g_strdup_printf("%u", rule->table + distance);
+    g_autofree char *length = g_strdup_printf("%" G_GINT64_FORMAT, rule->suppress_prefixlength);
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+    Values values = *names;
+
+    values.of['p'] = priority;
+    values.of['a'] = ibh_ip_format(&rule->from.ip, from);
+    values.of['d'] = rule->to.length ? ibh_prefix_format(&rule->to, to) : NULL;
+    values.of['t'] = table;
+    values.of['l'] = rule->suppress_prefixlength >= 0 ? length : NULL;
+    fill_in(out, format->rule, &values);
+}
+
+static void put_rows(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic, Values *values)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    const guint32 distance = find_distance(render->rails);
+    g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic), rules = ibh_want_rules(render->rails, nic, routes);
+
+    for (guint i = 0; i < (format->both ? 1 : G_N_ELEMENTS(families)); i++) {
+        if (!format->both && !ibh_serves_family(nic, families[i]))
+            continue;
+        values->of['4'] = i ? "6" : "4";
+        values->of['6'] = i ? "6" : "";
+        fill_in(out, format->routes, values);
+        IBH_EACH (const IbhRoute, route, routes) {
+            if (format->both || route->family == families[i])
+                put_route(out, format, values, route, distance);
+        }
+        fill_in(out, format->rules, values);
+        IBH_EACH (const IbhRule, rule, rules) {
+            if (format->both || rule->family == families[i])
+                put_rule(out, format, values, rule, ibh_nic_has_table(nic, rule->table) ? distance : 0);
+        }
+    }
+}
+
+static void put_rail(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic)
+{
+    const char *network = find_connection(render, nic, "systemd-networkd");
+    const char *netplan = find_connection(render, nic, "netplan");
+    const char *connection = find_connection(render, nic, "NetworkManager"), *name = nic->link->name;
+    g_autofree char *safe = ibh_printable(connection ? connection : name), *word = ibh_shell_word(safe);
+    g_autofree char *generated =
+        g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : name);
+    g_autofree char *file = network && !is_shared(render, network) ? ibh_printable(network)
+                            : netplan                              ? g_strdup(generated)
+                                                                   : g_strdup_printf("%s.network", name);
+    Values values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
+
+    put_rows(out, format, render, nic, &values);
+}
+
+/* ---- the whole ---- */
+
+static const Format *find(const char *name)
+{
+    IBH_EACH_ROW (const Format, format, formats) {
+        if (g_str_equal(format->name, name))
+            return format;
+    }
+    return NULL;
 }
 
 gboolean ibh_render_knows(const char *format)
 {
-    return find(format) >= 0;
+    return find(format) != NULL;
 }
 
 char *ibh_render_formats(void)
 {
-    GString *names = g_string_new(formats[0].name);
+    GString *names = g_string_new(NULL);
 
-    for (guint i = 1; i < G_N_ELEMENTS(formats); i++)
-        g_string_append_printf(names, ", %s", formats[i].name);
+    IBH_EACH_ROW (const Format, format, formats)
+        g_string_append_printf(names, "%s%s", names->len ? ", " : "", format->name);
     return g_string_free(names, FALSE);
 }
 
-static void free_native(gpointer native)
+char *ibh_render(const char *name, const IbhRender *render)
 {
-    ibh_native_free(native);
-}
-
-static void write_native(GString *out, const IbhRender *render, int format)
-{
-    g_autoptr(GPtrArray) natives = g_ptr_array_new_with_free_func(free_native);
-
-    ibh_render_comment(out, formats[format].why);
-    ibh_render_comment(out, native_why);
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
-        put_sysctls(out, render, nic);
-        if (ibh_render_has(render, nic))
-            g_ptr_array_add(natives, ibh_native_new(render, nic));
-    }
-    put_left_out(out, render, TRUE);
-    if (formats[format].natives)
-        formats[format].natives(out, natives);
-    IBH_EACH_POINTER (const IbhNative, native, natives)
-        formats[format].rail(out, native, render);
-}
-
-char *ibh_render(const char *format, const IbhRender *render)
-{
+    const Format *format = find(name);
     GString *out = g_string_new(NULL);
-    int which = find(format);
 
-    if (formats[which].all)
-        formats[which].all(out, render);
-    else
-        write_native(out, render, which);
+    if (format->all) {
+        format->all(out, render);
+        return g_string_free(out, FALSE);
+    }
+    put_comment(out, format->why);
+    put_comment(out, native_why);
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics)
+        put_sysctls(out, render, nic);
+    put_left_out(out, render, TRUE);
+    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
+        if (has(render, nic))
+            put_rail(out, format, render, nic);
+    }
     return g_string_free(out, FALSE);
 }

@@ -16,3 +16,6 @@ typedef struct {
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …" */
 char *ibh_render(const char *format, const IbhRender *render);
+
+gboolean ibh_render_is_plain(const char *name); /* letters, digits, and what means nothing to a shell or a list */
+void ibh_write_env(GString *out, const IbhRender *render); /* env.c */

@@ -46,14 +46,13 @@ mixed() { # ib0 static with a gateway, ib1 by DHCP, both with IPv6
     host networkctl reload
 }
 
-install_rendered() { # a drop-in where netplan cannot say it
+install_rendered() { # drop-ins
     render_tree B netplan
     cp -r "$work/tree/etc" "$ROOT/"
-    chmod 0600 "$ROOT/etc/netplan"/*.yaml
 }
 
 remove_rendered() {
-    rm -r "$ROOT/etc/netplan/90-ib-hook.yaml" "$ROOT"/etc/systemd/network/*.network.d
+    rm -r "$ROOT"/etc/systemd/network/*.network.d
     host netplan generate # as for dhcp
     host networkctl reload
 }
