@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In ifupdown's if-up.d and if-post-down.d (classic, -ng and 2): no arguments, all in the environment. */
-#include "run/hook.h"
+#include "run/run.h"
 
 #include <unistd.h>
 

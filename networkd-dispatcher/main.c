@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In networkd-dispatcher's STATE.d: no arguments, all in the environment. */
-#include "run/hook.h"
+#include "run/run.h"
 
 #include <unistd.h>
 

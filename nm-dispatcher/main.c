@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* In NetworkManager's dispatcher.d and pre-up.d: NAME INTERFACE ACTION. */
-#include "run/hook.h"
+#include "run/run.h"
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* RHEL's network-scripts call /sbin/ifup-local and ifdown-local INTERFACE. */
-#include "run/hook.h"
+#include "run/run.h"
 
 int main(int argc, char **argv)
 {

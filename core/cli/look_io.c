@@ -26,9 +26,9 @@ int ibh_command_plan(IbhCommand *command)
 
 static gboolean look_into(IbhCommand *command, guint32 table, GError **error)
 {
-    const IbhRouteFilter filter = {.table = table};
+    const IbhRouteFilter filter = {.table = table, .limit = ROUTES_MAX};
 
-    return ibh_netlink_read_some_routes(command->run.netlink, &filter, ROUTES_MAX, command->run.snapshot->more, error);
+    return ibh_netlink_read_routes(command->run.netlink, &filter, command->run.snapshot->more, error);
 }
 
 static gboolean is_anothers_table(const IbhCommand *command, const IbhRule *rule)

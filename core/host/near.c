@@ -55,7 +55,7 @@ static gboolean read_kind(IbhNear *near, const char *kind, GError **error)
 {
     g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
 
-    if (!ibh_netlink_read_links_of_kind(near->netlink, kind, found, error))
+    if (!ibh_netlink_read_links(near->netlink, kind, found, error))
         return FALSE;
     IBH_EACH (const IbhLink, link, found) {
         if (!ibh_snapshot_link(near->snapshot, link->ifindex))

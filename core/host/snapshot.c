@@ -102,11 +102,12 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState 
 
     ibh_state_free(snapshot->state);
     snapshot->state = state;
-    if (!ibh_netlink_read_links(netlink, snapshot->links, error) ||
+    if (!ibh_netlink_read_links(netlink, NULL, snapshot->links, error) ||
         !ibh_netlink_read_addresses(netlink, NULL, snapshot->addresses, error) ||
         !ibh_netlink_read_rules(netlink, NULL, NULL, snapshot->rules, error) ||
         !ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return NULL;
+    ibh_netlink_check_parents(snapshot->links);
     ibh_tree_open(&tree, sysfs);
     ports = ibh_sysfs_ports(&tree);
     return ibh_sysfs_find_rdma(&tree, ports, snapshot->links, error) && ibh_sysctl_read_all(snapshot->all, error)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel/events.h"
+#include "kernel/netlink.h"
 
 #include "kernel/dump.h"
-#include "model/model.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -66,69 +65,58 @@ void ibh_events_close(IbhEvents *events)
 
 /* ---- the filter in the kernel ---- */
 
-static void put(GArray *code, guint16 what, guint8 if_true, guint8 if_false, guint32 value)
-{
-    const struct sock_filter instruction = {.code = what, .jt = if_true, .jf = if_false, .k = value};
-
-    g_array_append_val(code, instruction);
-}
-
 /* Loads are in network order, the message is in the host's. */
 #define ATTRIBUTES ((guint32)(sizeof(struct nlmsghdr) + sizeof(struct rtmsg)))
 #define FIELD(field) ((guint32)sizeof(struct nlmsghdr) + (guint32)G_STRUCT_OFFSET(struct rtmsg, field))
 
-static void put_attribute(GArray *code, guint32 type) /* A = its offset, 0: it is not there */
-{
-    put(code, BPF_LD | BPF_IMM, 0, 0, ATTRIBUTES);
-    put(code, BPF_LDX | BPF_IMM, 0, 0, type);
-    put(code, BPF_LD | BPF_W | BPF_ABS, 0, 0, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR));
-}
-
-static void put_pass(GArray *code)
-{
-    put(code, BPF_RET | BPF_K, 0, 0, G_MAXUINT32);
-}
-
-static void put_drop(GArray *code)
-{
-    put(code, BPF_RET | BPF_K, 0, 0, 0);
-}
+#define ATTRIBUTE(type) /* A = its offset, 0: it is not there */                                                       \
+    BPF_STMT(BPF_LD | BPF_IMM, ATTRIBUTES), BPF_STMT(BPF_LDX | BPF_IMM, type),                                         \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR))
+#define IF(what, value, if_true, if_false) BPF_JUMP(BPF_JMP | (what) | BPF_K, value, if_true, if_false)
+#define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
+#define DROP BPF_STMT(BPF_RET | BPF_K, 0)
 
 void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
 {
-    g_autoptr(GArray) code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
-    struct sock_fprog program;
     guint8 left = (guint8)ifindexes->len; /* how far the end is */
-    const int nothing = 0;                /* the kernel looks at no option without a value */
+    const struct sock_filter head[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_type)),
+        IF(BPF_JEQ, g_htons(RTM_NEWROUTE), 2, 0),
+        IF(BPF_JEQ, g_htons(RTM_DELROUTE), 1, 0),
+        PASS, /* not a route */
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FIELD(rtm_protocol)),
+        IF(BPF_JEQ, RTPROT_KERNEL, 0, 1),
+        PASS, /* connected, or ours */
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FIELD(rtm_table)),
+        IF(BPF_JEQ, RT_TABLE_MAIN, 1, 0),
+        DROP, /* of another table */
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_flags)),
+        IF(BPF_JSET, g_htons(NLM_F_REPLACE), 0, 1),
+        PASS, /* it may have replaced a route of a rail, whose deletion the kernel does not report */
+        ATTRIBUTE(RTA_MULTIPATH),
+        IF(BPF_JEQ, 0, 1, 0),
+        PASS,
+        ATTRIBUTE(RTA_OIF),
+        IF(BPF_JEQ, 0, left + 2, 0),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_IND, sizeof(struct nlattr)),
+    };
+    const struct sock_filter end[] = {DROP /* by another NIC */, PASS};
+    g_autoptr(GArray) code = g_array_new(FALSE, FALSE, sizeof *head);
+    struct sock_fprog program;
+    const int nothing = 0; /* the kernel looks at no option without a value */
 
     if (ifindexes->len > FOCUS_MAX) {
         (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
         return;
     }
-    put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_type));
-    put(code, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, g_htons(RTM_NEWROUTE));
-    put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, g_htons(RTM_DELROUTE));
-    put_pass(code); /* not a route */
-    put(code, BPF_LD | BPF_B | BPF_ABS, 0, 0, FIELD(rtm_protocol));
-    put(code, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, RTPROT_KERNEL);
-    put_pass(code); /* connected, or ours */
-    put(code, BPF_LD | BPF_B | BPF_ABS, 0, 0, FIELD(rtm_table));
-    put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RT_TABLE_MAIN);
-    put_drop(code); /* of another table */
-    put(code, BPF_LD | BPF_H | BPF_ABS, 0, 0, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_flags));
-    put(code, BPF_JMP | BPF_JSET | BPF_K, 0, 1, g_htons(NLM_F_REPLACE));
-    put_pass(code); /* it may have replaced a route of a rail, whose deletion the kernel does not report */
-    put_attribute(code, RTA_MULTIPATH);
-    put(code, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
-    put_pass(code);
-    put_attribute(code, RTA_OIF);
-    put(code, BPF_JMP | BPF_JEQ | BPF_K, (guint8)(ifindexes->len + 2), 0, 0);
-    put(code, BPF_MISC | BPF_TAX, 0, 0, 0);
-    put(code, BPF_LD | BPF_W | BPF_IND, 0, 0, sizeof(struct nlattr));
-    IBH_EACH (const int, ifindex, ifindexes)
-        put(code, BPF_JMP | BPF_JEQ | BPF_K, left--, 0, g_htonl((guint32)*ifindex));
-    put_drop(code); /* by another NIC */
-    put_pass(code);
+    g_array_append_vals(code, head, G_N_ELEMENTS(head));
+    IBH_EACH (const int, ifindex, ifindexes) {
+        const struct sock_filter it = IF(BPF_JEQ, g_htonl((guint32)*ifindex), left--, 0);
+
+        g_array_append_val(code, it);
+    }
+    g_array_append_vals(code, end, G_N_ELEMENTS(end));
     program = (struct sock_fprog){.len = (guint16)code->len, .filter = (struct sock_filter *)(gpointer)code->data};
     (void)setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }

@@ -153,14 +153,6 @@ static struct nl_msg *link_request(int flags, int ifindex)
     return message;
 }
 
-gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
-{
-    if (!ibh_dump(netlink, link_request(NLM_F_DUMP, 0), on_link, links, links, "the interfaces", error))
-        return FALSE;
-    ibh_netlink_check_parents(links);
-    return TRUE;
-}
-
 /* The kernel also takes another name of a link for its name. */
 gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error)
 {
@@ -187,35 +179,35 @@ gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *nam
 }
 
 typedef struct {
-    const char *kind;
+    const char *kind;    /* NULL: any */
     gboolean unfiltered; /* the kernel does not know this kind: there are no such links, and it sends all others */
     GArray *links;
-} KindDump;
+} LinkDump;
 
-static gboolean on_link_of_kind(struct nlmsghdr *header, gpointer data)
+static gboolean on_dumped_link(struct nlmsghdr *header, gpointer data)
 {
-    KindDump *dump = data;
+    LinkDump *dump = data;
     const guint before = dump->links->len;
 
     if (!on_link(header, dump->links))
         return FALSE;
-    dump->unfiltered =
-        dump->links->len > before && !g_str_equal(g_array_index(dump->links, IbhLink, before).kind, dump->kind);
+    dump->unfiltered = dump->kind && dump->links->len > before &&
+                       !g_str_equal(g_array_index(dump->links, IbhLink, before).kind, dump->kind);
     return !dump->unfiltered;
 }
 
-gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
+gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
 {
     struct nl_msg *message = link_request(NLM_F_DUMP, 0);
-    struct nlattr *info = message ? nla_nest_start(message, IFLA_LINKINFO) : NULL;
-    KindDump dump = {.kind = kind, .links = links};
+    struct nlattr *info = message && kind ? nla_nest_start(message, IFLA_LINKINFO) : NULL;
+    LinkDump dump = {.kind = kind, .links = links};
     g_autoptr(GError) local = NULL;
 
     if (info) {
         nla_put_string(message, IFLA_INFO_KIND, kind);
         nla_nest_end(message, info);
     }
-    if (ibh_dump(netlink, message, on_link_of_kind, &dump, links, "the interfaces", &local) || dump.unfiltered)
+    if (ibh_dump(netlink, message, on_dumped_link, &dump, links, "the interfaces", &local) || dump.unfiltered)
         return TRUE;
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;

@@ -34,13 +34,14 @@ typedef struct {
     guint8 protocol; /* 0: all */
     guint8 type;     /* 0: all */
     int ifindex;     /* of the device, 0: any */
+    guint limit;     /* none, if more would come; 0: any number */
 } IbhRouteFilter;
 
-gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
+/* Of this kind; NULL: all. */
+gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error);
 /* One link, by its index or (0) its name; none is no error. */
 gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error);
-gboolean ibh_netlink_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error);
-/* For links that were read one by one: finds parents that are in another namespace. */
+/* Of all links that have been read: finds parents that are in another namespace. */
 void ibh_netlink_check_parents(GArray *links);
 /* Of these links (int); NULL: of all. */
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error);
@@ -52,9 +53,6 @@ typedef gboolean (*IbhRuleMatters)(gconstpointer of, const IbhPrefix *from, guin
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules,
                                 GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* None, if there are more than `limit`. */
-gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, guint limit, GArray *routes,
-                                      GError **error);
 /* Routes of main by these devices (int). */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
 
@@ -81,6 +79,25 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
 /* Makes the kernel send an ARP request for its own address: a gratuitous ARP. Works only for the address that the
  * kernel chooses as source (IbhOp.by_kernel). */
 gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
+
+/* ---- events: the sockets of --watch, and of a hook that is called too early ---- */
+
+typedef struct {
+    int netlink;   /* links, addresses, rules, routes, netconf */
+    int uevents;   /* RDMA devices that come and go; -1: not available here */
+    gboolean ours; /* the events drained last concern these NICs, or report that something of ours was deleted */
+    char who[80];  /* the process that deleted something of ours, in the events drained last; "": none */
+} IbhEvents;
+
+gboolean ibh_events_open(IbhEvents *events, GError **error);
+void ibh_events_close(IbhEvents *events);
+
+/* Foreign routes matter only by these NICs (int): for others the kernel does not even wake us. */
+void ibh_events_focus(IbhEvents *events, const GArray *ifindexes);
+
+/* Reads all waiting events. TRUE: one of them may concern us; `own` is the netlink port of our own changes, `ifindexes`
+ * (int) are our NICs; NULL: not known. */
+gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexes);
 
 /* ---- telling peers which hardware address an IP address has now ---- */
 

@@ -95,7 +95,6 @@ static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 typedef struct {
     const IbhRouteFilter *filter;
     const GArray *ifindexes; /* of main: routes by one of these; NULL: all that pass the filter */
-    guint limit;             /* so many messages may come; 0: any number */
     guint count;
     GArray *routes;
 } RouteDump;
@@ -119,7 +118,7 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
 
     if (header->nlmsg_type != RTM_NEWROUTE)
         return TRUE;
-    if (dump->limit && ++dump->count > dump->limit)
+    if (filter.limit && ++dump->count > filter.limit)
         return FALSE;
     if (!dump->ifindexes)
         return add_route(dump, header, &filter);
@@ -158,7 +157,7 @@ static gboolean read_routes(IbhNetlink *netlink, RouteDump *dump, GError **error
     if (ibh_dump(netlink, route_request(dump->filter), on_route, dump, dump->routes, "the routes", &local))
         return TRUE;
     g_array_set_size(dump->routes, before);
-    if (!dump->limit || dump->count <= dump->limit)
+    if (!dump->filter->limit || dump->count <= dump->filter->limit)
         g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
 }
@@ -167,15 +166,7 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 {
     RouteDump dump = {.filter = filter, .routes = routes};
 
-    return read_routes(netlink, &dump, error);
-}
-
-gboolean ibh_netlink_read_some_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, guint limit, GArray *routes,
-                                      GError **error)
-{
-    RouteDump dump = {.filter = filter, .limit = limit, .routes = routes};
-
-    return read_routes(netlink, &dump, error) || dump.count > limit;
+    return read_routes(netlink, &dump, error) || (filter->limit && dump.count > filter->limit);
 }
 
 static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
@@ -193,14 +184,14 @@ static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, 
 /* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
 {
-    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
-    RouteDump dump = {
-        .filter = &filter, .ifindexes = ifindexes, .limit = ifindexes->len < MANY ? MAIN_MAX : 0, .routes = routes};
+    const IbhRouteFilter filter = {
+        .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .limit = ifindexes->len < MANY ? MAIN_MAX : 0};
+    RouteDump dump = {.filter = &filter, .ifindexes = ifindexes, .routes = routes};
 
     if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
         return read_main_by_each(netlink, ifindexes, routes, error);
     return read_routes(netlink, &dump, error) ||
-           (dump.limit && dump.count > dump.limit && read_main_by_each(netlink, ifindexes, routes, error));
+           (filter.limit && dump.count > filter.limit && read_main_by_each(netlink, ifindexes, routes, error));
 }
 
 /* ---- asking ---- */

@@ -412,8 +412,10 @@ static void manager_clear(gpointer data)
     g_free(((IbhManager *)data)->inactive);
 }
 
-void ibh_script_free(IbhScript *script)
+static void script_free(gpointer data)
 {
+    IbhScript *script = data;
+
     g_free(script->path);
     g_free(script->text);
     g_free(script);
@@ -432,7 +434,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
     g_array_set_clear_func(snapshot->managers, manager_clear);
-    snapshot->scripts = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_script_free);
+    snapshot->scripts = g_ptr_array_new_with_free_func(script_free);
     snapshot->state = ibh_state_new();
     return snapshot;
 }

@@ -299,8 +299,6 @@ typedef struct {
     char *text;
 } IbhScript;
 
-void ibh_script_free(IbhScript *script);
-
 typedef struct {
     GArray *links;      /* IbhLink */
     GHashTable *places; /* of the links: ifindex → place + 1; made when it is asked for one of many */

@@ -109,12 +109,9 @@ void ibh_run_update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *stat
 /* Blocks signals (a terminal that closes, a service that stops) for the few milliseconds of a change. */
 static void block_signals(const IbhRun *run, sigset_t *ret_before)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGTSTP};
     sigset_t set;
 
-    sigemptyset(&set);
-    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
-        sigaddset(&set, numbers[i]);
+    sigfillset(&set);
     if (run->is_event)
         sigdelset(&set, SIGALRM); /* a hook's own limit: its caller waits no longer */
     sigprocmask(SIG_BLOCK, &set, ret_before);

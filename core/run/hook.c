@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/hook.h"
-
-#include "host/store.h"
-#include "kernel/events.h"
 #include "run/run.h"
 
 #include <poll.h>
@@ -23,11 +19,6 @@ static void run(IbhEvent *event, GString *complained)
     (void)ibh_event_run(event, out, warnings);
     ibh_log_lines(LOG_INFO, out->str);
     ibh_log_complaint(warnings, complained);
-}
-
-static gboolean has_no_candidates(const IbhEvent *event)
-{
-    return event->candidates && !event->candidates->len;
 }
 
 /* Does for a moment what --watch does all the time. Events during the last look count, too. */
@@ -56,7 +47,7 @@ static void run_for_a_moment(IbhEvent *event, GString *complained)
     run(event, complained);
     if (!listening)
         return;
-    if (!has_no_candidates(event))
+    if (!event->candidates || event->candidates->len)
         answer_events(event, &events, end, complained);
     ibh_events_close(&events);
 }

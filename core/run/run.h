@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "config/trigger.h"
 #include "host/snapshot.h"
 #include "host/store.h"
 #include "plan/plan.h"
@@ -78,6 +79,10 @@ typedef struct {
 gboolean ibh_event_run(IbhEvent *event, GString *out, GString *warnings);
 /* Frees the last results, if any. */
 void ibh_event_clear(IbhEvent *event);
+
+/* ---- what a hook does: one run over all interfaces, in its own process, which never harms the caller ---- */
+
+int ibh_hook(const IbhTrigger *trigger); /* returns 0, the exit status */
 
 /* ---- lines for the journal, else syslog, else standard error; it never waits ---- */
 

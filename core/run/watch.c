@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/run.h"
 
-#include "kernel/events.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <poll.h>

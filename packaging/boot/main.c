@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Of ib-hook.service: at boot, and after each start of systemd-networkd. */
-#include "run/hook.h"
+#include "run/run.h"
 
 int main(void)
 {

@@ -9,7 +9,7 @@
  *   0x08   all that came so far is taken, before this      0x30   how many NICs the filter lets pass
  */
 #include "broken.h"
-#include "kernel/events.h"
+#include "kernel/netlink.h"
 #include "model/model.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of what asks the kernel and sysfs become those of functions below, which host/near.c calls instead. */
 #define ibh_netlink_read_link fake_read_link
-#define ibh_netlink_read_links_of_kind fake_read_links_of_kind
+#define ibh_netlink_read_links fake_read_links
 #define ibh_netlink_check_parents fake_check_parents
 #define ibh_netlink_read_addresses fake_read_addresses
 #define ibh_netlink_read_nics fake_read_nics
@@ -91,7 +91,7 @@ gboolean fake_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArr
     return !fails(error);
 }
 
-gboolean fake_read_links_of_kind(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
+gboolean fake_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
 {
     IBH_EACH (const IbhLink, link, netlink->all->links) {
         if (g_str_equal(link->kind, kind))
