@@ -170,7 +170,8 @@ typedef struct {
     GError *error; /* the first thing that was wrong with it */
 } Line;
 
-typedef enum { ADD, APPEND, REPLACE, DEL, WAS, NIC, READY, RULES, ANNOUNCE, CASE /* nothing of the kernel's */ } Verb;
+/* CASE, IN_WORDS: nothing of the kernel's; the latter in other words of this language. */
+typedef enum { ADD, APPEND, REPLACE, DEL, WAS, NIC, READY, RULES, ANNOUNCE, CASE, IN_WORDS } Verb;
 
 static void G_GNUC_PRINTF(2, 3) fail(Line *line, const char *format, ...)
 {
@@ -681,6 +682,101 @@ static void read_config(Line *line, Verb verb G_GNUC_UNUSED)
         fail(line, "not [section] key=value");
 }
 
+/* ---- rails as they usually are ---- */
+
+static gboolean read_line(IbhCase *cas, FakeKernel *kernel, const char *text, GError **error);
+
+/* In words of this language. */
+static void G_GNUC_PRINTF(2, 3) also(Line *line, const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    if (!line->error)
+        read_line(line->cas, line->kernel, text, &line->error);
+}
+
+/* rails N [WORD]…: NICs with a port each, of which these words are said, too, and an address in one subnet. */
+static void read_rails(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    guint n = (guint)number(line, next(line), 1, NULL);
+    const char *words = all_the_rest(line);
+
+    for (guint i = 0; i < n; i++)
+        also(line, "nic ib%u infiniband rdma mlx5_%u/1 %s", i, i, words);
+    for (guint i = 0; i < n; i++)
+        also(line, "ip address add 172.16.34.%u/16 dev ib%u", i + 1, i);
+}
+
+typedef struct {
+    const char *nic, *table;
+    char address[IBH_IP_STRLEN], subnet[IBH_PREFIX_STRLEN];
+} Rail;
+
+/* NIC ADDRESS/LENGTH TABLE */
+static Rail read_one(Line *line)
+{
+    const char *nic = next(line), *address = next(line), *table = next(line);
+    Rail rail = {.nic = nic, .table = table};
+    IbhAddress read = {0};
+
+    read_local(line, address, &read);
+    ibh_ip_format(&read.local, rail.address);
+    ibh_prefix_format(&read.subnet, rail.subnet);
+    return rail;
+}
+
+/* What stands of it. */
+static void read_programmed(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    Rail rail = read_one(line);
+
+    also(line, "ip route add %s dev %s src %s table %s metric mark protocol kernel", rail.subnet, rail.nic,
+         rail.address, rail.table);
+    also(line,
+         "ip rule add priority 1940 from %s to %s lookup main suppress_prefixlength %s suppress_ifgroup mark "
+         "protocol kernel",
+         rail.address, rail.subnet, strchrnul(rail.subnet, '/') + 1);
+    also(line, "ip rule add priority 1941 from %s lookup %s suppress_ifgroup mark protocol kernel", rail.address,
+         rail.table);
+}
+
+/* What it is given. */
+static void read_expected_rail(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    Rail rail = read_one(line);
+
+    also(line, "expect op route-add %s: ip -4 route add %s dev %s table %s protocol kernel scope link src %s metric %u",
+         rail.nic, rail.subnet, rail.nic, rail.table, rail.address, IBH_MARK);
+    also(line,
+         "expect op rule-add %s: ip -4 rule add priority 1940 from %s to %s lookup 254 suppress_prefixlength %s "
+         "suppress_ifgroup %u protocol kernel",
+         rail.nic, rail.address, rail.subnet, strchrnul(rail.subnet, '/') + 1, IBH_MARK);
+    also(line,
+         "expect op rule-add %s: ip -4 rule add priority 1941 from %s lookup %s suppress_ifgroup %u protocol kernel",
+         rail.nic, rail.address, rail.table, IBH_MARK);
+}
+
+/* arp=auto, where nothing was set; and that it was. */
+static void read_expected_arp(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    const char *nic = next(line);
+
+    also(line, "expect op sysctl-set %s: sysctl -w net/ipv4/conf/%s/arp_announce=2", nic, nic);
+    also(line, "expect op sysctl-set %s: sysctl -w net/ipv4/conf/%s/arp_ignore=1", nic, nic);
+}
+
+static void read_saved_arp(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    const char *nic = next(line);
+
+    also(line, "saved %s arp_announce old=0 set=2", nic);
+    also(line, "saved %s arp_ignore old=0 set=1", nic);
+}
+
 /* ---- what is done and expected ---- */
 
 static void read_do(Line *line, Verb verb G_GNUC_UNUSED)
@@ -775,6 +871,9 @@ static const struct {
     {"arping -U -c 1 -I", read_neighbour, ANNOUNCE},
     {"ndptool -t na -U -i", read_neighbour, ANNOUNCE},
     {"sysctl", read_sysctl, ADD},
+    {"rails", read_rails, NIC},
+    {"programmed", read_programmed, ADD},
+    {"saved arp of", read_saved_arp, ADD},
     {"saved", read_saved, ADD},
     {"rail", read_rail, ADD},
     {"hold", read_hold, ADD},
@@ -783,6 +882,8 @@ static const struct {
     {"do", read_do, CASE},
     {"expect nic", read_expected_nic, CASE},
     {"expect op", read_expected_op, CASE},
+    {"expect rail", read_expected_rail, IN_WORDS},
+    {"expect arp of", read_expected_arp, IN_WORDS},
     {"expect error", read_expected_error, CASE},
 };
 
@@ -803,7 +904,7 @@ static gboolean read_line(IbhCase *cas, FakeKernel *kernel, const char *text, GE
     guint i = 0;
 
     line.rest = copy;
-    while (i < G_N_ELEMENTS(statements) && !((cas || statements[i].verb != CASE) && take(&line, statements[i].start)))
+    while (i < G_N_ELEMENTS(statements) && !((cas || statements[i].verb < CASE) && take(&line, statements[i].start)))
         i++;
     if (i == G_N_ELEMENTS(statements))
         fail(&line, "no statement begins like this");

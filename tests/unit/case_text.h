@@ -28,11 +28,16 @@
  *   rail ib0 table=945 [explicit] [device] [ifindex=N]    a rail of the last run, and its table
  *   hold ib0                                              --undo has left it alone
  *   config [interface ib0] table=941                      one setting
+ *   rails N [WORD …]                                      N nics, as WORDs say, on ports of their own, in 172.16.0.0/16
+ *   programmed ib0 172.16.34.1/16 941                     the route and the two rules that such a rail has
+ *   saved arp of ib0                                      arp=auto set the usual values where there was 0
  *   do apply|undo [only IFACE…] [respect-holds]           in a world: what an earlier run made of it so far
  *   seed N                                                of a world: that of the dice
  *   expect op NAME IFACE [with INDEX] [for good] [raw]: COMMAND [# PART OF THE REASON]
  *        the complete plan, in order; IFACE is - where it is gone; with: it stands or falls with this other NIC; for
  *        good: nothing brings it back; raw: an IPv4 announcement of what the kernel would not choose as its source
+ *   expect rail ib0 172.16.34.1/16 941                    the route and the two rules; and arp=auto's two values
+ *   expect arp of ib0
  *   expect nic IFACE VERDICT [why="part of the reason"]   VERDICT: alone, rail 941, blocked table-clash, …
  *   expect error PART                                     the configuration is refused
  *
