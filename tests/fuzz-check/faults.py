@@ -406,7 +406,9 @@ class Faults:
         kind, steps = rng.choice(choices)
         if kind == "prefix length" and self.right.routed and length > 29 and shorter != length:
             kind = "prefix length, and so another gateway=peer"
-        return Fault(f"address {kind}", steps, [self.nic, other])
+        on_lo = kind == "another of another NIC" and other == "lo"  # then all of its subnet is this host's
+        pieces = [ipaddress.ip_network(f"{near}/{length}", strict=False)] if on_lo else []
+        return Fault(f"address {kind}", steps, [self.nic, other], pieces)
 
     def neighbour(self):
         rng = self.rng
