@@ -23,7 +23,8 @@ typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
     IbhPrefix piece;
-    gboolean theirs; /* rules of others route its address */
+    gboolean theirs;           /* rules of others route its address */
+    const IbhAddress *another; /* its address is a single one in the subnet of this one, another rail's; NULL: not */
     IbhLookup lookup;
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
@@ -131,6 +132,9 @@ void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
 void ibh_judge_missing(const IbhCheck *check);
 void ibh_judge_scripts(const IbhCheck *check);
+
+/* It lies in a subnet of a rail. */
+gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix);
 
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
 

@@ -10,7 +10,7 @@
 
 /* ---- owners ---- */
 
-static gboolean is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
+gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status != IBH_NIC_RAIL)
@@ -27,13 +27,13 @@ static gboolean is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
 /* Its table also leads to networks that are none of the rails': it is there for these, and one route in it is wrong. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
-    if (rule->action != FR_ACT_TO_TBL || (rule->from.length && is_of_rails(check->rails, &rule->from)) ||
-        (rule->to.length && is_of_rails(check->rails, &rule->to)))
+    if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_is_of_rails(check->rails, &rule->from)) ||
+        (rule->to.length && ibh_is_of_rails(check->rails, &rule->to)))
         return FALSE;
     IBH_EACH_ROUTE (route, check->rails->snapshot) {
         if (route->table == rule->table && route->family == rule->family && ibh_route_compare(route, wrong) != 0 &&
             route->table != IBH_TABLE_MAIN && !ibh_rails_nic_by_table(check->rails, route->table) &&
-            !is_of_rails(check->rails, &route->dst))
+            !ibh_is_of_rails(check->rails, &route->dst))
             return TRUE;
     }
     return FALSE;
@@ -124,11 +124,11 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
     const IbhRoute *route = owner->route;
 
     if (rule)
-        return rule->from.length && is_of_rails(check->rails, &rule->from) && is_by_hand(rule->protocol) &&
+        return rule->from.length && ibh_is_of_rails(check->rails, &rule->from) && is_by_hand(rule->protocol) &&
                !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev && rule->priority < IBH_PRIORITY_MAIN &&
                is_first_alike(check->rails->snapshot, rule);
     return route && route->table != IBH_TABLE_LOCAL && route->dst.length && is_by_hand(route->protocol) &&
-           route->nexthops <= 1 && !route->special && is_of_rails(check->rails, &route->dst);
+           route->nexthops <= 1 && !route->special && ibh_is_of_rails(check->rails, &route->dst);
 }
 
 /* It would be wrong without what is gone. */

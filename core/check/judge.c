@@ -238,17 +238,8 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
         ibh_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
 }
 
-/* Is it in a subnet of a rail? Other hosts are left alone. */
-static gboolean concerns_rails(const IbhCheck *check, const IbhAddress *address)
-{
-    IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail->status == IBH_NIC_RAIL && ibh_find_address_near(check->rails, rail->link->ifindex, &address->local))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* A bridge, bond or team takes a packet that comes in by its port before IP does. */
+/* A bridge, bond or team takes a packet that comes in by its port before IP does. Hosts without rails are left alone.
+ */
 static void judge_port(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
@@ -257,7 +248,9 @@ static void judge_port(const IbhCheck *check, const IbhNic *nic)
     if (!master || g_str_equal(master->kind, "vrf") || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
         return;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!concerns_rails(check, address))
+        const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+
+        if (!ibh_is_of_rails(check->rails, &own))
             continue;
         ibh_tell(check, nic, "address-unusable", NULL,
                  ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",

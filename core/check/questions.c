@@ -42,27 +42,33 @@ static void add_subnets(GArray *zones, const IbhNic *nic)
     }
 }
 
-/* The subnet of another rail, for a single address that its own NIC has none for. */
-static void add_anothers_subnet(const IbhCheck *check, GArray *zones, const IbhAddress *address)
+/* Of a single address that lies in the subnet of another rail, which its own NIC has not: that one's; NULL: it is none.
+ */
+static const IbhAddress *find_another(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
-    const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
-
-    if (ibh_prefixes_overlap(zones, &own))
-        return;
-    IBH_EACH (const IbhPrefix, subnet, check->siblings) {
-        if (ibh_prefix_contains(subnet, &address->local))
-            add_zone(zones, subnet);
+    IBH_EACH_POINTER (const IbhAddress, own, &nic->addresses) {
+        if (!ibh_address_is_host(own) && ibh_prefix_contains(&own->subnet, &address->local))
+            return NULL;
     }
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        IBH_EACH_POINTER (const IbhAddress, theirs, &other->served) {
+            if (other != nic && other->status == IBH_NIC_RAIL && !ibh_address_is_host(theirs) &&
+                ibh_prefix_contains(&theirs->subnet, &address->local))
+                return theirs;
+        }
+    }
+    return NULL;
 }
 
-/* IbhPrefix, the outermost, that this address reaches */
-static GArray *find_zones(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+/* IbhPrefix, the outermost, that an address of this NIC reaches */
+static GArray *find_zones(const IbhCheck *check, const IbhNic *nic, const IbhAddress *another)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     const GArray *remote = nic->settings.remote;
 
     add_subnets(zones, nic);
-    add_anothers_subnet(check, zones, address);
+    if (another)
+        add_zone(zones, &another->subnet);
     for (guint i = 0; remote && i < remote->len; i++)
         add_zone(zones, &g_array_index(remote, IbhPrefix, i));
     if (!remote || !remote->len)
@@ -103,13 +109,15 @@ static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)
     return trace;
 }
 
-static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece)
+static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
+                      const IbhAddress *another)
 {
     const int ifindex = nic->link->ifindex;
     IbhQuestion out = {.kind = IBH_ASK_LEAVES,
                        .nic = nic,
                        .piece = piece->prefix,
                        .theirs = ibh_rails_theirs(check->rails, address) != NULL,
+                       .another = another && ibh_prefix_contains(&another->subnet, &piece->host) ? another : NULL,
                        .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
     const IbhTrace trace = ask(check, &out, 0);
     IbhQuestion back = {.kind = IBH_ASK_ARRIVES,
@@ -146,7 +154,7 @@ static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddres
         route = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host);
         if (route && route->dst.length)
             continue;
-        ask_piece(check, nic, address, piece);
+        ask_piece(check, nic, address, piece, NULL);
         return;
     }
 }
@@ -165,52 +173,48 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
             const IbhRoute *mains = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host);
 
             if (mains && mains->dst.length && !ibh_route_is_error(mains))
-                ask_piece(check, nic, address, piece);
+                ask_piece(check, nic, address, piece, NULL);
         }
     }
 }
 
 static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
-    g_autoptr(GArray) zones = find_zones(check, nic, address);
+    const IbhAddress *another = find_another(check, nic, address);
+    g_autoptr(GArray) zones = find_zones(check, nic, another);
     IbhPiece *end;
 
     IBH_EACH (const IbhPrefix, zone, zones) {
         if (zone->ip.family != address->local.family)
             continue;
         for (const IbhPiece *piece = ibh_pieces_inside(check, zone, &end); piece < end; piece++)
-            ask_piece(check, nic, address, piece);
+            ask_piece(check, nic, address, piece, another);
     }
     if (reaches_beyond(nic, address->local.family))
         ask_beyond(check, nic, address);
     ask_clashes(check, nic, address);
 }
 
-static void ask_to_own(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
-{
-    IbhQuestion question = {.kind = IBH_ASK_LOCAL,
-                            .nic = nic,
-                            .piece = ibh_prefix(to, ibh_ip_bits(to)),
-                            .lookup = {.from = *from, .to = *to}};
-
-    ask(check, &question, 0);
-}
-
-/* To itself and to the next rail; to all, where a rule comes before table local's. */
+/* To itself and to one other rail; to all, where a rule comes before table local's. */
 static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *from)
 {
     guint others = 0;
 
-    ask_to_own(check, nic, from, from);
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || other->status != IBH_NIC_RAIL || (others && !check->before_local))
+        if (other->status != IBH_NIC_RAIL || (other != nic && others && !check->before_local))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            if (address->local.family == from->family) {
-                ask_to_own(check, nic, from, &address->local);
-                others++;
-                break;
-            }
+            const IbhIp *to = &address->local;
+            IbhQuestion question = {.kind = IBH_ASK_LOCAL,
+                                    .nic = nic,
+                                    .piece = ibh_prefix(to, ibh_ip_bits(to)),
+                                    .lookup = {.from = *from, .to = *to}};
+
+            if (other == nic ? !ibh_ip_equal(to, from) : to->family != from->family)
+                continue;
+            ask(check, &question, 0);
+            others += other != nic;
+            break;
         }
     }
 }

@@ -207,30 +207,9 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
              "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
 }
 
-/* A single address in the subnet of another rail, which its own NIC has not; NULL: it is none. */
-static const IbhAddress *find_anothers(const IbhRails *rails, const IbhQuestion *question)
+static void report_anothers(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
-    const IbhLookup *lookup = &question->lookup;
-
-    if (question->kind != IBH_ASK_LEAVES || question->theirs)
-        return NULL;
-    IBH_EACH_POINTER (const IbhAddress, address, &question->nic->addresses) {
-        if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, &lookup->from))
-            return NULL;
-    }
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const IbhAddress *near = nic != question->nic && nic->status == IBH_NIC_RAIL
-                                     ? ibh_find_address_near(rails, nic->link->ifindex, &lookup->to)
-                                     : NULL;
-
-        if (near && ibh_prefix_contains(&near->subnet, &lookup->from))
-            return near;
-    }
-    return NULL;
-}
-
-static void report_anothers(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, const IbhAddress *near)
-{
+    const IbhAddress *near = question->another;
     char ip[IBH_IP_STRLEN], subnet[IBH_PREFIX_STRLEN];
     g_autofree char *way = say_way(check, got);
 
@@ -271,7 +250,7 @@ static gboolean cuts(const IbhQuestion *question, const IbhTrace *got, const Ibh
 static void judge(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
-    const IbhAddress *anothers = find_anothers(check->rails, question);
+    const IbhAddress *another = question->theirs ? NULL : question->another;
     gboolean arrives = question->kind == IBH_ASK_ARRIVES;
     IbhTrace got = ibh_fib_walk(check->actual, &question->lookup);
     IbhGrade grade;
@@ -289,13 +268,13 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
         report_lacking_address(check, question);
     else if (!arrives && !agrees(question, &got, answer))
         report_unknown(check, question, &got);
-    else if (anothers && (got.refused || !ibh_route_leads_by(got.route, question->nic->link->ifindex)))
-        report_anothers(check, question, &got, anothers);
-    else if (!arrives && !anothers && grade < IBH_DOUBTFUL && cuts(question, &got, answer))
+    else if (another && (got.refused || !ibh_route_leads_by(got.route, question->nic->link->ifindex)))
+        report_anothers(check, question, &got);
+    else if (!arrives && !another && grade < IBH_DOUBTFUL && cuts(question, &got, answer))
         blame(check, question, &got, IBH_DOUBTFUL);
-    else if (!arrives && !anothers && grade >= IBH_DOUBTFUL)
+    else if (!arrives && !another && grade >= IBH_DOUBTFUL)
         judge_wrong(check, question, &got, grade);
-    else if (!arrives && !anothers && grade == IBH_NOTED)
+    else if (!arrives && !another && grade == IBH_NOTED)
         blame(check, question, &got, grade);
 }
 
