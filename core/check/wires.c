@@ -194,48 +194,39 @@ static const IbhLink *find_own(const IbhCheck *check, const IbhNic *nic, const I
     return NULL;
 }
 
-/* Entries of its subnets that the kernel never asks about again. Returns how many; those of no harm. */
-static guint judge_permanent(const IbhCheck *check, const IbhNic *nic, const IbhNeighbour **ret_first)
+/* An entry that the kernel never asks about again, for another host. */
+static gboolean is_permanent(const IbhCheck *check, const IbhNic *nic, const IbhNeighbour *neighbour)
 {
-    const IbhLink *own = NULL;
-    char ip[IBH_IP_STRLEN];
-    guint count = 0;
-
-    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        g_autofree char *command = NULL;
-        const IbhLink *other;
-
-        if (neighbour->ifindex != nic->link->ifindex || !neighbour->lladdr_len || !neighbour->fixed ||
-            ibh_neighbour_is_unasked(nic->link, neighbour) || !ibh_ip_is_unicast(&neighbour->ip) ||
-            ibh_rails_holder(check->rails, &neighbour->ip))
-            continue;
-        other = find_own(check, nic, neighbour);
-        if (!other && ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip) && !count++)
-            *ret_first = neighbour;
-        if (!other || own)
-            continue;
-        own = other;
-        command = g_strdup_printf("ip neigh del %s dev", ibh_ip_format(&neighbour->ip, ip));
-        ibh_tell(check, nic, "neighbour-static", NULL, ibh_fix_nic(command, nic->link->name),
-                 "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it comes "
-                 "back to this host",
-                 ip, own->name);
-    }
-    return count;
+    return neighbour->ifindex == nic->link->ifindex && neighbour->lladdr_len && neighbour->fixed &&
+           !ibh_neighbour_is_unasked(nic->link, neighbour) && ibh_ip_is_unicast(&neighbour->ip) &&
+           !ibh_rails_holder(check->rails, &neighbour->ip);
 }
 
 static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
 {
-    const IbhNeighbour *first = NULL;
-    guint count = judge_permanent(check, nic, &first);
-    char ip[IBH_IP_STRLEN];
+    char ip[IBH_IP_STRLEN], first[IBH_IP_STRLEN];
+    g_autofree char *command = NULL;
+    guint count = 0;
 
+    IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
+        const IbhLink *own = is_permanent(check, nic, neighbour) ? find_own(check, nic, neighbour) : NULL;
+
+        if (own && !command) {
+            command = g_strdup_printf("ip neigh del %s dev", ibh_ip_format(&neighbour->ip, ip));
+            ibh_tell(check, nic, "neighbour-static", NULL, ibh_fix_nic(command, nic->link->name),
+                     "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it "
+                     "comes back to this host",
+                     ip, own->name);
+        }
+        if (!own && is_permanent(check, nic, neighbour) &&
+            ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip) && !count++)
+            ibh_ip_format(&neighbour->ip, first);
+    }
     if (count)
-        ibh_tell(check, nic, "neighbour-static", NULL,
-                 ibh_advice("ib-hook --probe %s asks the wire", ibh_ip_format(&first->ip, ip)),
+        ibh_tell(check, nic, "neighbour-static", NULL, ibh_advice("ib-hook --probe %s asks the wire", first),
                  "%u of its neighbours have permanent entries, %s is the first: whether these are right was not asked, "
                  "and the kernel does not ask either",
-                 count, ibh_ip_format(&first->ip, ip))
+                 count, first)
             ->severity = IBH_INFO;
     else if ((nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
         ibh_tell(check, nic, "arp-off", NULL, ibh_fix_nic("ip link set arp on dev", nic->link->name),
