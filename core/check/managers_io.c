@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/managers_io.h"
 
-#include "host/files.h"
 #include "host/store.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/store.h"
 
-#include "host/files.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -29,7 +29,11 @@ struct IbhNetlink {
     gboolean strict;
 };
 
-typedef enum { NO_PROBLEM, UNREADABLE, OVERRUN, NO_ANSWER } Problem;
+/* What may become of an answer: NULL, or in words. */
+typedef const char *Problem;
+static const char UNREADABLE[] = "a message of the kernel could not be read";
+static const char OVERRUN[] = "cannot read the answer: the kernel dropped a part of it";
+static const char NO_ANSWER[] = "cannot read the answer: none came within a second";
 
 /* One request and what came back for it. */
 typedef struct {
@@ -162,7 +166,7 @@ static Problem on_error(Exchange *exchange, const struct nlmsghdr *header)
     exchange->error = -error->error;
     if (error->error && request <= (gsize)nlmsg_datalen(header))
         copy_words(exchange, header, sizeof error->error + request);
-    return NO_PROBLEM;
+    return NULL;
 }
 
 /* The end of a dump tells whether it was whole. */
@@ -178,14 +182,14 @@ static Problem on_finish(Exchange *exchange, const struct nlmsghdr *header)
     exchange->error = -error;
     if (error)
         copy_words(exchange, header, sizeof error);
-    return NO_PROBLEM;
+    return NULL;
 }
 
 static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
 {
     switch (header->nlmsg_type) {
     case NLMSG_NOOP:
-        return NO_PROBLEM;
+        return NULL;
     case NLMSG_OVERRUN:
         return OVERRUN;
     case NLMSG_DONE:
@@ -194,7 +198,7 @@ static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
         return on_error(exchange, header);
     default:
         exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
-        return !exchange->each || exchange->each(header, exchange->data) ? NO_PROBLEM : UNREADABLE;
+        return !exchange->each || exchange->each(header, exchange->data) ? NULL : UNREADABLE;
     }
 }
 
@@ -202,7 +206,7 @@ static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, gsize length
 {
     struct nlmsghdr *header = (void *)netlink->received;
     int left = (int)length;
-    Problem problem = NO_PROBLEM;
+    Problem problem = NULL;
 
     for (; !problem && !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
         if (header->nlmsg_seq != exchange->sequence)
@@ -217,7 +221,7 @@ static Problem receive(IbhNetlink *netlink, Exchange *exchange)
 {
     struct sockaddr_nl from;
     struct iovec space = {.iov_base = netlink->received, .iov_len = RECEIVE_SIZE};
-    Problem problem = NO_PROBLEM;
+    Problem problem = NULL;
 
     while (!problem && !exchange->done) {
         struct msghdr message = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &space, .msg_iovlen = 1};
@@ -235,16 +239,10 @@ static Problem receive(IbhNetlink *netlink, Exchange *exchange)
 
 static gboolean set_problem(Problem problem, GError **error)
 {
-    static const char *const words[] = {
-        [UNREADABLE] = "a message of the kernel could not be read",
-        [OVERRUN] = "cannot read the answer: the kernel dropped a part of it",
-        [NO_ANSWER] = "cannot read the answer: none came within a second",
-    };
-
     if (problem == UNREADABLE)
-        g_set_error(error, IBH_NETLINK_ERROR, EBADMSG, "netlink: %s", words[problem]);
+        g_set_error(error, IBH_NETLINK_ERROR, EBADMSG, "netlink: %s", problem);
     else
-        g_set_error(error, IBH_ANSWER_LOST, 0, "netlink: %s", words[problem]);
+        g_set_error(error, IBH_ANSWER_LOST, 0, "netlink: %s", problem);
     return FALSE;
 }
 

@@ -100,17 +100,9 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
     return g_string_free(text, FALSE);
 }
 
-/* With slashes, because dots in an interface's name (ib0.8002) would end it. */
-static char *sysctl_argument(const IbhOp *op)
-{
-    g_autofree char *argument = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
-
-    return ibh_shell_word(argument);
-}
-
 char *ibh_op_command(const IbhOp *op)
 {
-    g_autofree char *iface = ibh_shell_word(op->iface), *argument = NULL;
+    g_autofree char *iface = ibh_shell_word(op->iface), *setting = NULL, *word = NULL;
     char ip[IBH_IP_STRLEN];
 
     switch (FORMS[op->type].what) {
@@ -119,8 +111,10 @@ char *ibh_op_command(const IbhOp *op)
     case ROUTE:
         return route_command(FORMS[op->type].verb, &op->route, iface, op->hops);
     case SYSCTL:
-        argument = sysctl_argument(op);
-        return g_strdup_printf("sysctl -w %s", argument);
+        /* With slashes, because dots in an interface's name (ib0.8002) would end it. */
+        setting = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
+        word = ibh_shell_word(setting);
+        return g_strdup_printf("sysctl -w %s", word);
     case PEERS:
         break;
     }

@@ -152,8 +152,8 @@ static gboolean has_u32(struct nlmsghdr *header, int fixed, int type, guint32 va
         return FALSE;
     nlmsg_for_each_attr(attribute, header, fixed, left)
     {
-        if (nla_type(attribute) == type && nla_len(attribute) >= (int)sizeof value)
-            return nla_get_u32(attribute) == value;
+        if (nla_type(attribute) == type) /* the first counts */
+            return nla_len(attribute) >= (int)sizeof value && nla_get_u32(attribute) == value;
     }
     return FALSE;
 }
