@@ -207,18 +207,18 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
              "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
 }
 
-static void report_anothers(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+static void report_another(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
-    const IbhAddress *near = question->another;
-    char ip[IBH_IP_STRLEN], subnet[IBH_PREFIX_STRLEN];
+    const char *iface = question->nic->link->name;
+    const IbhPrefix *subnet = &question->another->subnet;
+    char ip[IBH_IP_STRLEN], text[IBH_PREFIX_STRLEN];
     g_autofree char *way = say_way(check, got);
 
-    ibh_ip_format(&question->lookup.from, ip);
-    ibh_tell(check, question->nic, "address-unusable", ip,
-             ibh_advice("give it the prefix of the subnet: %s/%u", ip, near->subnet.length),
-             "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
-             ibh_prefix_format(&near->subnet, subnet), ibh_check_link_name(check, near->ifindex),
-             question->nic->link->name, way);
+    if (got->refused || !ibh_route_leads_by(got->route, question->nic->link->ifindex))
+        ibh_tell(check, question->nic, "address-unusable", ibh_ip_format(&question->lookup.from, ip),
+                 ibh_advice("give it the prefix of the subnet: %s/%u", ip, subnet->length),
+                 "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
+                 ibh_prefix_format(subnet, text), ibh_check_link_name(check, question->another->ifindex), iface, way);
 }
 
 /* ---- one question ---- */
@@ -250,31 +250,33 @@ static gboolean cuts(const IbhQuestion *question, const IbhTrace *got, const Ibh
 static void judge(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
-    const IbhAddress *another = question->theirs ? NULL : question->another;
-    gboolean arrives = question->kind == IBH_ASK_ARRIVES;
     IbhTrace got = ibh_fib_walk(check->actual, &question->lookup);
-    IbhGrade grade;
+    IbhGrade grade = ibh_grade(check, question, &got);
 
+    if (question->kind == IBH_ASK_ARRIVES) {
+        if (grade == IBH_WRONG)
+            blame(check, question, &got, grade);
+        else if (question->asked && answer->error)
+            (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
+        return;
+    }
     if (question->lookup.bound && !answer->error && answer->oif == question->lookup.bound)
         return; /* the kernel takes no other NIC than the socket's */
-    if (!arrives && !agrees(question, &got, answer))
+    if (!agrees(question, &got, answer)) {
         settle(check->rails->snapshot, question, &got, answer);
-    grade = ibh_grade(check, question, &got);
-    if (arrives && grade == IBH_WRONG)
-        blame(check, question, &got, grade);
-    else if (arrives && question->asked && answer->error)
-        (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
-    else if (!arrives && !agrees(question, &got, answer) && question->kind == IBH_ASK_LOCAL && grade == IBH_RIGHT)
+        grade = ibh_grade(check, question, &got);
+    }
+    if (!agrees(question, &got, answer) && question->kind == IBH_ASK_LOCAL && grade == IBH_RIGHT)
         report_lacking_address(check, question);
-    else if (!arrives && !agrees(question, &got, answer))
+    else if (!agrees(question, &got, answer))
         report_unknown(check, question, &got);
-    else if (another && (got.refused || !ibh_route_leads_by(got.route, question->nic->link->ifindex)))
-        report_anothers(check, question, &got);
-    else if (!arrives && !another && grade < IBH_DOUBTFUL && cuts(question, &got, answer))
+    else if (question->another && !question->theirs)
+        report_another(check, question, &got);
+    else if (grade < IBH_DOUBTFUL && cuts(question, &got, answer))
         blame(check, question, &got, IBH_DOUBTFUL);
-    else if (!arrives && !another && grade >= IBH_DOUBTFUL)
+    else if (grade >= IBH_DOUBTFUL)
         judge_wrong(check, question, &got, grade);
-    else if (!arrives && !another && grade == IBH_NOTED)
+    else if (grade == IBH_NOTED)
         blame(check, question, &got, grade);
 }
 
