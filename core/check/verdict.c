@@ -214,8 +214,9 @@ static void report_another(const IbhCheck *check, const IbhQuestion *question, c
     char ip[IBH_IP_STRLEN], text[IBH_PREFIX_STRLEN];
     g_autofree char *way = say_way(check, got);
 
+    ibh_ip_format(&question->lookup.from, ip);
     if (got->refused || !ibh_route_leads_by(got->route, question->nic->link->ifindex))
-        ibh_tell(check, question->nic, "address-unusable", ibh_ip_format(&question->lookup.from, ip),
+        ibh_tell(check, question->nic, "address-unusable", ip,
                  ibh_advice("give it the prefix of the subnet: %s/%u", ip, subnet->length),
                  "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
                  ibh_prefix_format(subnet, text), ibh_check_link_name(check, question->another->ifindex), iface, way);
