@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --confirm: what is wrong is refused before anything changes; and no process is started without --confirm SECONDS.
+# --confirm: what is wrong is refused before anything changes; no process is started without --confirm SECONDS, and what
+# waits holds nothing of its caller's.
 . "$(dirname "$0")/lib.sh"
+needs flock
 
 make_hosts 2 B
 before=$(state B)
@@ -23,10 +25,23 @@ for action in --show --check --plan --undo; do
 done
 expect_hook 2 B --confirm 5
 expect_hook 2 B --apply --confirm 5 6
+expect_hook 2 B --config "$(config '[bogus')" --apply --confirm 3600
+expect_hook 2 B --iface nosuch --apply --confirm 3600
 expect_hook 2 B --apply --confirm 0 --json
 expect_equal "--json: one object" "1 2" "$(jq -s -r '"\(length) \(.[0].error.exit)"' <<<"$out")"
 expect_equal "nothing is changed" "$before" "$(state B)"
-expect_equal "nothing waits" 0 "$(pgrep -c -f -x -- "$IB_HOOK .*" || true)"
+nobody_waits() { ! pgrep -f -x -- "$IB_HOOK .*" >/dev/null; }
+wait_until 1 nobody_waits
+ok "nothing waits"
+
+# A lock of the script that called it must not outlast the script by an hour.
+exec 9>$work/lock
+flock 9
+expect_hook 0 B --apply --confirm 3600
+exec 9>&-
+wait_until 1 flock -n $work/lock true
+ok "the caller's lock is free when the caller has closed it"
+expect_hook 0 B --undo
 
 # 86400 is the most; either way of writing it, before or after the action.
 for words in "--apply --confirm 86400" "--confirm 86400 --apply" "--apply --confirm=86400" "--confirm=00060 --apply --quiet"; do

@@ -7,8 +7,6 @@
 
 #include <glib.h>
 
-#define IBH_BOUNDS /* they are checked: test_each.c */
-
 static inline guint ibh_within(guint i, guint length)
 {
     g_assert(i < length);

@@ -124,37 +124,6 @@ static const IbhRoute *find_route(const IbhSnapshot *world, guint32 table, const
     return NULL;
 }
 
-static const IbhIp *first_address(const IbhSnapshot *world, int family, int ifindex, const IbhIp *beside)
-{
-    IBH_EACH (const IbhAddress, address, world->addresses) {
-        if (address->local.family != family || address->secondary || address->tentative ||
-            address->scope >= (family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_LINK) ||
-            (ifindex && address->ifindex != ifindex))
-            continue;
-        if (!beside || ibh_prefix_contains(&address->subnet, beside))
-            return &address->local;
-    }
-    return NULL;
-}
-
-/* What the kernel puts in when neither the socket nor the route names a source: the device's first address, one
- * beside the gateway preferred; another device's where it has none. */
-static IbhIp choose_source(const IbhSnapshot *world, const IbhRoute *route, int ifindex)
-{
-    const IbhIp *found = NULL;
-    int family = route->family;
-
-    if (route->src.family != AF_UNSPEC)
-        return route->src;
-    if (route->gateway.family != AF_UNSPEC)
-        found = first_address(world, family, ifindex, &route->gateway);
-    if (!found)
-        found = first_address(world, family, ifindex, NULL);
-    if (!found)
-        found = first_address(world, family, 0, NULL);
-    return found ? *found : (IbhIp){.family = AF_UNSPEC};
-}
-
 static FibKind kind_of(const IbhRoute *route)
 {
     switch (route->type) {
@@ -224,12 +193,6 @@ FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *t
             break;
         answer.rule = NULL;
     }
-    if (from)
-        answer.src = *from;
-    else if (answer.kind == FIB_LOCAL)
-        answer.src = *to;
-    else if (answer.kind != FIB_UNREACHABLE)
-        answer.src = choose_source(world, answer.route, answer.ifindex);
     return answer;
 }
 
@@ -237,12 +200,11 @@ char *fib_describe(const IbhSnapshot *world, const FibAnswer *answer)
 {
     static const char *const kinds[] = {"unreachable", "local", "broadcast", "dev"};
     const IbhLink *link = answer->ifindex ? ibh_snapshot_link(world, answer->ifindex) : NULL;
-    char src[IBH_IP_STRLEN], dst[IBH_PREFIX_STRLEN];
+    char dst[IBH_PREFIX_STRLEN];
     GString *text = g_string_new(kinds[answer->kind]);
 
     if (link)
         g_string_append_printf(text, " %s", link->name);
-    g_string_append_printf(text, " src %s", ibh_ip_format(&answer->src, src));
     if (answer->rule)
         g_string_append_printf(text, " by rule %u lookup %u", answer->rule->priority, answer->rule->table);
     if (answer->route)

@@ -16,7 +16,6 @@ typedef struct {
     FibKind kind;
     int ifindex;           /* of FIB_DEVICE: where it leaves; of a multipath route: the first that is alive */
     guint64 devices;       /* a bit per ifindex (fib_bit): all by which it may leave */
-    IbhIp src;             /* the source the packet has, or gets where it was not bound */
     const IbhRule *rule;   /* what decided; NULL: no rule matched. Borrowed from the world */
     const IbhRoute *route; /* NULL: none */
     const IbhRule *jump;   /* the first goto on its way; NULL: none */

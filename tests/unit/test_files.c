@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /.
+ * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /. Files
+ * that are refused: netns/test-hostile-configuration.sh.
  */
 #include "host/files.c"
 #include "host/trusted.c"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,6 @@
 #include "temp_tree.h"
 
 #include <glib/gstdio.h>
-
-#define NOBODY 65533u
 
 /* ---- set-up: a tree of files of its own for every test ------------------------------------------------ */
 
@@ -98,25 +96,6 @@ static void assert_reads(const char *path, const char *expected)
 
 #define UNREADABLE(why) "cannot be read: " why "; put it right, or take it away"
 
-/* `why` with its %s, if any, replaced by the path. */
-static void assert_refused(const char *path, gsize limit, const char *why)
-{
-    static char untouched[] = "untouched";
-    g_autofree char *full = at(path);
-    g_auto(GStrv) parts = g_strsplit(why, "%s", -1);
-    g_autofree char *filled = g_strjoinv(full, parts);
-    g_autofree char *expected = g_strdup_printf("%s: %s", full, filled);
-    g_autoptr(GError) error = NULL;
-    char *text = untouched;
-    gsize length = 4711;
-
-    assert_false(ibh_file_read_trusted(full, limit, &text, &length, &error));
-    assert_string_equal(error->message, expected);
-    assert_ptr_equal(text, untouched);
-    assert_int_equal(length, 4711);
-    assert_false(ibh_file_read_trusted(full, limit, &text, &length, NULL));
-}
-
 static void test_reads(void **state)
 {
     g_autofree char *large = g_strnfill(TEXT_MAX, 'x');
@@ -132,87 +111,6 @@ static void test_reads(void **state)
     assert_reads("/large", large);
     change_mode("/file", 0400);
     assert_reads("/file", "a\nb");
-}
-
-static void test_missing(void **state)
-{
-    g_autofree char *full = at("/none");
-    g_autofree char *text = NULL;
-    g_autoptr(GError) error = NULL;
-    gsize length;
-
-    (void)state;
-    assert_false(ibh_file_read_trusted(full, TEXT_MAX, &text, &length, &error));
-    assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT));
-    put_link("/dangling", "none");
-    assert_refused("/dangling", TEXT_MAX, UNREADABLE("No such file or directory"));
-    put("/file", "");
-    assert_refused("/file/x", TEXT_MAX, UNREADABLE("Not a directory"));
-}
-
-static void test_writable_by_others(void **state)
-{
-    (void)state;
-    put("/file", "");
-    put_link("/link", "file");
-    change_mode("/file", 0666);
-    assert_refused("/link", TEXT_MAX, "refused: it can be written by others (mode 0666); chmod go-w %s");
-    change_mode("/file", 0664);
-    assert_refused("/file", TEXT_MAX, "refused: it can be written by others (mode 0664); chmod go-w %s");
-    change_mode("/file", 0755);
-    assert_reads("/file", "");
-}
-
-/* Only root can give a file away; anybody can ask for one of root's. */
-static void test_owner(void **state)
-{
-    g_autofree char *full = at("/file");
-    struct stat status;
-
-    (void)state;
-    put("/file", "");
-    if (chown(full, NOBODY, (gid_t)-1) == 0)
-        assert_refused("/file", TEXT_MAX, "refused: it belongs to user 65533; chown root %s");
-    put_link("/root", "/etc/passwd");
-    assert_int_equal(stat("/etc/passwd", &status), 0);
-    if (status.st_uid == 0) {
-        g_autofree char *link = at("/root");
-        g_autofree char *text = NULL;
-        gsize length;
-        assert_true(ibh_file_read_trusted(link, TEXT_MAX, &text, &length, NULL));
-    }
-}
-
-static void test_not_a_file(void **state)
-{
-    static const char PIPE[] =
-        "refused: it is a device, pipe or socket, not a regular file; put a plain text file there";
-    g_autofree char *fifo = at("/fifo");
-
-    (void)state;
-    put_directory("/directory");
-    put_link("/link", "directory");
-    put_link("/null", "/dev/null");
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_refused("/directory", TEXT_MAX,
-                   "refused: it is a directory, not a regular file; put a plain text file there");
-    assert_refused("/link", TEXT_MAX, "refused: it is a directory, not a regular file; put a plain text file there");
-    assert_refused("/null", TEXT_MAX, PIPE);
-    alarm(5); /* the end of this test, should it wait for a writer */
-    assert_refused("/fifo", TEXT_MAX, PIPE);
-    alarm(0);
-}
-
-static void test_limit(void **state)
-{
-    g_autofree char *large = g_strnfill(TEXT_MAX + 1, 'x');
-
-    (void)state;
-    put("/file", "abc");
-    assert_reads("/file", "abc");
-    assert_refused("/file", 2, "refused: it is larger than 2 bytes; shorten it");
-    put("/large", large);
-    assert_refused("/large", TEXT_MAX, "refused: it is larger than 1048576 bytes; shorten it");
 }
 
 /* ---- the configuration ------------------------------------------------------------------------------- */
@@ -306,17 +204,6 @@ static void test_named_file(void **state)
     assert_no_config("/none", "/none: " UNREADABLE("No such file or directory"));
 }
 
-static void test_foreign_directory(void **state)
-{
-    g_autofree char *full = at("/etc/ib-hook/conf.d");
-
-    (void)state;
-    put_directory("/etc/ib-hook/conf.d");
-    if (chown(full, NOBODY, (gid_t)-1) == 0)
-        assert_no_config(NULL, "/etc/ib-hook/conf.d: refused: it belongs to user 65533; chown root "
-                               "%s/etc/ib-hook/conf.d");
-}
-
 /* ---- names of tables ---------------------------------------------------------------------------------- */
 
 #define NO_NAME(line)                                                                                                  \
@@ -402,16 +289,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_reads),
-        TEST(test_missing),
-        TEST(test_writable_by_others),
-        TEST(test_owner),
-        TEST(test_not_a_file),
-        TEST(test_limit),
         TEST(test_no_configuration),
         TEST(test_order),
         TEST(test_passed_over),
         TEST(test_named_file),
-        TEST(test_foreign_directory),
         TEST(test_table_names),
         TEST(test_table_directories),
         TEST(test_table_files_are_read_at_need),
