@@ -74,34 +74,21 @@ static GArray *list_rails(const IbhRender *render, GString *out)
     return rails;
 }
 
-/* "ib0,ib1" */
-static char *list_ifaces(const GArray *rails)
-{
-    GString *list = g_string_new(NULL);
-
-    IBH_EACH (const Rail, rail, rails)
-        g_string_append_printf(list, "%s%s", list->len ? "," : "", rail->iface);
-    return g_string_free(list, FALSE);
-}
-
-/* "mlx5_0:1,mlx5_1:1": each port once, however many P_Keys are on it. */
-static char *list_ports(const GArray *rails)
+/* "ib0,ib1"; or "mlx5_0:1,mlx5_1:1": each port once, however many P_Keys are on it. */
+static char *list(const GArray *rails, gboolean ports)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-    GString *list = g_string_new(NULL);
+    GString *names = g_string_new(NULL);
 
     IBH_EACH (const Rail, rail, rails) {
-        if (g_hash_table_add(seen, (gpointer)(guintptr)rail->port))
-            g_string_append_printf(list, "%s%s:%d", list->len ? "," : "", rail->port->device, rail->port->number);
+        const char *between = names->len ? "," : "";
+
+        if (!ports)
+            g_string_append_printf(names, "%s%s", between, rail->iface);
+        else if (g_hash_table_add(seen, (gpointer)(guintptr)rail->port))
+            g_string_append_printf(names, "%s%s:%d", between, rail->port->device, rail->port->number);
     }
-    return g_string_free(list, FALSE);
-}
-
-static void put(GString *out, gboolean is_active, const char *name, const char *before, const char *value)
-{
-    g_autofree char *text = g_strconcat(before, value, NULL), *quoted = g_shell_quote(text);
-
-    g_string_append_printf(out, "%sexport %s=%s\n", is_active ? "" : "# ", name, quoted);
+    return g_string_free(names, FALSE);
 }
 
 /* ---- what libraries may be told besides ---- */
@@ -120,56 +107,39 @@ static const IbhPort *find_stranger(const IbhRender *render, const GArray *rails
     return NULL;
 }
 
-static void put_ucx(GString *out, const IbhRender *render, const GArray *rails, const char *ports, const char *ifaces)
-{
-    g_autofree char *list = g_strdup_printf("%s,%s", ports, ifaces);
-    const IbhPort *stranger = find_stranger(render, rails);
-    g_autofree char *name = stranger ? ibh_printable(stranger->name) : NULL;
-
-    if (stranger)
-        g_string_append_printf(out,
-                               "# %s works, too, but is no rail: without this list UCX uses it. It is the list "
-                               "for tcp as well.\n",
-                               name);
-    else
-        g_string_append(out, "# UCX uses all that works, and here that is the rails. The list is the one for tcp, "
-                             "too.\n");
-    put(out, stranger != NULL, "UCX_NET_DEVICES", "", list);
-}
-
-#define NONE (-1)
-#define DIFFERENT (-2)
-
+/* Of each rail of RoCE; then what holds if it is one index for all, or if they differ. */
 static void put_gids(GString *out, const GArray *rails)
 {
-    static const char *const names[] = {"NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX", "NVSHMEM_IB_GID_INDEX"};
-    g_autofree char *value = NULL;
-    int index = NONE;
+    const IbhGid *first = NULL;
+    gboolean differ = FALSE;
+    char index[12];
+    IbhValues values = {.of = {['i'] = index}};
 
     IBH_EACH (const Rail, rail, rails) {
         char text[IBH_IP_STRLEN];
 
         if (!rail->gid)
             continue;
-        g_string_append_printf(out, "%s# %s, %s:%d: the %s GID of %s has index %d.\n", index == NONE ? "#\n" : "",
-                               rail->iface, rail->port->device, rail->port->number,
+        g_string_append_printf(out, "%s# %s, %s:%d: the %s GID of %s has index %d.\n", first ? "" : "#\n", rail->iface,
+                               rail->port->device, rail->port->number,
                                rail->gid->roce == 1 ? "RoCE v1 (there is no v2)" : "RoCE v2",
                                ibh_ip_format(&rail->gid->ip, text), rail->gid->index);
-        index = index == NONE || index == rail->gid->index ? rail->gid->index : DIFFERENT;
+        first = first ? first : rail->gid;
+        differ |= rail->gid->index != first->index;
     }
-    if (index == NONE)
+    if (!first)
         return;
-    if (index == DIFFERENT) {
-        g_string_append(out, "# They differ, so no one value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
-                             "# NVSHMEM_IB_GID_INDEX is right here: leave them unset.\n");
-        return;
-    }
-    g_string_append(out,
-                    "# Only for libraries that do not choose the GID themselves, as NCCL before 2.21: an index is\n"
-                    "# this host's, and may be wrong on another one. InfiniBand ignores it.\n");
-    value = g_strdup_printf("%d", index);
-    for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
-        put(out, FALSE, names[i], "", value);
+    g_snprintf(index, sizeof index, "%d", first->index);
+    ibh_fill_in(out,
+                differ
+                    ? "# They differ, so no one value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
+                      "# NVSHMEM_IB_GID_INDEX is right here: leave them unset.\n"
+                    : "# Only for libraries that do not choose the GID themselves, as NCCL before 2.21: an index is\n"
+                      "# this host's, and may be wrong on another one. InfiniBand ignores it.\n"
+                      "# export NCCL_IB_GID_INDEX='$i'\n"
+                      "# export UCX_IB_GID_INDEX='$i'\n"
+                      "# export NVSHMEM_IB_GID_INDEX='$i'\n",
+                &values);
 }
 
 static void put_children(GString *out, const GArray *rails)
@@ -208,10 +178,27 @@ static void put_gpu(GString *out, const IbhRender *render, const GArray *rails, 
 
 /* ---- the whole ---- */
 
+/* $p the ports, $i the interfaces, both plain names; $x a port that is no rail's, $o nothing, if there is none. */
+static const char lists[] =
+    "export NCCL_IB_HCA='=$p'\n"
+    "export NCCL_SOCKET_IFNAME='=$i'\n"
+    "#\n"
+    "{# $x works, too, but is no rail: without this list UCX uses it. It is the list for tcp as well.\n}"
+    "{# UCX uses all that works, and here that is the rails. The list is the one for tcp, too.\n# $o}"
+    "export UCX_NET_DEVICES='$p,$i'\n";
+
+static const char others[] = "#\n# NVSHMEM takes the nearest NIC by itself. This list does nothing without\n"
+                             "# NVSHMEM_ENABLE_NIC_PE_MAPPING=1, and with it the nearest NIC is lost.\n"
+                             "# export NVSHMEM_HCA_LIST='$p'\n"
+                             "# Open MPI without UCX, by TCP:\n"
+                             "# export OMPI_MCA_btl_tcp_if_include='$i'\n";
+
 void ibh_write_env(GString *out, const IbhRender *render)
 {
     g_autoptr(GArray) rails = NULL;
-    g_autofree char *ports = NULL, *ifaces = NULL;
+    g_autofree char *ports = NULL, *ifaces = NULL, *name = NULL;
+    const IbhPort *stranger;
+    IbhValues values;
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");
@@ -220,19 +207,15 @@ void ibh_write_env(GString *out, const IbhRender *render)
         g_string_append(out, "# There is no rail with RDMA.\n");
         return;
     }
-    ports = list_ports(rails);
-    ifaces = list_ifaces(rails);
-    put(out, TRUE, "NCCL_IB_HCA", "=", ports);
-    put(out, TRUE, "NCCL_SOCKET_IFNAME", "=", ifaces);
-    g_string_append(out, "#\n");
-    put_ucx(out, render, rails, ports, ifaces);
+    stranger = find_stranger(render, rails);
+    name = stranger ? ibh_printable(stranger->name) : NULL;
+    ports = list(rails, TRUE);
+    ifaces = list(rails, FALSE);
+    values = (IbhValues){.of = {['p'] = ports, ['i'] = ifaces, ['x'] = name, ['o'] = name ? NULL : ""}};
+    ibh_fill_in(out, lists, &values);
     put_gids(out, rails);
     put_children(out, rails);
-    g_string_append(out, "#\n# NVSHMEM takes the nearest NIC by itself. This list does nothing without\n"
-                         "# NVSHMEM_ENABLE_NIC_PE_MAPPING=1, and with it the nearest NIC is lost.\n");
-    put(out, FALSE, "NVSHMEM_HCA_LIST", "", ports);
-    g_string_append(out, "# Open MPI without UCX, by TCP:\n");
-    put(out, FALSE, "OMPI_MCA_btl_tcp_if_include", "", ifaces);
+    ibh_fill_in(out, others, &values);
     if (render->fabric->gpus->len)
         g_string_append(out, "#\n# The rail nearest to each GPU, by PCIe:\n");
     IBH_EACH (const IbhGpu, gpu, render->fabric->gpus)

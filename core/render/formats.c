@@ -159,7 +159,7 @@ static void write_rt_tables(GString *out, const IbhRender *render)
  * letter is a value: $d the destination, $t the table; of a route $v its gateway, $o and $s nothing, if it is onlink,
  * of scope link; of a rule $p its priority, $a its address, $l the length that it suppresses; of the NIC $n its name,
  * $c its connection of NetworkManager, $f its .network file, $g the one that netplan makes of it; of the family $4 its
- * number, $6 nothing for IPv4. What stands in {} is left out if it has no such value. */
+ * number, $6 nothing for IPv4. */
 typedef struct {
     const char *name, *why;
     gboolean both;
@@ -209,11 +209,7 @@ static const Format formats[] = {
 
 /* ---- a rail as its own manager would configure it ---- */
 
-typedef struct {
-    const char *of['z' + 1]; /* by letter; NULL: it has none */
-} Values;
-
-static void fill_in(GString *out, const char *template, const Values *values)
+void ibh_fill_in(GString *out, const char *template, const IbhValues *values)
 {
     gsize group = 0;
     gboolean complete = TRUE;
@@ -253,37 +249,38 @@ static gboolean is_shared(const IbhRender *render, const char *file)
     return n > 1;
 }
 
-static void put_route(GString *out, const Format *format, const Values *names, const IbhRoute *route, guint32 distance)
+static void put_route(GString *out, const Format *format, const IbhValues *names, const IbhRoute *route,
+                      guint32 distance)
 {
     g_autofree char *table = g_strdup_printf("%u", route->table + distance);
     char dst[IBH_PREFIX_STRLEN], via[IBH_IP_STRLEN];
-    Values values = *names;
+    IbhValues values = *names;
 
     values.of['d'] = ibh_prefix_format(&route->dst, dst);
     values.of['v'] = route->gateway.family != AF_UNSPEC ? ibh_ip_format(&route->gateway, via) : NULL;
     values.of['t'] = table;
     values.of['o'] = route->onlink ? "" : NULL;
     values.of['s'] = route->scope == RT_SCOPE_LINK ? "" : NULL;
-    fill_in(out, format->route, &values);
+    ibh_fill_in(out, format->route, &values);
 }
 
-static void put_rule(GString *out, const Format *format, const Values *names, const IbhRule *rule, guint32 distance)
+static void put_rule(GString *out, const Format *format, const IbhValues *names, const IbhRule *rule, guint32 distance)
 {
     g_autofree char *priority = g_strdup_printf("%u", rule->priority);
     g_autofree char *table = g_strdup_printf("%u", rule->table + distance);
     g_autofree char *length = g_strdup_printf("%" G_GINT64_FORMAT, rule->suppress_prefixlength);
     char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
-    Values values = *names;
+    IbhValues values = *names;
 
     values.of['p'] = priority;
     values.of['a'] = ibh_ip_format(&rule->from.ip, from);
     values.of['d'] = rule->to.length ? ibh_prefix_format(&rule->to, to) : NULL;
     values.of['t'] = table;
     values.of['l'] = rule->suppress_prefixlength >= 0 ? length : NULL;
-    fill_in(out, format->rule, &values);
+    ibh_fill_in(out, format->rule, &values);
 }
 
-static void put_rows(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic, Values *values)
+static void put_rows(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic, IbhValues *values)
 {
     static const int families[] = {AF_INET, AF_INET6};
     const guint32 distance = find_distance(render->rails);
@@ -294,12 +291,12 @@ static void put_rows(GString *out, const Format *format, const IbhRender *render
             continue;
         values->of['4'] = i ? "6" : "4";
         values->of['6'] = i ? "6" : "";
-        fill_in(out, format->routes, values);
+        ibh_fill_in(out, format->routes, values);
         IBH_EACH (const IbhRoute, route, routes) {
             if (format->both || route->family == families[i])
                 put_route(out, format, values, route, distance);
         }
-        fill_in(out, format->rules, values);
+        ibh_fill_in(out, format->rules, values);
         IBH_EACH (const IbhRule, rule, rules) {
             if (format->both || rule->family == families[i])
                 put_rule(out, format, values, rule, ibh_nic_has_table(nic, rule->table) ? distance : 0);
@@ -318,7 +315,7 @@ static void put_rail(GString *out, const Format *format, const IbhRender *render
     g_autofree char *file = network && !is_shared(render, network) ? ibh_printable(network)
                             : netplan                              ? g_strdup(generated)
                                                                    : g_strdup_printf("%s.network", name);
-    Values values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
+    IbhValues values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
 
     put_rows(out, format, render, nic, &values);
 }

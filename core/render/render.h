@@ -18,4 +18,11 @@ char *ibh_render_formats(void); /* "netplan, networkd, …" */
 char *ibh_render(const char *format, const IbhRender *render);
 
 gboolean ibh_render_is_plain(const char *name); /* letters, digits, and what means nothing to a shell or a list */
+
+typedef struct {
+    const char *of['z' + 1]; /* by letter; NULL: it has none */
+} IbhValues;
+
+/* In the template, $ and a letter is a value; what stands in {} is left out if a value in it is missing. */
+void ibh_fill_in(GString *out, const char *template, const IbhValues *values);
 void ibh_write_env(GString *out, const IbhRender *render); /* env.c */
