@@ -21,14 +21,15 @@ void ibh_command_say(IbhCommand *command, IbhReport *report)
     g_string_append(command->out, text);
 }
 
-int ibh_command_fail(IbhCommand *command, int status, const GError *error)
+/* What is wrong with the command line or the configuration changed nothing. */
+int ibh_action_failed(const IbhOptions *options, const GError *error, GString *out, GString *warnings)
 {
-    const gboolean json = command->writer == ibh_write_json;
-    const IbhReport report = {.status = status, .message = error->message};
-    g_autofree char *text = ibh_report(&report, json ? ibh_write_json : ibh_write_text, &command->style);
+    const gboolean usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
+    const IbhReport report = {.status = usage ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, .message = error->message};
+    g_autofree char *text = ibh_report(&report, options->json ? ibh_write_json : ibh_write_text, &(IbhStyle){0});
 
-    g_string_append(json ? command->out : command->run.warnings, text);
-    return status;
+    g_string_append(options->json ? out : warnings, text);
+    return report.status;
 }
 
 gboolean ibh_command_has_token(const IbhCommand *command)
@@ -70,49 +71,39 @@ static gboolean check_names(const IbhRun *run, GError **error)
     return TRUE;
 }
 
-static int act(IbhCommand *command)
+static int act(IbhCommand *command, GError **error)
 {
     switch (command->options->action) {
     case IBH_ACTION_APPLY:
     case IBH_ACTION_UNDO:
-        return ibh_command_change(command);
+        return ibh_command_change(command, error);
     case IBH_ACTION_PLAN:
-        return ibh_command_plan(command);
+        return ibh_command_plan(command, error);
     case IBH_ACTION_RENDER:
-        return ibh_command_render(command);
+        return ibh_command_render(command, error);
     case IBH_ACTION_PROBE:
-        return ibh_command_probe(command);
+        return ibh_command_probe(command, error);
     default:
-        return ibh_command_check(command);
+        return ibh_command_check(command, error);
     }
 }
 
-static int look_and_act(IbhCommand *command)
+static int run_live(IbhCommand *command, GError **error)
 {
     IbhRun *run = &command->run;
-    g_autoptr(GError) error = NULL;
 
-    /* The process that waits for --confirm reports to no terminal. */
-    if (!ibh_run_load(run, &error) || !ibh_run_read(run, &error) ||
-        (!command->options->token && !check_names(run, &error)) || !ibh_run_find_rails(run, &error))
-        return ibh_command_fail(command, error->domain == IBH_CONFIG_ERROR ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, error);
-    run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
-    return act(command);
-}
-
-static int run_live(IbhCommand *command)
-{
-    g_autoptr(GError) error = NULL;
-
-    if (!ibh_run_configure(&command->run, &error))
-        return ibh_command_fail(command, IBH_EXIT_USAGE, error);
-    if (!check_privileges(command, &error) || !ibh_run_open(&command->run, LOCK_SECONDS, &error))
-        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    if (!ibh_run_configure(run, error) || !check_privileges(command, error) || !ibh_run_open(run, LOCK_SECONDS, error))
+        return IBH_EXIT_SYSTEM;
     if (command->options->action == IBH_ACTION_CONFIRM)
-        return ibh_command_confirm(command);
-    if (command->run.undo && command->options->token && !ibh_command_has_token(command))
+        return ibh_command_confirm(command, error);
+    if (run->undo && command->options->token && !ibh_command_has_token(command))
         return IBH_EXIT_OK; /* it was confirmed */
-    return look_and_act(command);
+    /* The process that waits for --confirm reports to no terminal. */
+    if (!ibh_run_load(run, error) || !ibh_run_read(run, error) ||
+        (!command->options->token && !check_names(run, error)) || !ibh_run_find_rails(run, error))
+        return IBH_EXIT_SYSTEM;
+    run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
+    return act(command, error);
 }
 
 /* --plan shows what --apply would do, and --apply lifts holds. */
@@ -143,8 +134,11 @@ int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString 
                                     .quiet = options->quiet,
                                     .width = isatty(STDOUT_FILENO) ? 80 : 0},
                           .out = out};
-    int status = run_live(&command);
+    g_autoptr(GError) error = NULL;
+    int status = run_live(&command, &error);
 
+    if (error)
+        status = ibh_action_failed(options, error, out, warnings);
     ibh_run_close(&command.run);
     ibh_fabric_free(command.fabric);
     return status;

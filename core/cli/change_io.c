@@ -22,17 +22,15 @@ static gboolean start_waiting(IbhCommand *command, GError **error)
     return ibh_store_set_token(command->run.store, token, error) && ibh_confirm_start(&options, error);
 }
 
-int ibh_command_confirm(IbhCommand *command)
+int ibh_command_confirm(IbhCommand *command, GError **error)
 {
-    g_autoptr(GError) error = NULL;
-
     if (!ibh_command_has_token(command)) {
-        g_set_error_literal(&error, IBH_RUN_ERROR, 0,
+        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                             "nothing waits for a confirmation: --apply --confirm changed nothing, or has been undone");
-        return ibh_command_fail(command, IBH_EXIT_USAGE, error);
+        return IBH_EXIT_USAGE;
     }
-    if (!ibh_store_set_token(command->run.store, NULL, &error))
-        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    if (!ibh_store_set_token(command->run.store, NULL, error))
+        return IBH_EXIT_SYSTEM;
     ibh_command_say(command, &(IbhReport){0});
     return IBH_EXIT_OK;
 }
@@ -50,20 +48,19 @@ static void record(const char *action, const IbhOutcome *outcome)
         ibh_log_command(text);
 }
 
-int ibh_command_change(IbhCommand *command)
+int ibh_command_change(IbhCommand *command, GError **error)
 {
     gboolean undo = command->options->action == IBH_ACTION_UNDO;
     g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhState) left_alone = ibh_state_new();
     g_autoptr(IbhOutcome) outcome = NULL;
-    g_autoptr(GError) error = NULL;
     IbhReport report = {0};
 
     if (undo)
         ibh_run_update_holds(&command->run, plan, left_alone);
     if (!undo && command->options->confirm && (plan->ops->len || ibh_command_has_token(command)) &&
-        !start_waiting(command, &error))
-        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+        !start_waiting(command, error))
+        return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);
     record(undo ? "--undo" : "--apply", outcome);
     if (undo && command->run.store && !outcome->errors->len && (!command->run.only || command->options->token))

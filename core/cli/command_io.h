@@ -20,19 +20,19 @@ typedef struct {
 /* The text for the user: `out` for standard output, `warnings` for standard error. Returns the exit status, as all
  * that follow. */
 int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
+int ibh_action_failed(const IbhOptions *options, const GError *error, GString *out, GString *warnings);
 
-/* look_io.c: they change nothing. */
-int ibh_command_plan(IbhCommand *command);
-int ibh_command_check(IbhCommand *command); /* --show, too */
-int ibh_command_render(IbhCommand *command);
-int ibh_command_probe(IbhCommand *command);
+/* Where `error` is set, it is told instead, and decides the exit status. look_io.c: they change nothing. */
+int ibh_command_plan(IbhCommand *command, GError **error);
+int ibh_command_check(IbhCommand *command, GError **error); /* --show, too */
+int ibh_command_render(IbhCommand *command, GError **error);
+int ibh_command_probe(IbhCommand *command, GError **error);
 /* change_io.c */
-int ibh_command_change(IbhCommand *command); /* --apply, --undo */
-int ibh_command_confirm(IbhCommand *command);
+int ibh_command_change(IbhCommand *command, GError **error); /* --apply, --undo */
+int ibh_command_confirm(IbhCommand *command, GError **error);
 
-/* action_io.c, for these: writes a report, whose parts they set; or an error. */
+/* action_io.c, for these: writes a report, whose parts they set. */
 void ibh_command_say(IbhCommand *command, IbhReport *report);
-int ibh_command_fail(IbhCommand *command, int status, const GError *error);
 /* TRUE while a process waits for --confirm; with a token in the options, only if it is that token's process. */
 gboolean ibh_command_has_token(const IbhCommand *command);
 

@@ -13,7 +13,7 @@
 
 /* ---- looking ---- */
 
-int ibh_command_plan(IbhCommand *command)
+int ibh_command_plan(IbhCommand *command, GError **error G_GNUC_UNUSED)
 {
     g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
     IbhReport report = {.ops = plan->ops};
@@ -125,35 +125,33 @@ static const IbhFabric *look_at_fabric(IbhCommand *command, gboolean again)
     return command->fabric;
 }
 
-int ibh_command_check(IbhCommand *command)
+int ibh_command_check(IbhCommand *command, GError **error)
 {
     g_autoptr(GArray) missed = NULL;
     g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhCheck) check = NULL;
     g_autoptr(GPtrArray) findings = NULL;
-    g_autoptr(GError) error = NULL;
     IbhReport report = {0};
 
-    if (!look_into_tables(command, &error) ||
-        !ibh_snapshot_add_errors(command->run.snapshot, command->run.netlink, &error) ||
-        !look_into_foreign_tables(command, &error) || !look_at_neighbours(command, &error))
-        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    if (!look_into_tables(command, error) ||
+        !ibh_snapshot_add_errors(command->run.snapshot, command->run.netlink, error) ||
+        !look_into_foreign_tables(command, error) || !look_at_neighbours(command, error))
+        return IBH_EXIT_SYSTEM;
     check = ibh_check_new(command->run.rails, command->run.only);
-    if (!ask_kernel(command, check, &error))
-        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    if (!ask_kernel(command, check, error))
+        return IBH_EXIT_SYSTEM;
     report.fabric = look_at_fabric(command, TRUE);
     ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
     report.findings = findings = ibh_findings_new();
     ibh_fabric_judge(command->fabric, command->run.only, findings);
-    missed = ibh_run_missed(&command->run);
-    report.missed = missed;
+    report.missed = missed = ibh_run_missed(&command->run);
     ibh_check_judge(check, plan, missed, findings);
     ibh_command_say(command, &report);
     return command->options->action == IBH_ACTION_SHOW || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK
                                                                                               : IBH_EXIT_FINDINGS;
 }
 
-int ibh_command_render(IbhCommand *command)
+int ibh_command_render(IbhCommand *command, GError **error G_GNUC_UNUSED)
 {
     IbhRender render = {.rails = command->run.rails, .only = command->run.only};
     g_autofree char *text = NULL;
@@ -168,16 +166,13 @@ int ibh_command_render(IbhCommand *command)
 
 /* ---- probing ---- */
 
-int ibh_command_probe(IbhCommand *command)
+int ibh_command_probe(IbhCommand *command, GError **error)
 {
-    g_autoptr(GError) error = NULL;
-    g_autoptr(IbhProbe) probe = ibh_probe_new(command->run.rails, &command->options->probe, &error);
+    g_autoptr(IbhProbe) probe = ibh_probe_new(command->run.rails, &command->options->probe, error);
     IbhReport report = {.probe = probe};
 
-    if (!probe)
-        return ibh_command_fail(command, IBH_EXIT_USAGE, error);
-    if (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, &error))
-        return ibh_command_fail(command, IBH_EXIT_SYSTEM, error);
+    if (!probe || (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, error)))
+        return IBH_EXIT_SYSTEM;
     ibh_probe_judge(probe);
     report.findings = probe->findings;
     ibh_command_say(command, &report);

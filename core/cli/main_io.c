@@ -14,49 +14,26 @@ static gboolean wants_color(void)
     return isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
 }
 
-static int fail(const IbhOptions *options, const GError *error)
-{
-    const IbhReport report = {.status = IBH_EXIT_USAGE, .message = error->message};
-    g_autofree char *text = ibh_report(&report, options->json ? ibh_write_json : ibh_write_text, &(IbhStyle){0});
-
-    fputs(text, options->json ? stdout : stderr);
-    return IBH_EXIT_USAGE;
-}
-
-static int run(const IbhOptions *options)
-{
-    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
-    int status = ibh_action(options, wants_color(), out, warnings);
-
-    fputs(warnings->str, stderr);
-    fputs(out->str, stdout);
-    return status;
-}
-
-static void print_help(void)
-{
-    g_autofree char *help = ibh_options_help();
-
-    fputs(help, stdout);
-}
-
 int main(int argc G_GNUC_UNUSED, char **argv)
 {
     g_auto(IbhOptions) options = {0};
+    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     g_autoptr(GError) error = NULL;
     int status = IBH_EXIT_OK;
 
     ibh_start();
     if (!ibh_options_parse(argv, &options, &error))
-        status = fail(&options, error);
+        status = ibh_action_failed(&options, error, out, warnings);
     else if (options.action == IBH_ACTION_HELP)
-        print_help();
+        ibh_options_help(out);
     else if (options.action == IBH_ACTION_VERSION)
-        puts("ib-hook " IBH_VERSION);
+        g_string_append(out, "ib-hook " IBH_VERSION "\n");
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else
-        status = run(&options);
+        status = ibh_action(&options, wants_color(), out, warnings);
+    fputs(warnings->str, stderr);
+    fputs(out->str, stdout);
     if (fflush(stdout) != 0) {
         fputs("ib-hook: cannot write to standard output\n", stderr);
         status = status ? status : IBH_EXIT_SYSTEM;

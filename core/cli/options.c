@@ -85,11 +85,11 @@ static GOptionContext *make_context(Line *line)
     return context;
 }
 
-char *ibh_options_help(void)
+void ibh_options_help(GString *out)
 {
     IbhOptions options = {0};
     g_autoptr(GOptionContext) context = make_context(&(Line){.options = &options});
-    g_autofree char *formats = ibh_render_formats(), *end = NULL;
+    g_autofree char *formats = ibh_render_formats(), *end = NULL, *help = NULL;
 
     end = g_strdup_printf("Formats: %s\n\nExit status: 0 clean or done, 1 findings, 2 bad usage or configuration\n"
                           "(nothing changed), 3 the system refused",
@@ -99,7 +99,8 @@ char *ibh_options_help(void)
                                  "traffic from a NIC's address leaves by it, and traffic to that address\n"
                                  "arrives there. One action; without --iface, on all rails.");
     g_option_context_set_description(context, end);
-    return g_option_context_get_help(context, TRUE, NULL);
+    help = g_option_context_get_help(context, TRUE, NULL);
+    g_string_append(out, help);
 }
 
 /* ---- what of it goes together ---- */

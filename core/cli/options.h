@@ -46,4 +46,4 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 void ibh_options_clear(IbhOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 
-char *ibh_options_help(void); /* the caller frees it */
+void ibh_options_help(GString *out);

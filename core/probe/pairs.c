@@ -137,7 +137,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     take_peers(probe, request->peers);
     take_nics(probe);
     if (!probe->peers->len) {
-        g_set_error_literal(error, IBH_PROBE_ERROR, 0,
+        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                             "--probe: none of the addresses is a peer: they are this host's own");
         return NULL;
     }
@@ -145,7 +145,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
         make_pairs(probe, i);
     add_own(probe);
     if ((guint64)probe->pairs->len * (guint)probe->count > IBH_PROBE_PACKETS_MAX) {
-        g_set_error(error, IBH_PROBE_ERROR, 0,
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--probe: %u pairs of rail and peer, --count %d: more than %d packets; probe fewer peers at a time",
                     probe->pairs->len, probe->count, IBH_PROBE_PACKETS_MAX);
         return NULL;
