@@ -84,14 +84,10 @@ static void judge_family(const IbhCheck *check, const IbhNic *nic, const GArray 
 
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 {
-    static const int families[] = {AF_INET, AF_INET6};
-    g_autoptr(GArray) wanted = NULL;
+    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
 
-    if (!(nic->link->flags & IFF_UP))
-        return;
-    wanted = ibh_want_routes(check->rails, nic);
-    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
-        if (ibh_serves_family(nic, families[i]))
-            judge_family(check, nic, wanted, families[i]);
-    }
+    if ((nic->link->flags & IFF_UP) && ibh_serves_family(nic, AF_INET))
+        judge_family(check, nic, wanted, AF_INET);
+    if ((nic->link->flags & IFF_UP) && ibh_serves_family(nic, AF_INET6))
+        judge_family(check, nic, wanted, AF_INET6);
 }

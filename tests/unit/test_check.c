@@ -358,6 +358,9 @@ static void test_fixes(void **state)
         look(RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52 protocol 186\nip route add 172.16.0.0/16 "
                    "dev ib0 table 52\n",
              NULL);
+    g_auto(World) single = look(IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/32 dev ib1\n"
+                                        "config [interface ib*] manage=yes\ndo apply\n",
+                                NULL);
     g_auto(World) hidden = look(ASTRAY "ip rule add priority 1600 from 172.16.34.2 unreachable\n", NULL);
 
     (void)state;
@@ -368,6 +371,8 @@ static void test_fixes(void **state)
                         "ip -4 rule del priority 1500 from 172.16.34.2/32 lookup 52");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
+    assert_string_equal(find_code(&single, "address-unusable")->advice,
+                        "give it the prefix of the subnet: 172.16.34.2/16");
     SAID(find_code(&hidden, "foreign-rule")->fix, "rule del priority 1500 ", " && ", "rule del priority 1600 ");
 }
 
