@@ -10,10 +10,8 @@ static IbhTrigger make(const char *iface, bool down)
 {
     IbhTrigger trigger = {.wanted = g_strcmp0(iface, "lo") != 0};
 
-    if (iface && ibh_is_iface_name(iface)) {
-        g_strlcpy(trigger.iface, iface, sizeof trigger.iface);
-        g_strlcpy(trigger.down, down ? iface : "", sizeof trigger.down);
-    }
+    if (down && iface && ibh_is_iface_name(iface))
+        g_strlcpy(trigger.down, iface, sizeof trigger.down);
     return trigger;
 }
 

@@ -11,11 +11,10 @@
 #include <stdbool.h>
 
 typedef struct {
-    bool wanted;          /* false: the event changes nothing for us */
-    bool boot;            /* all managers have done their work */
-    bool early;           /* the manager has not finished, and does not call again when it has */
-    char iface[IFNAMSIZ]; /* which interface it is about; "": no name that an interface can have */
-    char down[IFNAMSIZ];  /* the same, if it was taken down on purpose; "": it was not */
+    bool wanted;         /* false: the event changes nothing for us */
+    bool boot;           /* all managers have done their work */
+    bool early;          /* the manager has not finished, and does not call again when it has */
+    char down[IFNAMSIZ]; /* the interface that was taken down on purpose; "": none was */
 } IbhTrigger;
 
 /* The boot: about all interfaces. */

@@ -118,16 +118,10 @@ static int open_lock(const char *path, GError **error)
 }
 
 /* If the file is removed while a process has its lock, or waits for it, later processes lock a new file. */
-static gboolean is_removed(int fd)
-{
-    struct stat info;
-
-    return fstat(fd, &info) == 0 && info.st_nlink == 0;
-}
-
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     g_autofree char *path = g_strconcat(store->path, ".lock", NULL);
+    struct stat info;
 
     do {
         if (store->lock >= 0)
@@ -144,7 +138,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
                 fail("lock", path, error);
             return FALSE;
         }
-    } while (is_removed(store->lock));
+    } while (fstat(store->lock, &info) == 0 && info.st_nlink == 0);
     return TRUE;
 }
 

@@ -30,7 +30,7 @@ static gboolean fail(const char *what, GError **error)
 static gboolean announce_arp(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
 {
     guint8 frame[IBH_ARP_MAX];
-    gsize length = ibh_arp_announcement(link, ip, frame);
+    gsize length = ibh_arp_request(link, ip, ip, frame);
     LinkAddress to = {.link = {.sll_family = AF_PACKET,
                                .sll_protocol = htons(ETH_P_ARP),
                                .sll_ifindex = link->ifindex,

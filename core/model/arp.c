@@ -13,11 +13,6 @@ static guint8 *put_bytes(guint8 *at, const guint8 *bytes, gsize length)
     return at + length;
 }
 
-gsize ibh_arp_announcement(const IbhLink *link, const IbhIp *ip, guint8 frame[IBH_ARP_MAX])
-{
-    return ibh_arp_request(link, ip, ip, frame);
-}
-
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX])
 {
     static const guint8 nobody[IBH_LLADDR_MAX] = {0};

@@ -8,11 +8,8 @@
 
 #define IBH_ARP_MAX (8 + 2 * (IBH_LLADDR_MAX + 4))
 
-/* A gratuitous ARP request: who has `ip`, tell `ip`, from this link's hardware address (6 bytes of Ethernet, 20 of
- * InfiniBand). Returns its length; 0: the link has no hardware address. */
-gsize ibh_arp_announcement(const IbhLink *link, const IbhIp *ip, guint8 frame[IBH_ARP_MAX]);
-
-/* ARP: who has `whom`, tell `from`. */
+/* An ARP request: who has `whom`, tell `from`, from this link's hardware address (6 bytes of Ethernet, 20 of
+ * InfiniBand). With the same address twice it is an announcement. Returns its length; 0: the link has none. */
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX]);
 
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))

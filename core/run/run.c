@@ -217,12 +217,6 @@ gboolean ibh_run_find_rails(IbhRun *run, GError **error)
 
 /* ---- what is near ---- */
 
-static void drop_look(IbhRun *run)
-{
-    g_clear_pointer(&run->rails, ibh_rails_free);
-    g_clear_pointer(&run->snapshot, ibh_snapshot_free);
-}
-
 static gboolean judge_near(IbhRun *run, IbhNear *near, GError **error)
 {
     forget_gone_links(run->snapshot);
@@ -239,8 +233,10 @@ gboolean ibh_run_look_near(IbhRun *run, GError **error)
     if (!(run->snapshot = ibh_near_take(&near, run->sysfs, ibh_state_copy(run->state), error)) ||
         (near.enough && !judge_near(run, &near, error)))
         return FALSE;
-    if (!near.enough)
-        drop_look(run);
+    if (!near.enough) {
+        g_clear_pointer(&run->rails, ibh_rails_free);
+        g_clear_pointer(&run->snapshot, ibh_snapshot_free);
+    }
     return TRUE;
 }
 

@@ -21,8 +21,6 @@ static void check_trigger(IbhTrigger trigger, const char *iface, gboolean heeded
 
     if (!memchr(trigger.down, '\0', sizeof trigger.down) || (trigger.down[0] && !ibh_is_iface_name(trigger.down)))
         broken("no interface can be called so");
-    if (g_strcmp0(trigger.iface, wanted && named ? iface : "") != 0 && wanted)
-        broken("it is about %s, of %s", trigger.iface, iface ? iface : "nothing");
     if (trigger.wanted != wanted)
         broken("%s of %s", wanted ? "nothing is made" : "something is made", iface ? iface : "nothing");
     if (g_strcmp0(trigger.down, wanted && down && named ? iface : "") != 0 && wanted)

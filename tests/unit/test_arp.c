@@ -43,7 +43,7 @@ static gsize announce(const IbhLink *link, const char *ip, Buffer *buffer)
     gsize length;
 
     memset(buffer, GUARD, sizeof *buffer);
-    length = ibh_arp_announcement(link, &address, buffer->frame);
+    length = ibh_arp_request(link, &address, &address, buffer->frame);
     assert_in_range(length, 0, IBH_ARP_MAX);
     for (gsize i = length; i < sizeof *buffer; i++)
         assert_int_equal(((const guint8 *)buffer)[i], GUARD);
