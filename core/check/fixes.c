@@ -44,16 +44,28 @@ static gboolean is_the_same(const IbhTrace *a, const IbhTrace *b)
     return a->route == b->route && a->refused == b->refused;
 }
 
+/* The snapshot may have a route twice: with main, and as an error. */
+static void take_away(const IbhSnapshot *snapshot, const IbhOwner *object, GPtrArray *gone)
+{
+    if (object->rule)
+        g_ptr_array_add(gone, (gpointer)(guintptr)object->rule);
+    IBH_EACH_ROUTE (route, snapshot) {
+        if (object->route && ibh_route_compare(route, object->route) == 0)
+            g_ptr_array_add(gone, (gpointer)(guintptr)route);
+    }
+}
+
 /* TRUE if the packet would go another way without this object as well, which sent it on. */
 static gboolean matters(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone,
-                        gconstpointer object)
+                        const IbhOwner *object)
 {
+    guint before = gone->len;
     IbhTrace otherwise;
 
-    g_ptr_array_add(gone, (gpointer)(guintptr)object);
+    take_away(check->rails->snapshot, object, gone);
     ibh_fib_without(check->repaired, gone);
     otherwise = ibh_fib_walk(check->repaired, &question->lookup);
-    g_ptr_array_set_size(gone, (gint)gone->len - 1);
+    g_ptr_array_set_size(gone, (gint)before);
     return !is_the_same(&otherwise, trace);
 }
 
@@ -63,18 +75,21 @@ static const IbhRule *find_jump(const IbhCheck *check, const IbhQuestion *questi
                                 GPtrArray *gone)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
+    const IbhOwner first = {.rule = trace->jump};
     g_autoptr(GPtrArray) all = g_ptr_array_new();
 
     IBH_EACH_POINTER (void, object, gone)
         g_ptr_array_add(all, object);
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        const IbhOwner jump = {.rule = rule};
+
         if (!trace->jump || rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
             continue;
-        if (matters(check, question, trace, gone, rule))
+        if (matters(check, question, trace, gone, &jump))
             return rule;
         g_ptr_array_add(all, (gpointer)(guintptr)rule);
     }
-    return trace->jump && matters(check, question, trace, all, trace->jump) ? trace->jump : NULL;
+    return trace->jump && matters(check, question, trace, all, &first) ? trace->jump : NULL;
 }
 
 IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone)
@@ -82,7 +97,7 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
     const IbhOwner jump = {.rule = find_jump(check, question, trace, gone)}, thrown = {.route = trace->thrown},
                    rule = {.rule = trace->rule};
     const IbhRoute *route = trace->route;
-    gboolean is_thrown = !jump.rule && thrown.route && matters(check, question, trace, gone, thrown.route);
+    gboolean is_thrown = !jump.rule && thrown.route && matters(check, question, trace, gone, &thrown);
 
     ibh_fib_without(check->repaired, gone->len ? gone : NULL);
     if (jump.rule)
@@ -175,11 +190,11 @@ char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray
     gboolean is_proved = FALSE;
     IbhOwner next = *owner;
 
-    while (!is_proved && gone->len < STEPS_MAX && may_be_taken_away(check, &next)) {
+    for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_taken_away(check, &next); step++) {
         g_autofree char *command = ibh_owner_command(check->rails->snapshot, &next);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
-        g_ptr_array_add(gone, (gpointer)(guintptr)(next.rule ? (gconstpointer)next.rule : next.route));
+        take_away(check->rails->snapshot, &next, gone);
         is_proved = !find_next(check, wrong, gone, &next);
     }
     is_proved = is_proved && spares_the_rest(check, gone);

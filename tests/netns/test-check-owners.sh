@@ -57,6 +57,10 @@ row "a neighbour as an address of ours" \
     "$all error foreign-route: route local 172.16.16.9/32 table local proto boot" \
     "route add local 172.16.16.9 dev lo table local
 ~ route del local 172.16.16.9 dev lo table local"
+row "main refuses a part of the subnet: one route, one command" \
+    "$all warning foreign-route: route prohibit 172.16.20.0/24 table main proto boot" \
+    "route add prohibit 172.16.20.0/24
+~ route del prohibit 172.16.20.0/24"
 row "not to a part of the subnet" \
     "$but_ib0 error foreign-rule: rule 1000: not from all to 172.16.0.0/17 lookup main" \
     "rule add priority 1000 not to 172.16.0.0/17 lookup main
