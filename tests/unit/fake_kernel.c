@@ -236,16 +236,13 @@ static gboolean is_link_local6(const IbhIp *ip)
 /* IPv6 asks main for the gateway: by the best route, or one of equal metric, it must be on this device (6.18). */
 gboolean fake_refuses_onlink6(const FakeKernel *kernel, const IbhRoute *route)
 {
-    guint first, end, length = 0;
+    guint length = 0;
     guint32 metric = G_MAXUINT32;
     gboolean same = TRUE;
 
     if (route->family != AF_INET6 || !route->onlink || is_link_local6(&route->gateway))
         return FALSE;
-    fib_table(kernel->now, IBH_TABLE_MAIN, &first, &end);
-    for (; first < end; first++) {
-        const IbhRoute *other = &g_array_index(kernel->now->routes, IbhRoute, first);
-
+    for (const IbhRoute *other = fib_first(kernel->now, IBH_TABLE_MAIN); other; other = fib_next(kernel->now, other)) {
         if (!other->dst.length || !ibh_prefix_contains(&other->dst, &route->gateway) || other->dst.length < length ||
             (other->dst.length == length && other->metric > metric))
             continue;
@@ -1002,12 +999,7 @@ IbhSnapshot *fake_snapshot(const FakeKernel *kernel)
 
 void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int ifindex)
 {
-    guint first, end;
-
-    fib_table(kernel->now, IBH_TABLE_MAIN, &first, &end);
-    for (; first < end; first++) {
-        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, first);
-
+    for (const IbhRoute *route = fib_first(kernel->now, IBH_TABLE_MAIN); route; route = fib_next(kernel->now, route)) {
         if (route->ifindex == ifindex && route->type == RTN_UNICAST && route->protocol != RTPROT_KERNEL)
             g_array_append_val(snapshot->routes, *route);
     }
@@ -1015,12 +1007,7 @@ void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int
 
 void fake_snapshot_add_errors(const FakeKernel *kernel, IbhSnapshot *snapshot)
 {
-    guint first, end;
-
-    fib_table(kernel->now, IBH_TABLE_MAIN, &first, &end);
-    for (; first < end; first++) {
-        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, first);
-
+    for (const IbhRoute *route = fib_first(kernel->now, IBH_TABLE_MAIN); route; route = fib_next(kernel->now, route)) {
         if (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT)
             g_array_append_val(snapshot->routes, *route);
     }

@@ -77,7 +77,7 @@ static guint follow(const IbhSnapshot *world, guint at)
 }
 
 /* The routes are sorted by table: the first one that does not come before it. */
-static guint lower_bound(const GArray *routes, guint64 table)
+static guint lower_bound(const GArray *routes, guint32 table)
 {
     guint low = 0, high = routes->len;
 
@@ -92,10 +92,21 @@ static guint lower_bound(const GArray *routes, guint64 table)
     return low;
 }
 
-void fib_table(const IbhSnapshot *world, guint32 table, guint *ret_first, guint *ret_end)
+static const IbhRoute *route_at(const IbhSnapshot *world, guint32 table, guint at)
 {
-    *ret_first = lower_bound(world->routes, table);
-    *ret_end = lower_bound(world->routes, (guint64)table + 1);
+    const IbhRoute *route = at < world->routes->len ? &g_array_index(world->routes, IbhRoute, at) : NULL;
+
+    return route && route->table == table ? route : NULL;
+}
+
+const IbhRoute *fib_first(const IbhSnapshot *world, guint32 table)
+{
+    return route_at(world, table, lower_bound(world->routes, table));
+}
+
+const IbhRoute *fib_next(const IbhSnapshot *world, const IbhRoute *route)
+{
+    return route_at(world, route->table, (guint)(route - (const IbhRoute *)(gpointer)world->routes->data) + 1);
 }
 
 /* A dead nexthop is as good as no route. Local routes outlive the link going down. */
@@ -112,12 +123,7 @@ static gboolean is_alive(const IbhSnapshot *world, const IbhRoute *route)
 /* Longest prefixes come first, so the first that matches is the answer. */
 static const IbhRoute *find_route(const IbhSnapshot *world, guint32 table, const IbhIp *to)
 {
-    guint first, end;
-
-    fib_table(world, table, &first, &end);
-    for (guint i = first; i < end; i++) {
-        const IbhRoute *route = &g_array_index(world->routes, IbhRoute, i);
-
+    for (const IbhRoute *route = fib_first(world, table); route; route = fib_next(world, route)) {
         if (ibh_prefix_contains(&route->dst, to) && is_alive(world, route))
             return route;
     }

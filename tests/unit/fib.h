@@ -34,8 +34,9 @@ guint64 fib_bit(int ifindex);
 /* `from` NULL: a socket that is not bound; rules with a source do not match it. */
 FibAnswer fib_lookup(const IbhSnapshot *world, const IbhIp *from, const IbhIp *to);
 
-/* The part of a table that has this number: routes[first .. end). */
-void fib_table(const IbhSnapshot *world, guint32 table, guint *ret_first, guint *ret_end);
+/* The routes of a table, one after the other; NULL: no more. */
+const IbhRoute *fib_first(const IbhSnapshot *world, guint32 table);
+const IbhRoute *fib_next(const IbhSnapshot *world, const IbhRoute *route);
 
 /* `from` NULL: it has no source yet; `to` NULL: to somewhere. */
 gboolean fib_rule_matches(const IbhRule *rule, int family, const IbhIp *from, const IbhIp *to);

@@ -107,7 +107,6 @@ static FakeKernel *two_nics6(void)
 static void test_ipv6_routes(void **state)
 {
     g_autoptr(FakeKernel) kernel = two_nics6();
-    guint first, end;
 
     (void)state;
     assert_refused(kernel, "ip -6 route add default via 2001:db8:9::1 dev ib0", EHOSTUNREACH, strerror(EHOSTUNREACH));
@@ -115,9 +114,8 @@ static void test_ipv6_routes(void **state)
                    "Gateway can not be a local address");
     fake_do(kernel, "ip -6 route add default via 2001:db8:1::9 dev ib0 table 941",
             "ip -6 route add default via fe80::9 dev ib1", NULL);
-    fib_table(kernel->now, 941, &first, &end);
-    assert_int_equal(g_array_index(kernel->now->routes, IbhRoute, first).metric, 1024);
-    assert_int_equal(g_array_index(kernel->now->routes, IbhRoute, first).scope, RT_SCOPE_UNIVERSE);
+    assert_int_equal(fib_first(kernel->now, 941)->metric, 1024);
+    assert_int_equal(fib_first(kernel->now, 941)->scope, RT_SCOPE_UNIVERSE);
     assert_refused(kernel, "ip -6 route add default via fe80::8 dev ib0 metric 1024", EEXIST, "File exists");
     fake_do(kernel, "ip -6 route add throw 2001:db8:1:2::/64 table 941", "ip -6 route del 2001:db8:1:2::/64 table 941",
             NULL); /* the type is not looked at */
