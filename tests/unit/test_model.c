@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The values themselves: addresses, prefixes, sysctls, the orders of rules and routes, what is ours, and operations.
+ * The values themselves: addresses, prefixes, what is ours. Operations, their commands and inverses: test_plan.c and
+ * test_random.c.
  */
 #include "model/model.h"
-#include "model/operation.h"
-#include "plan/rails.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -421,120 +420,6 @@ static void test_route_is_ours(void **state G_GNUC_UNUSED)
     }
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------------
- */
-
-static void assert_command(IbhOp op, const char *expected)
-{
-    g_autofree char *command = ibh_op_command(&op);
-
-    assert_string_equal(command, expected);
-}
-
-static void test_rule_commands(void **state G_GNUC_UNUSED)
-{
-    IbhOp op = {.type = IBH_OP_RULE_ADD, .iface = "ib0", .ifindex = 2, .rule = our_rule("172.16.34.1")};
-
-    assert_command(op, "ip -4 rule add priority 1941 from 172.16.34.1 lookup 941 suppress_prefixlength 0 "
-                       "suppress_ifgroup 1768056939 protocol kernel");
-    op.type = IBH_OP_RULE_DEL;
-    op.rule.suppress_prefixlength = -1;
-    op.rule.protocol = RTPROT_STATIC;
-    assert_command(op, "ip -4 rule del priority 1941 from 172.16.34.1 lookup 941 "
-                       "suppress_ifgroup 1768056939 protocol static");
-    op.rule = our_rule("2001:db8::1");
-    op.rule.protocol = 91;
-    assert_command(op, "ip -6 rule del priority 1941 from 2001:db8::1 lookup 941 suppress_prefixlength 0 "
-                       "suppress_ifgroup 1768056939 protocol 91");
-}
-
-static void test_route_commands(void **state G_GNUC_UNUSED)
-{
-    IbhOp op = {.type = IBH_OP_ROUTE_ADD, .iface = "ib0.8002", .ifindex = 2, .route = our_route()};
-
-    assert_command(op, "ip -4 route add 172.16.0.0/16 dev ib0.8002 table 941 protocol kernel scope link "
-                       "src 172.16.34.1 metric 1768056939");
-    op.type = IBH_OP_ROUTE_REPLACE;
-    assert_command(op, "ip -4 route replace 172.16.0.0/16 dev ib0.8002 table 941 protocol kernel scope link "
-                       "src 172.16.34.1 metric 1768056939");
-    op.type = IBH_OP_ROUTE_DEL;
-    op.route = (IbhRoute){.family = AF_INET6,
-                          .table = 942,
-                          .dst = prefix("2001:db8::/64"),
-                          .type = RTN_UNICAST,
-                          .protocol = RTPROT_BOOT,
-                          .gateway = ip("fe80::1"),
-                          .ifindex = 2,
-                          .metric = 1024};
-    assert_command(op, "ip -6 route del 2001:db8::/64 via fe80::1 dev ib0.8002 table 942 protocol boot metric 1024");
-}
-
-static void test_other_commands(void **state G_GNUC_UNUSED)
-{
-    IbhOp op = {.type = IBH_OP_SYSCTL_SET, .iface = "ib0.8002", .key = IBH_SYSCTL_ARP_IGNORE, .from = 0, .to = 1};
-
-    assert_command(op, "sysctl -w net/ipv4/conf/ib0.8002/arp_ignore=1");
-    op = (IbhOp){.type = IBH_OP_ANNOUNCE, .iface = "ib1", .ip = ip("172.16.34.2")};
-    assert_command(op, "arping -U -c 1 -I ib1 172.16.34.2");
-    op.ip = ip("fd00:16::34:2");
-    assert_command(op, "ndptool -t na -U -i ib1 -T fd00:16::34:2 send");
-    op = (IbhOp){.type = IBH_OP_NEIGH_DEL, .iface = "ib1", .ip = ip("172.16.16.1")};
-    assert_command(op, "ip neigh del 172.16.16.1 dev ib1");
-}
-
-static void assert_same_op(const IbhOp *a, const IbhOp *b)
-{
-    g_autofree char *one = ibh_op_command(a), *other = ibh_op_command(b);
-
-    assert_int_equal(a->type, b->type);
-    assert_string_equal(one, other);
-    assert_int_equal(ibh_rule_compare(&a->rule, &b->rule), 0);
-    assert_int_equal(ibh_route_compare(&a->route, &b->route), 0);
-    assert_int_equal(ibh_route_compare(&a->replaced, &b->replaced), 0);
-    assert_int_equal(a->from, b->from);
-    assert_int_equal(a->to, b->to);
-    assert_int_equal(a->unit, b->unit);
-    assert_int_equal(a->ifindex, b->ifindex);
-    assert_string_equal(a->iface, b->iface);
-}
-
-static IbhOp some_op(IbhOpType type)
-{
-    IbhOp op = {.type = type,
-                .unit = 7,
-                .iface = "ib0",
-                .ifindex = 2,
-                .rule = our_rule("172.16.34.1"),
-                .route = our_route(),
-                .replaced = our_route(),
-                .key = IBH_SYSCTL_RP_FILTER,
-                .from = 1,
-                .to = 2,
-                .ip = ip("172.16.34.1")};
-
-    op.replaced.src = ip("172.16.34.9");
-    op.replaced.ifindex = 3;
-    return op;
-}
-
-/* The inverse of every type, and the inverse of that is what was there first. */
-static void test_op_inverse(void **state G_GNUC_UNUSED)
-{
-    static const IbhOpType inverses[][2] = {
-        {IBH_OP_RULE_ADD, IBH_OP_RULE_DEL},           {IBH_OP_RULE_DEL, IBH_OP_RULE_ADD},
-        {IBH_OP_ROUTE_ADD, IBH_OP_ROUTE_DEL},         {IBH_OP_ROUTE_DEL, IBH_OP_ROUTE_ADD},
-        {IBH_OP_ROUTE_REPLACE, IBH_OP_ROUTE_REPLACE}, {IBH_OP_SYSCTL_SET, IBH_OP_SYSCTL_SET}};
-
-    for (guint i = 0; i < G_N_ELEMENTS(inverses); i++) {
-        IbhOp op = some_op(inverses[i][0]), inverse, again;
-
-        assert_true(ibh_op_inverse(&op, &inverse));
-        assert_int_equal(inverse.type, inverses[i][1]);
-        assert_true(ibh_op_inverse(&inverse, &again));
-        assert_same_op(&op, &again);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -542,9 +427,8 @@ int main(void)
         cmocka_unit_test(test_prefix_parse),    cmocka_unit_test(test_prefix_contains),
         cmocka_unit_test(test_prefix_overlaps), cmocka_unit_test(test_address_is_host),
         cmocka_unit_test(test_address_counts),  cmocka_unit_test(test_rule_is_ours),
-        cmocka_unit_test(test_route_is_ours),   cmocka_unit_test(test_rule_commands),
-        cmocka_unit_test(test_route_commands),  cmocka_unit_test(test_other_commands),
-        cmocka_unit_test(test_op_inverse),
+        cmocka_unit_test(test_route_is_ours),
+
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
