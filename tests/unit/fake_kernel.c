@@ -329,17 +329,6 @@ gboolean fake_route_append(FakeKernel *kernel, const IbhRoute *route, GError **e
     return TRUE;
 }
 
-/* What comes back to main stands behind other NICs' routes to the same subnet; if the very same is there already, that
- * is no error to the program. */
-static gboolean route_add_behind(FakeKernel *kernel, const IbhRoute *route, GError **error)
-{
-    if (!route_is_valid(kernel, route, error))
-        return FALSE;
-    if (!has_route(kernel, route))
-        fake_route_was(kernel, route);
-    return TRUE;
-}
-
 /* Takes the place of the first that is there, whatever it is; adds where there is none. */
 gboolean fake_route_replace(FakeKernel *kernel, const IbhRoute *route, const IbhRoute *replaced, GError **error)
 {
@@ -875,10 +864,6 @@ gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
 {
     FakeKernel *kernel = data;
 
-    if (kernel->log) {
-        g_array_append_vals(kernel->log, op, 1);
-        g_array_index(kernel->log, IbhOp, kernel->log->len - 1).why = NULL;
-    }
     if (++kernel->executed == kernel->fail_at || (kernel->fail_on && kernel->executed > kernel->fail_at))
         return refuse(error, kernel->fail_errno, NULL);
     switch (op->type) {
@@ -887,7 +872,7 @@ gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
     case IBH_OP_RULE_DEL:
         return fake_rule_del(kernel, &op->rule, error);
     case IBH_OP_ROUTE_ADD:
-        return (op->route.table == IBH_TABLE_MAIN ? route_add_behind : fake_route_add)(kernel, &op->route, error);
+        return fake_route_add(kernel, &op->route, error);
     case IBH_OP_ROUTE_REPLACE:
         return fake_route_replace(kernel, &op->route, &op->replaced, error);
     case IBH_OP_ROUTE_DEL:
@@ -910,7 +895,6 @@ FakeKernel *fake_kernel_new(void)
 
     kernel->now = ibh_snapshot_new();
     kernel->learned = g_array_new(FALSE, TRUE, sizeof(FakeLearned));
-    kernel->log = g_array_new(FALSE, TRUE, sizeof(IbhOp));
     fake_do(kernel, "nic lo loopback", "ip address add 127.0.0.1/8 dev lo scope host",
             "ip rule add lookup local priority 0 protocol kernel",
             "ip rule add lookup main priority 32766 protocol kernel",
@@ -957,8 +941,6 @@ void fake_kernel_free(FakeKernel *kernel)
         return;
     ibh_snapshot_free(kernel->now);
     g_array_unref(kernel->learned);
-    if (kernel->log)
-        g_array_unref(kernel->log);
     g_free(kernel);
 }
 

@@ -20,7 +20,6 @@ typedef struct {
 typedef struct {
     IbhSnapshot *now; /* rules and routes in the order that fib.h asks for */
     GArray *learned;  /* FakeLearned: at which NIC peers look for an address */
-    GArray *log;      /* IbhOp, without `why`: everything that was asked for; NULL: nobody reads it */
     guint executed;   /* how many operations were asked for since fake_fail_at() */
     guint fail_at;    /* this one fails; from 1, 0: none */
     int fail_errno;
@@ -28,8 +27,8 @@ typedef struct {
     guint inexact;    /* deletes and replaces that hit something else than they named: each one is a bug */
 } FakeKernel;
 
-FakeKernel *fake_kernel_new(void);                       /* lo and the kernel's own three rules */
-FakeKernel *fake_kernel_clone(const FakeKernel *kernel); /* without the log */
+FakeKernel *fake_kernel_new(void); /* lo and the kernel's own three rules */
+FakeKernel *fake_kernel_clone(const FakeKernel *kernel);
 void fake_kernel_free(FakeKernel *kernel);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FakeKernel, fake_kernel_free)
 

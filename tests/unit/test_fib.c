@@ -302,24 +302,6 @@ static void test_order_of_rules(void **state)
     assert_non_null(difference);
 }
 
-static void test_failing_on_demand(void **state)
-{
-    g_autoptr(FakeKernel) kernel = two_nics();
-    g_autoptr(GError) error = NULL;
-    IbhOp op = {
-        .type = IBH_OP_SYSCTL_SET, .ifindex = fake_ifindex(kernel, "ib0"), .key = IBH_SYSCTL_ARP_IGNORE, .to = 2};
-
-    (void)state;
-    fake_fail_at(kernel, 2, EPERM);
-    assert_true(fake_execute(kernel, &op, NULL));
-    op.to = 3;
-    assert_false(fake_execute(kernel, &op, &error));
-    assert_string_equal(error->message, "Operation not permitted");
-    assert_int_equal(ibh_snapshot_link_by_name(kernel->now, "ib0")->sysctl[IBH_SYSCTL_ARP_IGNORE], 2);
-    assert_true(fake_execute(kernel, &op, NULL));
-    assert_int_equal(kernel->log->len, 3);
-}
-
 static void test_what_a_program_sees(void **state)
 {
     g_autoptr(FakeKernel) kernel = rails_beside_docker();
@@ -353,7 +335,6 @@ int main(void)
         cmocka_unit_test(test_flaps_and_last_addresses),
         cmocka_unit_test(test_worlds_print_and_compare),
         cmocka_unit_test(test_order_of_rules),
-        cmocka_unit_test(test_failing_on_demand),
         cmocka_unit_test(test_what_a_program_sees),
     };
 
