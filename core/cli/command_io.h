@@ -35,8 +35,3 @@ int ibh_command_confirm(IbhCommand *command, GError **error);
 void ibh_command_say(IbhCommand *command, IbhReport *report);
 /* TRUE while a process waits for --confirm; with a token in the options, only if it is that token's process. */
 gboolean ibh_command_has_token(const IbhCommand *command);
-
-/* confirm_io.c: starts the process that undoes an --apply unless it is confirmed, just before the change. It has no
- * terminal, no session and no descriptor of ours; it waits, and undoes the change if the token in `options` still
- * exists. */
-gboolean ibh_confirm_start(const IbhOptions *options, GError **error);
