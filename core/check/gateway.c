@@ -84,7 +84,7 @@ static void judge_family(const IbhCheck *check, const IbhNic *nic, const GArray 
 
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 {
-    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic);
+    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic, NULL);
 
     if ((nic->link->flags & IFF_UP) && ibh_serves_family(nic, AF_INET))
         judge_family(check, nic, wanted, AF_INET);

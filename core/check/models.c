@@ -17,7 +17,7 @@ void ibh_check_want(IbhCheck *check)
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        routes = ibh_want_routes_of_many(check->rails, nic, copied);
+        routes = ibh_want_routes(check->rails, nic, copied);
         rules = ibh_want_rules(check->rails, nic, routes);
         g_array_append_vals(check->routes, routes->data, routes->len);
         g_array_append_vals(check->rules, rules->data, rules->len);

@@ -97,7 +97,7 @@ char *ibh_told_facts(const IbhReport *report, const IbhNic *nic)
     g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
     if (manager && manager->connection)
         g_string_append_printf(text, " (%s)", manager->connection);
-    routes = ibh_want_routes(report->rails, nic);
+    routes = ibh_want_routes(report->rails, nic, NULL);
     rules = ibh_want_rules(report->rails, nic, routes);
     g_string_append_printf(text, ", table %u, main=%s, wants %u rules", nic->table,
                            ibh_spread_has(report->rails, nic) ? "spread" : "keep", rules->len);

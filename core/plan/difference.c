@@ -7,22 +7,18 @@
 
 static gboolean take_rule(GArray *rules, const IbhRule *rule)
 {
-    for (guint i = 0; i < rules->len; i++) {
-        if (ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0) {
-            g_array_remove_index(rules, i);
-            return TRUE;
-        }
+    IBH_EACH (IbhRule, one, rules) {
+        if (ibh_rule_compare(one, rule) == 0)
+            return IBH_REMOVE(IbhRule, one, rules) != NULL;
     }
     return FALSE;
 }
 
 static gboolean take_route(GArray *routes, const IbhRoute *route)
 {
-    for (guint i = 0; i < routes->len; i++) {
-        if (ibh_route_compare(&g_array_index(routes, IbhRoute, i), route) == 0) {
-            g_array_remove_index(routes, i);
-            return TRUE;
-        }
+    IBH_EACH (IbhRoute, one, routes) {
+        if (ibh_route_compare(one, route) == 0)
+            return IBH_REMOVE(IbhRoute, one, routes) != NULL;
     }
     return FALSE;
 }
@@ -36,7 +32,7 @@ static void want_all(IbhWork *work)
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        todo.routes = ibh_want_routes_of_many(work->rails, nic, copied);
+        todo.routes = ibh_want_routes(work->rails, nic, copied);
         todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
         g_array_append_val(work->todos, todo);
     }

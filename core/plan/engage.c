@@ -196,10 +196,11 @@ static void find_engaged(const IbhRails *rails)
 
 /* ---- blocked: programming it would do harm ---- */
 
-/* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
-gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
+/* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. `ret_priority`
+ * G_MAXUINT32: that does not exist. */
+static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
 {
-    *ret_priority = G_MAXUINT32; /* there is none */
+    *ret_priority = G_MAXUINT32;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (rule->family != family || rule->table != IBH_TABLE_LOCAL || rule->action != FR_ACT_TO_TBL ||
             rule->from.length || rule->selectors)
@@ -232,8 +233,8 @@ static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **
 {
     guint32 local = 0;
 
-    if ((ibh_serves_family(nic, AF_INET) && ibh_is_local_rule_late(rails, AF_INET, &local)) ||
-        (ibh_serves_family(nic, AF_INET6) && ibh_is_local_rule_late(rails, AF_INET6, &local))) {
+    if ((ibh_serves_family(nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
+        (ibh_serves_family(nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
         *ret_code = "local-rule-late";
         return local == G_MAXUINT32
                    ? g_strdup("there is no rule that leads everything to the local table first")

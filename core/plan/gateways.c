@@ -290,12 +290,11 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *
 
 /* ---- the whole ---- */
 
-/* Main's host route to this gateway, by this device. */
-static gboolean has_way_in_main(const IbhRails *rails, int ifindex, const IbhPrefix *host)
+gboolean ibh_has_way_in_main(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (route->ifindex == ifindex && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
-            route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, host))
+        if (route->ifindex == nic->link->ifindex && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+            route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, prefix))
             return TRUE;
     }
     return FALSE;
@@ -314,7 +313,7 @@ static void want_hosts(const IbhRails *rails, const IbhNic *nic, const GPtrArray
             is_on_subnet(subnets, &route->gateway))
             continue;
         host = ibh_prefix(&route->gateway, 32);
-        if (!has_way_in_main(rails, nic->link->ifindex, &host))
+        if (!ibh_has_way_in_main(rails, nic, &host))
             continue;
         way = ibh_own_route(nic, &host);
         way.scope = RT_SCOPE_LINK;

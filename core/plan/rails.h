@@ -82,8 +82,6 @@ const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address
 gboolean ibh_rails_are_led_out(const IbhRails *rails, const IbhAddress *address);
 /* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
-/* The local table's rule comes after the rails', or (`ret_priority` G_MAXUINT32) does not exist. */
-gboolean ibh_is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority);
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_serves_family(const IbhNic *nic, int family);
 gboolean ibh_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */

@@ -9,22 +9,6 @@
 
 /* ---- routes ---- */
 
-/* In IPv6 an address does not make its prefix one of the link: only a router's advertisement or the administrator does.
- */
-static gboolean is_on_link(const IbhRails *rails, const IbhAddress *address, const IbhRoute *subnet)
-{
-    const GArray *routes = rails->snapshot->routes;
-
-    if (address->is_on_link)
-        return TRUE;
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex == subnet->ifindex &&
-            route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, &subnet->dst))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* One route per distinct subnet, with the address the kernel itself would prefer as its source. */
 static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
@@ -38,43 +22,30 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
             route.scope = RT_SCOPE_LINK;
             route.src = address->local;
         }
-        if ((route.family == AF_INET ? !address->secondary : is_on_link(rails, address, &route)) &&
+        /* In IPv6 an address does not make its prefix one of the link: a router's advertisement or a person does. */
+        if ((route.family == AF_INET ? !address->secondary
+                                     : address->is_on_link || ibh_has_way_in_main(rails, nic, &address->subnet)) &&
             !ibh_have_prefix(routes, &address->subnet))
             g_array_append_val(routes, route);
     }
 }
 
-GArray *ibh_want_routes_of_many(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied)
+GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied)
 {
+    g_autoptr(GPtrArray) own = copied ? NULL : ibh_find_copied_routes(rails->snapshot);
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
     /* The kernel has no routes for a link that is down, and takes none. Carrier does not matter. */
     if (!(nic->link->flags & IFF_UP))
         return routes;
     want_subnets(rails, nic, routes);
-    ibh_want_gateways(rails, nic, copied, routes);
+    ibh_want_gateways(rails, nic, copied ? copied : own, routes);
     return routes;
-}
-
-GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
-{
-    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(rails->snapshot);
-
-    return ibh_want_routes_of_many(rails, nic, copied);
 }
 
 /* ---- rules ---- */
 
 #define PAIRS_MAX 8
-
-static void add_rule(GArray *rules, const IbhRule *rule)
-{
-    for (guint i = 0; i < rules->len; i++) {
-        if (ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0)
-            return;
-    }
-    g_array_append_val(rules, *rule);
-}
 
 /* `to` NULL: to all; of length 0, too. */
 static IbhRule rule_to(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)
@@ -142,7 +113,7 @@ static void add_rules_for_main(const GArray *routes, int family, guint32 table, 
 
         if (is_in_table(route, family, table) && route->dst.length <= length && length < ibh_ip_bits(&route->dst.ip) &&
             is_outermost(routes, route))
-            add_rule(rules, &rule);
+            g_array_append_val(rules, rule);
     }
 }
 
@@ -162,9 +133,9 @@ static void add_pairs(const IbhNic *nic, const GArray *routes, int family, GArra
         if (i + 1 == pairs)
             break;
         rule = rule_to(nic->table, g_array_index(lengths, guint, i + 1), priority, NULL);
-        add_rule(rules, &rule);
+        g_array_append_val(rules, rule);
     }
-    add_rule(rules, &last);
+    g_array_append_val(rules, last);
 }
 
 /* Bridges, containers, specific routes of main, and VPNs win over the rail's own default. */
@@ -176,8 +147,9 @@ static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int f
     IBH_EACH (const IbhRoute, route, routes) {
         if (!is_in_table(route, family, ibh_nic_defaults(nic)))
             continue;
-        add_rule(rules, &to_main);
-        add_rule(rules, &to_defaults);
+        g_array_append_val(rules, to_main);
+        g_array_append_val(rules, to_defaults);
+        return;
     }
 }
 

@@ -6,9 +6,9 @@
 
 #include "plan/rails.h"
 
-GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic); /* IbhRoute, in the order they must be added */
-/* The same for one of many rails: `copied` is ibh_find_copied_routes() of the snapshot as it is now. */
-GArray *ibh_want_routes_of_many(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied);
+/* IbhRoute, in the order they must be added. For many rails, `copied` is ibh_find_copied_routes() of the snapshot as it
+ * is now; NULL: it is looked for. */
+GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied);
 /* IbhRule; `routes`: the routes wanted in T, because a default route needs rules, too. */
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
 
@@ -34,6 +34,8 @@ void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray
 /* The gateway that gateway= names (not auto); FALSE: it names none, or none in the rail's subnets. */
 gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
+/* Main has a route to exactly this prefix by this device, without a gateway. */
+gboolean ibh_has_way_in_main(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *prefix);
 gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix); /* remote= names it, or a prefix around it */
 
 /* A /30, /31 or /127: it has room for one peer only. */

@@ -284,7 +284,8 @@ static void put_rows(GString *out, const Format *format, const IbhRender *render
 {
     static const int families[] = {AF_INET, AF_INET6};
     const guint32 distance = find_distance(render->rails);
-    g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic), rules = ibh_want_rules(render->rails, nic, routes);
+    g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic, NULL),
+                      rules = ibh_want_rules(render->rails, nic, routes);
 
     for (guint i = 0; i < (format->both ? 1 : G_N_ELEMENTS(families)); i++) {
         if (!format->both && !ibh_serves_family(nic, families[i]))
