@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/report.h"
 
-#include "plan/emit.h"
 #include "plan/plan.h"
 #include "plan/want.h"
 

@@ -140,3 +140,21 @@ gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
     }
     return TRUE;
 }
+
+/* ---- a plan ---- */
+
+IbhPlan *ibh_plan_new(void)
+{
+    IbhPlan *plan = g_new0(IbhPlan, 1);
+
+    plan->ops = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
+    return plan;
+}
+
+void ibh_plan_free(IbhPlan *plan)
+{
+    if (!plan)
+        return;
+    g_ptr_array_unref(plan->ops);
+    g_free(plan);
+}

@@ -50,3 +50,15 @@ const char *ibh_protocol_name(guint8 protocol, char buffer[8]);
 
 /* The operation that reverts it; FALSE if none is needed (announce, neigh-del). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);
+
+/* ---- a plan ---- */
+
+typedef struct {
+    GPtrArray *ops; /* IbhOp * */
+} IbhPlan;
+
+IbhPlan *ibh_plan_new(void);
+void ibh_plan_free(IbhPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhPlan, ibh_plan_free)
+
+#define IBH_UNIT_OF_MOVES (G_MAXINT - 1) /* of IPv4: all rails that take each other's tables; of IPv6 negative */

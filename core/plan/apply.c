@@ -44,15 +44,6 @@ static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute ex
     return g_string_free(message, FALSE);
 }
 
-static gboolean has_failed(const GArray *failed, int unit)
-{
-    for (guint i = 0; unit && i < failed->len; i++) {
-        if (g_array_index(failed, int, i) == unit)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel)
 {
     IbhOutcome *outcome = g_new0(IbhOutcome, 1);
@@ -63,7 +54,7 @@ IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel)
     IBH_EACH_POINTER (IbhOp, op, plan->ops) {
         g_autoptr(GError) error = NULL;
 
-        if (has_failed(failed, op->unit))
+        if (op->unit && ibh_has(failed, op->unit))
             continue;
         if (execute(kernel, op, &error)) {
             g_ptr_array_add(outcome->done, op);

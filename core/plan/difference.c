@@ -23,38 +23,36 @@ static gboolean take_route(GArray *routes, const IbhRoute *route)
     return FALSE;
 }
 
+static void todo_clear(gpointer data)
+{
+    IbhTodo *todo = data;
+
+    g_clear_pointer(&todo->rules, g_array_unref);
+    g_clear_pointer(&todo->routes, g_array_unref);
+}
+
 static void want_all(IbhWork *work)
 {
     g_autoptr(GPtrArray) copied = ibh_find_copied_routes(work->rails->snapshot);
 
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        IbhTodo todo = {.nic = nic};
-
-        if (nic->status != IBH_NIC_RAIL)
+    IBH_EACH (IbhTodo, todo, work->todos) {
+        if (work->undo || todo->nic->status != IBH_NIC_RAIL)
             continue;
-        todo.routes = ibh_want_routes(work->rails, nic, copied);
-        todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
-        g_array_append_val(work->todos, todo);
+        todo->routes = ibh_want_routes(work->rails, todo->nic, copied);
+        todo->rules = ibh_want_rules(work->rails, todo->nic, todo->routes);
     }
 }
 
-/* Candidates come first, by rank, and so do the todos. */
-IbhTodo *ibh_find_todo(const IbhWork *work, const IbhNic *nic)
+IbhTodo *ibh_todo(const IbhWork *work, const IbhNic *nic)
 {
-    guint low = 0, high = nic ? work->todos->len : 0;
+    return &g_array_index(work->todos, IbhTodo, nic->position);
+}
 
-    while (low < high) {
-        guint middle = low + (high - low) / 2;
-        IbhTodo *todo = &g_array_index(work->todos, IbhTodo, middle);
+IbhTodo *ibh_todo_of_rail(const IbhWork *work, const IbhNic *nic)
+{
+    IbhTodo *todo = nic ? ibh_todo(work, nic) : NULL;
 
-        if (todo->nic == nic)
-            return todo;
-        if (todo->nic->position < nic->position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return todo && todo->rules ? todo : NULL;
 }
 
 /* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
@@ -109,7 +107,7 @@ static void subtract_rules(IbhWork *work)
 
         if (!stale.spread) {
             stale.owner = ibh_rule_owner(work->rails, rule);
-            todo = ibh_find_todo(work, stale.owner);
+            todo = ibh_todo_of_rail(work, stale.owner);
         }
         if (todo && todo->nic && todo->nic->table == rule->table &&
             ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
@@ -130,7 +128,7 @@ static void subtract_routes(IbhWork *work, IbhRouteKind kind)
             continue;
         if (!stale.spread) {
             stale.owner = ibh_route_owner(work->rails, route);
-            todo = ibh_find_todo(work, stale.owner);
+            todo = ibh_todo_of_rail(work, stale.owner);
         }
         if (!todo || (!take_route(todo->routes, route) && !(todo->nic && is_undecided_route(todo, route))))
             g_array_append_val(work->stales, stale);
@@ -148,18 +146,17 @@ gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
 
 gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic)
 {
-    return ibh_is_selected(nic, work->only) || (nic && g_hash_table_contains(work->makes_room, nic));
+    return nic ? ibh_todo(work, nic)->selected : !work->only;
 }
 
 /* A rail that was asked for may need a table that another NIC has yet to leave: then that NIC is moved, too. */
-static gboolean make_room(IbhWork *work)
+static gboolean make_room(const IbhWork *work, const IbhTodo *todo)
 {
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        IBH_EACH (const IbhStale, stale, work->stales) {
-            if (ibh_may_touch(work, todo->nic) && ibh_is_in_the_way(stale, todo) && ibh_find_todo(work, stale->owner) &&
-                !ibh_may_touch(work, stale->owner))
-                return g_hash_table_add(work->makes_room, (gpointer)(guintptr)stale->owner);
-        }
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        IbhTodo *holder = ibh_is_in_the_way(stale, todo) ? ibh_todo_of_rail(work, stale->owner) : NULL;
+
+        if (holder && !holder->selected)
+            return holder->selected = TRUE;
     }
     return FALSE;
 }
@@ -167,13 +164,16 @@ static gboolean make_room(IbhWork *work)
 /* Keeps only the changes that this run may make. */
 static void select_work(IbhWork *work)
 {
-    while (work->only && make_room(work))
-        ;
-    IBH_EACH_BACK (IbhTodo, todo, work->todos) {
-        if (!ibh_may_touch(work, todo->nic)) {
-            IBH_REMOVE(IbhTodo, todo, work->todos);
+    for (guint i = 0; work->only && i < work->todos->len;) {
+        const IbhTodo *todo = &g_array_index(work->todos, IbhTodo, i);
+
+        i = todo->selected && todo->rules && make_room(work, todo) ? 0 : i + 1;
+    }
+    IBH_EACH (IbhTodo, todo, work->todos) {
+        if (!todo->selected)
+            todo_clear(todo);
+        if (!todo->rules)
             continue;
-        }
         todo->changed = todo->rules->len || todo->routes->len;
         work->rules_change |= todo->changed;
         todo->changed |= ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER) !=
@@ -183,26 +183,19 @@ static void select_work(IbhWork *work)
 
 /* ---- the whole ---- */
 
-static void todo_clear(gpointer data)
-{
-    IbhTodo *todo = data;
-
-    g_array_unref(todo->rules);
-    g_array_unref(todo->routes);
-}
-
 void ibh_work_init(IbhWork *work)
 {
     work->plan = ibh_plan_new();
     work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
     g_array_set_clear_func(work->todos, todo_clear);
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
+        const IbhTodo todo = {.nic = nic, .selected = ibh_is_selected(nic, work->only)};
+
+        g_array_append_val(work->todos, todo);
+    }
     work->stales = g_array_new(FALSE, TRUE, sizeof(IbhStale));
-    work->makes_room = g_hash_table_new(NULL, NULL);
-    work->undone = g_hash_table_new(NULL, NULL);
-    work->mains_nics = g_hash_table_new(NULL, NULL);
     work->led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
-    if (!work->undo)
-        want_all(work);
+    want_all(work);
     ibh_want_spread(work->spread, &work->of_spread);
     subtract_rules(work);
     for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
@@ -216,8 +209,5 @@ void ibh_work_clear(IbhWork *work)
     g_array_unref(work->todos);
     todo_clear(&work->of_spread);
     g_array_unref(work->stales);
-    g_hash_table_unref(work->makes_room);
-    g_hash_table_unref(work->undone);
-    g_hash_table_unref(work->mains_nics);
     g_hash_table_unref(work->led);
 }

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/emit.h"
+#include "plan/want.h"
+#include "plan/work.h"
 
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-IbhPlan *ibh_plan_new(void)
-{
-    IbhPlan *plan = g_new0(IbhPlan, 1);
-
-    plan->ops = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
-    return plan;
-}
-
-void ibh_plan_free(IbhPlan *plan)
-{
-    if (!plan)
-        return;
-    g_ptr_array_unref(plan->ops);
-    g_free(plan);
-}
 
 #define UNIT_OF_SPREAD G_MAXINT
 
@@ -30,28 +15,15 @@ static int unit_of(const IbhNic *nic, int family)
     return family == AF_INET6 ? -nic->link->ifindex : nic->link->ifindex;
 }
 
-static int find_unit(const IbhPlan *plan, const IbhNic *nic, int family)
+void ibh_move_unit(const IbhWork *work, const IbhNic *nic, int family)
 {
-    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
-        if (op->ifindex == nic->link->ifindex && op->type != IBH_OP_ANNOUNCE && ibh_op_family(op) == family)
-            return op->unit;
-    }
-    return 0;
-}
-
-void ibh_plan_join(IbhPlan *plan, const IbhNic *a, const IbhNic *b, int family)
-{
-    int unit = find_unit(plan, a, family), other = find_unit(plan, b, family);
-
-    for (guint i = 0; unit && other && unit != other && i < plan->ops->len; i++) {
-        IbhOp *op = g_ptr_array_index(plan->ops, i);
-
-        if (op->unit == other)
-            op->unit = unit;
+    IBH_EACH_POINTER (IbhOp, op, work->plan->ops) {
+        if (op->unit == unit_of(nic, family))
+            op->unit = family == AF_INET6 ? -IBH_UNIT_OF_MOVES : IBH_UNIT_OF_MOVES;
     }
 }
 
-IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why)
+IbhOp *ibh_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why)
 {
     IbhOp *op = g_new0(IbhOp, 1);
 
@@ -61,13 +33,13 @@ IbhOp *ibh_emit(IbhPlan *plan, IbhOpType type, const IbhNic *nic, char *why)
         op->unit = op->ifindex = nic->link->ifindex;
         g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
     }
-    g_ptr_array_add(plan->ops, op);
+    g_ptr_array_add(work->plan->ops, op);
     return op;
 }
 
-void ibh_emit_rule(IbhPlan *plan, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
+void ibh_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
 {
-    IbhOp *op = ibh_emit(plan, type, nic, why);
+    IbhOp *op = ibh_emit(work, type, nic, why);
 
     op->rule = *rule;
     op->unit = nic ? unit_of(nic, rule->family) : ibh_rule_is_spread(rule) ? UNIT_OF_SPREAD : 0;
@@ -97,24 +69,24 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
            (route->hops && strchr(route->hops, '!'));
 }
 
-void ibh_emit_route(IbhPlan *plan, const IbhRails *rails, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
                     const IbhRoute *replaced, char *why)
 {
-    IbhOp *op = ibh_emit(plan, type, nic, why);
+    IbhOp *op = ibh_emit(work, type, nic, why);
     const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
 
     op->route = *route;
     op->unit = nic ? unit_of(nic, route->family) : 0;
     if (replaced)
         op->replaced = *replaced;
-    op->for_good = goes && goes_for_good(rails, goes);
+    op->for_good = goes && goes_for_good(work->rails, goes);
     if (!ibh_route_is_spread(route))
         return;
     op->unit = UNIT_OF_SPREAD;
-    op->hops = route->hops || route->ifindex ? describe_hops(rails->snapshot, route) : NULL;
+    op->hops = route->hops || route->ifindex ? describe_hops(work->rails->snapshot, route) : NULL;
 }
 
-void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
+void ibh_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
 {
     IbhOp *op;
 
@@ -122,10 +94,39 @@ void ibh_emit_sysctl(IbhPlan *plan, const IbhNic *nic, IbhSysctl key, int from, 
         g_free(why);
         return;
     }
-    op = ibh_emit(plan, IBH_OP_SYSCTL_SET, nic, why);
+    op = ibh_emit(work, IBH_OP_SYSCTL_SET, nic, why);
     op->key = key;
     op->from = from;
     op->to = to;
+}
+
+static char *why_sysctl(const IbhNic *nic, IbhSysctl key)
+{
+    switch (key) {
+    case IBH_SYSCTL_ARP_FILTER:
+        return g_strdup_printf("answer ARP only where the reply leaves by %s", nic->link->name);
+    case IBH_SYSCTL_ARP_ANNOUNCE:
+        return g_strdup_printf("ask peers with an address of %s", nic->link->name);
+    case IBH_SYSCTL_ARP_IGNORE:
+        return g_strdup_printf("answer ARP only for addresses of %s", nic->link->name);
+    default:
+        return g_strdup("configured");
+    }
+}
+
+gboolean ibh_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why)
+{
+    gboolean changes = FALSE;
+
+    for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS; key++) {
+        int now = nic->link->sysctl[key], want = ibh_want_sysctl(rails, nic, key);
+
+        if (now == want)
+            continue;
+        ibh_emit_sysctl(work, nic, key, now, want, why ? g_strdup(why) : why_sysctl(nic, key));
+        changes = TRUE;
+    }
+    return changes;
 }
 
 /* The source the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it. */
@@ -138,7 +139,7 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-void ibh_emit_announce(IbhPlan *plan, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why)
+void ibh_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why)
 {
     IbhOp *op;
 
@@ -146,7 +147,7 @@ void ibh_emit_announce(IbhPlan *plan, const IbhNic *nic, const IbhNic *from, con
         g_free(why);
         return;
     }
-    op = ibh_emit(plan, IBH_OP_ANNOUNCE, from, why);
+    op = ibh_emit(work, IBH_OP_ANNOUNCE, from, why);
     op->unit = unit_of(nic, ip->family);
     op->ip = *ip;
     op->by_kernel = ip->family == AF_INET && is_kernels_choice(from, ip);
@@ -171,38 +172,20 @@ GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot)
     return rules;
 }
 
-gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address)
-{
-    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
-        if (ibh_ip_equal(&other->local, &address->local))
-            return other == address;
-    }
-    return FALSE;
-}
-
-gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
-{
-    return !only || (nic && g_strv_contains(only, nic->link->name));
-}
-
 /* ---- rp_filter ---- */
 
-void ibh_emit_rp_filter(IbhPlan *plan, const IbhRails *rails, const IbhNic *nic, int want, gboolean rules_change,
-                        gboolean first)
+void ibh_emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gboolean first)
 {
-    int all = rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    int all = work->rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
     gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
     gboolean be_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, want, all) == 1;
-    int between = !be_strict ? want : is_strict && rules_change ? 2 : now;
+    /* One that the administrator keeps is not loosened for a moment either. */
+    gboolean loosen = nic->settings.arp != IBH_ARP_KEEP && (work->rules_change || ibh_todo(work, nic)->undone);
+    int between = !be_strict ? want : is_strict && loosen ? 2 : now;
 
     if (first && between != now)
-        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, now, between,
+        ibh_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, now, between,
                         g_strdup("a packet that still comes in by another NIC is not dropped"));
     if (!first && want != between)
-        ibh_emit_sysctl(plan, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
-}
-
-gboolean ibh_may_loosen(const IbhNic *nic)
-{
-    return nic->settings.arp != IBH_ARP_KEEP;
+        ibh_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
 }

@@ -19,32 +19,11 @@
 
 /* ---- sysctls and announcements ---- */
 
-static char *why_sysctl(const IbhNic *nic, IbhSysctl key)
-{
-    switch (key) {
-    case IBH_SYSCTL_ARP_FILTER:
-        return g_strdup_printf("answer ARP only where the reply leaves by %s", nic->link->name);
-    case IBH_SYSCTL_ARP_ANNOUNCE:
-        return g_strdup_printf("ask peers with an address of %s", nic->link->name);
-    case IBH_SYSCTL_ARP_IGNORE:
-        return g_strdup_printf("answer ARP only for addresses of %s", nic->link->name);
-    default:
-        return g_strdup("configured");
-    }
-}
-
 static void set_arp_sysctls(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
-        for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS; key++) {
-            int now = todo->nic->link->sysctl[key];
-            int want = ibh_want_sysctl(work->rails, todo->nic, (IbhSysctl)key);
-
-            if (now == want)
-                continue;
-            ibh_emit_sysctl(work->plan, todo->nic, (IbhSysctl)key, now, want, why_sysctl(todo->nic, (IbhSysctl)key));
+        if (todo->rules && ibh_emit_arp(work, work->rails, todo->nic, NULL))
             todo->changed = TRUE;
-        }
     }
 }
 
@@ -54,17 +33,17 @@ static void silence_others(const IbhWork *work)
         int now = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
 
         if (ibh_may_touch(work, nic) && now == 0 && ibh_must_be_silent(work->rails, nic))
-            ibh_emit_sysctl(work->plan, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
+            ibh_emit_sysctl(work, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
                             g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
     }
 }
 
 static void set_rp_filters(const IbhWork *work, gboolean first)
 {
-    IBH_EACH (const IbhTodo, todo, work->todos)
-        ibh_emit_rp_filter(work->plan, work->rails, todo->nic,
-                           ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER),
-                           work->rules_change && ibh_may_loosen(todo->nic), first);
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->rules)
+            ibh_emit_rp_filter(work, todo->nic, ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER), first);
+    }
 }
 
 static void announce(IbhWork *work, const IbhNic *nic)
@@ -73,7 +52,7 @@ static void announce(IbhWork *work, const IbhNic *nic)
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (ibh_rails_owner(work->rails, &address->local) == nic && ibh_is_first(nic, address))
-            ibh_emit_announce(work->plan, nic, nic, &address->local,
+            ibh_emit_announce(work, nic, nic, &address->local,
                               g_strdup_printf("peers that learned another NIC for %s switch at once",
                                               ibh_ip_format(&address->local, ip)));
     }

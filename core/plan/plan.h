@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include "plan/emit.h"
+#include "model/operation.h"
+#include "plan/rails.h"
 
 /* `only`: names of interfaces the plan is restricted to (NULL-terminated), NULL for all. */
 IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only);

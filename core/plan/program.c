@@ -3,43 +3,15 @@
 
 #include <linux/rtnetlink.h>
 
-/* TRUE if a rail waits for another one that has yet to leave its table. */
-static gboolean must_wait(const IbhWork *work, const IbhTodo *todo)
-{
-    IBH_EACH (const IbhStale, stale, work->stales) {
-        const IbhTodo *other = ibh_is_in_the_way(stale, todo) ? ibh_find_todo(work, stale->owner) : NULL;
-
-        if (other && !other->done)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* The next rail to work on: the first that need not wait. Where table= swaps tables all wait: then one is undone before
- * it has its new table. */
-static IbhTodo *next_todo(const IbhWork *work)
-{
-    IbhTodo *first = NULL;
-
-    IBH_EACH (IbhTodo, todo, work->todos) {
-        if (todo->done)
-            continue;
-        if (!must_wait(work, todo))
-            return todo;
-        if (!first)
-            first = todo;
-    }
-    return first;
-}
-
-/* NICs that need each other's tables stand or fall together. */
 void ibh_join_units(const IbhWork *work)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
-        const IbhTodo *todo = ibh_find_todo(work, ibh_rails_nic_by_table(work->rails, stale->table));
+        const IbhTodo *todo = ibh_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));
 
-        if (todo && stale->owner && stale->owner != todo->nic)
-            ibh_plan_join(work->plan, todo->nic, stale->owner, stale->family);
+        if (!todo || !todo->changed || !stale->owner || stale->owner == todo->nic)
+            continue;
+        ibh_move_unit(work, todo->nic, stale->family);
+        ibh_move_unit(work, stale->owner, stale->family);
     }
 }
 
@@ -84,18 +56,10 @@ char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
 void ibh_drop(IbhWork *work, IbhStale *stale, char *why)
 {
     if (stale->rule)
-        ibh_emit_rule(work->plan, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
+        ibh_emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
     else
-        ibh_emit_route(work->plan, work->rails, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+        ibh_emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
     stale->done = TRUE;
-}
-
-static void clear_the_way(IbhWork *work, const IbhTodo *todo)
-{
-    IBH_EACH (IbhStale, stale, work->stales) {
-        if (ibh_is_in_the_way(stale, todo) && ibh_may_touch(work, stale->owner))
-            ibh_drop(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
-    }
 }
 
 static IbhStale *find_in_place(const IbhWork *work, const IbhRoute *route)
@@ -126,7 +90,7 @@ void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
             i++;
             continue;
         }
-        ibh_emit_route(work->plan, work->rails, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
+        ibh_emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
                        stale ? stale->route : NULL, why_route(todo, route));
         if (stale)
             stale->done = TRUE;
@@ -183,7 +147,7 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboo
             i++;
             continue;
         }
-        ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
+        ibh_emit_rule(work, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
         g_array_remove_index(todo->rules, i);
     }
 }
@@ -225,13 +189,27 @@ static void program(IbhWork *work, IbhTodo *todo)
     drop_rules(work, todo, FALSE);
 }
 
+/* Who takes a table waits until its holder has left. Where table= swaps tables, one is undone before it has its new
+ * table.
+ */
+static void program_rail(IbhWork *work, IbhTodo *todo)
+{
+    todo->done = TRUE;
+    IBH_EACH (IbhStale, stale, work->stales) {
+        IbhTodo *holder = ibh_is_in_the_way(stale, todo) ? ibh_todo_of_rail(work, stale->owner) : NULL;
+
+        if (holder && !holder->done)
+            program_rail(work, holder);
+        if (ibh_is_in_the_way(stale, todo) && ibh_may_touch(work, stale->owner))
+            ibh_drop(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+    }
+    program(work, todo);
+}
+
 void ibh_program_rails(IbhWork *work)
 {
-    IbhTodo *todo;
-
-    while ((todo = next_todo(work))) {
-        clear_the_way(work, todo);
-        program(work, todo);
-        todo->done = TRUE;
+    IBH_EACH (IbhTodo, todo, work->todos) {
+        if (todo->rules && !todo->done)
+            program_rail(work, todo);
     }
 }

@@ -91,6 +91,20 @@ gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
     return address->ifindex == nic->link->ifindex && ibh_address_counts(address);
 }
 
+gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
+        if (ibh_ip_equal(&other->local, &address->local))
+            return other == address;
+    }
+    return FALSE;
+}
+
+gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
+{
+    return !only || (nic && g_strv_contains(only, nic->link->name));
+}
+
 const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip)
 {
     const GPtrArray *holders = ibh_rails_holders(rails, ip);

@@ -29,37 +29,27 @@ static gboolean has_address(const IbhRails *rails, const IbhOp *op)
     return FALSE;
 }
 
-/* Another NIC waits for a table that this one leaves: their tables are swapped. */
-static gboolean is_shared(const IbhPlan *plan, const IbhOp *op)
-{
-    IBH_EACH_POINTER (const IbhOp, other, plan->ops) {
-        if (op->unit && other->unit == op->unit && other->ifindex != op->ifindex)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* What a rail gets although it has no address yet that counts (no carrier, no duplicate address detection). */
 static gboolean is_wanted(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     return op->type == IBH_OP_SYSCTL_SET && (nic->status == IBH_NIC_RAIL || (op->to && ibh_must_be_silent(rails, nic)));
 }
 
-static gboolean is_spared(const IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
+static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
 
     return nic && !has_address(rails, op) && !is_wanted(rails, nic, op) && nic->status != IBH_NIC_UNMANAGED &&
            !(restraint->down && g_strv_contains(restraint->down, nic->link->name)) &&
-           !ibh_has(restraint->given_up, op->ifindex) && !is_shared(plan, op);
+           !ibh_has(restraint->given_up, op->ifindex) &&
+           ABS(op->unit) != IBH_UNIT_OF_MOVES; /* another one waits for its table */
 }
 
-static gboolean is_left(const IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op,
-                        GArray *spared)
+static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op, GArray *spared)
 {
     if (ibh_has(restraint->backed_off, op->unit))
         return TRUE;
-    if (!is_spared(plan, rails, restraint, op))
+    if (!is_spared(rails, restraint, op))
         return FALSE;
     if (!ibh_has(spared, op->ifindex))
         g_array_append_val(spared, op->ifindex);
@@ -72,7 +62,7 @@ GArray *ibh_restrain(IbhPlan *plan, const IbhRails *rails, const IbhRestraint *r
     g_autoptr(GPtrArray) left = g_ptr_array_new();
 
     IBH_EACH_POINTER (IbhOp, op, plan->ops) {
-        if (is_left(plan, rails, restraint, op, spared))
+        if (is_left(rails, restraint, op, spared))
             g_ptr_array_add(left, op);
     }
     for (guint i = 0; i < left->len; i++)

@@ -167,7 +167,7 @@ static void put_rules(const IbhWork *work, gboolean to_main)
 
     IBH_EACH (const IbhRule, rule, work->of_spread.rules) {
         if (ibh_rule_asks_main(rule) == to_main)
-            ibh_emit_rule(work->plan, IBH_OP_RULE_ADD, NULL, rule,
+            ibh_emit_rule(work, IBH_OP_RULE_ADD, NULL, rule,
                           g_strdup_printf(to_main ? "what main has more exactly inside %s stays so"
                                                   : "unbound traffic to %s is spread",
                                           ibh_prefix_format(&rule->to, to)));

@@ -24,7 +24,6 @@ typedef struct {
     IbhRails *rails;
     GHashTable *used;   /* table numbers that hold a route, or that a rule of ours leads to */
     GHashTable *needed; /* those of them that a present NIC uses */
-    GHashTable *ruled;  /* numbers that rules of others lead to */
     GArray *evidence;   /* Evidence */
 } Assignment;
 
@@ -56,16 +55,6 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
     return FALSE;
 }
 
-/* Rules of others lead to tables of their own, whether anything is in them yet or not: routes of ours there would
- * change the way of what they match. */
-static void note_rules_of_others(const Assignment *all)
-{
-    IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
-        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table)
-            g_hash_table_add(all->ruled, KEY(rule->table));
-    }
-}
-
 static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
 {
     for (guint i = 0; i < rails->candidates; i++) {
@@ -79,15 +68,15 @@ static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const Ib
     return FALSE;
 }
 
-/* Others lead an address of another NIC of ours there, after us: our routes would mislead it. A rule before ours wins
- * with any number of ours: --check names it. */
-static gboolean would_mislead(const Assignment *all, const IbhNic *nic, guint32 table)
+/* Rules of others lead to tables of their own, whether anything is in them yet or not: routes of ours there would
+ * change the way of what they match. A NIC that `has` the number keeps it, unless they lead an address of another one
+ * there, after us: a rule before ours wins with any number of ours, and --check names it. */
+static gboolean is_ruled(const Assignment *all, guint32 table, const IbhNic *has)
 {
-    if (!g_hash_table_contains(all->ruled, KEY(table)))
-        return FALSE;
     IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
-        if (rule->table == table && ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE &&
-            leads_another(all->rails, nic, rule))
+        if (rule->table == table && !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL &&
+            (!has || (ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE &&
+                      leads_another(all->rails, has, rule))))
             return TRUE;
     }
     return FALSE;
@@ -98,7 +87,7 @@ static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 tabl
 {
     return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
            !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table)) &&
-           !would_mislead(all, nic, table);
+           !is_ruled(all, table, nic);
 }
 
 /* Those that lead to D come later. */
@@ -240,9 +229,12 @@ static void give_by_evidence(Assignment *all)
     }
 }
 
-static gboolean is_free(GHashTable *taken, guint32 table)
+static gboolean is_free(const Assignment *all, GHashTable *taken, guint32 table)
 {
-    return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(table + IBH_TABLE_DEFAULTS));
+    const guint32 defaults = table + IBH_TABLE_DEFAULTS;
+
+    return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(defaults)) &&
+           !is_ruled(all, table, NULL) && !is_ruled(all, defaults, NULL);
 }
 
 /* 940 + the rank, unless another NIC uses that number: rules for absent addresses are its own, or leftovers. If it is
@@ -251,21 +243,19 @@ static void give_new(Assignment *all, IbhNic *nic)
 {
     guint32 table = IBH_TABLE_BASE + nic->rank;
 
-    if (is_free(all->needed, table) && is_free(all->ruled, table) && give(all, nic, table))
+    if (is_free(all, all->needed, table) && give(all, nic, table))
         return;
     for (table = IBH_TABLE_BASE + all->rails->candidates + 1;
-         !is_free(all->used, table) || !is_free(all->ruled, table) || !give(all, nic, table);)
+         !is_free(all, all->used, table) || !give(all, nic, table);)
         table++;
 }
 
 gboolean ibh_assign_tables(IbhRails *rails, GError **error)
 {
-    g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL),
-                          ruled = g_hash_table_new(NULL, NULL);
+    g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL);
     g_autoptr(GArray) evidence = g_array_new(FALSE, FALSE, sizeof(Evidence));
-    Assignment all = {.rails = rails, .used = used, .needed = needed, .ruled = ruled, .evidence = evidence};
+    Assignment all = {.rails = rails, .used = used, .needed = needed, .evidence = evidence};
 
-    note_rules_of_others(&all);
     if (!give_explicit(&all, error))
         return FALSE;
     note_rules(&all);

@@ -14,11 +14,6 @@
 
 #include <linux/rtnetlink.h>
 
-static gboolean is_undone(const IbhWork *work, const IbhNic *nic)
-{
-    return g_hash_table_contains(work->undone, nic);
-}
-
 /* The administrator's value; but a NIC that must be silent beside rails keeps ours. */
 static int value_left(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
 {
@@ -53,19 +48,16 @@ static const IbhNic *find_mains_nic(const IbhWork *work, const IbhAddress *addre
     return best ? ibh_rails_nic(work->rails, best->ifindex) : NULL;
 }
 
-static gboolean is_mains_nic(const IbhWork *work, const IbhNic *nic)
+static void note_undone(const IbhWork *work, IbhTodo *todo)
 {
-    return g_hash_table_contains(work->mains_nics, nic);
-}
-
-static void note_undone(const IbhWork *work, const IbhNic *nic)
-{
-    if ((!work->undo && nic->status == IBH_NIC_RAIL) || !ibh_is_selected(nic, work->only) ||
-        !g_hash_table_add(work->undone, (gpointer)(guintptr)nic))
+    if ((!work->undo && todo->nic->status == IBH_NIC_RAIL) || !todo->selected || todo->undone)
         return;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->local.family == AF_INET)
-            g_hash_table_add(work->mains_nics, (gpointer)(guintptr)find_mains_nic(work, address));
+    todo->undone = TRUE;
+    IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->addresses) {
+        const IbhNic *by = address->local.family == AF_INET ? find_mains_nic(work, address) : NULL;
+
+        if (by)
+            ibh_todo(work, by)->is_mains = TRUE;
     }
 }
 
@@ -73,11 +65,11 @@ void ibh_find_undone(IbhWork *work)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
         if (stale->owner)
-            note_undone(work, stale->owner);
+            note_undone(work, ibh_todo(work, stale->owner));
     }
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        if (has_our_sysctls(work, nic))
-            note_undone(work, nic);
+    IBH_EACH (IbhTodo, todo, work->todos) {
+        if (has_our_sysctls(work, todo->nic))
+            note_undone(work, todo);
     }
 }
 
@@ -88,23 +80,22 @@ static void restore(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
     int now = nic->link->sysctl[key], old = value_left(work, nic, key);
 
     if (now != old)
-        ibh_emit_sysctl(work->plan, nic, key, now, old, g_strdup("as it was before"));
+        ibh_emit_sysctl(work, nic, key, now, old, g_strdup("as it was before"));
 }
 
 void ibh_restore_rp_filters(const IbhWork *work, gboolean first)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        if (is_undone(work, nic))
-            ibh_emit_rp_filter(work->plan, work->rails, nic, nic->base[IBH_SYSCTL_RP_FILTER], ibh_may_loosen(nic),
-                               first);
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->undone)
+            ibh_emit_rp_filter(work, todo->nic, todo->nic->base[IBH_SYSCTL_RP_FILTER], first);
     }
 }
 
 static void restore_announce(const IbhWork *work)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        if (is_undone(work, nic))
-            restore(work, nic, IBH_SYSCTL_ARP_ANNOUNCE);
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->undone)
+            restore(work, todo->nic, IBH_SYSCTL_ARP_ANNOUNCE);
     }
 }
 
@@ -112,11 +103,11 @@ static void restore_announce(const IbhWork *work)
  */
 static void restore_answers(const IbhWork *work, gboolean mains_nic)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        if (!is_undone(work, nic) || is_mains_nic(work, nic) != mains_nic)
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (!todo->undone || todo->is_mains != mains_nic)
             continue;
-        restore(work, nic, IBH_SYSCTL_ARP_IGNORE);
-        restore(work, nic, IBH_SYSCTL_ARP_FILTER);
+        restore(work, todo->nic, IBH_SYSCTL_ARP_IGNORE);
+        restore(work, todo->nic, IBH_SYSCTL_ARP_FILTER);
     }
 }
 
@@ -127,7 +118,7 @@ static void delete_rules_and_routes(IbhWork *work)
     gboolean orphans = work->undo && !work->only;
 
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && !stale->spread && (stale->owner ? is_undone(work, stale->owner) : orphans))
+        if (!stale->done && !stale->spread && (stale->owner ? ibh_todo(work, stale->owner)->undone : orphans))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
@@ -143,9 +134,9 @@ static void delete_neighbours(const IbhWork *work)
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         const IbhNic *nic = ibh_rails_nic(work->rails, neighbour->ifindex);
 
-        if (nic && is_undone(work, nic) && !is_mains_nic(work, nic))
-            ibh_emit(work->plan, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))
-                ->ip = neighbour->ip;
+        if (nic && ibh_todo(work, nic)->undone && !ibh_todo(work, nic)->is_mains)
+            ibh_emit(work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))->ip =
+                neighbour->ip;
     }
 }
 
@@ -153,7 +144,8 @@ static void delete_neighbours(const IbhWork *work)
  * link-local address from another hardware address than its owner's is to claim it (RFC 3927). */
 static gboolean will_answer(const IbhWork *work, const IbhNic *from, const IbhNic *nic, const IbhIp *ip)
 {
-    return from == nic || (!ibh_ip_is_link_local(ip) && (is_undone(work, from) || ibh_is_strict(work->rails, nic)));
+    return from == nic ||
+           (!ibh_ip_is_link_local(ip) && (ibh_todo(work, from)->undone || ibh_is_strict(work->rails, nic)));
 }
 
 /* It had a rule of ours, and no rail that stays has the same address. */
@@ -161,7 +153,7 @@ static gboolean needs_announcement(const IbhWork *work, const IbhIp *ip)
 {
     const IbhNic *owner = ibh_rails_owner(work->rails, ip);
 
-    if (owner && !is_undone(work, owner))
+    if (owner && !ibh_todo(work, owner)->undone)
         return FALSE;
     IBH_EACH (const IbhRule, rule, work->rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_ip_equal(&rule->from.ip, ip))
@@ -179,30 +171,25 @@ static void announce(const IbhWork *work, const IbhNic *nic)
         if (address->local.family == AF_INET && needs_announcement(work, &address->local) &&
             ibh_is_first(nic, address) && (from = find_mains_nic(work, address)) &&
             will_answer(work, from, nic, &address->local))
-            ibh_emit_announce(work->plan, nic, from, &address->local,
+            ibh_emit_announce(work, nic, from, &address->local,
                               g_strdup_printf("main uses %s for its subnet", from->link->name));
     }
 }
 
 static void announce_all(const IbhWork *work)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        if (is_undone(work, nic))
-            announce(work, nic);
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->undone)
+            announce(work, todo->nic);
     }
 }
 
 /* The rails that stay must look as if the others had never been rails: they may have to answer for them again. */
-static void adapt_rails_that_stay(IbhPlan *plan, const IbhRails *after)
+static void adapt_rails_that_stay(const IbhWork *work, const IbhRails *after)
 {
     IBH_EACH_POINTER (const IbhNic, nic, after->nics) {
-        for (int key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS && ibh_is_programmed(after, nic); key++) {
-            int now = nic->link->sysctl[key], want = ibh_want_sysctl(after, nic, (IbhSysctl)key);
-
-            if (now != want)
-                ibh_emit_sysctl(plan, nic, (IbhSysctl)key, now, want,
-                                g_strdup("answer for the NIC that is no rail any more, too"));
-        }
+        if (ibh_is_programmed(after, nic))
+            ibh_emit_arp(work, after, nic, "answer for the NIC that is no rail any more, too");
     }
 }
 
@@ -223,7 +210,7 @@ IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char 
 
     ibh_work_init(&work);
     if (after)
-        adapt_rails_that_stay(work.plan, after);
+        adapt_rails_that_stay(&work, after);
     if (after || !only) /* unbound traffic leaves these rails first */
         ibh_emit_spread(&work);
     ibh_restore_rp_filters(&work, TRUE);

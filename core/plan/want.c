@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/want.h"
 
-#include "plan/emit.h"
-
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>

@@ -5,15 +5,19 @@
  */
 #pragma once
 
-#include "plan/emit.h"
+#include "model/operation.h"
+#include "plan/rails.h"
 
-/* The wanted items of one rail that do not exist. */
+/* What is done for one NIC; the rules and routes are those that it lacks. */
 typedef struct {
-    const IbhNic *nic; /* NULL: of main=spread */
-    GArray *rules;     /* IbhRule, of each address in ascending order */
+    const IbhNic *nic; /* NULL: for main=spread */
+    GArray *rules;     /* IbhRule, of each address in ascending order; NULL: it is no rail of this run */
     GArray *routes;    /* IbhRoute, in the order they must be added */
+    gboolean selected; /* this run is about it, or about a rail that needs its table */
     gboolean changed;
     gboolean done;
+    gboolean undone;   /* no rail any more, with something of ours on it */
+    gboolean is_mains; /* by it main reaches the subnets of NICs that are undone */
 } IbhTodo;
 
 /* Something of ours that is not wanted. */
@@ -35,28 +39,26 @@ typedef struct {
     gboolean undo;           /* nothing is wanted */
     /* Made of it: */
     IbhPlan *plan;
-    GArray *todos;          /* IbhTodo, one per selected rail, by rank */
-    IbhTodo of_spread;      /* of no rail */
-    GArray *stales;         /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
-    GHashTable *makes_room; /* const IbhNic *: not asked for, but a selected rail needs their table */
-    GHashTable *undone;     /* const IbhNic *: selected, no rails any more, with something of ours on them */
-    GHashTable *mains_nics; /* const IbhNic *: by which main reaches their subnets */
-    GHashTable *led;        /* IbhIp: addresses that a rule of ours leads to T already */
+    GArray *todos; /* IbhTodo, one per NIC, by its position */
+    IbhTodo of_spread;
+    GArray *stales;  /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
+    GHashTable *led; /* IbhIp: addresses that a rule of ours leads to T already */
     gboolean rules_change;
 } IbhWork;
 
 /* difference.c */
 void ibh_work_init(IbhWork *work);
-void ibh_work_clear(IbhWork *work);                             /* not the plan */
-IbhTodo *ibh_find_todo(const IbhWork *work, const IbhNic *nic); /* NULL: none */
-gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic); /* NULL: of no NIC any more */
+void ibh_work_clear(IbhWork *work); /* not the plan */
+IbhTodo *ibh_todo(const IbhWork *work, const IbhNic *nic);
+IbhTodo *ibh_todo_of_rail(const IbhWork *work, const IbhNic *nic); /* NULL: no rail of this run */
+gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic);    /* NULL: of no NIC any more */
 gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route);
 /* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. */
 gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);
 
 /* program.c: rail by rail, routes, the rules that lead to them, then the deletion of what they replace. */
 void ibh_program_rails(IbhWork *work);
-void ibh_join_units(const IbhWork *work); /* NICs that need each other's tables stand or fall together */
+void ibh_join_units(const IbhWork *work); /* rails that take each other's tables stand or fall together */
 void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
 void ibh_drop(IbhWork *work, IbhStale *stale, char *why);               /* takes `why` */
 char *ibh_why_stale(const IbhWork *work, const IbhStale *stale);
@@ -65,7 +67,27 @@ char *ibh_why_stale(const IbhWork *work, const IbhStale *stale);
 void ibh_want_spread(const IbhRails *rails, IbhTodo *todo); /* NULL: nothing is */
 void ibh_emit_spread(IbhWork *work);
 
-/* undo.c: everything of ours on work->undone. */
+/* undo.c: everything of ours on NICs that are no rails any more. */
 void ibh_find_undone(IbhWork *work);
 void ibh_restore_rp_filters(const IbhWork *work, gboolean first);
 void ibh_emit_undo(IbhWork *work);
+
+/* emit.c */
+/* `nic`: the operation belongs to its unit; NULL: its NIC has disappeared. */
+IbhOp *ibh_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why);
+void ibh_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
+void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                    const IbhRoute *replaced, char *why);
+/* ARP as these rails want it; `why` NULL: by what each value does. FALSE: it is so. */
+gboolean ibh_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why);
+void ibh_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
+/* Announces `ip` from the NIC `from`, for the unit of `nic`. */
+void ibh_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
+
+/* IbhRule *: rules of ours in the order in which they can be deleted: descending, and of one priority as they stand,
+ * because a delete hits the first that matches. */
+GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot);
+void ibh_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to IBH_UNIT_OF_MOVES */
+/* An rp_filter of 1 drops what comes in on another NIC than the answer would leave by. `first`, before rules change, it
+ * is loosened, for a moment too; after peers were told, it is tightened. */
+void ibh_emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gboolean first);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --probe: who is asked, from where; and what the neighbour table says of them. */
-#include "plan/emit.h"
 #include "probe/probe.h"
 
 #include <string.h>

@@ -4,7 +4,6 @@
  * Only what is right for every job is active; the rest are comments that say when.
  */
 #include "model/model.h"
-#include "plan/emit.h"
 #include "render/render.h"
 
 #include <sys/socket.h>

@@ -12,7 +12,6 @@
  */
 #include "render/render.h"
 
-#include "plan/emit.h"
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>

@@ -2,6 +2,7 @@
 #include "case_text.h"
 
 #include "fib.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -1190,13 +1191,12 @@ char *ibh_case_write(const IbhCase *cas)
 
 char *ibh_case_op(const IbhOp *op)
 {
-    g_autofree char *command = ibh_op_command(op), *unit = NULL;
+    g_autofree char *command = ibh_op_command(op);
+    const gboolean moves = ABS(op->unit) == IBH_UNIT_OF_MOVES && op->type != IBH_OP_ANNOUNCE;
     gboolean is_raw = op->type == IBH_OP_ANNOUNCE && op->by_kernel != (op->ip.family == AF_INET);
 
-    if (op->ifindex && op->type != IBH_OP_ANNOUNCE && ABS(op->unit) != op->ifindex)
-        unit = g_strdup_printf(" with %d", ABS(op->unit));
-    return g_strdup_printf("%s %s%s%s%s: %s", ibh_op_name(op->type), *op->iface ? op->iface : "-", unit ? unit : "",
-                           op->for_good ? " for good" : "", is_raw ? " raw" : "", command);
+    return g_strdup_printf("%s %s%s%s%s: %s", ibh_op_name(op->type), *op->iface ? op->iface : "-",
+                           moves ? " with others" : "", op->for_good ? " for good" : "", is_raw ? " raw" : "", command);
 }
 
 char *ibh_case_verdict(const IbhNic *nic)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a run on an event leaves alone, and what it says to the journal. */
 #include "case_text.h"
-#include "plan/emit.h"
 #include "plan/plan.h"
 
 #include <setjmp.h>
