@@ -205,7 +205,8 @@ static const char *known_in(const char *text)
 /* A file that cannot be trusted counts as none; what cannot be read for a moment does not. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
-    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO};
+    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
+                                  G_FILE_ERROR_INTR};
     gsize length = 0;
     g_autoptr(GError) local = NULL;
     g_autofree char *path = g_strconcat(store->path, ".state", NULL), *text = NULL;
