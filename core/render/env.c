@@ -197,7 +197,7 @@ void ibh_write_env(GString *out, const IbhRender *render)
     g_autoptr(GArray) rails = NULL;
     g_autofree char *ports = NULL, *ifaces = NULL, *name = NULL;
     const IbhPort *stranger;
-    IbhValues values;
+    IbhValues values = {0};
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");
@@ -210,7 +210,10 @@ void ibh_write_env(GString *out, const IbhRender *render)
     name = stranger ? ibh_printable(stranger->name) : NULL;
     ports = list(rails, TRUE);
     ifaces = list(rails, FALSE);
-    values = (IbhValues){.of = {['p'] = ports, ['i'] = ifaces, ['x'] = name, ['o'] = name ? NULL : ""}};
+    values.of['p'] = ports;
+    values.of['i'] = ifaces;
+    values.of['x'] = name;
+    values.of['o'] = name ? NULL : "";
     ibh_fill_in(out, lists, &values);
     put_gids(out, rails);
     put_children(out, rails);
