@@ -42,30 +42,26 @@ before=$(state A)
 expect_hook 0 A --apply
 expect_equal "without the configuration nothing changes" "$before" "$(state A)"
 
-counters() { # → "NIC sent received" of A's and B's
+counts() { # I J: what A's ibI sent and received, and B's ibJ
     for host in A B; do
-        on $host awk -v host=$host -F '[: ]+' '/ib|eth9/ { sub(/^ +/, ""); print host, $1, $11, $3 }' /proc/net/dev
-    done
-}
-
-count() { # HOST NIC FIELD
-    counters | awk -v host="$1" -v nic="$2" -v field="$3" '$1 == host && $2 == nic { print $field }'
+        on $host awk -v nic="ib$([ $host = A ] && echo "$1" || echo "$2")" -F '[: ]+' '{ sub(/^ +/, "") } $1 == nic { print $11, $3 }' /proc/net/dev
+    done | xargs
 }
 
 # pairs WHAT FORMAT: from each rail of A to each of B; FORMAT has the host's number and the rail's
 pairs() {
-    local i j from to before after nic
+    local i j from to n first last
     for i in 0 1 2; do
         for j in 0 1 2; do
             # shellcheck disable=SC2059 # it is one
             from=$(printf "$2" 1 $i) to=$(printf "$2" 2 $j)
             on A ping -q -c 1 -W 2 -I "$from" "$to" >/dev/null || fail "$1: ib$i → ib$j" "$from → $to: no answer"
-            before=$(count A ib$i 3)/$(count A ib$i 4)/$(count B ib$j 3)/$(count B ib$j 4)
+            read -ra first <<<"$(counts $i $j)"
             on A ping -q -c 20 -i 0.002 -W 2 -I "$from" "$to" >/dev/null
-            after=$(count A ib$i 3)/$(count A ib$i 4)/$(count B ib$j 3)/$(count B ib$j 4)
-            for nic in 1 2 3 4; do
-                [ $(($(cut -d/ -f$nic <<<"$after") - $(cut -d/ -f$nic <<<"$before"))) -ge 20 ] ||
-                    fail "$1: ib$i → ib$j" "$before → $after: not 20 each (sent, received; A, B)"
+            read -ra last <<<"$(counts $i $j)"
+            for n in 0 1 2 3; do
+                [ $((last[n] - first[n])) -ge 20 ] ||
+                    fail "$1: ib$i → ib$j" "${first[*]} → ${last[*]}: not 20 each (sent, received; A, B)"
             done
         done
     done
