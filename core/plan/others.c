@@ -221,7 +221,8 @@ gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address)
                                     ? ibh_fib_default(others->fib, rule->table, rule->family)
                                     : NULL;
 
-        if (route && (rule->suppress_prefixlength < 0 || ibh_route_is_error(route))) /* which no rule suppresses */
+        /* A throw is no default, but the way to the next rule; no rule suppresses an error. */
+        if (route && route->type != RTN_THROW && (rule->suppress_prefixlength < 0 || ibh_route_is_error(route)))
             return TRUE;
     }
     return FALSE;

@@ -202,8 +202,8 @@ class World:
                 tally["fixes without effect"] = tally.get("fixes without effect", 0) + 1
             elif not serious(after):
                 wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
-                if wrong and fault.kind not in HIDDEN:
-                    late = self.compare(fault, after, wrong, unclear)
+                late = self.compare(fault, after, wrong, unclear)
+                if late[0] == "silent":
                     return "silent", f"after the fix of {finding['code']}: {fault.kind}", f"{fix}\n{late[2]}before:\n{verdict[2]}"
                 tally["cured by their fixes"] = tally.get("cured by their fixes", 0) + 1
                 return verdict

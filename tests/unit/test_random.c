@@ -1992,12 +1992,12 @@ static gboolean gateways_serve(Case *c, const IbhNic *nic, const IbhIp *from)
     return TRUE;
 }
 
-/* The configured gateway is the default's, unless it is an address of this host; with gateway=none, there is none. */
-static gboolean settings_are_kept(Case *c, const IbhNic *nic)
+/* A gateway that is configured in an address's subnet has the default, unless it is this host's own. */
+static gboolean settings_are_kept(Case *c, const IbhNic *nic, const IbhAddress *address)
 {
     IbhIp outside = outside_of(nic->settings.gateway_ip.family);
     gboolean has_gateway = nic->settings.gateway == IBH_GATEWAY_ADDRESS &&
-                           is_on_subnet_of(c->after->now, nic, &nic->settings.gateway_ip) &&
+                           ibh_prefix_contains(&address->subnet, &nic->settings.gateway_ip) &&
                            !is_local_address(c->after->now, &nic->settings.gateway_ip);
 
     IBH_EACH (const IbhRoute, route, c->after->now->routes) {
@@ -2026,7 +2026,7 @@ static gboolean gateways_are_right(Case *c)
         if (!nic || address->ifindex != nic->link->ifindex || !is_served(address) || !(nic->link->flags & IFF_UP) ||
             !is_programmed(nic, &address->local))
             continue;
-        if (!settings_are_kept(c, nic) ||
+        if (!settings_are_kept(c, nic, address) ||
             (nic->settings.gateway == IBH_GATEWAY_AUTO && !gateways_serve(c, nic, &address->local)))
             return FALSE;
     }
