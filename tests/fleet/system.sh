@@ -6,5 +6,6 @@
 install -d -m 0700 "$ROOT/root/.ssh"
 cp "$KEY.pub" "$ROOT/root/.ssh/authorized_keys"
 wait_until 10 host systemctl --quiet is-active ssh
+mkfifo "$RESULTS/over"
 touch "$RESULTS/ready"
-wait_until "${LIMIT:-60}" test -e "$RESULTS/over"
+read -r _ <"$RESULTS/over" || true # to look for it again and again took both processors from the test

@@ -21,7 +21,7 @@ export DEB KEY=$lab/key LIMIT=${LIMIT:-300}
 ssh-keygen -q -t ed25519 -N "" -f "$KEY"
 
 over() {
-    for host in $hosts; do touch "$lab/$host/over"; done
+    for host in $hosts; do [ ! -p "$lab/$host/over" ] || timeout 10 tee "$lab/$host/over" </dev/null; done
     wait
     rm -rf "$lab"
 }
