@@ -163,7 +163,6 @@ sed -i '/^ib_hook_config/d' "$lab/host_vars/networkd"
 forget networkd
 
 # ---- it cannot be configured
-at networkd mkdir /etc/ib-hook
 strict='{ib_hook_config: {interface ib*: {manage: yes, arp: strict}}, ib_hook_confirm_seconds: 20}'
 state_of nm >"$lab/nm/before"
 at nm mount --bind -o ro /etc/ib-hook /etc/ib-hook
@@ -184,7 +183,6 @@ wait_until 20 nobody_waits
 expect_equal "nm is as it was, and stays so" "$(<"$lab/nm/before")" "$(state_of nm)"
 expect_gone networkd
 sed -i '/^ib_hook_host_config/d' "$lab/host_vars/networkd"
-at networkd rmdir /etc/ib-hook
 forget nm
 at nm cp -a /root/ib-hook /etc/
 
