@@ -76,20 +76,23 @@ static const IbhRule *find_jump(const IbhCheck *check, const IbhQuestion *questi
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const IbhOwner first = {.rule = trace->jump};
-    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    g_autoptr(GPtrArray) all = NULL;
 
+    if (!trace->jump)
+        return NULL;
+    all = g_ptr_array_new();
     IBH_EACH_POINTER (void, object, gone)
         g_ptr_array_add(all, object);
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         const IbhOwner jump = {.rule = rule};
 
-        if (!trace->jump || rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
+        if (rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
             continue;
         if (matters(check, question, trace, gone, &jump))
             return rule;
         g_ptr_array_add(all, (gpointer)(guintptr)rule);
     }
-    return trace->jump && matters(check, question, trace, all, &first) ? trace->jump : NULL;
+    return matters(check, question, trace, all, &first) ? trace->jump : NULL;
 }
 
 IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone)

@@ -130,9 +130,9 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
     return IBH_IS_THERE;
 }
 
-static void add_missed(GArray *missed, const IbhRails *rails, const IbhKnownRail *known)
+static void add_missed(GArray *missed, const IbhKnownRail *known, IbhMissing why)
 {
-    IbhMissed one = {.known = *known, .why = ibh_known_missing(rails, known)};
+    IbhMissed one = {.known = *known, .why = why};
 
     if (one.why != IBH_IS_THERE)
         g_array_append_val(missed, one);
@@ -153,22 +153,20 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
-        add_missed(missed, rails, known);
+        add_missed(missed, known, ibh_known_missing(rails, known));
     (void)ibh_config_manages(config, names);
     IBH_EACH_POINTER (const char, name, names) {
         const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
-        IbhMissed one = {.known = {.slot = "-"}, .why = IBH_NO_SUCH_NIC};
+        IbhKnownRail known = {.slot = "-"};
 
         if (is_missed_already(missed, name))
             continue;
-        g_strlcpy(one.known.iface, name, sizeof one.known.iface);
-        if (link) {
-            name_hardware(link, one.known.hardware, sizeof one.known.hardware);
-            add_missed(missed, rails, &one.known);
-        } else {
-            g_strlcpy(one.known.hardware, name, sizeof one.known.hardware); /* all that is known of it */
-            g_array_append_val(missed, one);
-        }
+        g_strlcpy(known.iface, name, sizeof known.iface);
+        if (link)
+            name_hardware(link, known.hardware, sizeof known.hardware);
+        else
+            g_strlcpy(known.hardware, name, sizeof known.hardware); /* all that is known of it */
+        add_missed(missed, &known, link ? ibh_known_missing(rails, &known) : IBH_NO_SUCH_NIC);
     }
     return missed;
 }
