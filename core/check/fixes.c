@@ -24,15 +24,19 @@ gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* Its table also leads to networks that are none of the rails': it is there for these, and one route in it is wrong. */
+/* It is there for networks in its table that are none of the rails': one route in it is wrong. Where other rules lead
+ * to that table as well, all of its routes may be right for these. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_is_of_rails(check->rails, &rule->from)) ||
         (rule->to.length && ibh_is_of_rails(check->rails, &rule->to)))
         return FALSE;
+    IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
+        if (other != rule && other->family == rule->family && other->table == rule->table)
+            return FALSE;
+    }
     IBH_EACH_ROUTE (route, check->rails->snapshot) {
         if (route->table == rule->table && route->family == rule->family && ibh_route_compare(route, wrong) != 0 &&
-            route->table != IBH_TABLE_MAIN && !ibh_rails_nic_by_table(check->rails, route->table) &&
             !ibh_is_of_rails(check->rails, &route->dst))
             return TRUE;
     }

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 import fuzz  # noqa: E402
 
 WORLD_LIMIT = 60  # seconds
-FAILURES = ("silent", "accused", "fix", "not-right", "apply", "fuzzer", "exit")
+FAILURES = ("silent", "misnamed", "accused", "fix", "not-right", "apply", "fuzzer", "exit")
 SHOWN = 2  # of worlds that fail alike
 
 

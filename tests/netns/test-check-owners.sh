@@ -79,6 +79,15 @@ row "one rule, seven rails" \
 rule add priority 500 from 172.16.34.0/24 lookup 700
 ~ rule del priority 500
 ~ route flush table 700"
+row "a rule for all to a table that is right for its own rule" \
+    "$all error foreign-rule: rule 1000: from all lookup 700" \
+    "route add 10.56.0.0/16 dev lo table 700
+route add blackhole default table 700
+rule add priority 900 from 10.55.0.0/16 lookup 700
+rule add priority 1000 lookup 700
+~ rule del priority 1000
+~ rule del priority 900
+~ route flush table 700"
 
 # Addresses of /32, which others route, and which no rail has the subnet of.
 ip -n B address add 10.5.5.5/32 dev ib1
