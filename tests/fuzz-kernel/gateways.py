@@ -53,7 +53,7 @@ class Gateways:
 
     def __init__(self, facts, keys):
         self.facts, self.keys, self.known = facts, keys, {}
-        self.main = [one for one in facts.main_routes if one.kind == "unicast"]
+        self.main = [one for one in facts.main_routes if one.kind == "unicast" and not one.source]  # these are never copied
         self.own = facts.of_host
 
     def of(self, device, family):
