@@ -31,25 +31,22 @@ static gboolean take_hop(const struct rtnexthop *hop, int wanted, IbhRoute *rout
 static void get_nexthops(struct nlattr *multipath, int wanted, IbhRoute *route)
 {
     const struct rtnexthop *hop = nla_data(multipath);
-    g_autoptr(GString) hops = g_string_new(NULL);
+    g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
     int left = nla_len(multipath);
 
-    route->nexthops = 0;
     while (left >= (int)sizeof *hop && hop->rtnh_len >= sizeof *hop && hop->rtnh_len <= left) {
+        const IbhHop one = {hop->rtnh_ifindex, hop->rtnh_hops, (hop->rtnh_flags & RTNH_F_DEAD) != 0};
         int step = (int)RTNH_ALIGN(hop->rtnh_len);
 
         if (wanted && take_hop(hop, wanted, route))
             return;
-        if (!route->nexthops++)
-            route->ifindex = hop->rtnh_ifindex;
-        g_string_append_printf(hops, "%s%d%s", hops->len ? " " : "", hop->rtnh_ifindex,
-                               hop->rtnh_flags & RTNH_F_DEAD ? "!" : "");
-        if (hop->rtnh_hops)
-            g_string_append_printf(hops, "*%d", hop->rtnh_hops);
+        g_array_append_val(hops, one);
         left -= step;
         hop = (const void *)((const char *)hop + step);
     }
-    route->hops = g_intern_string(hops->str);
+    route->hops = ibh_intern_hops(hops);
+    route->nexthops = hops->len;
+    route->ifindex = hops->len ? route->hops->ifindex : 0;
 }
 
 static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_route)
@@ -79,6 +76,7 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     if (route.type != RTN_UNICAST) { /* IPv6 reads a throw back as one of lo */
         route.ifindex = 0;
         route.nexthops = 0;
+        route.hops = NULL;
     }
     *ret_route = route;
     return TRUE;

@@ -69,15 +69,13 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
 static gboolean put_nexthops(struct nl_msg *message, const IbhRoute *route)
 {
     struct nlattr *list;
-    g_auto(GStrv) hops = NULL;
 
     if (!route->hops)
         return !route->ifindex || nla_put_u32(message, RTA_OIF, (guint32)route->ifindex) >= 0;
     if (!(list = nla_nest_start(message, RTA_MULTIPATH)))
         return FALSE;
-    hops = g_strsplit(route->hops, " ", -1);
-    for (char **hop = hops; *hop; hop++) {
-        struct rtnexthop one = {.rtnh_len = sizeof one, .rtnh_ifindex = atoi(*hop)};
+    IBH_EACH_HOP (hop, route) {
+        struct rtnexthop one = {.rtnh_len = sizeof one, .rtnh_ifindex = hop->ifindex};
 
         if (nlmsg_append(message, &one, sizeof one, NLMSG_ALIGNTO) < 0)
             return FALSE;

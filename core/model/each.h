@@ -39,5 +39,8 @@ static inline gboolean ibh_has(const GArray *numbers, int number)
          x##_at; x##_at = x##_at < (Type **)(void *)&g_ptr_array_index(array, (array)->len - 1) ? x##_at + 1 : NULL,   \
               x = x##_at ? *x##_at : NULL)
 
+/* Each next hop of a multipath route; none of any other one. */
+#define IBH_EACH_HOP(x, route) for (const IbhHop *x = (route)->hops; x && x < (route)->hops + (route)->nexthops; x++)
+
 /* Each row of a table, an array of C. */
 #define IBH_EACH_ROW(Type, x, rows) for (Type *x = (rows); x < (rows) + G_N_ELEMENTS(rows); x++)

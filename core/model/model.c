@@ -323,6 +323,18 @@ gboolean ibh_rule_is_ours(const IbhRule *rule)
 
 /* ---- routes ---- */
 
+const IbhHop *ibh_intern_hops(const GArray *hops)
+{
+    static GHashTable *all;
+    g_autoptr(GBytes) bytes = g_bytes_new(hops->data, hops->len * sizeof(IbhHop));
+
+    if (!all)
+        all = g_hash_table_new(g_bytes_hash, g_bytes_equal);
+    if (!g_hash_table_contains(all, bytes))
+        g_hash_table_add(all, g_bytes_ref(bytes));
+    return g_bytes_get_data(g_hash_table_lookup(all, bytes), NULL);
+}
+
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
 {
     int order;
@@ -341,7 +353,9 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
     COMPARE(a->nexthops, b->nexthops);
     COMPARE(a->onlink, b->onlink);
     COMPARE(a->special, b->special);
-    return g_strcmp0(a->hops, b->hops);
+    if (!a->hops || !b->hops)
+        return (a->hops != NULL) - (b->hops != NULL);
+    return memcmp(a->hops, b->hops, a->nexthops * sizeof *a->hops);
 }
 
 gboolean ibh_route_is_ours(const IbhRoute *route)

@@ -184,6 +184,12 @@ gboolean ibh_rule_asks_main(const IbhRule *rule);
 /* ---- routes ------------------------------------------------------------------------------------ */
 
 typedef struct {
+    int ifindex;
+    guint16 weight; /* above 1, as the kernel counts it */
+    guint16 dead;   /* its link or its last address went */
+} IbhHop;
+
+typedef struct {
     int family;
     guint32 table;
     IbhPrefix dst;
@@ -191,16 +197,18 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;      /* 0: none (an error) */
-    IbhIp gateway;    /* AF_UNSPEC: on link */
-    gboolean onlink;  /* the gateway counts as reachable by the device, even if other routes differ */
-    IbhIp src;        /* AF_UNSPEC: none */
-    guint nexthops;   /* more than 1: multipath; ifindex is that of the first */
-    const char *hops; /* of a multipath route: ifindexes (dead ones with !, weights with *), interned; else NULL */
-    guint32 object;   /* the nexthop object (ip nexthop) that it goes by; 0: none */
-    gboolean special; /* for one TOS or source prefix only: never ours, and never copied for a rail */
+    int ifindex;        /* 0: none (an error) */
+    IbhIp gateway;      /* AF_UNSPEC: on link */
+    gboolean onlink;    /* the gateway counts as reachable by the device, even if other routes differ */
+    IbhIp src;          /* AF_UNSPEC: none */
+    guint nexthops;     /* more than 1: multipath; ifindex is that of the first */
+    const IbhHop *hops; /* of a multipath route, `nexthops` of them, by ibh_intern_hops; else NULL */
+    guint32 object;     /* the nexthop object (ip nexthop) that it goes by; 0: none */
+    gboolean special;   /* for one TOS or source prefix only: never ours, and never copied for a rail */
 } IbhRoute;
 
+/* Kept for good, equal lists once: there are few, and a route stays a plain value. */
+const IbhHop *ibh_intern_hops(const GArray *hops);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);  /* routes of ours for unbound traffic */
@@ -328,8 +336,8 @@ typedef struct {
     int error;      /* the answer: errno of a refusal, 0: it has a route */
     guint8 type;    /* RTN_* */
     int oif;
-    const char *hops; /* of a multipath route, as in IbhRoute; oif is the first */
-    guint32 table;    /* with `match`: the table of the route that was found, and the length of its prefix */
+    const IbhHop *hops; /* of a multipath route, as in IbhRoute; oif is the first */
+    guint32 table;      /* with `match`: the table of the route that was found, and the length of its prefix */
     guint length;
     guint32 mtu;   /* the route's own; 0: that of its NIC */
     IbhIp src;     /* the route's own; AF_UNSPEC: none */

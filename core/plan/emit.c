@@ -48,12 +48,10 @@ void ibh_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const
 /* "nexthop dev ib0 nexthop dev ib1"; of one device only, which we never program, just that. */
 static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
-    g_autofree char *one = g_strdup_printf("%d", route->ifindex);
-    g_auto(GStrv) words = g_strsplit(route->hops ? route->hops : one, " ", -1);
     GString *text = g_string_new(NULL);
 
-    for (char **word = words; *word; word++) {
-        const IbhLink *link = ibh_snapshot_link(snapshot, atoi(*word));
+    for (guint i = 0; i < route->nexthops; i++) {
+        const IbhLink *link = ibh_snapshot_link(snapshot, route->hops ? route->hops[i].ifindex : route->ifindex);
         g_autofree char *name = ibh_shell_word(link ? link->name : "?");
 
         g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
@@ -64,9 +62,12 @@ static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
 /* The kernel keeps such a route, but does not take it again. No command can bring a dead nexthop back to life. */
 static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
 {
+    IBH_EACH_HOP (hop, route) {
+        if (hop->dead)
+            return TRUE;
+    }
     return (route->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &route->src)) ||
-           (route->gateway.family == AF_INET6 && ibh_rails_holder(rails, &route->gateway)) ||
-           (route->hops && strchr(route->hops, '!'));
+           (route->gateway.family == AF_INET6 && ibh_rails_holder(rails, &route->gateway));
 }
 
 void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
@@ -83,7 +84,7 @@ void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, cons
     if (!ibh_route_is_spread(route))
         return;
     op->unit = UNIT_OF_SPREAD;
-    op->hops = route->hops || route->ifindex ? describe_hops(work->rails->snapshot, route) : NULL;
+    op->hops = route->nexthops ? describe_hops(work->rails->snapshot, route) : NULL;
 }
 
 void ibh_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)

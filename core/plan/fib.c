@@ -213,11 +213,8 @@ static gboolean is_usable(const IbhFib *fib, int ifindex)
 /* A dead next hop is as good as none. Routes to ourselves outlive their link. */
 static gboolean is_alive(const IbhFib *fib, const IbhRoute *route)
 {
-    for (const char *hop = route->hops; hop; hop = strchr(hop, ' '), hop += hop != NULL) {
-        char *end;
-        int ifindex = (int)g_ascii_strtoll(hop, &end, 10);
-
-        if (*end != '!' && is_usable(fib, ifindex))
+    IBH_EACH_HOP (hop, route) {
+        if (!hop->dead && is_usable(fib, hop->ifindex))
             return TRUE;
     }
     return !route->hops && (route->type != RTN_UNICAST || !route->ifindex || is_usable(fib, route->ifindex));
@@ -252,10 +249,8 @@ const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 number, int family)
 
 gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
 {
-    for (const char *hop = route->hops; hop; hop = strchr(hop, ' '), hop += hop != NULL) {
-        char *end;
-
-        if (g_ascii_strtoll(hop, &end, 10) != ifindex && *end != '!')
+    IBH_EACH_HOP (hop, route) {
+        if (hop->ifindex != ifindex && !hop->dead)
             return FALSE;
     }
     return route->hops || route->ifindex == ifindex;

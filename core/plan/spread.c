@@ -62,7 +62,7 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
 
 static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRoute *ret_route)
 {
-    g_autoptr(GString) hops = g_string_new(NULL);
+    g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
     IbhRoute route = {.family = AF_INET,
                       .table = IBH_TABLE_SPREAD,
                       .dst = *subnet,
@@ -74,15 +74,14 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
     for (guint i = 0; i < rails->nics->len; i++) { /* by rank */
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
-        if (!can_carry(rails, nic, subnet))
-            continue;
-        if (!route.nexthops++)
-            route.ifindex = nic->link->ifindex;
-        g_string_append_printf(hops, "%s%d", hops->len ? " " : "", nic->link->ifindex);
+        if (can_carry(rails, nic, subnet))
+            g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }
-    if (route.nexthops < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
+    if (hops->len < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
         return FALSE;
-    route.hops = g_intern_string(hops->str);
+    route.hops = ibh_intern_hops(hops);
+    route.nexthops = hops->len;
+    route.ifindex = route.hops->ifindex;
     *ret_route = route;
     return TRUE;
 }

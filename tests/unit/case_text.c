@@ -1119,15 +1119,13 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
 {
     GString *text = g_string_new("once ip route add");
     IbhRoute usual = usual_route, shown = *route;
-    FibHop hops[FIB_HOPS_MAX];
-    guint n = route->hops ? fib_hops(route, hops) : 0;
 
     usual.scope = usual_scope(route);
-    if (n)
+    if (route->hops)
         shown.ifindex = 0;
     write_words(text, world, route_words, &shown, &usual);
-    for (guint i = 0; i < n; i++)
-        g_string_append_printf(text, " nexthop dev %s", name_of(world, hops[i].ifindex));
+    IBH_EACH_HOP (hop, route)
+        g_string_append_printf(text, " nexthop dev %s", name_of(world, hop->ifindex));
     return g_string_free(text, FALSE);
 }
 

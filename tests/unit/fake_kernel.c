@@ -279,12 +279,10 @@ static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route,
 
 static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
 {
-    FibHop hops[FIB_HOPS_MAX];
-
     if (route->family == AF_INET6)
         return route6_is_valid(kernel, route, error);
-    for (guint i = fib_hops(route, hops); route->hops && i > 0; i--) {
-        if (!fake_is_up(kernel, hops[i - 1].ifindex))
+    IBH_EACH_HOP (hop, route) {
+        if (!fake_is_up(kernel, hop->ifindex))
             return refuse(error, ENETDOWN, "Device for nexthop is not up");
     }
     if (route->ifindex && !fake_link(kernel, route->ifindex))
@@ -349,13 +347,10 @@ gboolean fake_route_replace(FakeKernel *kernel, const IbhRoute *route, const Ibh
 /* Dead or alive; which names only one NIC does not match. */
 static gboolean same_hops(const IbhRoute *a, const IbhRoute *b)
 {
-    FibHop of_a[FIB_HOPS_MAX], of_b[FIB_HOPS_MAX];
-    guint n = fib_hops(a, of_a);
-
-    if (a->nexthops != b->nexthops || n != fib_hops(b, of_b))
+    if (a->nexthops != b->nexthops || !a->hops != !b->hops)
         return !a->ifindex;
-    for (guint i = 0; i < n; i++) {
-        if (of_a[i].ifindex != of_b[i].ifindex)
+    for (guint i = 0; a->hops && i < a->nexthops; i++) {
+        if (a->hops[i].ifindex != b->hops[i].ifindex)
             return FALSE;
     }
     return TRUE;
@@ -406,11 +401,10 @@ static void routes_remove(FakeKernel *kernel, RouteTest test, gconstpointer data
 static gboolean has_hop(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
 {
     const int *ifindex = data;
-    FibHop hops[FIB_HOPS_MAX];
 
     (void)kernel;
-    for (guint i = route->hops ? fib_hops(route, hops) : 0; i > 0; i--) {
-        if (hops[i - 1].ifindex == *ifindex)
+    IBH_EACH_HOP (hop, route) {
+        if (hop->ifindex == *ifindex)
             return TRUE;
     }
     return FALSE;
@@ -418,12 +412,10 @@ static gboolean has_hop(const FakeKernel *kernel, const IbhRoute *route, gconstp
 
 static gboolean has_no_hop_alive(const FakeKernel *kernel, const IbhRoute *route, gconstpointer data)
 {
-    FibHop hops[FIB_HOPS_MAX];
-
     (void)kernel;
     (void)data;
-    for (guint i = route->hops ? fib_hops(route, hops) : 0; i > 0; i--) {
-        if (!hops[i - 1].dead)
+    IBH_EACH_HOP (hop, route) {
+        if (!hop->dead)
             return FALSE;
     }
     return route->hops != NULL;
@@ -434,18 +426,14 @@ static void mark_hops(FakeKernel *kernel, int ifindex, gboolean dead)
 {
     for (guint i = 0; i < kernel->now->routes->len; i++) {
         IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
-        g_autoptr(GString) text = NULL;
-        FibHop hops[FIB_HOPS_MAX];
-        guint n;
+        g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
 
         if (!has_hop(kernel, route, &ifindex))
             continue;
-        n = fib_hops(route, hops);
-        text = g_string_new(NULL);
-        for (guint j = 0; j < n; j++)
-            g_string_append_printf(text, "%s%d%s", j ? " " : "", hops[j].ifindex,
-                                   (hops[j].ifindex == ifindex ? dead : hops[j].dead) ? "!" : "");
-        route->hops = g_intern_string(text->str);
+        g_array_append_vals(hops, route->hops, route->nexthops);
+        IBH_EACH (IbhHop, hop, hops)
+            hop->dead = hop->ifindex == ifindex ? dead != FALSE : hop->dead;
+        route->hops = ibh_intern_hops(hops);
     }
     routes_remove(kernel, has_no_hop_alive, NULL);
 }
@@ -454,12 +442,15 @@ static void mark_hops(FakeKernel *kernel, int ifindex, gboolean dead)
 void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex)
 {
     gboolean alive = fake_is_up(kernel, ifindex) && (route->family == AF_INET6 || has_any_address4(kernel, ifindex));
-    g_autofree char *hops =
-        g_strdup_printf("%s%s%d%s", route->hops ? route->hops : "", route->hops ? " " : "", ifindex, alive ? "" : "!");
+    g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
+    const IbhHop hop = {.ifindex = ifindex, .dead = !alive};
 
-    route->hops = g_intern_string(hops);
-    if (!route->nexthops++)
-        route->ifindex = ifindex;
+    if (route->hops)
+        g_array_append_vals(hops, route->hops, route->nexthops);
+    g_array_append_val(hops, hop);
+    route->hops = ibh_intern_hops(hops);
+    route->nexthops = hops->len;
+    route->ifindex = route->hops->ifindex;
 }
 
 /* Its source and its gateway may have gone since, but with the link or its last address it would have gone, too. */

@@ -12,26 +12,6 @@ guint64 fib_bit(int ifindex)
     return G_GUINT64_CONSTANT(1) << (ifindex & 63);
 }
 
-guint fib_hops(const IbhRoute *route, FibHop hops[FIB_HOPS_MAX])
-{
-    const char *at = route->hops;
-    guint n = 0;
-
-    if (!at) {
-        hops[0] = (FibHop){.ifindex = route->ifindex};
-        return 1;
-    }
-    while (*at && n < FIB_HOPS_MAX) {
-        char *end;
-
-        hops[n].ifindex = (int)strtol(at, &end, 10);
-        hops[n++].dead = *end == '!';
-        at = end + (*end == '!');
-        at += *at == ' ';
-    }
-    return n;
-}
-
 /* `from 0.0.0.0/32` */
 static gboolean is_unspecified(const IbhPrefix *from)
 {
@@ -146,13 +126,15 @@ static FibKind kind_of(const IbhRoute *route)
 
 static void find_devices(const IbhRoute *route, FibAnswer *answer)
 {
-    FibHop hops[FIB_HOPS_MAX];
-
-    for (guint i = fib_hops(route, hops); i > 0; i--) {
-        if (hops[i - 1].dead)
+    if (!route->hops) {
+        answer->ifindex = route->ifindex;
+        answer->devices |= fib_bit(route->ifindex);
+    }
+    IBH_EACH_HOP (hop, route) {
+        if (hop->dead)
             continue;
-        answer->ifindex = hops[i - 1].ifindex;
-        answer->devices |= fib_bit(hops[i - 1].ifindex);
+        answer->ifindex = answer->devices ? answer->ifindex : hop->ifindex;
+        answer->devices |= fib_bit(hop->ifindex);
     }
 }
 

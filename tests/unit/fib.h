@@ -22,12 +22,6 @@ typedef struct {
 } FibAnswer;
 
 /* The nexthops of a multipath route ("2 3!"), or its one device. */
-#define FIB_HOPS_MAX 16
-typedef struct {
-    int ifindex;
-    gboolean dead;
-} FibHop;
-guint fib_hops(const IbhRoute *route, FibHop hops[FIB_HOPS_MAX]);
 
 guint64 fib_bit(int ifindex);
 

@@ -312,9 +312,14 @@ static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
                            : op->type == IBH_OP_ROUTE_REPLACE ? &op->replaced
                                                               : NULL;
 
-    return gone &&
-           ((gone->hops && strchr(gone->hops, '!')) || (gone->src.family && !is_local_address(world, &gone->src)) ||
-            (gone->gateway.family == AF_INET6 && is_local_address(world, &gone->gateway)));
+    if (!gone)
+        return FALSE;
+    IBH_EACH_HOP (hop, gone) {
+        if (hop->dead)
+            return TRUE;
+    }
+    return (gone->src.family && !is_local_address(world, &gone->src)) ||
+           (gone->gateway.family == AF_INET6 && is_local_address(world, &gone->gateway));
 }
 
 static gboolean unit_has_way_back(const Case *c, guint k)
@@ -2094,15 +2099,13 @@ static gboolean unbound_goes_right(Case *c, guint j)
 /* Each NIC that it is spread over has a source of its own for it. */
 static gboolean has_own_source(Case *c, const FibAnswer *answer)
 {
-    FibHop hops[FIB_HOPS_MAX];
-    guint n = answer->route && answer->route->hops ? fib_hops(answer->route, hops) : 0;
+    if (!answer->route)
+        return TRUE;
+    IBH_EACH_HOP (hop, answer->route) {
+        const IbhAddress *first = first_primary(c->after->now, hop->ifindex);
 
-    for (guint i = 0; i < n; i++) {
-        const IbhAddress *first = first_primary(c->after->now, hops[i].ifindex);
-
-        if (hops[i].dead || !first || !ibh_prefix_equal(&first->subnet, &answer->route->dst))
-            return broken(c, "a nexthop of what is spread is dead, or has no source in the subnet: %s",
-                          answer->route->hops);
+        if (hop->dead || !first || !ibh_prefix_equal(&first->subnet, &answer->route->dst))
+            return broken(c, "a nexthop of what is spread is dead, or has no source in the subnet: %d", hop->ifindex);
     }
     return TRUE;
 }

@@ -227,9 +227,9 @@ static void test_routes(void **state)
             many = route;
     }
     assert_non_null(many);
-    many->hops = "2! 3"; /* ib0, ib1 */
+    many->hops = (IbhHop[]){{.ifindex = 2, .dead = 1}, {.ifindex = 3}}; /* ib0, ib1 */
     assert_leaves(&world, "172.16.34.1", "10.1.0.1", "ib1");
-    many->hops = "2! 3!";
+    many->hops = (IbhHop[]){{.ifindex = 2, .dead = 1}, {.ifindex = 3, .dead = 1}};
     assert_leaves(&world, "172.16.34.1", "10.1.0.1", "ib0"); /* the shorter prefix */
     fake_link(world.kernel, fake_ifindex(world.kernel, "ib0"))->carrier = FALSE;
     assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib0");
