@@ -70,9 +70,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
     const IbhLink *link = nic->link;
-    const gboolean rail = nic->status == IBH_NIC_RAIL;
     g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
-    g_autofree char *facts = ibh_told_facts(report, nic);
 
     put(out, NULL, "{");
     put_text(out, "iface", link->name);
@@ -80,45 +78,41 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     put_text(out, "type", link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
     put_text(out, "rdma", link->rdma[0] ? link->rdma : NULL);
     put_texts(out, "addresses", addresses);
-    put_text(out, "link", ibh_told_link(nic));
-    put(out, "mtu", "%u", link->mtu);
-    if (rail) {
+    if (nic->status == IBH_NIC_RAIL) {
         put(out, "table", "%u", nic->table);
         put_text(out, "main", ibh_spread_has(report->rails, nic) ? "spread" : "keep");
     }
     put_text(out, "manager", manager ? manager->name : NULL);
     put_text(out, "connection", manager ? manager->connection : NULL);
-    put_flag(out, "engaged", rail);
     put_text(out, "why", nic->why);
-    if (report->findings)
-        put_flag(out, "ok", ibh_findings_are_ok(report->findings, link->name));
-    if (facts)
-        put_text(out, "facts", facts);
+    put_flag(out, "ok", ibh_findings_are_ok(report->findings, link->name));
     g_string_append_c(out, '}');
 }
 
-static void put_nics(GString *out, const IbhReport *report, const char *key, gboolean rails)
+static void put_missing(GString *out, const IbhMissed *missed)
 {
-    put(out, key, "[");
-    IBH_EACH_POINTER (const IbhNic, nic, report->nics[rails])
-        put_nic(out, report, nic);
-    g_string_append_c(out, ']');
+    g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
+    g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+
+    put(out, NULL, "{");
+    put_text(out, "iface", missed->known.iface);
+    put_text(out, "since", text);
+    put_text(out, "why", ibh_missing_text(missed->why));
+    g_string_append_c(out, '}');
 }
 
-static void put_missing(GString *out, const GArray *all)
+/* --show and --check */
+static void put_look(GString *out, const IbhReport *report)
 {
-    put(out, "missing", "[");
-    for (guint i = 0; all && i < all->len; i++) {
-        const IbhMissed *missed = &g_array_index(all, IbhMissed, i);
-        g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
-        g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
-
-        put(out, NULL, "{");
-        put_text(out, "iface", missed->known.iface);
-        put_text(out, "since", text);
-        put_text(out, "why", ibh_missing_text(missed->why));
-        g_string_append_c(out, '}');
+    for (int rail = TRUE; rail >= FALSE; rail--) {
+        put(out, rail ? "rails" : "others", "[");
+        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail])
+            put_nic(out, report, nic);
+        g_string_append_c(out, ']');
     }
+    put(out, "missing", "[");
+    IBH_EACH (const IbhMissed, missed, report->missed)
+        put_missing(out, missed);
     g_string_append_c(out, ']');
 }
 
@@ -169,10 +163,6 @@ static void put_changes(GString *out, const IbhReport *report)
 
         put_error(out, IBH_EXIT_SYSTEM, message);
     }
-    if (report->held)
-        put_texts(out, "held", report->held);
-    if (report->confirm)
-        put(out, "confirm", "%d", report->confirm);
 }
 
 /* ---- --probe ---- */
@@ -198,35 +188,11 @@ static void put_lladdr(GString *out, const char *key, const IbhLladdr *lladdr)
     put_text(out, key, text);
 }
 
-/* Who answered, by ARP, TCP and RDMA. */
-static void put_answers(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
-{
-    static const char *const syn_words[] = {[IBH_SYN_UNWANTED] = NULL,
-                                            [IBH_SYN_UNSENT] = "not-asked",
-                                            [IBH_SYN_SILENT] = "silent",
-                                            [IBH_SYN_ANSWERED] = "answered"};
-    const guint mtu = ibh_told_mtu(pair);
-    g_autofree char *rdma_why = ibh_probe_fill_in(probe, pair, ibh_probe_cause(pair->rdma)->why);
-
-    put(out, "arp", "[");
-    for (guint i = 0; i < pair->answers; i++)
-        put_lladdr(out, NULL, &pair->answer[i]);
-    g_string_append_c(out, ']');
-    if (mtu)
-        put(out, "path_mtu", "%u", mtu);
-    else
-        put_text(out, "path_mtu", NULL);
-    put_text(out, "tcp", syn_words[pair->syn]);
-    put_text(out, "tcp_why", ibh_probe_syn_why(pair));
-    put_lladdr(out, "tcp_lladdr", &pair->syn_sender);
-    put_text(out, "rdma", ibh_told_rdma(probe, pair));
-    put_text(out, "rdma_why", rdma_why);
-}
-
 static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
 {
     const IbhProbeSource *source = ibh_probe_source(probe, pair);
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
+    const guint mtu = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
     const int ok = ibh_told_ok(pair);
 
     put(out, NULL, "{");
@@ -243,7 +209,13 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
     put_link(out, "reply_iface", probe, pair->reply_ifindex);
     put_lladdr(out, "peer_lladdr", &pair->lladdr);
     put_lladdr(out, "reply_lladdr", &pair->sender);
-    put_answers(out, probe, pair);
+    put_lladdr(out, "tcp_lladdr", &pair->syn_sender);
+    put(out, "arp", "[");
+    for (guint i = 0; i < pair->answers; i++)
+        put_lladdr(out, NULL, &pair->answer[i]);
+    g_string_append_c(out, ']');
+    put(out, "path_mtu", mtu ? "%u" : "null", mtu);
+    put_text(out, "rdma", ibh_told_rdma(probe, pair));
     put_texts(out, "problems", problems);
     put(out, "ok", "%s", ok < 0 ? "null" : ok ? "true" : "false");
     if (ok < 0)
@@ -278,18 +250,12 @@ void ibh_write_json(GString *out, const IbhReport *report)
     put_flag(out, "ok", ibh_report_is_ok(report));
     if (report->message)
         put_error(out, report->status, report->message);
-    if (report->ops)
+    else if (report->ops)
         put_changes(out, report);
-    if (report->probe)
+    else if (report->probe)
         put_probe(out, report->probe);
-    if (report->rails && !report->held && !(report->probe && report->probe->nics->len)) {
-        put_nics(out, report, "rails", TRUE);
-        put_nics(out, report, "others", FALSE);
-        if (report->rails->main == IBH_MAIN_SPREAD)
-            put(out, "fib_multipath_hash_policy", "%d", report->rails->snapshot->hash_policy);
-    }
-    if (report->findings && !report->probe)
-        put_missing(out, report->missed);
+    else if (report->findings)
+        put_look(out, report);
     if (report->findings)
         put_findings(out, report->findings);
     g_string_append(out, "}\n");

@@ -6,9 +6,6 @@
  */
 #include "cli/report.h"
 
-#include "plan/want.h"
-
-#include <linux/if_arp.h>
 #include <string.h>
 
 static void put_family(GString *out, const char *name, const char *help)
@@ -65,85 +62,51 @@ static void put_findings(GString *out, const GPtrArray *findings, const char *na
 
 /* ---- --check ---- */
 
-static void put_rails(GString *out, const IbhReport *report)
-{
-    put_family(out, "ib_hook_rail_info", "What a rail is.");
-    IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
-        const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
-        g_autofree char *table = g_strdup_printf("%u", nic->table);
-
-        g_string_append(out, "ib_hook_rail_info{");
-        put_label(out, "device", nic->link->name);
-        put_label(out, "main", ibh_spread_has(report->rails, nic) ? "spread" : "keep");
-        put_label(out, "manager", manager ? manager->name : "");
-        put_label(out, "rdma", nic->link->rdma);
-        put_label(out, "table", table);
-        put_label(out, "type", nic->link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
-        g_string_append(out, "} 1\n");
-    }
-    put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
-    IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
-        g_string_append(out, "ib_hook_rail_ok{");
-        put_label(out, "device", nic->link->name);
-        g_string_append_printf(out, "} %d\n", ibh_findings_are_ok(report->findings, nic->link->name));
-    }
-}
-
 static void put_check(GString *out, const IbhReport *report)
 {
     put_family(out, "ib_hook_info", "The ib-hook that looked.");
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_number(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.",
                ibh_report_is_ok(report));
-    put_rails(out, report);
     put_number(out, "ib_hook_rails", "NICs that are rails.", (int)report->nics[TRUE]->len);
+    put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
+    IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
+        g_string_append(out, "ib_hook_rail_ok{");
+        put_label(out, "device", nic->link->name);
+        g_string_append_printf(out, "} %d\n", ibh_findings_are_ok(report->findings, nic->link->name));
+    }
     put_findings(out, report->findings, "ib_hook_findings");
 }
 
 /* ---- --probe ---- */
 
-static const struct {
-    const char *name, *help;
-} metrics[] = {
-    {"ib_hook_probe_ok", "Whether a rail and a peer have no problem."},
-    {"ib_hook_probe_sent", "Echoes sent."},
-    {"ib_hook_probe_received", "Echoes answered."},
-    {"ib_hook_probe_rtt_seconds", "The shortest round trip."},
-    {"ib_hook_probe_path_mtu_bytes", "The longest packet that came through."},
-    {"ib_hook_probe_rdma_answered", "Whether the peer answered by RDMA."},
-};
-
-static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair, guint metric)
+/* No series where the value is not known, and so below 0. */
+static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair, const char *name, double value)
 {
-    const char *rdma = ibh_told_rdma(probe, pair);
-    /* below 0: there is none, and no series */
-    const double values[] = {ibh_told_ok(pair),
-                             pair->sent,
-                             pair->received,
-                             (double)pair->rtt / G_USEC_PER_SEC,
-                             ibh_told_mtu(pair) ? ibh_told_mtu(pair) : -1.0,
-                             rdma ? g_str_equal(rdma, "answered") : -1};
     const IbhProbeSource *source = ibh_probe_source(probe, pair);
     char text[IBH_IP_STRLEN], number[G_ASCII_DTOSTR_BUF_SIZE];
 
-    if (values[metric] < 0)
+    if (value < 0)
         return;
-    g_string_append_printf(out, "%s{", metrics[metric].name);
+    g_string_append_printf(out, "%s{", name);
     put_label(out, "device", source->nic->link->name);
     put_label(out, "peer", ibh_ip_format(ibh_probe_peer(probe, pair), text));
     put_label(out, "source", ibh_ip_format(&source->ip, text));
-    g_string_append_printf(out, "} %s\n", g_ascii_formatd(number, sizeof number, "%.9g", values[metric]));
+    g_string_append_printf(out, "} %s\n", g_ascii_formatd(number, sizeof number, "%.9g", value));
 }
 
 static void put_probe(GString *out, const IbhReport *report)
 {
+    const IbhProbe *probe = report->probe;
+
     put_number(out, "ib_hook_probe_all_ok", "Whether nothing is wrong between this host and the peers.",
                ibh_report_is_ok(report));
-    for (guint i = 0; i < G_N_ELEMENTS(metrics); i++) {
-        put_family(out, metrics[i].name, metrics[i].help);
-        IBH_EACH (const IbhProbePair, pair, report->probe->pairs)
-            put_pair(out, report->probe, pair, i);
-    }
+    put_family(out, "ib_hook_probe_ok", "Whether a rail and a peer have no problem.");
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        put_pair(out, probe, pair, "ib_hook_probe_ok", ibh_told_ok(pair));
+    put_family(out, "ib_hook_probe_rtt_seconds", "The shortest round trip.");
+    IBH_EACH (const IbhProbePair, pair, probe->pairs)
+        put_pair(out, probe, pair, "ib_hook_probe_rtt_seconds", (double)pair->rtt / G_USEC_PER_SEC);
     put_findings(out, report->findings, "ib_hook_probe_findings");
 }
 

@@ -115,11 +115,6 @@ int ibh_told_ok(const IbhProbePair *pair)
     return problems->len == 1 && ibh_probe_has(pair, IBH_WAY_NOT_KNOWN) ? -1 : !problems->len;
 }
 
-guint ibh_told_mtu(const IbhProbePair *pair)
-{
-    return pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
-}
-
 const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair)
 {
     return !probe->rdma                       ? NULL

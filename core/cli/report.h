@@ -52,8 +52,7 @@ GPtrArray *ibh_told_addresses(const IbhNic *nic); /* char * */
 const char *ibh_told_link(const IbhNic *nic);
 /* Of a rail, in a line: where it is, and what it has. NULL: it is none, or so much was not asked for. */
 char *ibh_told_facts(const IbhReport *report, const IbhNic *nic);
-int ibh_told_ok(const IbhProbePair *pair);    /* -1: who answered is not known, and nothing else is wrong */
-guint ibh_told_mtu(const IbhProbePair *pair); /* 0: no more than the small echo came through */
+int ibh_told_ok(const IbhProbePair *pair); /* -1: who answered is not known, and nothing else is wrong */
 const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
 
 /* ---- for people: coloured words, and tables of them; control characters are removed ---- */

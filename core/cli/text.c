@@ -251,9 +251,7 @@ static void put_nics(GString *out, const IbhReport *report)
             add_nic(table, report, nic);
         }
     }
-    for (guint i = 0; report->missed && i < report->missed->len; i++) {
-        const IbhMissed *missed = &g_array_index(report->missed, IbhMissed, i);
-
+    IBH_EACH (const IbhMissed, missed, report->missed) {
         if (!ibh_add_name(seen, missed->known.iface))
             continue;
         ibh_table_add(table, IBH_PLAIN, "%s", missed->known.iface);

@@ -145,7 +145,7 @@ static void report(const IbhRails *rails, const IbhPlan *plan)
     g_autoptr(GArray) missed = ibh_known_missed(rails, config);
 
     ibh_check_judge(asked, plan, missed, findings);
-    const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings};
+    const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings, .missed = missed};
     const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan->ops, .errors = errors};
     const IbhStyle style = {.verbose = TRUE};
     g_autofree char *text = ibh_report(&check, ibh_write_text, &style);
