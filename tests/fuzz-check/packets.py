@@ -20,15 +20,15 @@ SO_MARK = 36
 class Echo:
     """A request, and what became of it."""
 
-    def __init__(self, space, source, to, size=64, about=None):
-        self.space, self.source, self.to, self.size, self.about = space, source, to, size, about
+    def __init__(self, space, source, to, size=64, about=None, bound=None):
+        self.space, self.source, self.to, self.size, self.about, self.bound = space, source, to, size, about, bound
         self.error = ""
         self.answered = False
         self.left, self.arrived, self.back_left, self.back_arrived = set(), set(), set(), set()
 
     def __str__(self):
         size = f" of {self.size} bytes" if self.size > 64 else ""
-        return f"{self.space} {self.source or 'unbound'} to {self.to}{size}"
+        return f"{self.space} {self.source or 'unbound'}{' by its NIC' if self.bound else ''} to {self.to}{size}"
 
 
 def checksum(raw):
@@ -99,6 +99,8 @@ class Wire:
         try:
             with socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_RAW, 58 if six else 1) as sender:
                 sender.setsockopt(41 if six else 0, IPV6_MTU_DISCOVER if six else IP_MTU_DISCOVER, DO)
+                if one.bound:
+                    sender.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, one.bound.encode())
                 if one.source:
                     sender.bind((one.source, 0))
                 sender.sendto(raw, (one.to, 0))

@@ -113,8 +113,9 @@ class Truth:
         for echo in inward:
             self.judge_inward(echo, answers)
         self.forget()
-        self.wire.exchange(outward + free + other, limit)
-        outward += self.large(outward, limit)
+        bound = [Echo("host", one.source, one.to, SMALL, one.about, one.about.nic) for one in outward]  # as sockets of RDMA are
+        self.wire.exchange(outward + bound + free + other, limit)
+        outward += bound + self.large(outward, limit)
         for echo in outward:
             self.judge_outward(echo)
         for echo in free:

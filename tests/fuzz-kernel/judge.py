@@ -482,7 +482,8 @@ class Judge:
                       self.ask(twin, questions, FIRST_PAIR - 1), self.ask(twin, questions, FROM + 1),
                       self.ask(twin, questions, LAST_PAIR - 1), self.ask(twin, questions, "main"))
         for question, mine, other, early, around, before_last, main in answers:
-            decided = tuple(one.table != WALL for one in (early, around, before_last))
+            last = before_last.table != WALL  # a jump over one wall may still meet the next one
+            decided = tuple(last and one.table != WALL for one in (early, around, before_last))
             self.rail(facts, question, mine, other, decided, main)
 
     def must_be_said(self, question, what):
