@@ -37,12 +37,6 @@ static void world_clear(World *world)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(World, world_clear)
 
-static const IbhQuestion *question_at(const World *world, guint i)
-{
-    assert_true(i < world->check->questions->len);
-    return &g_array_index(world->check->questions, IbhQuestion, i);
-}
-
 /* What a kernel says that goes by the rules and routes of this world. */
 static void answer_as_kernel(const IbhFib *fib, IbhQuestion *question)
 {
@@ -401,156 +395,6 @@ static void test_is_ok(void **state)
     assert_true(ibh_findings_are_ok(warned.findings, "ib0"));
 }
 
-/* ---- which questions are asked ------------------------------------------------------------------------- */
-
-/* Rails, whatever their addresses are. */
-#define ENGAGED "config [interface ib*] manage=yes\n"
-#define IB2 "nic ib2 infiniband rdma mlx5_2/1 " RIGHT "\n"
-
-/* ---- in random worlds, every neighbour is one that can be ---------------------------------------------- */
-
-static gboolean is_end_of(const IbhPrefix *subnet, const IbhIp *ip)
-{
-    IbhPrefix whole = ibh_prefix(ip, subnet->length);
-    IbhIp last = subnet->ip;
-
-    if (subnet->length >= 31 || !ibh_prefix_equal(&whole, subnet))
-        return FALSE;
-    for (guint bit = subnet->length; bit < 32; bit++)
-        last.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
-    return ibh_ip_equal(ip, &subnet->ip) || ibh_ip_equal(ip, &last);
-}
-
-/* Why nobody else can have this address, or is not reached there by this rail; NULL: he can, and is. With `free`, it
- * must not even be in a subnet of another rail. */
-static const char *why_no_neighbour(const World *world, const IbhAddress *mine, const IbhIp *ip, gboolean must_be_free)
-{
-    const GArray *addresses = world->cas->snapshot->addresses;
-
-    if (!ibh_prefix_contains(&mine->subnet, ip))
-        return "is not in the subnet";
-    IBH_EACH (const IbhAddress, address, addresses) {
-        gboolean inside = address->subnet.length > mine->subnet.length && ibh_prefix_contains(&address->subnet, ip);
-        const IbhNic *nic = ibh_rails_nic(world->rails, address->ifindex);
-
-        if (ibh_ip_equal(&address->local, ip))
-            return "is an address of ours";
-        if (is_end_of(&address->subnet, ip))
-            return "is a network or broadcast address";
-        if (inside && (must_be_free || nic->status != IBH_NIC_RAIL))
-            return "is in a longer prefix";
-    }
-    return NULL;
-}
-
-/* The world is printed where this does not hold. */
-static void check_neighbour(const World *world, const char *text, const IbhAddress *mine, const IbhIp *neighbour)
-{
-    const char *why = why_no_neighbour(world, mine, neighbour, FALSE);
-    char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
-
-    if (!why)
-        return;
-    print_error("%s → %s: it %s in\n%s", ibh_ip_format(&mine->local, from), ibh_ip_format(neighbour, to), why, text);
-    fail();
-}
-
-static gboolean is_in_subnet_as(const World *world, const IbhIp *from, const IbhPrefix *subnet)
-{
-    const GArray *addresses = world->cas->snapshot->addresses;
-
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (ibh_ip_equal(&address->local, from) && ibh_prefix_equal(&address->subnet, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static const IbhQuestion *find_leaves(const World *world, const IbhAddress *mine)
-{
-    for (guint i = 0; i < world->check->questions->len; i++) {
-        const IbhQuestion *question = question_at(world, i);
-
-        if (question->kind == IBH_ASK_LEAVES && question->nic->link->ifindex == mine->ifindex &&
-            is_in_subnet_as(world, &question->lookup.from, &mine->subnet) &&
-            ibh_prefix_equal(&question->piece, &mine->subnet))
-            return question;
-    }
-    return NULL;
-}
-
-/* In a small subnet, whoever can be found is. */
-static void check_nobody(const World *world, const char *text, const IbhAddress *mine)
-{
-    IbhIp ip = mine->subnet.ip;
-
-    for (guint n = 0; mine->subnet.length >= 26 && n < 1u << (32 - mine->subnet.length); n++) {
-        ip.bytes[3] = (guint8)(mine->subnet.ip.bytes[3] + n);
-        if (!why_no_neighbour(world, mine, &ip, TRUE)) {
-            char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
-
-            print_error("%s: %s was not found in\n%s", ibh_ip_format(&mine->local, from), ibh_ip_format(&ip, to), text);
-            fail();
-        }
-    }
-}
-
-static void check_world(const char *text)
-{
-    g_auto(World) world = look(text, NULL);
-    const GArray *addresses = world.cas->snapshot->addresses;
-
-    IBH_EACH (const IbhAddress, mine, addresses) {
-        const IbhNic *nic = ibh_rails_nic(world.rails, mine->ifindex);
-        const IbhQuestion *question;
-
-        if (nic->status != IBH_NIC_RAIL || ibh_address_is_host(mine) ||
-            ibh_rails_owner(world.rails, &mine->local) != nic)
-            continue;
-        question = find_leaves(&world, mine);
-        if (question)
-            check_neighbour(&world, text, mine, &question->lookup.to);
-        else
-            check_nobody(&world, text, mine);
-    }
-}
-
-/* Addresses that are close together, so that subnets meet; each of them once. */
-static char *random_world(GRand *random)
-{
-    static const char *const LINKS[] = {"ib0", "ib1", "ib2", "docker0"};
-    GString *text = g_string_new(IB0 IB1 IB2 "ip link add docker0 up type bridge\n");
-    gboolean used[64] = {FALSE};
-
-    for (int i = g_rand_int_range(random, 1, 8); i > 0; i--) {
-        int last = g_rand_int_range(random, 0, g_rand_boolean(random) ? 8 : 64);
-        int length =
-            g_rand_int_range(random, 0, 8) ? g_rand_int_range(random, 26, 33) : g_rand_int_range(random, 8, 26);
-
-        if (!used[last])
-            g_string_append_printf(text, "ip address add 10.0.0.%d/%d dev %s\n", last, length,
-                                   LINKS[g_rand_int_range(random, 0, 4)]);
-        used[last] = TRUE;
-    }
-    g_string_append(text, ENGAGED);
-    return g_string_free(text, FALSE);
-}
-
-static void test_random_worlds(void **state)
-{
-    const char *wanted = g_getenv("IBH_SEED"), *cases = g_getenv("IBH_CASES");
-    guint32 seed = wanted ? (guint32)g_ascii_strtoull(wanted, NULL, 10) : g_random_int();
-    g_autoptr(GRand) random = g_rand_new_with_seed(seed);
-
-    (void)state;
-    print_message("IBH_SEED=%u\n", seed);
-    for (guint64 left = cases ? g_ascii_strtoull(cases, NULL, 10) : 5000; left > 0; left--) {
-        g_autofree char *text = random_world(random);
-
-        check_world(text);
-    }
-}
-
 /* Only what NetworkManager prunes of a family that the rail serves is worth a word. */
 static void test_manager_prunes(void **state)
 {
@@ -591,8 +435,10 @@ static void test_manager_prunes(void **state)
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
-        cmocka_unit_test(test_fixes),         cmocka_unit_test(test_messages),       cmocka_unit_test(test_is_ok),
-        cmocka_unit_test(test_random_worlds), cmocka_unit_test(test_manager_prunes),
+        cmocka_unit_test(test_fixes),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_is_ok),
+        cmocka_unit_test(test_manager_prunes),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 
