@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # No packet is lost while --apply runs, though the peer holds the wrong hardware address, auto and strict; and
-# the peer learns the right one at once.
+# the peer learns the right one at once. Nor is one lost while --undo runs.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
 rails_by_hand A 2
+before=$(state B)
 serve B
 for arp in auto strict; do
     file=$(config "[defaults]
@@ -24,5 +25,9 @@ arp=$arp")
         expect_at_least "$arp: before that, stream $i to the second address was on the wrong NIC" 1 \
             "$(jq .wrong $work/stream.$i.2)"
     done
+    traffic_start
     expect_hook 0 B --undo
+    traffic_stop
+    expect_equal "$arp: the state after --undo" "$before" "$(state B)"
+    expect_no_loss "$arp: --undo under traffic"
 done

@@ -106,3 +106,10 @@ row "IPv6, refused by the NIC" \
     "ib1 error foreign-rule: rule 100: from fd00:16::/64 oif ib1 unreachable" \
     "-6 rule add priority 100 from fd00:16::/64 oif ib1 unreachable
 ~ -6 rule del priority 100"
+
+# Nothing suppresses an error route, so the rule that asks main first gets that answer.
+row "main lacks the rails' subnet, and refuses what it lacks" \
+    "$all warning foreign-route: route blackhole 172.0.0.0/8 table main proto boot" \
+    "route flush table main
+route add blackhole 172.0.0.0/8
+~ route del blackhole 172.0.0.0/8"

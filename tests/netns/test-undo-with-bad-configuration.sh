@@ -39,17 +39,11 @@ undone() {
 file=$work/ib-hook.conf
 config 'nonsense' >/dev/null
 undone "a line that is none" "$file:1" "$file"
-config '[defaults]
-color=blue' >/dev/null
-undone "an unknown key" "$file:2" "$file"
 config '[interface ib0]
 table=700
 [interface ib1]
 table=700' >/dev/null
 undone "one table for two" 700 "$file"
-config '[interface ib*]
-table=700' >/dev/null
-undone "one table for all" 700 "$file"
 chmod 0666 "$file"
 undone "a file that others can write" "$file" "$file"
 undone "no file" "$work/nosuch.conf" $work/nosuch.conf

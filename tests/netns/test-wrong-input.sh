@@ -37,7 +37,7 @@ refused --family --plan --family 4
 refused soon --apply --confirm soon
 refused nosuch.conf --apply --config $work/nosuch.conf
 
-# bad_config LINE-NUMBER CULPRIT TEXT: the message has file:line, and what was read
+# bad_config LINE-NUMBER CULPRIT TEXT: the message has file:line, and what was read. All that is refused: unit/test_config.
 bad_config() {
     local file
     file=$(config "$3")
@@ -46,51 +46,16 @@ bad_config() {
 }
 bad_config 2 color '[defaults]
 color=blue'
-bad_config 1 'manage' 'manage=yes'
-bad_config 3 'nonsense' '# a comment
-[defaults]
-nonsense'
-bad_config 1 'network' '[network]'
-bad_config 2 'perhaps' '[interface ib0]
-manage=perhaps'
-bad_config 2 'loud' '[defaults]
-arp=loud'
-bad_config 2 254 '[interface ib0]
-table=254'
-bad_config 2 0 '[interface ib0]
-table=0'
-bad_config 2 5000000000 '[interface ib0]
-table=5000000000'
-bad_config 2 nosuchtable '[interface ib0]
-table=nosuchtable'
 bad_config 4 700 '[interface ib0]
 table=700
 [interface ib1]
 table=700'
-bad_config 2 priority '[defaults]
-priority=1941'
-bad_config 2 rp_filter '[interface ib0]
-rp_filter=1'
-bad_config 2 'ib0' '[interface ib1]
-[interface ib0'
 
-# A file that others could have written.
+# A file that others could have written; what else is refused: hostile-configuration.
 file=$(config '[defaults]
 arp=strict')
 chmod 0666 "$file"
 refused "$file" --apply --config "$file"
-chmod 0620 "$file"
-refused "$file" --apply --config "$file"
-chmod 0644 "$file"
-if [ "$rooted" = yes ]; then
-    chown 65534 "$file"
-    refused "$file" --apply --config "$file"
-    chown 0 "$file"
-fi
-mkdir -m 0777 $work/directory
-refused $work/directory --apply --config $work/directory
-mkfifo -m 0644 $work/fifo
-refused $work/fifo --apply --config $work/fifo
 
 expect_hook 2 B --apply --json --iface nosuch
 expect_equal "with --json it is an object" "false 2" "$(json '"\(.ok) \(.error.exit)"')"
