@@ -115,7 +115,7 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
         (!route || !serves_others(check, rule.rule, route)))
         return rule;
     if (route && ibh_route_is_ours(route) && route->gateway.family != AF_UNSPEC) /* copied from main */
-        route = ibh_fib_find(check->ideal, IBH_TABLE_MAIN, &question->lookup.to);
+        route = ibh_fib_find(check->ideal, IBH_TABLE_MAIN, &question->lookup.to, 0);
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
 }
 

@@ -55,6 +55,9 @@ static IbhGrade grade_leaving(const Answer *answer)
     gboolean others = answer->question->theirs;
     const IbhNic *by;
 
+    /* Where nothing leads, IPv4 sends what is bound to a NIC on its link. */
+    if (got->refused && answer->question->lookup.bound && near && answer->to->family == AF_INET)
+        return IBH_RIGHT;
     /* Others may refuse a part of the subnet, or what is beyond; not all of it. */
     if (got->refused && (others ? got->route && (!near || got->route->dst.length > near->subnet.length)
                                 : ideal->refused && !ideal->route))

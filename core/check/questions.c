@@ -150,7 +150,7 @@ static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddres
 
         if (!piece->beyond || piece->prefix.ip.family != address->local.family)
             continue;
-        route = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host);
+        route = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
         if (route && route->dst.length)
             continue;
         ask_piece(check, nic, address, piece, NULL);
@@ -169,7 +169,7 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
             ibh_find_address_near(check->rails, nic->link->ifindex, &route->dst.ip))
             continue;
         for (const IbhPiece *piece = ibh_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
-            const IbhRoute *mains = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host);
+            const IbhRoute *mains = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
 
             if (mains && mains->dst.length && !ibh_route_is_error(mains))
                 ask_piece(check, nic, address, piece, NULL);

@@ -14,7 +14,7 @@
 static gboolean agrees(const IbhQuestion *question, const IbhTrace *trace, const IbhLookup *answer)
 {
     if (answer->error || trace->refused)
-        return (answer->error && trace->refused) || question->kind == IBH_ASK_ARRIVES || question->lookup.bound;
+        return (answer->error && trace->refused) || question->kind == IBH_ASK_ARRIVES;
     return answer->type == trace->route->type &&
            (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
 }
@@ -261,8 +261,6 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
             (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
         return;
     }
-    if (question->lookup.bound && !answer->error && answer->oif == question->lookup.bound)
-        return; /* the kernel takes no other NIC than the socket's */
     if (!agrees(question, &got, answer)) {
         settle(check->rails->snapshot, question, &got, answer);
         grade = ibh_grade(check, question, &got);

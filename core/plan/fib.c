@@ -203,24 +203,27 @@ void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
     g_ptr_array_insert(routes, (gint)place, (IbhRoute *)(guintptr)route);
 }
 
-static gboolean is_usable(const IbhFib *fib, int ifindex)
+static gboolean is_usable(const IbhFib *fib, int ifindex, int bound)
 {
     const IbhLink *link = g_hash_table_lookup(fib->links, GINT_TO_POINTER(ifindex));
 
+    if (bound && ifindex != bound)
+        return FALSE;
     return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
 }
 
-/* A dead next hop is as good as none. Routes to ourselves outlive their link. */
-static gboolean is_alive(const IbhFib *fib, const IbhRoute *route)
+/* A dead next hop is as good as none, and one by another NIC than the socket's. Routes to ourselves outlive their link.
+ */
+static gboolean is_alive(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     IBH_EACH_HOP (hop, route) {
-        if (!hop->dead && is_usable(fib, hop->ifindex))
+        if (!hop->dead && is_usable(fib, hop->ifindex, bound))
             return TRUE;
     }
-    return !route->hops && (route->type != RTN_UNICAST || !route->ifindex || is_usable(fib, route->ifindex));
+    return !route->hops && (route->type != RTN_UNICAST || !route->ifindex || is_usable(fib, route->ifindex, bound));
 }
 
-const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to)
+const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to, int bound)
 {
     const Table *table = g_hash_table_lookup(family_of(fib, to->family)->tables, GUINT_TO_POINTER(number));
 
@@ -231,7 +234,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to)
         for (guint i = 0; routes && i < routes->len; i++) {
             const IbhRoute *route = g_ptr_array_index(routes, i);
 
-            if (is_alive(fib, route) && !is_gone(fib, route))
+            if (is_alive(fib, route, bound) && !is_gone(fib, route))
                 return route;
         }
     }
@@ -288,7 +291,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
-        route = ibh_fib_find(fib, rule->table, &packet->to);
+        route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             trace.thrown = trace.thrown ? trace.thrown : route;
         } else if (route && !is_suppressed(rule, route)) {

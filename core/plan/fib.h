@@ -38,8 +38,8 @@ void ibh_fib_without(IbhFib *fib, const GPtrArray *gone);
 /* As RDMA asks: mark 0, user 0, no protocol and no port, unless the packet's selectors name them. With iif: it comes
  * in. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
-/* The best route of a table; NULL: none. */
-const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to);
+/* The best route of a table, by the NIC `bound` (0: any); NULL: none. */
+const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 /* The default of a table, of any type, also one by a dead link; NULL: none. */
 const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 table, int family);
 

@@ -30,11 +30,10 @@ TYPES = ("unicast", "unicast", "unicast", "unreachable", "blackhole", "prohibit"
 
 
 class Fault:
-    def __init__(self, kind, steps, culprits=(), pieces=(), questions=(), mine=True, objects=()):
+    def __init__(self, kind, steps, culprits=(), pieces=(), objects=()):
         self.kind, self.steps, self.culprits = kind, steps, set(culprits)
         self.objects = list(objects)  # as a finding's owner names them
-        self.pieces, self.questions = list(pieces), list(questions)
-        self.mine = mine  # False: nothing that rails have to do with
+        self.pieces = list(pieces)
 
 
 def pieces_of(line):
@@ -154,7 +153,7 @@ class Faults:
 
     def rule_added(self):
         rng = self.rng
-        words, pieces, questions = [], [], {}
+        words, pieces, by = [], [], ""
         source = self.any_prefix(source=True) if rng.random() < 0.5 else ""
         to = self.any_prefix() if rng.random() < 0.5 else ""
         if source and to and family_of(source) != family_of(to):
@@ -165,13 +164,11 @@ class Faults:
         words += ["from", source] if source else ["from", "all"]
         words += ["to", to] if to else []
         if rng.random() < 0.35:
-            selector, questions = rng.choice((
-                ("fwmark 0x5", {"mark": 5}), ("tos 0x10", {"tos": 0x10}), ("uidrange 1000-2000", {"uid": 1500}),
-                ("ipproto 6", {"protocol": 6}), ("ipproto 17 dport 4791", {"protocol": 17, "port": 4791}),
-                ("ipproto 6 sport 1-65534", {"protocol": 6, "sport": 40000}),
-                (f"iif {rng.choice(('lo', self.nic, *self.others()))}", {}),
-                (f"oif {self.nic}", {})))
+            selector = rng.choice((
+                "fwmark 0x5", "tos 0x10", "uidrange 1000-2000", "ipproto 6", "ipproto 17 dport 4791", "ipproto 6 sport 1-65534",
+                f"iif {rng.choice(('lo', self.nic, *self.others()))}", f"oif {self.nic}"))
             words += selector.split()
+            by = f" by {words[-2]}"
         action = rng.choice(["table"] * 6 + ["blackhole", "prohibit", "unreachable", "goto"])
         steps = []
         table = self.table()
@@ -192,9 +189,9 @@ class Faults:
         pieces += [ipaddress.ip_network(to, strict=False)] if to else []
         flag = "-6 " if family == 6 else ""
         kind = action if action != "table" else "another" if table == "700" else "T or D" if table.isdigit() else table
-        return Fault(f"rule added: {kind}{' 6' if family == 6 else ''}{' ' + '+'.join(questions) if questions else ''}",
+        return Fault(f"rule added: {kind}{' 6' if family == 6 else ''}{by}",
                      steps + [self.ip(f"{flag}rule add {' '.join(words)} priority {priority}")], self.nics, pieces,
-                     [questions] if questions else [], objects=[f"rule {priority}: ", *map(str, pieces_of(line) if steps else ())])
+                     objects=[f"rule {priority}: ", *map(str, pieces_of(line) if steps else ())])
 
     # ---- routes ----
 

@@ -23,15 +23,15 @@ class Truth:
     def close(self):
         self.wire.close()
 
-    def judge(self, pieces=(), questions=(), limits=LIMITS):
+    def judge(self, pieces=(), limits=LIMITS):
         """(what is wrong, what nobody can say)"""
         for limit in limits:
-            wrong, unclear = self.once(pieces, questions, limit)
+            wrong, unclear = self.once(pieces, limit)
             if not wrong:
                 break
         return wrong, unclear
 
-    def once(self, pieces, questions, limit):
+    def once(self, pieces, limit):
         self.wrong, self.unclear = [], []
         host = self.scene["host"]
         self.state, self.links = State(host), self.scene.facts()
@@ -42,7 +42,7 @@ class Truth:
                 self.present.setdefault(address, []).append((nic, length, flags))
         self.main = self.routes_of(MAIN)
         self.packets(limit)
-        self.lookups(pieces, questions)
+        self.lookups(pieces)
         return sorted(set(self.wrong), key=repr), sorted(set(self.unclear))
 
     # ---- what main has more exactly than the rail's subnet stays so: that is promised ----
@@ -177,7 +177,7 @@ class Truth:
 
     # ---- look-ups ----
 
-    def lookups(self, pieces, extra):
+    def lookups(self, pieces):
         """From each address of a rail: to hosts of its subnet that nobody has, to others of the host, to what is beyond."""
         asked = []
         self.elsewhere = self.networks_of_others()
@@ -192,13 +192,11 @@ class Truth:
                 if own.num_addresses > 4 and (own in rail.subnets() or own in shared):
                     for to in self.destinations(own, pieces):
                         if str(to) not in self.present:
-                            asked += [(rail, "own", question) for question in
-                                      self.variants(Question(family, str(to), address), extra)]
+                            asked.append((rail, "own", Question(family, str(to), address)))
                 for to in others if family == 4 else ():
                     asked.append((rail, "beyond", Question(family, to, address)))
                 for to in self.right.remote(rail) + self.pieces_beyond(rail, pieces) if address in dict(rail.addresses) else ():
-                    asked += [(rail, "own", question) for question in 
-                              self.variants(Question(family, to, address), extra if to != BEYOND else [])]
+                    asked += [(rail, "own", Question(family, to, address, oif=oif)) for oif in (None, rail.nic)]
                 for to in (one for one in self.present if family_of(one) == family and self.of_a_rail(one)):
                     asked.append((rail, "local", Question(family, to, address)))
         asked += self.unbound(pieces)
@@ -247,11 +245,6 @@ class Truth:
                           if host not in (own[0], own[-1])}
         return found
 
-    @staticmethod
-    def variants(question, extra):
-        """What has a mark, a user, a port or a tos is no packet of RDMA: whose rule takes it, wants it."""
-        return [question]
-
     def judge_own(self, rail, question, answer, _):
         if self.by_another(rail, question.to):
             if self.refused(rail, question.to):
@@ -261,6 +254,8 @@ class Truth:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
         elif answer.mtu and answer.mtu < self.links[rail.nic].mtu:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
+        elif question.oif and not answer.via:
+            self.wrong.append(Wrong(rail.nic, f"{said(question)}: without its gateway"))
 
     def judge_local(self, rail, question, answer, _):
         if answer.kind != "local":
@@ -285,11 +280,6 @@ class Truth:
 
 
 def said(question):
-    words = ["ip route get", question.to, "from", question.source]
-    for name, word in (("mark", "mark"), ("tos", "tos"), ("uid", "uid"), ("protocol", "ipproto"), ("port", "dport"),
-                       ("sport", "sport")):
-        if getattr(question, name, None):
-            words += [word, str(getattr(question, name))]
-    return " ".join(words)
+    return f"ip route get {question.to} from {question.source}" + (f" oif {question.oif}" if question.oif else "")
 
 

@@ -119,7 +119,7 @@ class World:
         if refused:
             return "refused", fault.kind, refused
         self.scene.settled()
-        wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
+        wrong, unclear = self.truth.judge(fault.pieces)
         report = self.check()
         verdict = self.compare(fault, report, wrong, unclear)
         if not serious(report):
@@ -156,7 +156,7 @@ class World:
         if wrong and fault.kind in HIDDEN and all(one["code"] in ALLOWED for one in findings):
             return "hidden", cause, text
         if wrong and not findings:
-            wrong, _ = self.truth.judge(fault.pieces, fault.questions, PATIENCE)
+            wrong, _ = self.truth.judge(fault.pieces, PATIENCE)
             return "silent" if wrong else "right", cause, text
         if wrong:
             return "misnamed", cause, text
@@ -195,7 +195,7 @@ class World:
             if any(all(one[key] == finding[key] for key in ("ifaces", "code", "owner", "message", "fix")) for one in serious(after)):
                 return "fix", f"{finding['code']}: does not cure: {fault.kind}", f"{fix}: {status} {out}{err}\n{verdict[2]}"
             if not serious(after):
-                wrong, unclear = self.truth.judge(fault.pieces, fault.questions)
+                wrong, unclear = self.truth.judge(fault.pieces)
                 late = self.compare(fault, after, wrong, unclear)
                 if late[0] == "silent":
                     return "silent", f"after the fix of {finding['code']}: {fault.kind}", f"{fix}\n{late[2]}before:\n{verdict[2]}"

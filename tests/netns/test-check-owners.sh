@@ -88,6 +88,15 @@ rule add priority 1000 lookup 700
 ~ rule del priority 1000
 ~ rule del priority 900
 ~ route flush table 700"
+row "what is bound to a NIC leaves by it, even where a rule refuses" "" \
+    "rule add priority 100 oif ib1 unreachable
+~ rule del priority 100"
+row "a gateway for what is bound to a NIC" \
+    "ib1 warning foreign-rule: rule 100: from all oif ib1 lookup 700" \
+    "route add default via 172.16.16.1 dev ib1 table 700
+rule add priority 100 oif ib1 lookup 700
+~ rule del priority 100
+~ route flush table 700"
 
 # Addresses of /32, which others route, and which no rail has the subnet of.
 ip -n B address add 10.5.5.5/32 dev ib1
