@@ -59,15 +59,16 @@ const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair); /* N
 
 typedef enum { IBH_PLAIN = 1, IBH_BOLD, IBH_RED, IBH_GREEN, IBH_YELLOW } IbhColor;
 
+/* A format that ends in "\n" ends a line. */
 G_GNUC_PRINTF(4, 5)
 void ibh_put(GString *out, const IbhReport *report, IbhColor color, const char *format, ...);
 
-/* Cells, row by row; columns are as wide as their widest cell. */
-GPtrArray *ibh_table_new(const char *headings); /* words; "": none */
+/* A row of a table, a list of char *: its cells, with tabs between them. */
 G_GNUC_PRINTF(3, 4)
-void ibh_table_add(GPtrArray *table, IbhColor color, const char *format, ...);
-/* `width`: the last column is cut at a word where a line would be longer; 0: it is whole. */
-void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, guint columns, guint width);
+void ibh_add_row(GPtrArray *table, IbhColor color, const char *format, ...);
+/* Columns are as wide as their widest cell; on a terminal the last one is cut at a word. `colored`: the column whose
+ * cells have the colours of their rows; a bold row is bold as a whole. */
+void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, int columns, int colored);
 
 gboolean ibh_add_name(GPtrArray *names, const char *name); /* FALSE: it is there already */
 char *ibh_join(const GPtrArray *texts, const char *separator);

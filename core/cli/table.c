@@ -3,58 +3,47 @@
 
 #include <string.h>
 
-static void put(GString *out, const IbhReport *report, IbhColor color, const char *text)
-{
-    static const char *const codes[] = {[IBH_BOLD] = "1", [IBH_RED] = "31", [IBH_GREEN] = "32", [IBH_YELLOW] = "33"};
-    g_autofree char *safe = ibh_printable(text);
-
-    if (report->style->color && color != IBH_PLAIN)
-        g_string_append_printf(out, "\033[%sm%s\033[0m", codes[color], safe);
-    else
-        g_string_append(out, safe);
-}
-
 void ibh_put(GString *out, const IbhReport *report, IbhColor color, const char *format, ...)
 {
-    g_autofree char *text = NULL;
-    va_list args;
-
-    va_start(args, format);
-    text = g_strdup_vprintf(format, args);
-    va_end(args);
-    put(out, report, color, text);
-}
-
-/* ---- tables: a cell is its colour, in one byte, and its text ---- */
-
-void ibh_table_add(GPtrArray *table, IbhColor color, const char *format, ...)
-{
+    static const char *const codes[] = {[IBH_PLAIN] = "",
+                                        [IBH_BOLD] = "\033[1m",
+                                        [IBH_RED] = "\033[31m",
+                                        [IBH_GREEN] = "\033[32m",
+                                        [IBH_YELLOW] = "\033[33m"};
+    const char *code = report->style->color ? codes[color] : "";
+    const gboolean ends = g_str_has_suffix(format, "\n");
     g_autofree char *text = NULL, *safe = NULL;
     va_list args;
 
     va_start(args, format);
     text = g_strdup_vprintf(format, args);
     va_end(args);
+    if (ends)
+        text[strlen(text) - 1] = '\0';
     safe = ibh_printable(text);
-    g_ptr_array_add(table, g_strdup_printf("%c%s", (char)color, safe));
+    g_string_append_printf(out, "%s%s%s%s", code, safe, code[0] ? "\033[0m" : "", ends ? "\n" : "");
 }
 
-GPtrArray *ibh_table_new(const char *headings)
-{
-    GPtrArray *table = g_ptr_array_new_with_free_func(g_free);
-    g_auto(GStrv) words = g_strsplit(headings, " ", -1);
+/* ---- tables: a row is its colour, in one byte, and its cells, with tabs between them ---- */
 
-    for (char **word = words; *word; word++)
-        ibh_table_add(table, IBH_BOLD, "%s", *word);
-    return table;
+void ibh_add_row(GPtrArray *table, IbhColor color, const char *format, ...)
+{
+    GString *row = g_string_new(NULL);
+    va_list args;
+
+    g_string_append_c(row, (char)color);
+    va_start(args, format);
+    g_string_append_vprintf(row, format, args);
+    va_end(args);
+    g_ptr_array_add(table, g_string_free(row, FALSE));
 }
 
 /* At a word, where it would be longer than `width`. */
-static char *cut(const char *text, guint width)
+static char *cut(const char *text, glong width)
 {
     const char *end;
 
-    if (g_utf8_strlen(text, -1) <= (glong)width)
+    if (g_utf8_strlen(text, -1) <= width)
         return g_strdup(text);
     end = g_utf8_offset_to_pointer(text, MAX(width, 3) - 3);
     while (end > text && *end != ' ')
@@ -64,25 +53,40 @@ static char *cut(const char *text, guint width)
     return g_strdup_printf("%.*s...", (int)(end - text), text);
 }
 
-void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, guint columns, guint width)
+static char **split(const char *row, int columns)
 {
-    g_autofree guint *widths = g_new0(guint, columns);
-    guint before = 0;
+    char **cells = g_strsplit(row + 1, "\t", columns);
 
-    for (guint i = 0; i < table->len; i++) {
-        glong length = g_utf8_strlen((const char *)table->pdata[i] + 1, -1);
+    for (char **cell = cells; *cell; cell++) {
+        g_autofree char *raw = *cell;
 
-        widths[i % columns] = MAX(widths[i % columns], (guint)length + 2);
+        *cell = ibh_printable(raw);
     }
-    for (guint i = 0; i + 1 < columns; i++)
-        before += widths[i];
-    for (guint i = 0; i < table->len; i++) {
-        const char *cell = table->pdata[i], *text = cell + 1;
-        const gboolean last = i % columns == columns - 1;
-        g_autofree char *part = last && width ? cut(text, width > before ? width - before : 0) : NULL;
+    return cells;
+}
 
-        put(out, report, (IbhColor)*cell, part ? part : text);
-        g_string_append_printf(out, "%*s", last ? 0 : (int)(widths[i % columns] - (guint)g_utf8_strlen(text, -1)), "");
-        g_string_append(out, last ? "\n" : "");
+void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, int columns, int colored)
+{
+    g_autofree glong *widths = g_new0(glong, columns); /* of all but the last */
+    glong room = report->style->width ? report->style->width : G_MAXINT;
+
+    IBH_EACH_POINTER (const char, row, table) {
+        g_auto(GStrv) cells = split(row, columns);
+
+        for (int i = 0; i + 1 < columns; i++)
+            widths[i] = MAX(widths[i], g_utf8_strlen(cells[i], -1) + 2);
+    }
+    for (int i = 0; i < columns; i++)
+        room -= widths[i];
+    IBH_EACH_POINTER (const char, row, table) {
+        g_auto(GStrv) cells = split(row, columns);
+        g_autofree char *last = cells[columns - 1];
+
+        cells[columns - 1] = cut(last, room);
+        for (int i = 0; i < columns; i++) {
+            ibh_put(out, report, i == colored || *row == IBH_BOLD ? (IbhColor)*row : IBH_PLAIN, "%s", cells[i]);
+            g_string_append_printf(out, "%*s", (int)MAX(widths[i] - g_utf8_strlen(cells[i], -1), 0), "");
+        }
+        g_string_append_c(out, '\n');
     }
 }

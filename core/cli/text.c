@@ -9,12 +9,6 @@
 #define APPLY "sudo ib-hook --apply"
 #define WIDTH 80
 
-static void put_line(GString *out, const IbhReport *report, const char *lead, const char *text)
-{
-    ibh_put(out, report, IBH_PLAIN, "%s%s", lead, text);
-    g_string_append_c(out, '\n');
-}
-
 gboolean ibh_add_name(GPtrArray *names, const char *name)
 {
     const gboolean known = g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
@@ -70,48 +64,36 @@ static void put_findings(GString *out, const IbhReport *report)
             continue;
         ibh_put(out, report, IBH_PLAIN, "%s: ", ifaces[0] ? ifaces : "-");
         ibh_put(out, report, color_of(finding), "%s %s", ibh_severity_name(finding->severity), finding->code);
-        put_line(out, report, ": ", finding->message);
+        ibh_put(out, report, IBH_PLAIN, ": %s\n", finding->message);
         if (finding->fix)
-            put_line(out, report, "    fix: ", finding->fix);
+            ibh_put(out, report, IBH_PLAIN, "    fix: %s\n", finding->fix);
         if (finding->advice)
-            put_line(out, report, "    advice: ", finding->advice);
+            ibh_put(out, report, IBH_PLAIN, "    advice: %s\n", finding->advice);
     }
 }
 
 /* ---- the host's line ---- */
 
-/* The one command that cures all problems; NULL: there is none. --apply without a name does what it does with one. */
-static const char *find_command(const IbhReport *report)
-{
-    const char *command = NULL;
-
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
-
-        if (!is_problem(finding))
-            continue;
-        if (!own || (command && !g_str_equal(command, own)))
-            return NULL;
-        command = own;
-    }
-    return command;
-}
-
-/* That command, or the one cause, or how many NICs. */
+/* The one command that cures all problems (--apply without a name does what it does with one), or the one cause, or how
+ * many NICs. */
 static void put_wrong(GString *out, const IbhReport *report, const IbhFinding *worst)
 {
     g_autoptr(GPtrArray) wrong = g_ptr_array_new(), all = g_ptr_array_new(); /* NICs */
     g_autoptr(GString) text = g_string_new(NULL);
-    const char *command = find_command(report);
+    const char *command = NULL;
     guint problems = 0;
 
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
         ibh_add_name(all, rail->link->name);
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        problems += is_problem(finding) ? 1 : 0;
+        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
+
+        if (!is_problem(finding))
+            continue;
+        command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
         IBH_EACH_POINTER (const char, iface, finding->ifaces) {
-            if (is_problem(finding) && ibh_add_name(wrong, iface))
-                ibh_add_name(all, iface);
+            ibh_add_name(wrong, iface);
+            ibh_add_name(all, iface);
         }
     }
     if (wrong->len)
@@ -124,7 +106,7 @@ static void put_wrong(GString *out, const IbhReport *report, const IbhFinding *w
     else
         g_string_append(text, "why: ib-hook --check --verbose");
     ibh_put(out, report, color_of(worst), "%s", ibh_severity_name(worst->severity));
-    put_line(out, report, ": ", text->str);
+    ibh_put(out, report, IBH_PLAIN, ": %s\n", text->str);
 }
 
 /* A NIC that is administratively down: a note, and no right rail. */
@@ -153,7 +135,7 @@ static void put_right(GString *out, const IbhReport *report)
             g_string_append_printf(text, "; %s is down", name);
     }
     ibh_put(out, report, IBH_GREEN, "ok");
-    put_line(out, report, ": ", text->str);
+    ibh_put(out, report, IBH_PLAIN, ": %s\n", text->str);
 }
 
 void ibh_put_verdict(GString *out, const IbhReport *report)
@@ -186,81 +168,61 @@ static char *join_addresses(const IbhNic *nic, guint most)
     return more ? g_strdup_printf("%s and %u more", first, more) : g_steal_pointer(&first);
 }
 
-/* Of --check: a right rail, or a problem and which NICs it hits. */
+/* Of --check: a right rail, or a problem and which NICs it hits. With --verbose each problem follows whole. */
 static void put_lines(GString *out, const IbhReport *report)
 {
-    g_autoptr(GPtrArray) table = ibh_table_new("");
+    g_autoptr(GPtrArray) table = g_ptr_array_new_with_free_func(g_free);
 
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
         g_autofree char *addresses = join_addresses(rail, 3);
 
-        if (find_worst(report, rail->link->name) || !has_carrier(report, rail))
-            continue;
-        ibh_table_add(table, IBH_PLAIN, "%s", rail->link->name);
-        ibh_table_add(table, IBH_GREEN, "ok");
-        ibh_table_add(table, IBH_PLAIN, "%s leaves by it (table %u)", addresses, rail->table);
+        if (!find_worst(report, rail->link->name) && has_carrier(report, rail))
+            ibh_add_row(table, IBH_GREEN, "%s\tok\t%s leaves by it (table %u)", rail->link->name, addresses,
+                        rail->table);
     }
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         const guint hit = finding->ifaces->len;
-        g_autofree char *ifaces = ibh_join(finding->ifaces, ",");
+        g_autofree char *ifaces =
+            hit > 2 && report->style->width ? g_strdup_printf("%u NICs", hit) : ibh_join(finding->ifaces, ",");
 
-        if ((!is_problem(finding) && !is_down(finding)) || report->style->verbose) /* then each follows whole */
-            continue;
-        if (hit > 2 && report->style->width)
-            ibh_table_add(table, IBH_PLAIN, "%u NICs", hit);
-        else
-            ibh_table_add(table, IBH_PLAIN, "%s", hit ? ifaces : "host");
-        ibh_table_add(table, color_of(finding), "%s", ibh_severity_name(finding->severity));
-        ibh_table_add(table, IBH_PLAIN, "%s: %s", finding->code, finding->message);
+        if ((is_problem(finding) || is_down(finding)) && !report->style->verbose)
+            ibh_add_row(table, color_of(finding), "%s\t%s\t%s: %s", hit ? ifaces : "host",
+                        ibh_severity_name(finding->severity), finding->code, finding->message);
     }
-    ibh_put_table(out, report, table, 3, report->style->width);
+    ibh_put_table(out, report, table, 3, 1);
 }
 
-/* The NIC's worst problem, or what it is and why. */
-static void add_state(GPtrArray *table, const IbhReport *report, const char *iface, const char *state, const char *why)
+/* Of --show: its worst problem, or what it is and why. */
+static void add_nic(GPtrArray *table, const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
 {
     const IbhFinding *worst = find_worst(report, iface);
-    const IbhColor color = g_str_equal(state, "ok") ? IBH_GREEN : IBH_PLAIN;
+    const gboolean ok = nic && nic->status == IBH_NIC_RAIL && has_carrier(report, nic);
+    const char *state = !nic ? "missing" : ok ? "ok" : nic->status == IBH_NIC_RAIL ? "down" : "no rail";
+    g_autofree char *addresses = nic ? join_addresses(nic, report->style->width ? 1 : 3) : g_strdup("-");
+    const IbhColor color = ok ? IBH_GREEN : IBH_PLAIN;
 
-    ibh_table_add(table, worst ? color_of(worst) : color, "%s: %s", worst ? worst->code : state,
-                  worst ? worst->message : why);
+    ibh_add_row(table, worst ? color_of(worst) : color, "%s\t%s\t%s\t%s: %s", iface, addresses,
+                nic ? ibh_told_link(nic) : "-", worst ? worst->code : state, worst ? worst->message : why);
 }
 
-static void add_nic(GPtrArray *table, const IbhReport *report, const IbhNic *nic)
-{
-    g_autofree char *addresses = join_addresses(nic, report->style->width ? 1 : 3);
-
-    ibh_table_add(table, IBH_PLAIN, "%s", nic->link->name);
-    ibh_table_add(table, IBH_PLAIN, "%s", addresses);
-    ibh_table_add(table, IBH_PLAIN, "%s", ibh_told_link(nic));
-    add_state(table, report, nic->link->name,
-              nic->status != IBH_NIC_RAIL ? "no rail"
-              : has_carrier(report, nic)  ? "ok"
-                                          : "down",
-              nic->why);
-}
-
-/* Of --show. What is missing may be among the others, too. */
+/* What is missing may be among the others, too. */
 static void put_nics(GString *out, const IbhReport *report)
 {
-    g_autoptr(GPtrArray) table = ibh_table_new("IFACE ADDRESS LINK STATE"), seen = g_ptr_array_new();
+    g_autoptr(GPtrArray) table = g_ptr_array_new_with_free_func(g_free), seen = g_ptr_array_new();
 
+    ibh_add_row(table, IBH_BOLD, "IFACE\tADDRESS\tLINK\tSTATE");
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
             ibh_add_name(seen, nic->link->name);
-            add_nic(table, report, nic);
+            add_nic(table, report, nic->link->name, nic, nic->why);
         }
     }
     IBH_EACH (const IbhMissed, missed, report->missed) {
-        if (!ibh_add_name(seen, missed->known.iface))
-            continue;
-        ibh_table_add(table, IBH_PLAIN, "%s", missed->known.iface);
-        ibh_table_add(table, IBH_PLAIN, "-");
-        ibh_table_add(table, IBH_PLAIN, "-");
-        add_state(table, report, missed->known.iface, "missing", ibh_missing_text(missed->why));
+        if (ibh_add_name(seen, missed->known.iface))
+            add_nic(table, report, missed->known.iface, NULL, ibh_missing_text(missed->why));
     }
     if (seen->len)
-        ibh_put_table(out, report, table, 4, report->style->width);
+        ibh_put_table(out, report, table, 4, 3);
 }
 
 /* Why each NIC is, or is not, engaged; and what is known of it. */
@@ -270,24 +232,10 @@ static void put_reasons(GString *out, const IbhReport *report, const char *lead)
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
             g_autofree char *facts = ibh_told_facts(report, nic);
 
-            ibh_put(out, report, IBH_PLAIN, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged",
-                    nic->why, facts ? "; " : "", facts ? facts : "");
-            g_string_append_c(out, '\n');
+            ibh_put(out, report, IBH_PLAIN, "%s%s: %s: %s%s%s\n", lead, nic->link->name,
+                    rail ? "engaged" : "not engaged", nic->why, facts ? "; " : "", facts ? facts : "");
         }
     }
-}
-
-/* The hash policy of the spread is a global setting, which we do not change. */
-static void put_hash_policy(GString *out, const IbhReport *report)
-{
-    const int policy = report->rails->snapshot->hash_policy;
-
-    if (report->rails->main == IBH_MAIN_SPREAD)
-        g_string_append_printf(out, "main=spread: by %s (net.ipv4.fib_multipath_hash_policy=%d)\n",
-                               policy == 0   ? "peer"
-                               : policy == 1 ? "flow"
-                                             : "the kernel's choice",
-                               policy);
 }
 
 /* ---- the actions ---- */
@@ -298,7 +246,9 @@ static void put_look(GString *out, const IbhReport *report)
     if (!report->style->quiet) {
         ibh_put_verdict(out, report);
         (report->action == IBH_ACTION_SHOW ? put_nics : put_lines)(out, report);
-        put_hash_policy(out, report);
+        if (report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
+            g_string_append_printf(out, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)\n",
+                                   report->rails->snapshot->hash_policy);
     }
     if (report->style->verbose || report->style->quiet)
         put_findings(out, report);
@@ -344,7 +294,7 @@ static void put_change(GString *out, const IbhReport *report)
     else
         g_string_append(out, ": nothing to do\n");
     if (held && held[0])
-        put_line(out, report, "left alone until --apply or a reboot: ", held);
+        ibh_put(out, report, IBH_PLAIN, "left alone until --apply or a reboot: %s\n", held);
     if (!report->failed && !held)
         put_reasons(out, report, "");
     if (report->confirm)
@@ -356,7 +306,7 @@ static void put_error(GString *out, const IbhReport *report)
     g_auto(GStrv) lines = g_strsplit(report->message, "\n", -1);
 
     for (char **line = lines; *line; line++)
-        put_line(out, report, "ib-hook: ", *line);
+        ibh_put(out, report, IBH_PLAIN, "ib-hook: %s\n", *line);
 }
 
 void ibh_write_text(GString *out, const IbhReport *report)

@@ -9,117 +9,80 @@
 static void add_pair(GPtrArray *table, const IbhProbe *probe, const IbhProbePair *pair)
 {
     g_autoptr(GPtrArray) codes = ibh_probe_problems(pair);
-    g_autofree char *problems = ibh_join(codes, ", ");
+    g_autofree char *problems = ibh_join(codes, ", "),
+                    *ms = pair->rtt < 0 ? g_strdup("-") : g_strdup_printf("%.2f", (double)pair->rtt / 1000);
     const char *rdma = ibh_told_rdma(probe, pair), *tcp = ibh_probe_syn_why(pair);
     const int ok = ibh_told_ok(pair);
-    char text[IBH_IP_STRLEN];
+    char peer[IBH_IP_STRLEN];
 
-    ibh_table_add(table, IBH_PLAIN, "%s", ibh_probe_source(probe, pair)->nic->link->name);
-    ibh_table_add(table, IBH_PLAIN, "%s", ibh_ip_format(ibh_probe_peer(probe, pair), text));
-    ibh_table_add(table, IBH_PLAIN, "%d/%d", pair->received, pair->sent);
-    if (pair->rtt < 0)
-        ibh_table_add(table, IBH_PLAIN, "-");
-    else
-        ibh_table_add(table, IBH_PLAIN, "%.2f", (double)pair->rtt / 1000);
-    ibh_table_add(table,
-                  ok < 0 ? IBH_YELLOW
-                  : ok   ? IBH_GREEN
-                         : IBH_RED,
-                  "%s%s%s%s%s", problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
-                  tcp ? "; the NIC of its replies is not known: " : "", tcp ? tcp : "");
+    ibh_add_row(table,
+                ok < 0 ? IBH_YELLOW
+                : ok   ? IBH_GREEN
+                       : IBH_RED,
+                "%s\t%s\t%d/%d\t%s\t%s%s%s%s%s", ibh_probe_source(probe, pair)->nic->link->name,
+                ibh_ip_format(ibh_probe_peer(probe, pair), peer), pair->received, pair->sent, ms,
+                problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
+                tcp ? "; the NIC of its replies is not known: " : "", tcp ? tcp : "");
 }
 
 static void put_pairs(GString *out, const IbhReport *report)
 {
     const IbhProbe *probe = report->probe;
-    g_autoptr(GPtrArray) table = ibh_table_new("IFACE PEER REPLIES MS STATE");
+    g_autoptr(GPtrArray) table = g_ptr_array_new_with_free_func(g_free);
 
+    ibh_add_row(table, IBH_BOLD, "IFACE\tPEER\tREPLIES\tMS\tSTATE");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         add_pair(table, probe, pair);
     IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
-        char text[IBH_IP_STRLEN];
+        char peer[IBH_IP_STRLEN];
 
-        ibh_table_add(table, IBH_PLAIN, "%s", unasked->nic->link->name);
-        ibh_table_add(table, IBH_PLAIN, "%s", ibh_ip_format(&g_array_index(probe->peers, IbhIp, unasked->peer), text));
-        ibh_table_add(table, IBH_PLAIN, "0/0");
-        ibh_table_add(table, IBH_PLAIN, "-");
-        ibh_table_add(table, IBH_YELLOW, "not asked: %s", unasked->why);
+        ibh_add_row(table, IBH_YELLOW, "%s\t%s\t0/0\t-\tnot asked: %s", unasked->nic->link->name,
+                    ibh_ip_format(&g_array_index(probe->peers, IbhIp, unasked->peer), peer), unasked->why);
     }
-    ibh_put_table(out, report, table, 5, 0);
+    ibh_put_table(out, report, table, 5, 4);
 }
 
-/* "ib0: 198 of 200 peers ok, 594 of 600 replies, 3 not asked" */
-static void put_rail(GString *out, const IbhReport *report, const IbhNic *nic)
+/* "; not asked: no common subnet: 10.9.0.1-.3; no address of its family: fd00::1"; the peers that this rail did not ask
+ * for the same reason stand together. */
+static char *name_unasked(const IbhProbe *probe, const IbhNic *nic)
 {
-    int peers = 0, good = 0, sent = 0, received = 0, left_out = 0;
+    g_autoptr(GPtrArray) reasons = g_ptr_array_new();
+    GString *text = g_string_new(NULL);
 
-    IBH_EACH (const IbhProbePair, pair, report->probe->pairs) {
-        if (ibh_probe_source(report->probe, pair)->nic != nic)
+    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
+        if (unasked->nic == nic)
+            ibh_add_name(reasons, unasked->why);
+    }
+    IBH_EACH_POINTER (const char, why, reasons) {
+        g_autoptr(GArray) peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
+        g_autofree char *names = NULL;
+
+        IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
+            if (unasked->nic == nic && g_str_equal(unasked->why, why))
+                g_array_append_val(peers, g_array_index(probe->peers, IbhIp, unasked->peer));
+        }
+        names = ibh_probe_name_peers(peers, G_MAXUINT);
+        g_string_append_printf(text, "%s%s: %s", text->len ? "; " : "; not asked: ", why, names);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* "ib0: 198 of 200 peers ok, 594 of 600 replies; not asked: ..." */
+static void add_rail(GPtrArray *table, const IbhProbe *probe, const IbhNic *nic)
+{
+    g_autofree char *unasked = name_unasked(probe, nic);
+    int peers = 0, good = 0, sent = 0, received = 0;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        if (ibh_probe_source(probe, pair)->nic != nic)
             continue;
         peers++;
         good += ibh_told_ok(pair) > 0;
         sent += pair->sent;
         received += pair->received;
     }
-    IBH_EACH (const IbhProbeUnasked, unasked, report->probe->unasked)
-        left_out += unasked->nic == nic;
-    ibh_put(out, report, IBH_PLAIN, "%s: ", nic->link->name);
-    ibh_put(out, report, good == peers ? IBH_GREEN : IBH_RED, "%d of %d peers ok", good, peers);
-    g_string_append_printf(out, ", %d of %d replies", received, sent);
-    if (left_out)
-        g_string_append_printf(out, ", %d not asked", left_out);
-    g_string_append_c(out, '\n');
-}
-
-/* The peers that this rail did not ask for this reason. */
-static char *name_unasked(const IbhProbe *probe, const IbhNic *nic, const char *why, guint *count)
-{
-    g_autoptr(GArray) peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
-
-    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
-        if (unasked->nic == nic && g_str_equal(unasked->why, why))
-            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, unasked->peer));
-    }
-    *count += peers->len;
-    return ibh_probe_name_peers(peers, G_MAXUINT);
-}
-
-/* "3 pairs not asked: no common subnet: ib0, ib1 to 10.9.0.1; ib2 to 10.8.0.1": rails that did not ask the same peers
- * stand together. */
-static void add_unasked(GPtrArray *table, const IbhProbe *probe, const char *why)
-{
-    g_autoptr(GPtrArray) peers = g_ptr_array_new_with_free_func(g_free), told = g_ptr_array_new();
-    g_autoptr(GString) text = g_string_new(NULL);
-    guint count = 0;
-
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
-        g_ptr_array_add(peers, name_unasked(probe, nic, why, &count));
-    IBH_EACH_POINTER (const char, to, peers) {
-        const char *between = text->len ? "; " : "";
-
-        if (!to[0] || !ibh_add_name(told, to))
-            continue;
-        for (guint i = 0; i < peers->len; i++) {
-            if (g_str_equal(peers->pdata[i], to)) {
-                g_string_append_printf(text, "%s%s", between, ((const IbhNic *)probe->nics->pdata[i])->link->name);
-                between = ", ";
-            }
-        }
-        g_string_append_printf(text, " to %s", to);
-    }
-    ibh_table_add(table, IBH_PLAIN, "%u pairs not asked: %s: %s", count, why, text->str);
-}
-
-/* A line for each reason; whole, but on a terminal. */
-static void put_unasked(GString *out, const IbhReport *report)
-{
-    g_autoptr(GPtrArray) reasons = g_ptr_array_new(), table = ibh_table_new("");
-
-    IBH_EACH (const IbhProbeUnasked, unasked, report->probe->unasked) {
-        if (ibh_add_name(reasons, unasked->why))
-            add_unasked(table, report->probe, unasked->why);
-    }
-    ibh_put_table(out, report, table, 1, report->style->width);
+    ibh_add_row(table, good == peers ? IBH_GREEN : IBH_RED, "%s: %d of %d peers ok, %d of %d replies%s",
+                nic->link->name, good, peers, received, sent, unasked);
 }
 
 /* "RDMA: 6 of 8 pairs answered" */
@@ -132,31 +95,26 @@ static void put_rdma(GString *out, const IbhReport *report)
         answered += pair->rdma == IBH_CAUSE_NONE;
     if (!asked)
         return;
-    ibh_put(out, report, answered == asked ? IBH_GREEN : IBH_RED, "RDMA: %u of %u pairs answered", answered, asked);
-    g_string_append_c(out, '\n');
+    ibh_put(out, report, answered == asked ? IBH_GREEN : IBH_RED, "RDMA: %u of %u pairs answered\n", answered, asked);
 }
 
 void ibh_put_probe(GString *out, const IbhReport *report)
 {
     const IbhProbe *probe = report->probe;
     const guint pairs = probe->pairs->len + probe->unasked->len;
-    const char *lead = "left out, as addresses of this host:";
-    char text[IBH_IP_STRLEN];
+    g_autoptr(GPtrArray) rails = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *own = ibh_probe_name_peers(probe->own, G_MAXUINT);
 
     if (pairs && (pairs <= LISTED_PAIRS || report->style->verbose))
         put_pairs(out, report);
     if (pairs > LISTED_PAIRS) {
         IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
-            put_rail(out, report, nic);
-        if (!report->style->verbose)
-            put_unasked(out, report);
+            add_rail(rails, probe, nic);
+        ibh_put_table(out, report, rails, 1, 0);
     }
     put_rdma(out, report);
-    IBH_EACH (const IbhIp, own, probe->own) {
-        g_string_append_printf(out, "%s %s", lead, ibh_ip_format(own, text));
-        lead = "";
-    }
-    g_string_append(out, probe->own->len ? "\n" : "");
+    if (own[0])
+        g_string_append_printf(out, "left out, as addresses of this host: %s\n", own);
     if (!probe->nics->len)
         ibh_put_verdict(out, report);
 }
