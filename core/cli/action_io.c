@@ -4,7 +4,6 @@
 #include "kernel/netlink.h"
 
 #include <linux/capability.h>
-#include <unistd.h>
 
 #define LOCK_SECONDS 10
 
@@ -12,12 +11,12 @@ void ibh_command_say(IbhCommand *command, IbhReport *report)
 {
     g_autofree char *text = NULL;
 
-    if (command->run.writes && command->style.quiet && command->writer == ibh_write_text)
+    if (command->run.writes && command->options->style.quiet && command->writer == ibh_write_text)
         return; /* the exit status says it: no tree of all changes is made */
     report->action = command->options->action;
     report->rails = command->run.rails;
     report->only = command->run.only;
-    text = ibh_report(report, command->writer, &command->style);
+    text = ibh_report(report, command->writer, &command->options->style);
     g_string_append(command->out, text);
 }
 
@@ -71,22 +70,12 @@ static gboolean check_names(const IbhRun *run, GError **error)
     return TRUE;
 }
 
-static int act(IbhCommand *command, GError **error)
-{
-    switch (command->options->action) {
-    case IBH_ACTION_APPLY:
-    case IBH_ACTION_UNDO:
-        return ibh_command_change(command, error);
-    case IBH_ACTION_PLAN:
-        return ibh_command_plan(command, error);
-    case IBH_ACTION_RENDER:
-        return ibh_command_render(command, error);
-    case IBH_ACTION_PROBE:
-        return ibh_command_probe(command, error);
-    default:
-        return ibh_command_check(command, error);
-    }
-}
+typedef int Act(IbhCommand *command, GError **error);
+
+static Act *const acts[] = {[IBH_ACTION_SHOW] = ibh_command_check,  [IBH_ACTION_CHECK] = ibh_command_check,
+                            [IBH_ACTION_PLAN] = ibh_command_plan,   [IBH_ACTION_APPLY] = ibh_command_change,
+                            [IBH_ACTION_UNDO] = ibh_command_change, [IBH_ACTION_RENDER] = ibh_command_render,
+                            [IBH_ACTION_PROBE] = ibh_command_probe};
 
 static int run_live(IbhCommand *command, GError **error)
 {
@@ -103,37 +92,28 @@ static int run_live(IbhCommand *command, GError **error)
         (!command->options->token && !check_names(run, error)) || !ibh_run_find_rails(run, error))
         return IBH_EXIT_SYSTEM;
     run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
-    return act(command, error);
+    return acts[command->options->action](command, error);
 }
 
-/* --plan shows what --apply would do, and --apply lifts holds. */
-static IbhRun make_run(const IbhOptions *options, GString *warnings)
+int ibh_action(const IbhOptions *options, GString *out, GString *warnings)
 {
     const IbhAction action = options->action;
-
-    return (IbhRun){.config_path = options->config,
-                    .sysfs = options->sysfs,
-                    .only = (const char *const *)options->ifaces,
-                    .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
-                    .undo = action == IBH_ACTION_UNDO,
-                    .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
-                    .speaker = "ib-hook: ",
-                    .warnings = warnings,
-                    .announcer = IBH_ANNOUNCER_INIT};
-}
-
-int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString *warnings)
-{
-    IbhCommand command = {.run = make_run(options, warnings),
-                          .options = options,
-                          .writer = options->json         ? ibh_write_json
-                                    : options->prometheus ? ibh_write_prometheus
-                                                          : ibh_write_text,
-                          .style = {.color = color,
-                                    .verbose = options->verbose,
-                                    .quiet = options->quiet,
-                                    .width = isatty(STDOUT_FILENO) ? 80 : 0},
-                          .out = out};
+    IbhCommand command = {
+        .run = {.config_path = options->config,
+                .sysfs = options->sysfs,
+                .only = (const char *const *)options->ifaces,
+                .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
+                .undo = action == IBH_ACTION_UNDO,
+                /* --plan shows what --apply would do, and --apply lifts holds */
+                .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
+                .speaker = "ib-hook: ",
+                .warnings = warnings,
+                .announcer = IBH_ANNOUNCER_INIT},
+        .options = options,
+        .writer = options->json         ? ibh_write_json
+                  : options->prometheus ? ibh_write_prometheus
+                                        : ibh_write_text,
+        .out = out};
     g_autoptr(GError) error = NULL;
     int status = run_live(&command, &error);
 

@@ -55,12 +55,13 @@ G_GNUC_NORETURN static void live(IbhOptions options, int ready)
 
     detach(ready);
     options.action = IBH_ACTION_UNDO;
-    options.json = options.verbose = options.quiet = FALSE;
+    options.json = FALSE;
+    options.style = (IbhStyle){0};
     for (int i = 0; i < TRIES && status == IBH_EXIT_SYSTEM; i++) {
         wait_for(i ? PAUSE : options.confirm);
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);
-        status = ibh_action(&options, FALSE, out, warnings);
+        status = ibh_action(&options, out, warnings);
     }
     openlog("ib-hook", LOG_PID, LOG_DAEMON);
     if (out->len)

@@ -12,14 +12,13 @@ typedef struct {
     IbhRun run;
     const IbhOptions *options;
     IbhWriter *writer;
-    IbhStyle style;
     GString *out;
     IbhFabric *fabric; /* --show, --check, --render env */
 } IbhCommand;
 
 /* The text for the user: `out` for standard output, `warnings` for standard error. Returns the exit status, as all
  * that follow. */
-int ibh_action(const IbhOptions *options, gboolean color, GString *out, GString *warnings);
+int ibh_action(const IbhOptions *options, GString *out, GString *warnings);
 int ibh_action_failed(const IbhOptions *options, const GError *error, GString *out, GString *warnings);
 
 /* Where `error` is set, it is told instead, and decides the exit status. look_io.c: they change nothing. */

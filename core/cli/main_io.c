@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static gboolean wants_color(void)
+static void look_at_terminal(IbhStyle *style)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    const gboolean terminal = isatty(STDOUT_FILENO);
 
-    return isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
+    style->width = terminal ? 80 : 0;
+    style->color = terminal && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
 }
 
 int main(int argc G_GNUC_UNUSED, char **argv)
@@ -19,10 +21,13 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     g_auto(IbhOptions) options = {0};
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     g_autoptr(GError) error = NULL;
+    gboolean parsed;
     int status = IBH_EXIT_OK;
 
     ibh_start();
-    if (!ibh_options_parse(argv, &options, &error))
+    parsed = ibh_options_parse(argv, &options, &error);
+    look_at_terminal(&options.style);
+    if (!parsed)
         status = ibh_action_failed(&options, error, out, warnings);
     else if (options.action == IBH_ACTION_HELP)
         ibh_options_help(out);
@@ -31,7 +36,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else
-        status = ibh_action(&options, wants_color(), out, warnings);
+        status = ibh_action(&options, out, warnings);
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
     if (fflush(stdout) != 0) {

@@ -73,8 +73,8 @@ static GOptionContext *make_context(Line *line)
         {"rdma", 0, 0, G_OPTION_ARG_NONE, &options->probe.rdma, "with --probe: asks by RDMA, too", NULL},
         {"config", 0, 0, G_OPTION_ARG_FILENAME, &options->config, "a file or directory, for /etc/ib-hook", "PATH"},
         {"sysfs", 0, 0, G_OPTION_ARG_FILENAME, &options->sysfs, "instead of /sys, with /proc, /run beside it", "DIR"},
-        {"verbose", 0, 0, G_OPTION_ARG_NONE, &options->verbose, "more: every netdev, every change", NULL},
-        {"quiet", 0, 0, G_OPTION_ARG_NONE, &options->quiet, "only problems", NULL},
+        {"verbose", 0, 0, G_OPTION_ARG_NONE, &options->style.verbose, "more: every netdev, every change", NULL},
+        {"quiet", 0, 0, G_OPTION_ARG_NONE, &options->style.quiet, "only problems", NULL},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &line->words, NULL, NULL},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
@@ -141,7 +141,7 @@ static gboolean check_actions(const Line *line, GError **error)
         if (limit->used && !(limit->actions & 1u << options->action))
             return refuse(error, "--%s %s", limit->name, limit->why);
     }
-    if (options->verbose && options->quiet)
+    if (options->style.verbose && options->style.quiet)
         return refuse(error, "--verbose and --quiet contradict each other");
     if (options->json && options->prometheus)
         return refuse(error, "--json and --prometheus contradict each other");

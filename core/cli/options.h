@@ -26,16 +26,23 @@ typedef enum {
     IBH_ACTION_HELP
 } IbhAction;
 
+/* How a report looks. */
+typedef struct {
+    gboolean verbose; /* of every netdev, and more of each */
+    gboolean quiet;
+    gboolean color;
+    guint width; /* of the terminal; 0: none, lines are whole */
+} IbhStyle;
+
 typedef struct {
     IbhAction action;
-    char **ifaces; /* NULL: all */
-    char *config;  /* NULL: the system's */
-    char *render;  /* the format of --render, one that is known */
+    IbhStyle style; /* its first two are options */
+    char **ifaces;  /* NULL: all */
+    char *config;   /* NULL: the system's */
+    char *render;   /* the format of --render, one that is known */
     char *sysfs;
     gboolean json;
     gboolean prometheus;
-    gboolean verbose;
-    gboolean quiet;
     int confirm;       /* seconds after which --apply is undone, 0: never */
     const char *token; /* of the --apply that waits for a confirmation; NULL: none */
     IbhProbeRequest probe;

@@ -10,13 +10,6 @@
 #include "plan/plan.h"
 #include "plan/known.h"
 
-typedef struct {
-    gboolean color;
-    gboolean verbose; /* of every netdev, and more of each */
-    gboolean quiet;
-    guint width; /* of the terminal; 0: none, lines are whole */
-} IbhStyle;
-
 /* What there is to tell; parts that an action does not have are NULL. */
 typedef struct {
     IbhAction action;

@@ -71,8 +71,8 @@ static char *describe(const IbhOptions *options)
 
     g_string_append(text, options->json ? " json" : "");
     g_string_append(text, options->prometheus ? " prometheus" : "");
-    g_string_append(text, options->verbose ? " verbose" : "");
-    g_string_append(text, options->quiet ? " quiet" : "");
+    g_string_append(text, options->style.verbose ? " verbose" : "");
+    g_string_append(text, options->style.quiet ? " quiet" : "");
     g_string_append(text, options->probe.rdma ? " rdma" : "");
     if (options->config)
         g_string_append_printf(text, " config=%s", options->config);
