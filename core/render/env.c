@@ -12,7 +12,6 @@ typedef struct {
     const char *iface;
     const IbhPort *port;
     const IbhGid *gid; /* RoCE: of the rail's own address */
-    guint pkey;        /* the number of its partition; 0x7fff: the default one's */
 } Rail;
 
 /* ---- which rails ---- */
@@ -51,7 +50,7 @@ static const char *look_at(const IbhRender *render, const char *iface, Rail *ret
         return "it is iWARP, which these libraries do not use";
     if (port->layer == IBH_LAYER_INFINIBAND ? !port->gid.guid : !gid)
         return "its RDMA port has no GID for it (ib-hook --check)";
-    *ret_rail = (Rail){.iface = iface, .port = port, .gid = gid, .pkey = (guint)own->pkey & 0x7fff};
+    *ret_rail = (Rail){.iface = iface, .port = port, .gid = gid};
     return NULL;
 }
 
@@ -141,19 +140,6 @@ static void put_gids(GString *out, const GArray *rails)
                 &values);
 }
 
-static void put_children(GString *out, const GArray *rails)
-{
-    IBH_EACH (const Rail, rail, rails) {
-        for (guint i = 1; !rail->gid && rail->pkey != 0x7fff && i < rail->port->pkeys->len; i++) {
-            if ((g_array_index(rail->port->pkeys, guint16, i) & 0x7fff) == rail->pkey)
-                g_string_append_printf(out,
-                                       "#\n# %s is of P_Key 0x%04x. For jobs in that partition:\n"
-                                       "# export NCCL_IB_PKEY='%u'\n# export UCX_IB_PKEY='0x%04x'\n",
-                                       rail->iface, rail->pkey | 0x8000, i, rail->pkey);
-        }
-    }
-}
-
 /* Which rails are nearest to it. */
 static void put_gpu(GString *out, const IbhRender *render, const GArray *rails, const IbhGpu *gpu)
 {
@@ -216,7 +202,6 @@ void ibh_write_env(GString *out, const IbhRender *render)
     values.of['o'] = name ? NULL : "";
     ibh_fill_in(out, lists, &values);
     put_gids(out, rails);
-    put_children(out, rails);
     ibh_fill_in(out, others, &values);
     if (render->fabric->gpus->len)
         g_string_append(out, "#\n# The rail nearest to each GPU, by PCIe:\n");

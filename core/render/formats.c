@@ -65,50 +65,37 @@ static void put_comment(GString *out, const char *text)
         g_string_append_printf(out, "#%s%s\n", **line ? " " : "", *line);
 }
 
-/* What the formats cannot express of this host: NICs left out, and with `native`, main=spread. */
-static void put_left_out(GString *out, const IbhRender *render, gboolean native)
+/* What the formats cannot express of this host. */
+static void put_left_out(GString *out, const IbhRender *render)
 {
     gboolean any = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
-        g_autofree char *name = ibh_printable(nic->link->name), *why = ibh_printable(nic->why);
+        g_autofree char *name = ibh_printable(nic->link->name), *no_rail = ibh_printable(nic->why);
+        const char *why = nic->status != IBH_NIC_RAIL             ? no_rail
+                          : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
+                          : !(nic->link->flags & IFF_UP)          ? "it is down, so its routes are not known now"
+                                                                  : NULL;
 
         any = any || has(render, nic);
-        if (!ibh_is_selected(nic, render->only) || (!nic->rank && !render->only))
-            continue;
-        if (nic->status != IBH_NIC_RAIL)
-            g_string_append_printf(out, "#\n# Without %s, no rail: %s\n", name, why);
-        else if (!ibh_render_is_plain(nic->link->name))
-            g_string_append_printf(out, "#\n# Without %s: its name cannot stand in such a file\n", name);
-        else if (!(nic->link->flags & IFF_UP))
-            g_string_append_printf(out, "#\n# %s is down: its routes are not known now, and are missing here\n", name);
+        if (why && ibh_is_selected(nic, render->only) && (nic->rank || render->only))
+            g_string_append_printf(out, "#\n# Without all of %s: %s\n", name, why);
     }
-    if (native && render->rails->main != IBH_MAIN_KEEP)
-        put_comment(out, "\nWithout what main=spread does: only ib-hook itself keeps that right.");
     if (!any)
         g_string_append(out, "#\n# There is no rail.\n");
 }
 
 /* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. A candidate that is no rail,
  * and must not answer ARP for rails, has one. */
-static gboolean wants_sysctl(const IbhRender *render, const IbhNic *nic, IbhSysctl key, int *ret_value)
-{
-    if (!ibh_is_selected(nic, render->only) || !ibh_render_is_plain(nic->link->name))
-        return FALSE;
-    if (ibh_must_be_silent(render->rails, nic)) {
-        *ret_value = 1;
-        return key == IBH_SYSCTL_ARP_IGNORE;
-    }
-    *ret_value = nic->status == IBH_NIC_RAIL ? ibh_want_sysctl(render->rails, nic, key) : 0;
-    return nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP && (*ret_value || nic->base[key]);
-}
-
 static void put_sysctls(GString *out, const IbhRender *render, const IbhNic *nic)
 {
-    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
-        int value;
+    const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
 
-        if (wants_sysctl(render, nic, (IbhSysctl)key, &value))
+    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
+        const int value = ibh_want_sysctl(render->rails, nic, (IbhSysctl)key);
+
+        if ((value != nic->base[key] || (sets && value)) && ibh_is_selected(nic, render->only) &&
+            ibh_render_is_plain(nic->link->name))
             g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
                                    ibh_sysctl_name((IbhSysctl)key), value);
     }
@@ -122,48 +109,17 @@ static const char native_why[] =
     "No manager sets ARP values, which ib-hook gives the rails as well: these lines are for\n"
     "/etc/sysctl.d/90-ib-hook.conf. Set rp_filter=1 once the rules are there and peers have learned the right NICs.";
 
-/* ---- rt_tables ---- */
-
-/* A decimal number is read as a signed one. */
-static void put_table(GString *out, guint32 table, const char *kind, const char *name)
-{
-    g_string_append_printf(out, table > G_MAXINT32 ? "0x%x %s-%s\n" : "%u %s-%s\n", table, kind, name);
-}
-
-static void write_rt_tables(GString *out, const IbhRender *render)
-{
-    put_comment(
-        out,
-        "/etc/iproute2/rt_tables.d/ib-hook.conf\n"
-        "\n"
-        "Names of tables, for ip and for table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…:\n"
-        "those of their defaults; native-… and native-default-…: those of the other formats.");
-    put_left_out(out, render, FALSE);
-    g_string_append_c(out, '\n');
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
-        guint32 native = nic->table + find_distance(render->rails);
-
-        if (has(render, nic)) {
-            put_table(out, nic->table, "rail", nic->link->name);
-            put_table(out, ibh_nic_defaults(nic), "default", nic->link->name);
-            put_table(out, native, "native", nic->link->name);
-            put_table(out, native + IBH_TABLE_DEFAULTS, "native-default", nic->link->name);
-        }
-    }
-}
-
 /* ---- the table ---- */
 
-/* What managers' formats say of each rail, routes first, for each family or (`both`) for the two together. $ and a
+/* What a format says of each rail, routes first, for each family or (`both`) for the two together. $ and a
  * letter is a value: $d the destination, $t the table; of a route $v its gateway, $o and $s nothing, if it is onlink,
  * of scope link; of a rule $p its priority, $a its address, $l the length that it suppresses; of the NIC $n its name,
- * $c its connection of NetworkManager, $f its .network file, $g the one that netplan makes of it; of the family $4 its
- * number, $6 nothing for IPv4. */
+ * $c its connection of NetworkManager, $f its .network file, $g the one that netplan makes of it, $T and $D its own
+ * tables, $N and $M those of managers' formats; of the family $4 its number, $6 nothing for IPv4. */
 typedef struct {
-    const char *name, *why;
+    const char *name, *why; /* NULL: it is written in env.c */
     gboolean both;
-    const char *routes, *route, *rules, *rule;          /* what stands before all; each */
-    void (*all)(GString *out, const IbhRender *render); /* another's than a manager's: it writes all */
+    const char *routes, *route, *rules, *rule; /* what stands before all; each, "" where it is no manager's */
 } Format;
 
 /* As `ip route add` and `ip rule add` take it. */
@@ -180,30 +136,35 @@ static const Format formats[] = {
      "netplan cannot say suppress_prefixlength, without which these rules take too much: so all is in a drop-in for\n"
      "the file that netplan makes of each NIC (by netplan's names for them as far as known, else those of the\n"
      "interfaces). In force after netplan apply.",
-     DROP_IN("$g"), NULL},
+     DROP_IN("$g")},
     {"networkd",
      "For systemd-networkd 245 and later: a drop-in for the .network file of each NIC, which keeps its addresses.\n"
      "After networkctl reload, networkctl reconfigure NIC. NICs that share a .network file need one each first,\n"
      "which is NIC.network here.",
-     DROP_IN("$f"), NULL},
+     DROP_IN("$f")},
     {"nmcli",
      "For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the name\n"
      "of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC. Said\n"
      "again, nothing is added.",
      FALSE, "\n# $n, IPv$4\n", "nmcli connection modify $c +ipv$4.routes '$d{ $v}{ onlink=true$o} table=$t'\n", "",
-     "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n", NULL},
+     "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n"},
     {"ifupdown",
      "For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that was\n"
      "set down and up again by hand loses its table: ifdown NIC; ifup NIC.",
      FALSE, "\n# /etc/network/interfaces: iface $n inet$6\n", "    up ip -$4 route replace " IP_ROUTE "\n", "",
-     "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n", NULL},
+     "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n"},
     {"ifcfg",
      "For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager,\n"
      "which passes over these files: take nmcli for it. ifdown deletes the rules.",
      FALSE, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", IP_ROUTE "\n",
-     "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", IP_RULE "\n", NULL},
-    {"rt_tables", NULL, FALSE, NULL, NULL, NULL, NULL, write_rt_tables},
-    {"env", NULL, FALSE, NULL, NULL, NULL, NULL, ibh_write_env},
+     "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", IP_RULE "\n"},
+    {"rt_tables",
+     "/etc/iproute2/rt_tables.d/ib-hook.conf\n"
+     "\n"
+     "Names of tables, for ip and for table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…:\n"
+     "those of their defaults; native-… and native-default-…: those of the other formats.",
+     TRUE, "\n$T rail-$n\n$D default-$n\n$N native-$n\n$M native-default-$n\n", "", "", ""},
+    {"env", NULL, FALSE, NULL, NULL, NULL, NULL},
 };
 
 /* ---- a rail as its own manager would configure it ---- */
@@ -316,7 +277,15 @@ static void put_rail(GString *out, const Format *format, const IbhRender *render
                             : netplan                              ? g_strdup(generated)
                                                                    : g_strdup_printf("%s.network", name);
     IbhValues values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
+    char numbers[4][12];
 
+    for (int i = 0; i < 4; i++) { /* for rt_tables, where a decimal number is read as a signed one */
+        const guint32 table =
+            nic->table + (i % 2 ? IBH_TABLE_DEFAULTS : 0) + (i < 2 ? 0 : find_distance(render->rails));
+
+        g_snprintf(numbers[i], sizeof numbers[i], table > G_MAXINT32 ? "0x%x" : "%u", table);
+        values.of[(guchar) "TDNM"[i]] = numbers[i];
+    }
     put_rows(out, format, render, nic, &values);
 }
 
@@ -350,15 +319,19 @@ char *ibh_render(const char *name, const IbhRender *render)
     const Format *format = find(name);
     GString *out = g_string_new(NULL);
 
-    if (format->all) {
-        format->all(out, render);
+    if (!format->why) {
+        ibh_write_env(out, render);
         return g_string_free(out, FALSE);
     }
     put_comment(out, format->why);
-    put_comment(out, native_why);
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics)
-        put_sysctls(out, render, nic);
-    put_left_out(out, render, TRUE);
+    if (format->route[0]) {
+        put_comment(out, native_why);
+        IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics)
+            put_sysctls(out, render, nic);
+        if (render->rails->main != IBH_MAIN_KEEP)
+            put_comment(out, "\nWithout what main=spread does: only ib-hook itself keeps that right.");
+    }
+    put_left_out(out, render);
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
         if (has(render, nic))
             put_rail(out, format, render, nic);

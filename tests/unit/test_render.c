@@ -150,9 +150,9 @@ static void test_left_out(void **state)
     for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
         Request request = {.format = formats[i], .text = down};
 
-        expect(&request, "# ib2 is down: its routes are not known");
+        expect(&request, "# Without all of ib2: it is down, so its routes are not known");
         request.text = escape;
-        expect(&request, "# Without x?[1m: its name cannot stand in such a file\n");
+        expect(&request, "# Without all of x?[1m: its name cannot stand in such a file\n");
         expect_not(&request, "\033");
         expect_not(&request, "There is no rail");
         expect(&request, "Without what main=spread");
@@ -171,7 +171,7 @@ static void test_tables(void **state)
 
     (void)state;
     expect(&request, "\n941 rail-ib0\n2941 default-ib0\n4941 native-ib0\n6941 native-default-ib0\n"
-                     "1941 rail-ib1\n3941 default-ib1\n5941 native-ib1\n7941 native-default-ib1\n");
+                     "\n1941 rail-ib1\n3941 default-ib1\n5941 native-ib1\n7941 native-default-ib1\n");
 }
 
 static void test_formats(void **state)
