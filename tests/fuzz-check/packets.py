@@ -14,7 +14,6 @@ ARP, IP4, IP6 = 0x0806, 0x0800, 0x86DD
 REQUEST, REPLY = {8, 128}, {0, 129}
 QUIET = 0.004  # seconds without a packet, after all have been answered
 IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, DO = 10, 23, 2
-SO_MARK = 36
 
 
 class Echo:

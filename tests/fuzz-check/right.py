@@ -6,7 +6,6 @@ import ipaddress
 NAMES = (("ib0", "ib1", "ib2", "ib3"), ("ens1f0np0", "ens1f1np1", "ens2f0np0", "ens2f1np1"), ("roce0", "roce1", "roce2", "roce3"))
 BEYOND = "203.0.113.9"
 REMOTE = [ipaddress.ip_network(one) for one in ("10.1.0.0/16", "10.9.0.0/24")]
-MANAGEMENT = "10.0.0.0/24"
 
 
 class Rail:

@@ -318,17 +318,6 @@ class Judge:
             raise Trouble("e-plan", f"after its commands the plan still has: {operations(plan)}", "more")
         self.take_back()
 
-    def paste(self, text, promise, what, reference):
-        status, _, err = run(["sh"], self.host.host, text)
-        if status or err:
-            raise Trouble(promise, f"{what} fails, --apply did not: {status} {err}\n{text}", "fails")
-        self.expect_state(promise, *reference, f"{what} lead to another state than --apply:", ordered=False)
-        self.host.forget()
-        _, plan = self.host.json((0,), "--plan")
-        if plan["changed"]:
-            raise Trouble(promise, f"after {what} the plan still has: {operations(plan)}", "more")
-        self.take_back()
-
     def take_back(self):
         """What was pasted has no memory of old sysctl values: they are the twin's."""
         self.host.expect((0,), "--undo")

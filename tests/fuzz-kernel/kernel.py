@@ -26,7 +26,6 @@ VOLATILE_FLAGS = 1 | 16  # RTNH_F_DEAD, RTNH_F_LINKDOWN: the kernel sets them so
 
 RTA_DST, RTA_SRC, RTA_IIF, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY, RTA_PREFSRC = 1, 2, 3, 4, 5, 6, 7
 RTA_METRICS, RTAX_MTU, RTA_MULTIPATH, RTA_CACHEINFO, RTA_TABLE, RTA_MARK, RTA_VIA = 8, 2, 9, 12, 15, 16, 18
-RTA_UID, RTA_IP_PROTO, RTA_SPORT, RTA_DPORT = 25, 27, 28, 29
 FRA_DST, FRA_SRC, FRA_PRIORITY, FRA_SUPPRESS_IFGROUP, FRA_TABLE = 1, 2, 6, 13, 15
 
 MAIN = 254
@@ -37,8 +36,7 @@ ERRORS = {13: "prohibit", 22: "blackhole", 101: "no route", 113: "unreachable", 
 
 # What the kernel says of a question. error: no route, unreachable, … or ""
 Answer = namedtuple("Answer", "kind dev via src table length mtu", defaults=(None,))
-Question = namedtuple("Question", "family to source iif oif mark tos uid protocol port sport",
-                      defaults=(None, None, None, 0, 0, 0, 0, 0, 0))
+Question = namedtuple("Question", "family to source iif oif mark", defaults=(None, None, None, 0))
 MainRoute = namedtuple("MainRoute", "net kind via dev metric source")
 
 
@@ -192,7 +190,7 @@ def encode(question, links, match):
     flags = RTM_F_LOOKUP_TABLE | (RTM_F_FIB_MATCH if match else 0)
     width = bits(question.to)
     body = struct.pack("=BBBBBBBBI", socket.AF_INET6 if question.family == 6 else socket.AF_INET, width,
-                       width if question.source else 0, question.tos, 0, 0, 0, 0, flags)
+                       width if question.source else 0, 0, 0, 0, 0, 0, flags)
     body += attribute(RTA_DST, pack(question.to))
     if question.source:
         body += attribute(RTA_SRC, pack(question.source))
@@ -201,14 +199,6 @@ def encode(question, links, match):
             body += attribute(kind, struct.pack("=I", links[name][0] if name in links else 0x7FFFFFF))
     if question.mark:
         body += attribute(RTA_MARK, struct.pack("=I", question.mark))
-    if question.uid:
-        body += attribute(RTA_UID, struct.pack("=I", question.uid))
-    if question.protocol:
-        body += attribute(RTA_IP_PROTO, struct.pack("=B", question.protocol))
-    if question.sport:
-        body += attribute(RTA_SPORT, struct.pack("!H", question.sport))
-    if question.port:
-        body += attribute(RTA_DPORT, struct.pack("!H", question.port))
     return message(RTM_GETROUTE, NLM_F_REQUEST, body)
 
 
