@@ -255,6 +255,18 @@ make_hosts() {
     for host in "$@"; do wait_until 5 settled "$host"; done
 }
 
+name_nics() { # HOST NAME…: what ib0, ib1 … of it are called from now on
+    local host=$1 i=0 name
+    for name in "${@:2}"; do
+        ip -n "$host" link set ib$i down
+        ip -n "$host" link set ib$i name "$name"
+        ip -n "$host" link set dev "$name" up
+        i=$((i + 1))
+    done
+    rdma "$host" "${@:2}"
+    wait_until 5 settled "$host"
+}
+
 # plant HOST DIR: the tree of another one in DIR, as sysfs and procfs show it (the format: tests/unit/fabric_tree.h)
 plant() {
     local path text

@@ -7,16 +7,8 @@ needs sysctl
 
 # shellcheck disable=SC2016 # meant literally
 names=('x;id>&2;#' '$(id)' '`id`' "'|id|'" '"|id|"' '~' '*' '\x&id' '!!{1,2}')
-make_wire
-new_host B
-for ((i = 0; i < ${#names[@]}; i++)); do
-    add_nic B ib$i $i "172.16.34.$((i + 1))/16"
-    ip -n B link set ib$i down
-    ip -n B link set ib$i name "${names[i]}"
-    ip -n B link set dev "${names[i]}" up
-done
-rdma B "${names[@]}"
-wait_until 5 settled B
+make_hosts ${#names[@]} B
+name_nics B "${names[@]}"
 
 # Commands that must not run leave a trace; what would be announced does, too.
 mkdir $work/bin

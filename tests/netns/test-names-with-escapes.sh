@@ -6,17 +6,9 @@
 needs iconv
 
 names=($'\e[2J\e[31mib' $'c1\xc2\x9b2Jib' $'raw\x9b2Jib' $'bi\xe2\x80\xaedi' $'is\xe2\x81\xa6o' $'bel\a\b\x7f' $'si\x0e\x01')
-make_wire
-new_host B
-for ((i = 0; i < ${#names[@]}; i++)); do
-    add_nic B ib$i $i "172.16.34.$((i + 1))/16"
-    ip -n B link set ib$i down
-    ip -n B link set ib$i name "${names[i]}"
-    ip -n B link set dev "${names[i]}" up
-done
-rdma B "${names[@]}"
+make_hosts ${#names[@]} B
+name_nics B "${names[@]}"
 mv /run/sys/B/class/infiniband/mlx5_0 $'/run/sys/B/class/infiniband/mlx\e]0;x\a'
-wait_until 5 settled B
 
 # Bytes below a blank but the newline, DEL, C1 controls in UTF-8, marks and overrides of direction, and what is no UTF-8.
 harmful() { # FILE…, or standard input

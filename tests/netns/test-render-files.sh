@@ -6,14 +6,9 @@
 
 needs sysctl
 
-make_wire
-new_host B
 names=("ib0" "ib1.8002" "ib-2")
-for n in 0 1 2; do
-    add_nic B "${names[n]}" $n "172.16.34.$((n + 1))/16"
-done
-rdma B "${names[@]}"
-wait_until 5 settled B
+make_hosts 3 B
+name_nics B "${names[@]}"
 clean=$(sysctls B)
 
 check_sysctl() { # WHAT CONFIGURATION RP_FILTER: the file leads to the values of --apply

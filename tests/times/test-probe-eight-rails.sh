@@ -3,14 +3,7 @@
 # Eight rails, 256 peers: more pairs than the neighbour table has room for, in 5 s, without filling it.
 . "$(dirname "$0")/../netns/lib.sh"
 
-make_wire
-new_host A
-nics=()
-for i in {0..7}; do
-    add_nic A "ib$i" "$i" "172.16.16.$((i + 1))/16"
-    nics+=("ib$i")
-done
-rdma A "${nics[@]}"
+make_hosts 8 A
 new_host B
 add_nic B eth0 0
 peers=()
@@ -20,7 +13,7 @@ for i in {0..255}; do
 done >$work/addresses
 ip -n B -batch $work/addresses
 ip -n B link set eth0 up
-for host in A B; do wait_until 5 settled $host; done
+wait_until 5 settled B
 expect_hook 0 A --apply
 
 # The best of three: this machine may be busy.

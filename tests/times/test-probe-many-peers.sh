@@ -4,11 +4,7 @@
 # fewer where it has not; and a line for each peer with a problem instead of a matrix.
 . "$(dirname "$0")/../netns/lib.sh"
 
-make_wire
-new_host A
-add_nic A ib0 0 172.16.16.1/16
-add_nic A ib1 1 172.16.16.2/16
-rdma A ib0 ib1
+make_hosts 2 A
 new_host B
 add_nic B eth0 0
 peers=()
@@ -18,7 +14,7 @@ for i in {1..200}; do
 done >$work/addresses
 ip -n B -batch $work/addresses
 ip -n B link set eth0 up
-for host in A B; do wait_until 5 settled $host; done
+wait_until 5 settled B
 expect_hook 0 A --apply
 
 capture_echoes A 1600 expect_hook 1 A --probe "${peers[@]}" --json
