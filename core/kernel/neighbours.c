@@ -51,7 +51,7 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbo
                     neighbours, "the neighbours", error);
 }
 
-/* ---- the table ---- */
+/* ---- the tables ---- */
 
 static void get_struct(struct nlattr *attribute, void *to, gsize size)
 {
@@ -62,19 +62,20 @@ static void get_struct(struct nlattr *attribute, void *to, gsize size)
 /* Beside the table itself, a message for each of its devices: without limits. */
 static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 {
-    IbhNeighbourTable *table = data;
+    const struct ndtmsg *info = nlmsg_data(header);
+    IbhNeighbourTable *tables = data, *table;
     struct nlattr *attributes[NDTA_MAX + 1];
     struct ndt_config config = {0};
     struct ndt_stats stats = {0};
 
     if (header->nlmsg_type != RTM_NEWNEIGHTBL)
         return TRUE;
-    if (!parse(header, sizeof(struct ndtmsg), attributes, NDTA_MAX))
+    if (!parse(header, sizeof *info, attributes, NDTA_MAX))
         return FALSE;
-    if (!attributes[NDTA_THRESH3])
+    if (!attributes[NDTA_THRESH3] || (info->ndtm_family != AF_INET && info->ndtm_family != AF_INET6))
         return TRUE;
+    table = &tables[info->ndtm_family == AF_INET6];
     table->limit = get_u32(attributes[NDTA_THRESH3], 0);
-    table->spared = get_u32(attributes[NDTA_THRESH2], 0);
     get_struct(attributes[NDTA_CONFIG], &config, sizeof config);
     get_struct(attributes[NDTA_STATS], &stats, sizeof stats);
     table->used = config.ndtc_entries;
@@ -82,12 +83,12 @@ static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-gboolean ibh_netlink_read_neighbour_table(IbhNetlink *netlink, int family, IbhNeighbourTable *ret_table, GError **error)
+gboolean ibh_netlink_read_neighbour_tables(IbhNetlink *netlink, IbhNeighbourTable ret_tables[2], GError **error)
 {
-    struct ndtmsg fixed = {.ndtm_family = (guint8)family};
+    struct ndtmsg fixed = {.ndtm_family = AF_UNSPEC};
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
 
-    *ret_table = (IbhNeighbourTable){0};
+    ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
     return ibh_dump(netlink, ibh_request(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour_table,
-                    ret_table, none, "the neighbour table", error);
+                    ret_tables, none, "the neighbour tables", error);
 }

@@ -285,7 +285,6 @@ typedef struct {
 /* The kernel's table of neighbours of one family, which the whole machine shares. */
 typedef struct {
     guint limit;  /* gc_thresh3; 0: not known */
-    guint spared; /* gc_thresh2: below so many entries, none is deleted for its age; 0: not known */
     guint used;   /* entries, of all network namespaces */
     guint64 full; /* number of entries that could not be added, since the boot */
 } IbhNeighbourTable;

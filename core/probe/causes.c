@@ -34,7 +34,10 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                        "nft (tables arp and netdev, too), arptables or tc",
                        .advice = FILTERS "tc -s qdisc show dev {if}; tc filter show dev {if} egress",
                        .lost = IBH_LOST_OUT | IBH_LOST_ALL},
-    [IBH_LOSS_TABLE] = {HOME, .problem = NOT_SENT},
+    [IBH_LOSS_TABLE] = {HOME, "neighbour-table-small", NOT_SENT,
+                        "the kernel's table of neighbours is full, so echoes were not sent, which is no fault of these "
+                        "peers",
+                        .advice = "raise net.{ipv}.neigh.default.gc_thresh3, gc_thresh2 and gc_thresh1 (sysctl -w)"},
     [IBH_LOSS_FIREWALL] = {HOME, NOT_SENT, NULL, "this host's own firewall drops the echoes",
                            .advice = FILTERS "ip xfrm policy", .lost = IBH_LOST_OUT},
     [IBH_LOSS_NO_WAY] = {HOME, NOT_SENT, NULL, "this host has no way there by this NIC: {refused}",

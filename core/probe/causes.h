@@ -14,7 +14,7 @@ typedef enum {
     IBH_LOSS_OURS,      /* a route says that the peer's address is this host's own */
     IBH_LOSS_ARP_OFF,   /* the rail sends no ARP request */
     IBH_LOSS_HELD,      /* no echo leaves by the rail */
-    IBH_LOSS_TABLE,     /* the neighbour table was full: whole.c tells it */
+    IBH_LOSS_TABLE,     /* the neighbour table was full */
     IBH_LOSS_FIREWALL,  /* the kernel refuses to send */
     IBH_LOSS_NO_WAY,    /* it has no route by this NIC, or one that is an error */
     IBH_LOSS_DROPPED,   /* a reply comes in, and is not delivered */

@@ -15,14 +15,12 @@ static gboolean begin_next(IbhFlight *flight)
 {
     IbhProbePair *pair =
         flight->begun < flight->probe->pairs->len ? ibh_probe_pair(flight->probe, flight->begun) : NULL;
-    int family = pair ? ibh_probe_family(flight->probe, pair) : 0;
+    const int family = pair ? ibh_probe_family(flight->probe, pair) : 0;
+    const gboolean takes = pair && ibh_probe_takes_entry(pair);
 
-    if (!pair || (ibh_probe_takes_entry(pair) && !flight->room[family] && flight->standing[family]))
+    if (!pair || (takes && flight->standing[family] >= MAX(flight->room[family], 1)))
         return FALSE;
-    if (ibh_probe_takes_entry(pair)) {
-        flight->standing[family]++;
-        flight->room[family] -= flight->room[family] ? 1 : 0;
-    }
+    flight->standing[family] += takes ? 1 : 0;
     pair->step = IBH_STEP_ECHOES;
     flight->begun++;
     return TRUE;
@@ -48,8 +46,7 @@ static guint choose_size(const IbhProbe *probe, const IbhProbePair *pair, guint 
 
 static gboolean is_syn_open(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    return pair->on_link && pair->received && ibh_probe_family(probe, pair) && pair->syn != IBH_SYN_UNSENT &&
-           pair->syn != IBH_SYN_ANSWERED;
+    return pair->on_link && pair->received && ibh_probe_family(probe, pair) && pair->syn != IBH_SYN_ANSWERED;
 }
 
 /* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux several NICs answer:
@@ -89,8 +86,10 @@ static gboolean ask_next(const IbhProbe *probe, IbhProbePair *pair, gint64 now, 
     if (!asks[ask].is_open(probe, pair))
         return FALSE;
     while (*tries < asks[ask].tries && (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask])) {
-        shot->number = ask == IBH_ASK_SIZE ? choose_size(probe, pair, *tries) : 0;
-        if (ask != IBH_ASK_SIZE || shot->number)
+        const guint size = ask == IBH_ASK_SIZE ? choose_size(probe, pair, *tries) : 0;
+
+        shot->number = IBH_PROBE_SIZED | size;
+        if (ask != IBH_ASK_SIZE || size)
             return TRUE;
         ++*tries;
     }
@@ -102,9 +101,9 @@ static gboolean ask_next(const IbhProbe *probe, IbhProbePair *pair, gint64 now, 
 /* ---- what a pair does at its turn ---- */
 
 /* No echo left, nor a question for the peer's hardware address. */
-static gboolean is_held(const IbhProbe *probe, const IbhProbePair *pair)
+static gboolean is_held(const IbhProbePair *pair)
 {
-    return probe->hears && !pair->received && !pair->trace.left && !pair->trace.asks;
+    return !pair->received && !pair->trace.left && !pair->trace.asks;
 }
 
 /* An entry of the neighbour table that the kernel looks for already is given up with all that wait for it, without a
@@ -113,7 +112,7 @@ static gboolean has_echo_left(const IbhProbe *probe, const IbhProbePair *pair, g
 {
     const guint tries = pair->tries[IBH_ASK_ECHO], count = (guint)probe->count;
 
-    return tries < count || (is_over && tries == count && pair->known_before && is_held(probe, pair));
+    return tries < count || (is_over && tries == count && pair->known_before && is_held(pair));
 }
 
 /* FALSE: nothing, before *ret_due. */
@@ -121,7 +120,7 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
 {
     const IbhProbe *probe = flight->probe;
     IbhProbePair *pair = ibh_probe_pair(probe, shot->pair);
-    gint64 end = pair->until[IBH_ASK_ECHO] + (is_held(probe, pair) ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
+    gint64 end = pair->until[IBH_ASK_ECHO] + (is_held(pair) ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
     gint64 due = G_MAXINT64;
 
     if ((pair->step != IBH_STEP_ECHOES && pair->step != IBH_STEP_QUESTIONS) || now < pair->at) {
@@ -174,11 +173,11 @@ void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gbo
     pair->until[shot->ask] = now + asks[shot->ask].patience;
     if (shot->ask == IBH_ASK_ECHO) {
         pair->at = pair->tries[IBH_ASK_ECHO] < (guint)flight->probe->count ? now + IBH_PROBE_INTERVAL : now;
-    } else if (!sent) {
+    } else if (!sent && shot->ask != IBH_ASK_SIZE) { /* a long packet that cannot leave does not pass */
         pair->tries[shot->ask] = asks[shot->ask].tries;
         pair->until[shot->ask] = now;
     }
-    pair->mtu.failed |= shot->ask == IBH_ASK_SIZE && sent && pair->tries[IBH_ASK_SIZE] == 2;
+    pair->mtu.failed |= shot->ask == IBH_ASK_SIZE && pair->tries[IBH_ASK_SIZE] == 2;
 }
 
 gboolean ibh_flight_has(const IbhFlight *flight, IbhProbeStep step)
@@ -203,13 +202,12 @@ void ibh_flight_go_on(IbhFlight *flight)
     }
 }
 
-void ibh_flight_end(IbhFlight *flight, guint i, gboolean deleted)
+void ibh_flight_end(IbhFlight *flight, guint i)
 {
     IbhProbePair *pair = ibh_probe_pair(flight->probe, i);
 
     pair->step = IBH_STEP_GONE;
-    if (deleted && ibh_probe_takes_entry(pair))
-        flight->standing[ibh_probe_family(flight->probe, pair)]--;
+    flight->standing[ibh_probe_family(flight->probe, pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
     while (flight->gone < flight->begun && ibh_probe_pair(flight->probe, flight->gone)->step == IBH_STEP_GONE)
         flight->gone++;
 }
@@ -218,19 +216,7 @@ void ibh_flight_end(IbhFlight *flight, guint i, gboolean deleted)
 
 guint ibh_probe_room(const IbhNeighbourTable *table)
 {
-    guint limit = table->limit ? table->limit : IBH_PROBE_TABLE;
-    guint spared = table->spared && table->spared < limit ? table->spared : limit / 2;
+    const guint half = table->limit / 2;
 
-    if (table->used >= limit)
-        return 0;
-    return table->used < spared ? spared - table->used : (limit - table->used) / 2;
-}
-
-gboolean ibh_flight_fits(const IbhFlight *flight)
-{
-    guint entries[2] = {0, 0};
-
-    IBH_EACH (const IbhProbePair, pair, flight->probe->pairs)
-        entries[ibh_probe_family(flight->probe, pair)] += ibh_probe_takes_entry(pair) ? 1 : 0;
-    return entries[0] <= flight->room[0] && entries[1] <= flight->room[1];
+    return table->used < half ? half - table->used : (table->limit - MIN(table->used, table->limit)) / 2;
 }

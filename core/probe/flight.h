@@ -13,7 +13,7 @@ typedef struct {
     IbhProbe *probe;
     guint gone, begun; /* pairs: the window is from the one to the other */
     guint turn;        /* the pair that is next */
-    guint room[2];     /* new entries that may come now: IPv4, IPv6 */
+    guint room[2];     /* entries that may stand at a time: IPv4, IPv6 */
     guint standing[2]; /* entries of pairs that are not gone */
 } IbhFlight;
 
@@ -29,11 +29,10 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
 void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
 /* The hardware addresses of the pairs that are settled are known: their questions follow. */
 void ibh_flight_go_on(IbhFlight *flight);
-/* The finished pair is over. FALSE: its entry has to grow old, and takes up room until then. */
-void ibh_flight_end(IbhFlight *flight, guint pair, gboolean deleted);
+/* The finished pair is over, and its entry deleted. */
+void ibh_flight_end(IbhFlight *flight, guint pair);
 gboolean ibh_flight_has(const IbhFlight *flight, IbhProbeStep step); /* a pair at this step */
-gboolean ibh_flight_fits(const IbhFlight *flight);                   /* there is room for all entries at once */
 
-/* How many entries may be added to a table with so many entries: up to gc_thresh2, above which the kernel deletes old
- * ones, perhaps those of other programs; a fuller table gets half of its free room. */
+/* How many entries may be added to a table with so many entries: up to half of its limit, above which the kernel deletes
+ * old ones, perhaps those of other programs; a fuller table gets half of its free room. */
 guint ibh_probe_room(const IbhNeighbourTable *table);

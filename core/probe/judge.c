@@ -39,18 +39,18 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
 typedef struct {
     int ifindex;
     IbhCause fact;
-    guint64 before, after;
+    gint64 grown;
 } Reading;
 
-void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gboolean after, guint64 value)
+void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 value)
 {
-    const Reading reading = {.ifindex = ifindex, .fact = fact, .before = after ? 0 : value, .after = value};
+    const Reading reading = {.ifindex = ifindex, .fact = fact, .grown = value};
 
     if (!probe->local)
         probe->local = g_array_new(FALSE, FALSE, sizeof(Reading));
     IBH_EACH (Reading, known, probe->local) {
         if (known->ifindex == ifindex && known->fact == fact) {
-            known->after = value;
+            known->grown += value;
             return;
         }
     }
@@ -77,11 +77,11 @@ static gboolean is_deaf(const IbhProbe *probe, const IbhProbePair *of, IbhCause 
 static gboolean explains(const IbhProbe *probe, const IbhProbePair *pair, const Reading *reading, guint lost)
 {
     if ((reading->ifindex && reading->ifindex != ibh_probe_link(probe, pair)->ifindex) ||
-        !(ibh_probe_cause(reading->fact)->lost & lost) || reading->after < reading->before)
+        !(ibh_probe_cause(reading->fact)->lost & lost))
         return FALSE;
     if (reading->fact == IBH_LOCAL_XDP || reading->fact == IBH_LOCAL_PASSTHRU)
-        return reading->after && is_deaf(probe, pair, reading->fact);
-    return reading->after - reading->before >= (guint64)MAX(pair->sent - pair->received, 1);
+        return is_deaf(probe, pair, reading->fact);
+    return reading->grown >= MAX(pair->sent - pair->received, 1);
 }
 
 /* A row that explains this loss of the pair better; or the same. */
@@ -178,11 +178,9 @@ static void judge_echoes(const IbhProbe *probe, guint i)
     for (guint number = 0; number < (guint)probe->count; number++) {
         const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
 
-        if (!echo->seen || echo->received)
-            continue;
-        pair->dropped = TRUE;
-        if (!pair->reply_ifindex || !echo->seen_here)
-            pair->reply_ifindex = echo->seen_here ? ibh_probe_link(probe, pair)->ifindex : pair->seen_elsewhere;
+        pair->dropped |= echo->seen && !echo->received;
+        if (echo->seen && (!pair->reply_ifindex || echo->seen != ibh_probe_link(probe, pair)->ifindex))
+            pair->reply_ifindex = echo->seen;
     }
     if (pair->sent && pair->received >= pair->sent && !pair->send_error)
         return;
@@ -234,47 +232,25 @@ static gboolean is_other(const IbhLladdr *sender, const IbhProbePair *pair)
     return sender->len && pair->lladdr.len && pair->on_link && !ibh_lladdr_equal(sender, &pair->lladdr);
 }
 
-/* By NIC, and hardware address. */
-static int compare_lladdrs(gconstpointer a, gconstpointer b)
-{
-    const IbhProbePair *one = *(const IbhProbePair *const *)a, *other = *(const IbhProbePair *const *)b;
-
-    if (one->source != other->source)
-        return one->source < other->source ? -1 : 1;
-    return memcmp(&one->lladdr, &other->lladdr, sizeof one->lladdr);
-}
-
 /* One hardware address for several addresses. IPv4 only: in IPv6 no NIC answers for another one, so one hardware
  * address is one NIC. */
 static void find_shared(const IbhProbe *probe)
 {
-    g_autoptr(GPtrArray) known = g_ptr_array_new();
+    g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        if (pair->on_link && pair->lladdr.len && !ibh_probe_family(probe, pair))
-            g_ptr_array_add(known, pair);
-    }
-    g_ptr_array_sort(known, compare_lladdrs);
-    for (guint i = 1; i < known->len; i++) {
-        if (compare_lladdrs(&known->pdata[i - 1], &known->pdata[i]) != 0)
-            continue;
-        charge(known->pdata[i - 1], IBH_PEER_FLUX);
-        charge(known->pdata[i], IBH_PEER_FLUX);
-    }
-}
+        for (guint i = 0; pair->on_link && !ibh_probe_family(probe, pair) && i <= pair->answers; i++) {
+            g_autofree char *lladdr = ibh_lladdr_format(i ? &pair->answer[i - 1] : &pair->lladdr);
+            char *by = g_strdup_printf("%s %s", ibh_probe_link(probe, pair)->name, lladdr ? lladdr : "");
+            IbhProbePair *other = g_hash_table_lookup(known, by);
 
-/* One of the hosts that answer for this peer answers for another one as well: a host that mixes its NICs. */
-static gboolean answers_for_others(const IbhProbe *probe, const IbhProbePair *pair)
-{
-    IBH_EACH (const IbhProbePair, other, probe->pairs) {
-        for (guint i = 0; i < pair->answers && other->peer != pair->peer; i++) {
-            for (guint k = 0; k < other->answers; k++) {
-                if (ibh_lladdr_equal(&pair->answer[i], &other->answer[k]))
-                    return TRUE;
+            if (lladdr && other && other != pair) {
+                charge(other, IBH_PEER_FLUX);
+                charge(pair, IBH_PEER_FLUX);
             }
+            g_hash_table_insert(known, by, pair);
         }
     }
-    return FALSE;
 }
 
 /* A host that mixes its rails shows it in many ways, by many rails: one cause. */
@@ -284,8 +260,8 @@ static void judge_mixed(const IbhProbe *probe)
 
     find_shared(probe);
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        if (pair->on_link && pair->answers > 1)
-            charge(pair, answers_for_others(probe, pair) ? IBH_PEER_FLUX : IBH_PEER_TWO);
+        if (pair->on_link && pair->answers > 1 && !ibh_probe_has(pair, IBH_PEER_FLUX))
+            charge(pair, IBH_PEER_TWO);
         flux |= ibh_probe_has(pair, IBH_PEER_FLUX);
     }
     IBH_EACH (IbhProbePair, pair, probe->pairs) {

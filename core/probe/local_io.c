@@ -8,13 +8,8 @@
 
 typedef struct {
     IbhProbe *probe;
-    gboolean after;
+    int sign; /* of counters */
 } Reader;
-
-static void note(const Reader *reader, int ifindex, IbhCause fact, guint64 value)
-{
-    ibh_probe_note_local(reader->probe, ifindex, fact, reader->after, value);
-}
 
 static gboolean is_probed(const IbhProbe *probe, int ifindex)
 {
@@ -57,10 +52,10 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     if (header->nlmsg_type != RTM_NEWLINK || !parse(header, sizeof *info, attributes, IFLA_MAX))
         return TRUE;
     if (is_probed(reader->probe, info->ifi_index) && has_xdp(attributes[IFLA_XDP]))
-        note(reader, info->ifi_index, IBH_LOCAL_XDP, 1);
+        ibh_probe_note_local(reader->probe, info->ifi_index, IBH_LOCAL_XDP, 1);
     below = (int)get_u32(attributes[IFLA_LINK], 0);
     if (is_probed(reader->probe, below) && is_passthru(attributes[IFLA_LINKINFO]))
-        note(reader, below, IBH_LOCAL_PASSTHRU, 1);
+        ibh_probe_note_local(reader->probe, below, IBH_LOCAL_PASSTHRU, 1);
     return TRUE;
 }
 
@@ -77,15 +72,15 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
         info->tcm_parent != TC_H_ROOT || !is_probed(reader->probe, info->tcm_ifindex) || !attributes[TCA_STATS])
         return TRUE;
     memcpy(&stats, nla_data(attributes[TCA_STATS]), MIN(sizeof stats, (gsize)nla_len(attributes[TCA_STATS])));
-    note(reader, info->tcm_ifindex, IBH_LOCAL_QDISC, stats.drops);
+    ibh_probe_note_local(reader->probe, info->tcm_ifindex, IBH_LOCAL_QDISC, reader->sign * (gint64)stats.drops);
     return TRUE;
 }
 
 /* Of all counters whose names begin so: "NAME VALUE" in a line, or "Group: NAME …" and "Group: VALUE …" in two. */
-static guint64 sum_counters(const char *text, const char *begin)
+static gint64 sum_counters(const char *text, const char *begin)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    guint64 sum = 0;
+    gint64 sum = 0;
 
     for (guint i = 0; lines[i]; i++) {
         g_auto(GStrv) names = g_strsplit_set(g_strchomp(lines[i]), " \t", -1);
@@ -99,7 +94,7 @@ static guint64 sum_counters(const char *text, const char *begin)
                                 : k < n_values                     ? values[k]
                                                                    : "0";
 
-            sum += g_ascii_strtoull(value, NULL, 10);
+            sum += g_ascii_strtoll(value, NULL, 10);
         }
     }
     return sum;
@@ -112,13 +107,13 @@ static void read_counters(const Reader *reader)
         g_autofree char *path = row->file ? g_strdup_printf("/proc/net/%s", row->file) : NULL, *text = NULL;
 
         if (path && g_file_get_contents(path, &text, NULL, NULL))
-            note(reader, 0, (IbhCause)fact, sum_counters(text, row->key));
+            ibh_probe_note_local(reader->probe, 0, (IbhCause)fact, reader->sign * sum_counters(text, row->key));
     }
 }
 
 void ibh_prober_read_local(IbhProber *prober, gboolean after)
 {
-    Reader reader = {.probe = prober->probe, .after = after};
+    Reader reader = {.probe = prober->probe, .sign = after ? 1 : -1};
     struct ifinfomsg links = {.ifi_family = AF_UNSPEC};
     struct tcmsg qdiscs = {.tcm_family = AF_UNSPEC};
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);

@@ -46,9 +46,9 @@ static gsize length_of(guint number, gboolean six)
 }
 
 /* What request and reply have in common: id, sequence; cookie, pair, number, zeros. */
-static void put_body(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 *packet)
+static void put_body(const IbhProbe *probe, guint pair, guint number, guint8 *packet)
 {
-    ibh_put16(packet + 4, id);
+    ibh_put16(packet + 4, probe->id);
     ibh_put16(packet + 6, number & 0xffff);
     memcpy(packet + 8, probe->cookie, sizeof probe->cookie);
     ibh_put32(packet + 24, pair);
@@ -56,14 +56,14 @@ static void put_body(const IbhProbe *probe, guint pair, guint number, guint16 id
 }
 
 /* Before it: type, code, checksum. In IPv6 the kernel writes the checksum. */
-gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 *packet)
+gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet)
 {
     gboolean six = ibh_probe_family(probe, ibh_probe_pair(probe, pair)) != 0;
     gsize length = length_of(number, six);
 
     memset(packet, 0, length);
     packet[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
-    put_body(probe, pair, number, id, packet);
+    put_body(probe, pair, number, packet);
     if (!six)
         ibh_put16(packet + 2, checksum(packet, length));
     return length;
@@ -71,7 +71,7 @@ gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 
 
 void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now)
 {
-    *ibh_probe_echo(probe, pair, number) = (IbhProbeEcho){.sent = TRUE, .sent_at = now};
+    *ibh_probe_echo(probe, pair, number) = (IbhProbeEcho){.sent_at = now};
     ibh_probe_pair(probe, pair)->sent++;
 }
 
@@ -98,12 +98,12 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *re
     number = *ret_number = ibh_get32(reply->icmp + 28);
     pair = ibh_probe_pair(probe, i);
     if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(probe, pair)
-                                 : number >= (guint)probe->count || !ibh_probe_echo(probe, i, number)->sent)
+                                 : number >= (guint)probe->count || !ibh_probe_echo(probe, i, number)->sent_at)
         return NULL;
     if ((length && length != length_of(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, pair)) ||
         !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, pair)->ip))
         return NULL;
-    put_body(probe, i, number, reply->id, request);
+    put_body(probe, i, number, request);
     if (reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || reply->icmp[1] != 0 ||
         memcmp(reply->icmp + 4, request + 4, sizeof request - 4) != 0)
         return NULL;
@@ -133,28 +133,13 @@ gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 
         return TRUE;
     }
     echo = ibh_probe_echo(probe, ibh_get32(reply->icmp + 24), number);
-    if (comes_too_late(pair))
-        return FALSE;
-    if (!pair->reply_ifindex || pair->reply_ifindex == ibh_probe_link(probe, pair)->ifindex)
-        pair->reply_ifindex = reply->ifindex; /* of several, one that came by a wrong NIC is remembered */
-    if (echo->received)
+    if (comes_too_late(pair) || echo->received)
         return FALSE;
     echo->received = TRUE;
     pair->received++;
     if (pair->rtt < 0 || now - echo->sent_at < pair->rtt)
         pair->rtt = MAX(now - echo->sent_at, 0);
     return TRUE;
-}
-
-void ibh_probe_size_refused(IbhProbe *probe, guint source, const IbhIp *to, const IbhIp *by, guint limit)
-{
-    const IbhProbeSource *from = &g_array_index(probe->sources, IbhProbeSource, source);
-    IbhProbePair *pair = ibh_probe_find_pair(probe, from->nic->link->ifindex, to);
-
-    if (!pair)
-        return;
-    pair->mtu.told_by = *by;
-    pair->mtu.told = limit <= ibh_probe_full_size(probe, pair) ? limit : 0;
 }
 
 /* ---- TCP ---- */
@@ -206,8 +191,6 @@ static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
 
 const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
-    if (pair->syn == IBH_SYN_UNSENT)
-        return "that needs CAP_NET_RAW, and a firewall here that lets a TCP SYN out";
     if (pair->syn == IBH_SYN_SILENT)
         return "no answer to a TCP SYN (a firewall?)";
     return pair->syn == IBH_SYN_ANSWERED && !(pair->syn_sender.len && pair->lladdr.len)
@@ -237,15 +220,14 @@ static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
 /* A NIC that stands above another one shows the same packet once more: by the right NIC counts. */
 static void hear_echo(IbhProbe *probe, IbhProbePair *pair, IbhProbeEcho *echo, const IbhHeard *heard)
 {
+    const int right = ibh_probe_link(probe, pair)->ifindex;
+
     if (comes_too_late(pair))
         return;
-    echo->seen = TRUE;
-    if (heard->ifindex != ibh_probe_link(probe, pair)->ifindex) {
-        pair->seen_elsewhere = heard->ifindex;
-        return;
-    }
-    echo->seen_here = TRUE;
-    pair->sender = heard->sender;
+    if (echo->seen != right)
+        echo->seen = heard->ifindex;
+    if (heard->ifindex == right)
+        pair->sender = heard->sender;
 }
 
 /* `total`: of its IP header and all behind it, in this piece. */
@@ -263,6 +245,27 @@ static void hear_reply(IbhProbe *probe, const IbhHeard *heard, const IbhProbeRep
         pair->mtu.seen = MAX(pair->mtu.seen, number & ~IBH_PROBE_SIZED);
     else
         hear_echo(probe, pair, ibh_probe_echo(probe, ibh_get32(packet->icmp + 24), number), heard);
+}
+
+/* A host on the way reports that an echo of ours, which it quotes, is too long for it. */
+static void hear_refusal(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *error)
+{
+    const gboolean six = error->from.family == AF_INET6;
+    const gsize header = six ? SIX : 20, size = six ? 16 : 4;
+    const guint8 *icmp = error->icmp;
+    guint limit;
+    IbhProbePair *pair;
+    IbhIp to;
+
+    if (error->length < 8 + header + 8 || icmp[0] != (six ? ICMP6_PACKET_TOO_BIG : ICMP_DEST_UNREACH) ||
+        icmp[1] != (six ? 0 : ICMP_FRAG_NEEDED) || ibh_get16(icmp + 8 + header + 4) != probe->id)
+        return;
+    to = ibh_ip_from_bytes(error->from.family, icmp + 8 + header - size);
+    limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
+    if (!(pair = ibh_probe_find_pair(probe, heard->ifindex, &to)))
+        return;
+    pair->mtu.told_by = error->from;
+    pair->mtu.told = limit <= ibh_probe_full_size(probe, pair) ? limit : 0;
 }
 
 /* A question for a hardware address, or an answer. */
@@ -310,7 +313,7 @@ static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
     gboolean is_piece = six ? bytes[6] == IPPROTO_FRAGMENT : (ibh_get16(bytes + 6) & 0x2000) != 0;
     gsize at = six && is_piece ? SIX + FRAGMENT : ibh_icmp_offset(family, bytes, heard->length);
     gsize total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
-    IbhProbeReply packet = {.ifindex = heard->ifindex, .id = probe->id};
+    IbhProbeReply packet;
 
     if (!at || total <= at || heard->length <= at || (!six && (ibh_get16(bytes + 6) & 0x1fff)) ||
         (six && is_piece && (bytes[SIX] != IPPROTO_ICMPV6 || ibh_get16(bytes + SIX + 2) & 0xfff8)))
@@ -321,10 +324,13 @@ static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
     packet.length = MIN(heard->length, total) - at; /* bytes behind it fill up a short frame */
     if (six && !is_piece)
         hear_discovery(probe, heard, packet.icmp, packet.length);
-    if (heard->outgoing)
+    if (heard->outgoing) {
         hear_request(probe, heard, &packet);
-    else
-        hear_reply(probe, heard, &packet, at, total, is_piece);
+        return;
+    }
+    hear_reply(probe, heard, &packet, at, total, is_piece);
+    if (!is_piece)
+        hear_refusal(probe, heard, &packet);
 }
 
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)

@@ -11,13 +11,8 @@
 static void take_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
-        GArray *list = ibh_rails_holder(probe->rails, ip) ? probe->own : probe->peers;
-
-        if (g_hash_table_contains(probe->numbers, ip))
-            continue;
-        g_array_append_val(list, *ip);
-        g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip),
-                            GUINT_TO_POINTER(list == probe->peers ? list->len - 1 : G_MAXUINT));
+        if (g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), NULL))
+            g_array_append_val(ibh_rails_holder(probe->rails, ip) ? probe->own : probe->peers, *ip);
     }
 }
 
@@ -84,6 +79,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
     gboolean any = TRUE;
 
+    g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
         any &= !find_source(probe, nic, ip, FALSE);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
@@ -97,23 +93,18 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-static gboolean is_source(const IbhProbe *probe, const IbhIp *ip)
-{
-    IBH_EACH (const IbhProbeSource, source, probe->sources) {
-        if (ibh_ip_equal(&source->ip, ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* This host's own addresses among the peers (a VIP on lo) get no echo, but are asked for: another host may have them.
  */
 static void add_own(IbhProbe *probe)
 {
     IBH_EACH (const IbhIp, ip, probe->own) {
+        const IbhNic *owner = ibh_rails_owner(probe->rails, ip);
+
         IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-            if (!is_source(probe, ip) && find_source(probe, nic, ip, FALSE))
-                (void)intern_source(probe, nic, ip);
+            if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE))
+                continue;
+            (void)intern_source(probe, nic, ip);
+            break;
         }
     }
 }
@@ -203,25 +194,16 @@ gboolean ibh_probe_is_direct(const IbhProbe *probe, const IbhProbePair *pair)
     return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair));
 }
 
-/* Pairs are in the order of the peers. */
+/* Pairs of one peer follow each other. */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
-    guint low = 0, high = probe->pairs->len;
-    gpointer peer;
+    for (guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip)); i < probe->pairs->len; i++) {
+        IbhProbePair *pair = ibh_probe_pair(probe, i);
 
-    if (!g_hash_table_lookup_extended(probe->numbers, ip, NULL, &peer))
-        return NULL;
-    while (low < high) {
-        guint middle = low + (high - low) / 2;
-
-        if (ibh_probe_pair(probe, middle)->peer < GPOINTER_TO_UINT(peer))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < probe->pairs->len && ibh_probe_pair(probe, low)->peer == GPOINTER_TO_UINT(peer); low++) {
-        if (ibh_probe_link(probe, ibh_probe_pair(probe, low))->ifindex == ifindex)
-            return ibh_probe_pair(probe, low);
+        if (!ibh_ip_equal(ibh_probe_peer(probe, pair), ip))
+            return NULL;
+        if (ibh_probe_link(probe, pair)->ifindex == ifindex)
+            return pair;
     }
     return NULL;
 }
@@ -247,49 +229,6 @@ guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair)
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
 {
     return &probe->echoes[(gsize)pair * (gsize)probe->count + number];
-}
-
-/* ---- a signal ---- */
-
-static void take_back(IbhProbe *probe, guint i, gint64 now)
-{
-    IbhProbePair *pair = ibh_probe_pair(probe, i);
-
-    for (guint number = 0; number < (guint)probe->count; number++) {
-        IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
-
-        if (!echo->sent || echo->received || now >= echo->sent_at + IBH_PROBE_TIMEOUT)
-            continue;
-        echo->sent = FALSE;
-        pair->sent--;
-    }
-}
-
-void ibh_probe_interrupt(IbhProbe *probe, gint64 now)
-{
-    guint kept = 0;
-
-    probe->interrupted = TRUE;
-    for (guint i = 0; i < probe->pairs->len; i++) {
-        IbhProbePair *pair = ibh_probe_pair(probe, i);
-        const IbhProbeUnasked unasked = {ibh_probe_source(probe, pair)->nic, pair->peer, IBH_PROBE_INTERRUPTED};
-
-        take_back(probe, i, now);
-        if (pair->step < IBH_STEP_FINISHED) { /* they may still have been answered */
-            pair->mtu.failed = FALSE;
-            pair->syn = pair->syn == IBH_SYN_SILENT ? IBH_SYN_UNWANTED : pair->syn;
-            pair->rdma = pair->rdma >= IBH_RDMA_NO_WAY ? IBH_RDMA_UNASKED : pair->rdma;
-        }
-        if (!pair->sent && !pair->send_error) {
-            g_array_append_val(probe->unasked, unasked);
-            continue;
-        }
-        *ibh_probe_pair(probe, kept) = *pair;
-        memmove(ibh_probe_echo(probe, kept, 0), ibh_probe_echo(probe, i, 0),
-                (gsize)probe->count * sizeof(IbhProbeEcho));
-        kept++;
-    }
-    g_array_set_size(probe->pairs, kept);
 }
 
 /* ---- neighbours ---- */

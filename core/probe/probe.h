@@ -5,7 +5,7 @@
  *
  * All pairs are asked side by side, at most 4,000 packets a second together. Each pair costs the kernel an entry in its
  * neighbour table, which the whole machine shares: so a window slides over the pairs (flight.h), and an entry of ours
- * is deleted when its pair is over. Without CAP_NET_ADMIN it grows old instead.
+ * is deleted when its pair is over.
  */
 #pragma once
 
@@ -18,9 +18,7 @@
 #define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5)        /* from one echo of a pair to the next */
 #define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* that the last one waits for its reply */
 #define IBH_PROBE_SPACING 250                          /* µs between two packets */
-#define IBH_PROBE_PAUSE (6 * G_USEC_PER_SEC)           /* the kernel collects entries that are older than 5 s */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10) /* a proxy answers up to 0.8 s late (proxy_delay) */
-#define IBH_PROBE_TABLE 1024          /* neighbours, where the kernel's limit cannot be read: its default */
 #define IBH_PROBE_PACKETS_MAX 1000000 /* of one run: 17 minutes */
 #define IBH_PROBE_PACKET 40           /* bytes of a small echo: header, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535      /* of a large one, with its IP header */
@@ -51,7 +49,6 @@ typedef struct {
  * tells which NIC of the peer sent it. */
 typedef enum {
     IBH_SYN_UNWANTED, /* not IPv6, not a neighbour, or no echo came back */
-    IBH_SYN_UNSENT,   /* the kernel refused */
     IBH_SYN_SILENT,
     IBH_SYN_ANSWERED
 } IbhSynOutcome;
@@ -98,7 +95,6 @@ typedef struct {
     int send_error;        /* errno, 0: none */
     IbhLookup route;       /* the kernel's answer where no device is named */
     int reply_ifindex;     /* where replies came in: a wrong NIC, if any did; 0: none came */
-    int seen_elsewhere;    /* another NIC where one came in, delivered or not */
     gboolean dropped;      /* a reply came in and was not delivered */
     IbhLladdr lladdr;      /* to which requests go */
     IbhLladdr sender;      /* from which the last reply came */
@@ -113,15 +109,13 @@ typedef struct {
     IbhCause rdma;        /* how far its request came; IBH_CAUSE_NONE: it was answered, or not wanted */
     int rdma_error;       /* errno of that step; 0: none */
     IbhProbeStep step;
-    guint refusals; /* of a packet of full size, by a full queue */
+    guint refusals; /* by a full queue, or a full neighbour table */
     guint tries[IBH_N_ASKS];
     gint64 until[IBH_N_ASKS]; /* that the last try is waited for */
     gint64 at;                /* nothing is sent before */
     IbhCause loss;            /* why echoes were lost; IBH_CAUSE_NONE: none was */
     guint64 causes;           /* bits: 1 << IbhCause */
 } IbhProbePair;
-
-#define IBH_PROBE_INTERRUPTED "interrupted"
 
 /* A rail does not ask a peer. */
 typedef struct {
@@ -139,9 +133,9 @@ typedef struct {
 } IbhProbeStranger;
 
 typedef struct {
-    gint64 sent_at; /* µs */
-    gboolean sent, received;
-    gboolean seen, seen_here; /* a reply came in; by the right NIC */
+    gint64 sent_at; /* µs; 0: it was not */
+    gboolean received;
+    int seen; /* ifindex where a reply came in, delivered or not: the right NIC, if it did there; 0: none did */
 } IbhProbeEcho;
 
 typedef struct {
@@ -157,18 +151,16 @@ typedef struct {
     GArray *own;          /* IbhIp: peers that are this host's addresses, left out */
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, by peer */
-    GArray *unasked;      /* IbhProbeUnasked, by peer; then those that a signal kept from being asked */
+    GArray *unasked;      /* IbhProbeUnasked, by peer */
     GArray *strangers;    /* IbhProbeStranger */
-    gboolean interrupted; /* by a signal */
-    GHashTable *numbers;  /* IbhIp → index into peers */
+    GHashTable *numbers;  /* IbhIp → index of its first pair */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
     gboolean rdma;
     gboolean hears;       /* all that passes the NICs: what was not heard did not pass */
-    guint16 id;           /* of an echo, where the kernel does not choose it */
+    guint16 id;           /* of echoes */
     guint8 cookie[16];    /* so that a reply cannot be guessed */
-    guint table_size[2];  /* the kernel's limit of neighbours: IPv4, IPv6; 0: not known */
-    gboolean was_full[2]; /* that limit was reached meanwhile */
+    gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
     GArray *local;        /* readings of the kernel's counters (judge.c) */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
@@ -201,14 +193,10 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* An entry of the neighbour table exists only for this pair's echoes. */
 gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
 
-/* A signal ended the probe: echoes that had no time to be answered do not count as lost, and pairs that were not asked
- * are put aside. */
-void ibh_probe_interrupt(IbhProbe *probe, gint64 now);
-
 /* ---- packets ---- */
 
-/* An echo in `packet`, which has room for it; `id`: as the socket has it. Returns its length. */
-gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint16 id, guint8 *packet);
+/* An echo in `packet`, which has room for it. Returns its length. */
+gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet);
 void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
 /* A TCP segment; the kernel writes its checksum. */
 guint16 ibh_probe_syn_port(const IbhProbe *probe); /* ours */
@@ -216,8 +204,6 @@ void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LEN
 
 typedef struct {
     IbhIp from, to;
-    int ifindex;        /* where it came in */
-    guint16 id;         /* that it has to have */
     const guint8 *icmp; /* header and payload, from the wire */
     gsize length;
 } IbhProbeReply;
@@ -227,8 +213,6 @@ gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length);
 
 /* An echo reply that was delivered. TRUE: it is the first that answers one of ours. */
 gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now);
-/* A host reports that packets from here to there are too long for it. `limit`: its own; 0: not reported. */
-void ibh_probe_size_refused(IbhProbe *probe, guint source, const IbhIp *to, const IbhIp *by, guint limit);
 
 /* A packet that passed a NIC, from its network header on; it may be cut short. */
 typedef struct {
@@ -259,9 +243,9 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 
-/* What the kernel says about packets that this host itself drops: its counters, before and after the echoes, and what
- * is attached to a NIC, which counts 1. Of the network namespace where ifindex is 0. */
-void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gboolean after, guint64 value);
+/* What the kernel says about packets that this host itself drops: a counter, before the echoes with a minus, and after
+ * them; what is attached to a NIC counts 1. Of the network namespace where ifindex is 0. */
+void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 value);
 
 /* Once all is over: sets causes and findings. */
 void ibh_probe_judge(IbhProbe *probe);

@@ -12,13 +12,10 @@
 #include <netinet/in.h>
 #include <stddef.h>
 
-/* Of a source. All that leave are bound to its address. */
+/* Of a source. */
 typedef struct {
-    int fd; /* for echoes */
-    guint16 id;
-    gboolean raw;
+    int fd;    /* a raw socket for echoes, bound to its address */
     int error; /* why nothing can be sent from here, 0: it can */
-    int tcp;   /* of IPv6: only sends; -1: not allowed, or not needed */
     int asker; /* a process that asks by RDMA: one that blocks takes no other rail's answers away; -1: none */
 } IbhProbeSocket;
 
@@ -28,18 +25,10 @@ typedef struct {
     IbhNetlink *netlink;
     const char *sysfs;       /* stands for /sys */
     IbhProbeSocket *sockets; /* one per source */
-    int ear;                 /* a packet socket: what passes a NIC, in both ways, dropped or not; -1: not allowed */
-    int solicit;             /* a raw socket of IPv6 that only sends; -1: not allowed, or not needed */
-    int signals;             /* SIGINT and SIGTERM; -1: none are caught */
-    gboolean stopped;        /* by one of them */
+    int ear;                 /* a packet socket: what passes a NIC, in both ways, dropped or not */
+    int tcp, solicit;        /* raw sockets of IPv6 that only send; -1: there is no IPv6 */
     guint8 *bytes;           /* one packet */
     gint64 next;             /* no packet leaves before */
-    gint64 full_since;       /* the neighbour table, or a queue, has no room for an echo; 0: it has */
-    gboolean keeps;          /* all entries of ours fit into the neighbour table: none has to be deleted */
-    gboolean cannot;         /* delete entries: */
-    gint64 old_at;           /* those that we made are as old then as they have to be */
-    guint first_room[2];     /* how many could be added at first */
-    guint64 full[2];         /* IbhNeighbourTable.full when we came */
 } IbhProber;
 
 typedef union {
@@ -72,20 +61,12 @@ void ibh_prober_pace(IbhProber *prober);
 /* ---- receive_io.c ---- */
 
 gint64 ibh_prober_now(void); /* µs */
-/* Until something comes, this time, or a signal; takes what came. FALSE: nothing. */
+/* Until something comes, or this time; takes what came. FALSE: nothing. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Waits until then, and takes all that comes. */
 void ibh_prober_pass(IbhProber *prober, gint64 until);
 /* Nothing that passed a NIC was missed. */
 gboolean ibh_prober_heard_all(IbhProber *prober);
-
-/* ---- room_io.c: the neighbour table ---- */
-
-gboolean ibh_prober_read_neighbours(IbhProber *prober, GArray *neighbours, GError **error);
-/* How many entries may be added: IPv4, IPv6. */
-gboolean ibh_prober_read_room(IbhProber *prober, guint ret_room[2], GError **error);
-/* Deletes the pair's entry, if it is ours. FALSE: it cannot. */
-gboolean ibh_prober_forget(IbhProber *prober, guint pair);
 
 /* ---- local_io.c, rdma_io.c ---- */
 

@@ -4,183 +4,122 @@
 #include "probe/prober_io.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define COLLECT_EVERY (G_USEC_PER_SEC / 50)
-#define FULL_WAIT (G_USEC_PER_SEC / 50) /* before what was refused for want of room is tried again */
-#define REFUSALS 3                      /* of a long packet, by a full queue; a NIC that is too small refuses always */
+#define FULL_WAIT (G_USEC_PER_SEC / 10) /* before what was refused for want of room is tried again */
+#define REFUSALS 10                     /* of a pair: a NIC that is too small refuses always */
 
 /* ---- one packet ---- */
 
-/* The neighbour table, or the NIC's queue, is full. IPv6 reports a full table as EINVAL. */
-static gboolean is_full(IbhProber *prober, guint pair, int problem)
+/* The neighbour table, or the NIC's queue, is full: once more, later. IPv6 reports a full table as EINVAL. */
+static gboolean is_put_off(IbhProber *prober, IbhProbePair *pair, int problem)
 {
-    int six = ibh_probe_family(prober->probe, ibh_probe_pair(prober->probe, pair));
-    guint room[2];
+    const gboolean full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(prober->probe, pair));
 
-    if (problem != ENOBUFS && !(six && problem == EINVAL))
+    if (!full || pair->refusals >= REFUSALS)
         return FALSE;
-    prober->flight.room[0] = prober->flight.room[1] = 0;
-    (void)ibh_prober_read_room(prober, room, NULL); /* which notes that there was none */
-    return problem == ENOBUFS || prober->probe->was_full[1];
-}
-
-/* FALSE: once more, later. After one wait in vain, later echoes do not wait. */
-static gboolean send_echo(IbhProber *prober, const IbhShot *shot)
-{
-    IbhProbePair *pair = ibh_probe_pair(prober->probe, shot->pair);
-    gint64 before = ibh_prober_now();
-    int problem = ibh_prober_send_echo(prober, shot->pair, shot->number);
-
-    if (problem && is_full(prober, shot->pair, problem)) {
-        prober->full_since = prober->full_since ? prober->full_since : before;
-        if (before < prober->full_since + IBH_PROBE_TIMEOUT) {
-            prober->next = before + FULL_WAIT;
-            return FALSE;
-        }
-    }
-    prober->full_since = problem ? prober->full_since : 0;
-    if (shot->number >= (guint)prober->probe->count)
-        return TRUE;
-    if (problem)
-        pair->send_error = problem;
-    else
-        ibh_probe_sent(prober->probe, shot->pair, shot->number, before);
+    pair->refusals++;
+    pair->at = ibh_prober_now() + FULL_WAIT;
     return TRUE;
 }
 
-/* What a full table refuses proves nothing of the way: *ret_sent. */
-static gboolean send_size(IbhProber *prober, const IbhShot *shot, gboolean *ret_sent)
+static int send_packet(IbhProber *prober, const IbhProbePair *pair, const IbhShot *shot)
 {
-    IbhProbePair *pair = ibh_probe_pair(prober->probe, shot->pair);
-    int problem = ibh_prober_send_echo(prober, shot->pair, IBH_PROBE_SIZED | shot->number);
+    const IbhProbe *probe = prober->probe;
 
-    if (problem == ENOBUFS && pair->refusals++ < REFUSALS) {
-        pair->at = ibh_prober_now() + FULL_WAIT;
-        return FALSE;
-    }
-    pair->mtu.held |= problem == EPERM;
-    *ret_sent =
-        !prober->sockets[pair->source].error && !(problem && is_full(prober, shot->pair, problem) &&
-                                                  prober->probe->was_full[ibh_probe_family(prober->probe, pair)]);
-    return TRUE;
-}
-
-static gboolean send_syn(IbhProber *prober, guint i)
-{
-    IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-    const gboolean sent = !ibh_prober_send_syn(prober, i);
-
-    if (sent)
-        pair->syn = IBH_SYN_SILENT;
-    else if (pair->syn == IBH_SYN_UNWANTED)
-        pair->syn = IBH_SYN_UNSENT;
-    return sent;
+    if (shot->ask == IBH_ASK_SYN)
+        return ibh_prober_send_syn(prober, shot->pair);
+    if (shot->ask == IBH_ASK_RDMA)
+        return ibh_prober_send_rdma(prober, shot->pair);
+    if (shot->ask == IBH_ASK_WHO)
+        return ibh_prober_send_who(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip,
+                                   ibh_probe_via(probe, pair));
+    return ibh_prober_send_echo(prober, shot->pair, shot->number);
 }
 
 static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
-    const IbhProbe *probe = prober->probe;
-    const IbhProbePair *pair = ibh_probe_pair(probe, shot->pair);
-    gboolean sent = TRUE;
+    IbhProbe *probe = prober->probe;
+    IbhProbePair *pair = ibh_probe_pair(probe, shot->pair);
+    const gint64 before = ibh_prober_now();
+    const int problem = send_packet(prober, pair, shot);
 
-    if (shot->ask == IBH_ASK_ECHO ? !send_echo(prober, shot)
-                                  : shot->ask == IBH_ASK_SIZE && !send_size(prober, shot, &sent))
+    if (shot->ask <= IBH_ASK_SIZE && is_put_off(prober, pair, problem))
         return;
+    if (shot->ask == IBH_ASK_ECHO && shot->number < (guint)probe->count) {
+        pair->send_error = problem ? problem : pair->send_error;
+        if (!problem)
+            ibh_probe_sent(probe, shot->pair, shot->number, before);
+    }
     if (shot->ask == IBH_ASK_SYN)
-        sent = send_syn(prober, shot->pair);
-    if (shot->ask == IBH_ASK_WHO)
-        sent = !ibh_prober_send_who(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip,
-                                    ibh_probe_via(probe, pair));
-    if (shot->ask == IBH_ASK_RDMA)
-        sent = !ibh_prober_send_rdma(prober, shot->pair);
-    ibh_flight_launched(&prober->flight, shot, ibh_prober_now(), sent);
+        pair->syn = IBH_SYN_SILENT;
+    pair->mtu.held |= shot->ask == IBH_ASK_SIZE && problem == EPERM;
+    ibh_flight_launched(&prober->flight, shot, ibh_prober_now(), !problem);
 }
 
 /* ---- the loop ---- */
 
+/* Of both families. */
+static gboolean read_neighbours(IbhProber *prober, GArray *neighbours, GError **error)
+{
+    return ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, IBH_NEIGHBOURS_ALL, neighbours, error);
+}
+
+/* The hardware addresses of pairs that are settled. */
 static gboolean learn(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
     if (!ibh_flight_has(&prober->flight, IBH_STEP_SETTLED))
         return TRUE;
-    if (!ibh_prober_read_neighbours(prober, neighbours, error))
+    if (!read_neighbours(prober, neighbours, error))
         return FALSE;
     ibh_probe_learn(prober->probe, neighbours);
     ibh_flight_go_on(&prober->flight);
     return TRUE;
 }
 
-/* Takes the results of pairs that are settled from the neighbour table, and deletes entries: these pairs make room for
- * others at once, or when their entries have grown old. */
-static gboolean collect(IbhProber *prober, GError **error)
+/* Its entry makes room for another pair's. */
+static void finish(IbhProber *prober, guint i)
 {
-    IbhFlight *flight = &prober->flight;
-    const guint begun = flight->begun;
-    gboolean any = FALSE;
+    const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+    const IbhOp op = {.type = IBH_OP_NEIGH_DEL,
+                      .ifindex = ibh_probe_link(prober->probe, pair)->ifindex,
+                      .ip = *ibh_probe_peer(prober->probe, pair)};
 
-    if (!learn(prober, error))
-        return FALSE;
-    for (guint i = flight->gone; i < begun; i++) {
-        if (ibh_probe_pair(prober->probe, i)->step != IBH_STEP_FINISHED)
-            continue;
-        any = TRUE;
-        prober->cannot |= !prober->keeps && !prober->cannot && !ibh_prober_forget(prober, i);
-        ibh_flight_end(flight, i, !prober->cannot);
-        prober->old_at = ibh_prober_now() + IBH_PROBE_PAUSE;
-    }
-    if (prober->cannot && ibh_prober_now() >= prober->old_at) {
-        memset(flight->standing, 0, sizeof flight->standing);
-        memcpy(flight->room, prober->first_room, sizeof flight->room);
-    }
-    return !any || prober->keeps || prober->cannot || ibh_prober_read_room(prober, flight->room, error);
-}
-
-/* After a signal: learns about unfinished pairs, and deletes their entries. */
-static gboolean leave(IbhProber *prober, GError **error)
-{
-    const IbhFlight *flight = &prober->flight;
-
-    for (guint i = flight->gone; i < flight->begun; i++) {
-        IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-
-        pair->step = pair->step == IBH_STEP_ECHOES ? IBH_STEP_SETTLED : pair->step;
-    }
-    if (!learn(prober, error))
-        return FALSE;
-    for (guint i = flight->gone; i < flight->begun && !prober->keeps; i++) {
-        if (ibh_probe_pair(prober->probe, i)->step != IBH_STEP_GONE)
-            (void)ibh_prober_forget(prober, i);
-    }
-    return TRUE;
+    if (ibh_probe_takes_entry(pair) && !pair->fixed)
+        (void)ibh_netlink_execute(prober->netlink, &op, NULL);
+    ibh_flight_end(&prober->flight, i);
 }
 
 static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
+    IbhFlight *flight = &prober->flight;
     gint64 collected = 0;
 
-    while (prober->flight.gone < prober->probe->pairs->len && !prober->stopped) {
+    while (flight->gone < prober->probe->pairs->len) {
         gint64 now = ibh_prober_now(), due;
         IbhShot shot;
-        gboolean any = ibh_flight_next(&prober->flight, now, &shot, &due);
+        gboolean any = ibh_flight_next(flight, now, &shot, &due);
 
         due = any ? prober->next : due;
         if (any && due <= now)
             send_shot(prober, &shot);
         (void)ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY));
-        if (now >= collected + COLLECT_EVERY) {
-            if (!collect(prober, error))
-                return FALSE;
-            collected = now;
+        if (now < collected + COLLECT_EVERY)
+            continue;
+        if (!learn(prober, error))
+            return FALSE;
+        for (guint i = flight->gone; i < flight->begun; i++) {
+            if (ibh_probe_pair(prober->probe, i)->step == IBH_STEP_FINISHED)
+                finish(prober, i);
         }
+        collected = now;
     }
-    return !prober->stopped || leave(prober, error);
+    return TRUE;
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without a
@@ -213,24 +152,23 @@ static gboolean ask_all(IbhProber *prober, GError **error)
 {
     IbhProbe *probe = prober->probe;
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
-    guint room[2];
+    IbhNeighbourTable before[2], after[2];
     gint64 proxies;
 
-    if (!ibh_prober_read_neighbours(prober, neighbours, error))
+    if (!read_neighbours(prober, neighbours, error) ||
+        !ibh_netlink_read_neighbour_tables(prober->netlink, before, error))
         return FALSE;
     ibh_probe_note_known(probe, neighbours);
-    if (!ibh_prober_read_room(prober, prober->first_room, error))
-        return FALSE;
-    memcpy(prober->flight.room, prober->first_room, sizeof prober->first_room);
-    prober->keeps = ibh_flight_fits(&prober->flight);
+    for (int six = 0; six <= 1; six++)
+        prober->flight.room[six] = ibh_probe_room(&before[six]);
     ibh_prober_read_local(prober, FALSE);
     proxies = ask_own(prober);
-    if (!ask_pairs(prober, error))
+    if (!ask_pairs(prober, error) || !ibh_netlink_read_neighbour_tables(prober->netlink, after, error))
         return FALSE;
     ibh_prober_read_local(prober, TRUE);
-    probe->hears = ibh_prober_heard_all(prober) && !prober->stopped;
-    if (!ibh_prober_read_room(prober, room, error)) /* and whether there was none */
-        return FALSE;
+    for (int six = 0; six <= 1; six++)
+        probe->was_full[six] = after[six].full > before[six].full;
+    probe->hears = ibh_prober_heard_all(prober);
     ibh_prober_pass(prober, proxies);
     return TRUE;
 }
@@ -245,37 +183,10 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* From now on SIGINT and SIGTERM end no more than the asking. A signal that our caller ignores stays ignored. */
-static int catch_signals(sigset_t *ret_before)
-{
-    static const int caught[] = {SIGINT, SIGTERM};
-    struct sigaction how;
-    sigset_t blocked;
-    int fd;
-
-    sigemptyset(&blocked);
-    for (guint i = 0; i < G_N_ELEMENTS(caught); i++) {
-        if (sigaction(caught[i], NULL, &how) == 0 && how.sa_handler != SIG_IGN)
-            sigaddset(&blocked, caught[i]);
-    }
-    (void)sigprocmask(SIG_BLOCK, &blocked, ret_before);
-    fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0)
-        (void)sigprocmask(SIG_SETMASK, ret_before, NULL);
-    return fd;
-}
-
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, GError **error)
 {
-    IbhProber prober = {.probe = probe,
-                        .flight.probe = probe,
-                        .netlink = netlink,
-                        .sysfs = sysfs,
-                        .ear = -1,
-                        .solicit = -1,
-                        .full = {G_MAXUINT64, G_MAXUINT64}};
+    IbhProber prober = {.probe = probe, .flight.probe = probe, .netlink = netlink, .sysfs = sysfs};
     guint8 random[sizeof probe->cookie + sizeof probe->id];
-    sigset_t before;
     gboolean done;
 
     if (getrandom(random, sizeof random, 0) != (gssize)sizeof random) {
@@ -284,14 +195,7 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
     }
     memcpy(probe->cookie, random, sizeof probe->cookie);
     memcpy(&probe->id, random + sizeof probe->cookie, sizeof probe->id);
-    prober.signals = catch_signals(&before);
     done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
-    if (prober.stopped) /* and a second signal, as some send, does not keep us from the report */
-        ibh_probe_interrupt(probe, ibh_prober_now());
-    else
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    if (prober.signals >= 0)
-        close(prober.signals);
     ibh_prober_close(&prober);
     return done;
 }

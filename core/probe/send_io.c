@@ -36,17 +36,17 @@ int ibh_prober_send_echo(IbhProber *prober, guint i, guint number)
 
     if (sock->error)
         return sock->error;
-    return send_to(prober, sock->fd, i, ibh_probe_packet(prober->probe, i, number, sock->id, prober->bytes));
+    return send_to(prober, sock->fd, i, ibh_probe_packet(prober->probe, i, number, prober->bytes));
 }
 
 int ibh_prober_send_syn(IbhProber *prober, guint i)
 {
-    const IbhProbeSocket *sock = &prober->sockets[ibh_probe_pair(prober->probe, i)->source];
+    const int problem = ibh_sock_bind(prober->tcp, ibh_probe_source(prober->probe, ibh_probe_pair(prober->probe, i)));
 
-    if (sock->tcp < 0)
-        return EPERM;
+    if (problem)
+        return problem;
     ibh_probe_syn(prober->probe, i, prober->bytes);
-    return send_to(prober, sock->tcp, i, IBH_SYN_LENGTH);
+    return send_to(prober, prober->tcp, i, IBH_SYN_LENGTH);
 }
 
 /* IbhSockAddress is larger than sockaddr_ll: InfiniBand's broadcast address has 20 bytes. */
@@ -79,12 +79,9 @@ static int send_solicitation(IbhProber *prober, const IbhLink *link, const IbhIp
 /* What passes a packet socket is not heard by that socket: so a question that is heard is the kernel's. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
-    const gboolean six = whom->family == AF_INET6;
-    int problem;
+    const int problem =
+        whom->family == AF_INET6 ? send_solicitation(prober, link, whom) : send_arp(prober, link, from, whom);
 
-    if (prober->ear < 0 || (six && prober->solicit < 0))
-        return EPERM;
-    problem = six ? send_solicitation(prober, link, whom) : send_arp(prober, link, from, whom);
     ibh_prober_pace(prober);
     return problem;
 }

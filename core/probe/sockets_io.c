@@ -14,6 +14,9 @@
 #ifndef IP_RECVERR
 #define IP_RECVERR 11
 #endif
+#ifndef ICMP_FILTER
+#define ICMP_FILTER 1
+#endif
 #ifndef IPV6_UNICAST_IF
 #define IPV6_UNICAST_IF 76
 #endif
@@ -23,6 +26,20 @@
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 /* ---- filters, in the kernel, before others' packets fill a socket's buffer ---- */
+
+/* Of what is delivered, echo replies alone. */
+static void filter_replies(int fd, gboolean six)
+{
+    const guint32 others = ~(1u << ICMP_ECHOREPLY);
+    struct icmp6_filter others_of_six;
+
+    ICMP6_FILTER_SETBLOCKALL(&others_of_six);
+    ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &others_of_six);
+    if (six)
+        (void)setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &others_of_six, sizeof others_of_six);
+    else
+        (void)setsockopt(fd, SOL_RAW, ICMP_FILTER, &others, sizeof others);
+}
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
 /* Where `then` and `otherwise` are places in the program; 0: the next one. */
@@ -40,26 +57,6 @@ static void attach(int fd, struct sock_filter *steps, gsize count)
         steps[i].jf = (guint8)(steps[i].jf ? steps[i].jf - i - 1 : 0);
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program); /* packets are looked at anyway */
-}
-
-/* Replies with our number and cookie. A raw socket of IPv4 gets the IP header, too. */
-static void filter_replies(const IbhProbe *probe, int fd, gboolean six)
-{
-    enum { DROP = 7 };
-    struct sock_filter steps[] = {
-        six ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0)
-            : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
-        LOAD(BPF_B, BPF_IND, 0),
-        IF(BPF_JEQ, six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY, 0, DROP),
-        LOAD(BPF_W, BPF_IND, 8),
-        IF(BPF_JEQ, ibh_get32(probe->cookie), 0, DROP),
-        LOAD(BPF_H, BPF_IND, 4),
-        IF(BPF_JEQ, probe->id, DROP + 1, DROP),
-        RETURN(0),
-        RETURN(IBH_PROBE_SIZE_MAX),
-    };
-
-    attach(fd, steps, G_N_ELEMENTS(steps));
 }
 
 /* ARP, ICMP of both families, fragments of IPv6, and answers to our SYNs: little of what others send. What of it is
@@ -126,119 +123,72 @@ int ibh_sock_bind(int fd, const IbhProbeSource *source)
     return 0;
 }
 
-/* Don't Fragment, whether or not the kernel has learned a smaller MTU of the way. */
-static int set_up(const IbhProbe *probe, IbhProbeSocket *sock, const IbhProbeSource *source)
+/* Don't Fragment, whether or not the kernel has learned a smaller MTU of the way. 0 or an errno: the address went away,
+ * say; others can still be asked from. */
+static int open_echoes(const IbhProbeSource *source, int *ret_fd)
 {
     const gboolean six = source->ip.family == AF_INET6;
-    const int fd = sock->fd, level = six ? IPPROTO_IPV6 : IPPROTO_IP;
-    IbhSockAddress address = {.room = {0}};
-    socklen_t size = sizeof address;
-    int problem = ibh_sock_bind(fd, source);
+    const int fd = socket(source->ip.family, SOCK_RAW | FLAGS, six ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+    int problem;
 
-    if (problem)
-        return problem;
-    if (!ibh_sock_set(fd, level, six ? IPV6_RECVPKTINFO : IP_PKTINFO, 1) ||
-        !ibh_sock_set(fd, level, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
-                      six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE) ||
-        getsockname(fd, &address.generic, &size) < 0)
+    *ret_fd = fd;
+    if (fd < 0 || (problem = ibh_sock_bind(fd, source)))
+        return fd < 0 ? errno : problem;
+    if (!ibh_sock_set(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+                      six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))
         return errno;
     enlarge(fd);
-    sock->id = probe->id;
-    if (sock->raw)
-        filter_replies(probe, fd, six);
-    else
-        sock->id = g_ntohs(six ? address.six.sin6_port : address.four.sin_port);
+    filter_replies(fd, six);
     return 0;
-}
-
-static gboolean is_forbidden(int error)
-{
-    return error == EPERM || error == EACCES;
-}
-
-static gboolean open_echoes(const IbhProbe *probe, const IbhProbeSource *source, IbhProbeSocket *sock, GError **error)
-{
-    int family = source->ip.family, protocol = family == AF_INET6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
-
-    sock->raw = TRUE;
-    sock->fd = socket(family, SOCK_RAW | FLAGS, protocol);
-    if (sock->fd < 0 && is_forbidden(errno)) {
-        sock->raw = FALSE;
-        sock->fd = socket(family, SOCK_DGRAM | FLAGS, protocol);
-    }
-    if (sock->fd < 0 && is_forbidden(errno)) {
-        g_autofree char *range = NULL;
-
-        (void)g_file_get_contents("/proc/sys/net/ipv4/ping_group_range", &range, NULL, NULL);
-        g_set_error(error, IBH_PROBE_ERROR, 0,
-                    "--probe needs CAP_NET_RAW in this network namespace, or a group within net.ipv4.ping_group_range "
-                    "(%s): run it as root",
-                    range ? g_strstrip(range) : "?");
-        return FALSE;
-    }
-    if (sock->fd < 0) {
-        g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: cannot open a socket: %s", g_strerror(errno));
-        return FALSE;
-    }
-    sock->error = set_up(probe, sock, source); /* the address went away: others can still be asked from */
-    return TRUE;
 }
 
 /* ---- the others ---- */
 
 /* Nothing comes before it is bound, so its filter is attached in between. */
-static int open_ear(void)
+static gboolean open_ear(IbhProber *prober)
 {
     const struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
-    int fd = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
 
-    if (fd < 0)
-        return -1;
-    filter_ear(fd);
-    enlarge(fd);
-    if (bind(fd, (const struct sockaddr *)&all, sizeof all) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    prober->ear = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
+    if (prober->ear < 0)
+        return FALSE;
+    filter_ear(prober->ear);
+    enlarge(prober->ear);
+    return bind(prober->ear, (const struct sockaddr *)&all, sizeof all) == 0;
 }
 
-/* It only sends: it drops what comes in. `source`: NULL: whichever the kernel chooses. */
-static int open_sender(int protocol, const IbhProbeSource *source, int option, int value)
+/* It only sends: it drops what comes in. */
+static int open_sender(int protocol, int option, int value)
 {
     struct sock_filter none[] = {RETURN(0)};
-    int fd = socket(AF_INET6, SOCK_RAW | FLAGS, protocol);
+    const int fd = socket(AF_INET6, SOCK_RAW | FLAGS, protocol);
 
-    if (fd < 0)
-        return -1;
-    attach(fd, none, 1);
-    if (ibh_sock_set(fd, IPPROTO_IPV6, option, value) && (!source || !ibh_sock_bind(fd, source)))
-        return fd;
-    close(fd);
-    return -1;
+    if (fd >= 0) {
+        attach(fd, none, 1);
+        (void)ibh_sock_set(fd, IPPROTO_IPV6, option, value);
+    }
+    return fd;
 }
 
 gboolean ibh_prober_open(IbhProber *prober, GError **error)
 {
-    IbhProbe *probe = prober->probe;
+    const IbhProbe *probe = prober->probe;
 
     prober->bytes = g_malloc0(IBH_PROBE_SIZE_MAX);
     prober->sockets = g_new0(IbhProbeSocket, probe->sources->len);
-    prober->ear = open_ear();
-    probe->hears = prober->ear >= 0;
-    for (guint i = 0; i < probe->sources->len; i++)
-        prober->sockets[i] = (IbhProbeSocket){.fd = -1, .tcp = -1, .asker = -1};
     for (guint i = 0; i < probe->sources->len; i++) {
-        const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
+        IbhProbeSocket *sock = &prober->sockets[i];
 
-        if (!open_echoes(probe, source, &prober->sockets[i], error))
-            return FALSE;
-        if (source->ip.family != AF_INET6 || prober->ear < 0)
-            continue;
-        prober->sockets[i].tcp = open_sender(IPPROTO_TCP, source, IPV6_CHECKSUM, 16);
-        if (prober->solicit < 0)
-            prober->solicit = open_sender(IPPROTO_ICMPV6, NULL, IPV6_MULTICAST_HOPS, 255);
+        sock->asker = -1;
+        sock->error = open_echoes(&g_array_index(probe->sources, IbhProbeSource, i), &sock->fd);
     }
-    return TRUE;
+    prober->tcp = open_sender(IPPROTO_TCP, IPV6_CHECKSUM, 16);
+    prober->solicit = open_sender(IPPROTO_ICMPV6, IPV6_MULTICAST_HOPS, 255);
+    if (open_ear(prober))
+        return TRUE;
+    g_set_error(error, IBH_PROBE_ERROR, 0, "--probe needs CAP_NET_RAW in this network namespace: run it as root (%s)",
+                g_strerror(errno));
+    return FALSE;
 }
 
 static void close_one(int fd)
@@ -250,12 +200,12 @@ static void close_one(int fd)
 /* A process that asks by RDMA ends by it, if it can be ended; it is not waited for. */
 void ibh_prober_close(IbhProber *prober)
 {
-    for (guint i = 0; prober->sockets && i < prober->probe->sources->len; i++) {
+    for (guint i = 0; i < prober->probe->sources->len; i++) {
         close_one(prober->sockets[i].fd);
-        close_one(prober->sockets[i].tcp);
         close_one(prober->sockets[i].asker);
     }
     close_one(prober->ear);
+    close_one(prober->tcp);
     close_one(prober->solicit);
     g_free(prober->sockets);
     g_free(prober->bytes);

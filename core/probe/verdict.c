@@ -55,6 +55,7 @@ static char *value_of(const IbhProbe *probe, const IbhProbePair *pair, const cha
            : IS("leaves from")  ? name_ip(&pair->trace.from)
            : IS("leaves to")    ? name_ip(&pair->trace.to)
            : IS("told by")      ? name_ip(&pair->mtu.told_by)
+           : IS("ipv")          ? g_strdup(six ? "ipv6" : "ipv4")
            : IS("arp")          ? g_strdup(six ? "neighbour solicitations" : "ARP")
            : IS("arp answered") ? g_strdup(six ? "neighbour solicitations are" : "ARP is")
            : IS("reply if")

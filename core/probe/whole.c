@@ -13,8 +13,6 @@ static void report_unasked(IbhProbe *probe)
     IBH_EACH (const IbhProbeUnasked, one, probe->unasked) {
         const guint nic = ibh_probe_nic(probe, one->nic);
 
-        if (g_str_equal(one->why, IBH_PROBE_INTERRUPTED))
-            continue;
         if (++by_nic[nic] == peers && probe->pairs->len)
             ibh_finding_add(probe->findings, one->nic->link->name, IBH_WARNING, "no-source",
                             ibh_advice("name peers in its subnet, too; or leave the rail out: --iface"),
@@ -29,19 +27,6 @@ static void report_unasked(IbhProbe *probe)
                         "%u of %u peers were not asked, %s is the first: no rail has an address of its family, so they "
                         "are not reached",
                         unasked, peers, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
-}
-
-static void report_interruption(IbhProbe *probe)
-{
-    guint n = 0;
-
-    IBH_EACH (const IbhProbeUnasked, one, probe->unasked)
-        n += g_str_equal(one->why, IBH_PROBE_INTERRUPTED) ? 1 : 0;
-    if (probe->interrupted)
-        ibh_finding_add(probe->findings, "", IBH_INFO, "interrupted", ibh_advice("ask again, or fewer peers"),
-                        "a signal ended it: %u of %u pairs were not asked, and the others perhaps not to the end, so "
-                        "pairs that are not named here may still be wrong",
-                        n, probe->pairs->len + n);
 }
 
 /* They should be rails, and would be probed. */
@@ -86,40 +71,9 @@ static void report_separate_wires(IbhProbe *probe)
                         text->str);
 }
 
-/* More are needed than the kernel keeps; or there was no room even for those of a window. */
-static void report_small_table(IbhProbe *probe, int six)
-{
-    const char family = six ? '6' : '4';
-    const guint limit = probe->table_size[six];
-    guint needed = 0, refused = 0, size = IBH_PROBE_TABLE;
-    g_autofree char *unsent = NULL;
-
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        needed += pair->on_link && ibh_probe_family(probe, pair) == six ? 1 : 0;
-        refused += pair->loss == IBH_LOSS_TABLE && ibh_probe_family(probe, pair) == six ? 1 : 0;
-    }
-    if (!refused && (!limit || needed <= limit))
-        return;
-    while (size < 2 * MAX(needed, refused ? limit : 0))
-        size *= 2;
-    unsent = g_strdup_printf("all places are taken: echoes of %u pairs were not sent, which is no fault of these peers",
-                             refused);
-    ibh_finding_add(
-        probe->findings, "", refused ? IBH_ERROR : IBH_WARNING, "neighbour-table-small",
-        ibh_fix(g_strdup_printf("sysctl -w net.ipv%c.neigh.default.gc_thresh3=%u "
-                                "net.ipv%c.neigh.default.gc_thresh2=%u net.ipv%c.neigh.default.gc_thresh1=%u",
-                                family, size, family, size / 2, family, size / 4)),
-        "the kernel keeps %u neighbours (net.ipv%c.neigh.default.gc_thresh3), these rails and peers need "
-        "%u: %s",
-        limit, family, needed, refused ? unsent : "when all of them talk, some get \"neighbour table overflow\"");
-}
-
 void ibh_probe_report_whole(IbhProbe *probe)
 {
     report_blocked(probe);
     report_unasked(probe);
-    report_interruption(probe);
     report_separate_wires(probe);
-    report_small_table(probe, 0);
-    report_small_table(probe, 1);
 }

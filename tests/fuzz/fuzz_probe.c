@@ -57,14 +57,10 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
     const IbhProbeSource *source = ibh_probe_source(probe, of);
     g_autofree guint8 *packet = g_malloc0(MAX(length, 1));
     guint8 right[IBH_PROBE_PACKET];
-    IbhProbeReply reply = {.from = *ibh_probe_peer(probe, of),
-                           .to = source->ip,
-                           .ifindex = source->nic->link->ifindex,
-                           .icmp = packet,
-                           .length = length};
+    IbhProbeReply reply = {.from = *ibh_probe_peer(probe, of), .to = source->ip, .icmp = packet, .length = length};
 
     memcpy(packet, bytes, length);
-    (void)ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, 0, right);
+    (void)ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, right);
     right[0] = reply.from.family == AF_INET6 ? 129 : 0;
     for (size_t i = 0; kind & 4 && i < MIN(length, sizeof right); i++)
         packet[i] ^= right[i];
@@ -86,7 +82,7 @@ static gsize make_right(const IbhProbe *probe, guint pair, gboolean is_syn, guin
     right[six ? 6 : 9] = is_syn ? 6 : six ? 58 : 1;
     memcpy(right + header - 2 * size, from->bytes, size);
     memcpy(right + header - size, to->bytes, size);
-    (void)ibh_probe_packet(probe, pair, 0, 0, segment);
+    (void)ibh_probe_packet(probe, pair, 0, segment);
     segment[0] = six ? 129 : 0;
     if (!is_syn)
         return header + length;

@@ -19,7 +19,7 @@ expect_equal "a full table is named, and nothing else" "error neighbour-table-sm
 expect_contains "whose fault it is" "which is no fault of these peers" "$(json '.findings[0].message')"
 expect_contains "what was not sent" "0" "$(json '[.pairs[] | .sent] | unique | join(" ")')"
 probe_full
-expect_contains "in text" "neighbour-table-small: the kernel keeps 16 neighbours" "$out"
+expect_contains "in text" "the kernel's table of neighbours is full" "$out"
 
 vm A 'ip neigh flush all; cd /proc/sys/net/ipv4/neigh/default && echo 1024 >gc_thresh3 && echo 512 >gc_thresh2'
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2

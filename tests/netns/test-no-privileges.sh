@@ -32,6 +32,10 @@ for action in --apply --undo; do
 done
 as_bare 3 --watch
 expect_contains "--watch says what is missing" CAP_NET_ADMIN "$err"
+as_bare 3 --probe 172.16.16.1
+expect_contains "--probe says what is missing" CAP_NET_RAW "$err"
+as_bare 3 --probe 172.16.16.1 --json
+expect_equal "as JSON, too" "false 3" "$(json '"\(.ok) \(.error.exit)"')"
 as_bare 0 --check
 as_bare 0 --check --json
 expect_equal "--check is content" true "$(json .ok)"

@@ -91,12 +91,3 @@ probe 0 192.0.2.2
 expect_equal "behind a router" "1400 1400" "$(sizes)"
 expect_equal "it is told" "info path-mtu " "$(codes)"
 expect_contains "by whom" "172.16.50.1 says that they are too long" "$(messages)"
-
-# Without CAP_NET_RAW ping sockets do.
-if command -v setpriv >/dev/null; then
-    on A sh -c 'echo "0 0" >/proc/sys/net/ipv4/ping_group_range'
-    ip -n wire link set B.1 mtu 1500
-    out=$(on A setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$IB_HOOK" --sysfs /run/sys/A \
-        --probe "${both[@]}" --count 1 --json </dev/null) || true
-    expect_equal "unprivileged" "9000 9000 1500 1500" "$(sizes)"
-fi

@@ -67,12 +67,10 @@ IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 byte
     const IbhProbeSource *source = ibh_probe_source(world->probe, pair_at(world, pair));
     IbhProbeReply reply = {.from = *ibh_probe_peer(world->probe, pair_at(world, pair)),
                            .to = source->ip,
-                           .ifindex = source->nic->link->ifindex,
-                           .id = ID,
                            .icmp = bytes,
                            .length = IBH_PROBE_PACKET};
 
-    ibh_probe_packet(world->probe, pair, number, ID, bytes);
+    ibh_probe_packet(world->probe, pair, number, bytes);
     bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
     return reply;
 }
@@ -85,7 +83,7 @@ Frame echo_frame(const World *world, guint i, guint number, Way way)
     gsize header = six ? 40 : 20, size = six ? 16 : 4;
     Frame frame = {.length = header + IBH_PROBE_PACKET, .protocol = six ? ETH_P_IPV6 : ETH_P_IP};
     g_autofree guint8 *packet = g_malloc(IBH_PROBE_SIZE_MAX);
-    gsize length = ibh_probe_packet(world->probe, i, number, ID, packet);
+    gsize length = ibh_probe_packet(world->probe, i, number, packet);
 
     frame.bytes[0] = six ? 0x60 : 0x45;
     frame.bytes[six ? 6 : 9] = six ? 58 : 1;

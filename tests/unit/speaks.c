@@ -26,11 +26,11 @@ static gboolean has_consequence(const char *message)
 /* Host-wide, or of peers: it has no interface, and names what it is about instead. */
 static gboolean has_place(const IbhFinding *finding)
 {
-    static const char *const elsewhere[] = {
-        "module-missing",        "memlock-low",      "peer-down",   "path-mtu",
-        "interrupted",           "rdma-unreachable", "no-source",   "separate-wires",
-        "neighbour-table-small", "port-not-active",  "sm-missing",  "port-degraded",
-        "port-errors",           "guid-duplicate",   "gid-missing", NULL};
+    static const char *const elsewhere[] = {"module-missing", "memlock-low",           "peer-down",
+                                            "path-mtu",       "rdma-unreachable",      "no-source",
+                                            "separate-wires", "neighbour-table-small", "port-not-active",
+                                            "sm-missing",     "port-degraded",         "port-errors",
+                                            "guid-duplicate", "gid-missing",           NULL};
 
     /* What main=spread has, and what is left of a NIC that is gone, names its table. */
     return finding->iface[0] || finding->owner || g_strv_contains(elsewhere, finding->code) ||
