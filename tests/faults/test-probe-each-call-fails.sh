@@ -40,7 +40,7 @@ while read -r name n; do
 done <$work/calls
 expect_at_least "system calls failed" 60 $count
 
-for name in ppoll recvmsg sendmsg sendto socket bind setsockopt getsockname getrandom; do
+for name in ppoll recvmsg recvfrom sendmsg sendto socket bind setsockopt getsockname getrandom; do
     read -r -a errors <<<"${ERRORS[$name]}"
     for error in "${errors[@]}"; do
         first=$(grep -m 1 "^$name " $work/calls | cut -d ' ' -f 2)
