@@ -33,6 +33,6 @@ void ibh_flight_go_on(IbhFlight *flight);
 void ibh_flight_end(IbhFlight *flight, guint pair);
 gboolean ibh_flight_has(const IbhFlight *flight, IbhProbeStep step); /* a pair at this step */
 
-/* How many entries may be added to a table with so many entries: up to half of its limit, above which the kernel deletes
- * old ones, perhaps those of other programs; a fuller table gets half of its free room. */
+/* How many entries may be added to a table with so many entries: up to half of its limit, above which the kernel
+ * deletes old ones, perhaps those of other programs; a fuller table gets half of its free room. */
 guint ibh_probe_room(const IbhNeighbourTable *table);

@@ -19,13 +19,13 @@
 #define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* that the last one waits for its reply */
 #define IBH_PROBE_SPACING 250                          /* µs between two packets */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10) /* a proxy answers up to 0.8 s late (proxy_delay) */
-#define IBH_PROBE_PACKETS_MAX 1000000 /* of one run: 17 minutes */
-#define IBH_PROBE_PACKET 40           /* bytes of a small echo: header, cookie, pair, number, zeros */
-#define IBH_PROBE_SIZE_MAX 65535      /* of a large one, with its IP header */
-#define IBH_PROBE_SIZED 0x80000000u   /* in an echo's number: one of this size */
-#define IBH_PROBE_NAMED 4             /* peers, rails or pairs that a finding names */
-#define IBH_SYN_PORT 1                /* tcpmux: unused for decades */
-#define IBH_SYN_LENGTH 20             /* bytes of a segment */
+#define IBH_PROBE_PACKETS_MAX 1000000                  /* of one run: 17 minutes */
+#define IBH_PROBE_PACKET 40                            /* bytes of a small echo: header, cookie, pair, number, zeros */
+#define IBH_PROBE_SIZE_MAX 65535                       /* of a large one, with its IP header */
+#define IBH_PROBE_SIZED 0x80000000u                    /* in an echo's number: one of this size */
+#define IBH_PROBE_NAMED 4                              /* peers, rails or pairs that a finding names */
+#define IBH_SYN_PORT 1                                 /* tcpmux: unused for decades */
+#define IBH_SYN_LENGTH 20                              /* bytes of a segment */
 
 typedef struct {
     guint8 bytes[IBH_LLADDR_MAX];
