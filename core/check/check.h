@@ -23,8 +23,7 @@ typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
     IbhPrefix piece;
-    gboolean theirs;           /* rules of others route its address */
-    const IbhAddress *another; /* its address is a single one in the subnet of this one, another rail's; NULL: not */
+    gboolean theirs; /* rules of others route its address */
     IbhLookup lookup;
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
@@ -34,7 +33,6 @@ typedef struct {
 typedef struct {
     IbhPrefix prefix;
     IbhIp host;       /* that lies in no smaller piece */
-    gboolean beyond;  /* it stands for all that only a default route reaches */
     gboolean ours;    /* an address of this host, or the edge of a subnet: it stands for no other host */
     gboolean unbound; /* it was asked without a source address */
 } IbhPiece;
@@ -140,6 +138,7 @@ gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix);
 
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
+gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b);
 IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
 /* Both NULL: none. `gone`: rules and routes that the walk passed by. */

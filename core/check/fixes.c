@@ -43,11 +43,6 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-static gboolean is_the_same(const IbhTrace *a, const IbhTrace *b)
-{
-    return a->route == b->route && a->refused == b->refused;
-}
-
 /* The snapshot may have a route twice: with main, and as an error. */
 static void take_away(const IbhSnapshot *snapshot, const IbhOwner *object, GPtrArray *gone)
 {
@@ -70,7 +65,7 @@ static gboolean matters(const IbhCheck *check, const IbhQuestion *question, cons
     ibh_fib_without(check->repaired, gone);
     otherwise = ibh_fib_walk(check->repaired, &question->lookup);
     g_ptr_array_set_size(gone, (gint)before);
-    return !is_the_same(&otherwise, trace);
+    return !ibh_is_same_way(&otherwise, trace);
 }
 
 /* Of the jumps that led it past what would have been right, the first without which it would go another way; if it
@@ -170,7 +165,7 @@ static gboolean spares_the_rest(const IbhCheck *check, const GPtrArray *gone)
         IbhTrace before, after;
 
         if (question->kind != IBH_ASK_ARRIVES && is_wrong_without(check, question, gone, &after) &&
-            !is_wrong_without(check, question, NULL, &before) && !is_the_same(&before, &after))
+            !is_wrong_without(check, question, NULL, &before) && !ibh_is_same_way(&before, &after))
             return FALSE;
     }
     return TRUE;

@@ -4,7 +4,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static gboolean same_answer(const IbhTrace *a, const IbhTrace *b)
+gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b)
 {
     if (a->refused || b->refused)
         return a->refused == b->refused;
@@ -33,7 +33,7 @@ static gboolean is_connected(const Answer *answer)
 static IbhGrade grade_by_itself(const Answer *answer)
 {
     const IbhRoute *route = answer->got->route, *ideal = answer->ideal->route;
-    gboolean same = same_answer(answer->got, answer->ideal);
+    gboolean same = ibh_is_same_way(answer->got, answer->ideal);
 
     if (answer->question->theirs)
         return IBH_RIGHT;
@@ -69,7 +69,7 @@ static IbhGrade grade_leaving(const Answer *answer)
     by = ibh_rails_nic(answer->rails, got->route->ifindex);
     if (ibh_route_leads_by(got->route, answer->question->nic->link->ifindex))
         return grade_by_itself(answer);
-    if (!same_answer(got, ideal) || (others && got->route->table != IBH_TABLE_MAIN))
+    if (!ibh_is_same_way(got, ideal) || (others && got->route->table != IBH_TABLE_MAIN))
         return IBH_WRONG;
     return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(answer)) ? IBH_DOUBTFUL : IBH_NOTED;
 }
@@ -94,7 +94,7 @@ static IbhGrade grade_unbound(const Answer *answer)
         return IBH_NOTED;
     if (got->refused || ideal->refused || !ideal->route)
         return got->refused && ideal->refused ? IBH_DOUBTFUL : got->refused ? IBH_WRONG : IBH_RIGHT;
-    return same_answer(got, ideal) || got->route->hops ||
+    return ibh_is_same_way(got, ideal) || got->route->hops ||
                    (got->route->type == RTN_UNICAST && reaches(answer->rails, got->route->ifindex, answer->to))
                ? IBH_RIGHT
                : IBH_DOUBTFUL;

@@ -57,18 +57,18 @@ static void add_rules(GArray *pieces, const GArray *rules)
     }
 }
 
-/* Reserved for documentation: one of them stands for all that only a default route reaches. */
+/* What only a default route reaches, but for what no host can have. */
 static void add_beyond(GArray *pieces)
 {
-    static const char *const beyond[] = {"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"};
+    static const char *const nobodys[] = {"0.0.0.0/8", "::/3"};
 
-    IBH_EACH_ROW (const char *const, text, beyond) {
+    IBH_EACH_ROW (const char *const, text, nobodys) {
         IbhPrefix prefix;
 
-        if (ibh_prefix_parse(*text, &prefix)) {
-            add_piece(pieces, &prefix, FALSE);
-            g_array_index(pieces, IbhPiece, pieces->len - 1).beyond = TRUE;
-        }
+        if (ibh_prefix_parse(*text, &prefix))
+            add_piece(pieces, &prefix, TRUE);
+        prefix = ibh_prefix(&prefix.ip, 0);
+        add_piece(pieces, &prefix, FALSE);
     }
 }
 

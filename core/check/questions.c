@@ -41,33 +41,13 @@ static void add_subnets(GArray *zones, const IbhNic *nic)
     }
 }
 
-/* Of a single address that lies in the subnet of another rail, which its own NIC has not: that one's; NULL: it is none.
- */
-static const IbhAddress *find_another(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
-{
-    IBH_EACH_POINTER (const IbhAddress, own, &nic->addresses) {
-        if (!ibh_address_is_host(own) && ibh_prefix_contains(&own->subnet, &address->local))
-            return NULL;
-    }
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        IBH_EACH_POINTER (const IbhAddress, theirs, &other->served) {
-            if (other != nic && other->status == IBH_NIC_RAIL && !ibh_address_is_host(theirs) &&
-                ibh_prefix_contains(&theirs->subnet, &address->local))
-                return theirs;
-        }
-    }
-    return NULL;
-}
-
 /* IbhPrefix, the outermost, that an address of this NIC reaches */
-static GArray *find_zones(const IbhCheck *check, const IbhNic *nic, const IbhAddress *another)
+static GArray *find_zones(const IbhCheck *check, const IbhNic *nic)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     const GArray *remote = nic->settings.remote;
 
     add_subnets(zones, nic);
-    if (another)
-        add_zone(zones, &another->subnet);
     for (guint i = 0; remote && i < remote->len; i++)
         add_zone(zones, &g_array_index(remote, IbhPrefix, i));
     if (!remote || !remote->len)
@@ -108,15 +88,13 @@ static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)
     return trace;
 }
 
-static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
-                      const IbhAddress *another)
+static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece)
 {
     const int ifindex = nic->link->ifindex;
     IbhQuestion out = {.kind = IBH_ASK_LEAVES,
                        .nic = nic,
                        .piece = piece->prefix,
                        .theirs = ibh_rails_theirs(check->rails, address) != NULL,
-                       .another = another && ibh_prefix_contains(&another->subnet, &piece->host) ? another : NULL,
                        .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
     const IbhTrace trace = ask(check, &out, 0);
     IbhQuestion back = {.kind = IBH_ASK_ARRIVES,
@@ -136,26 +114,17 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
 }
 
 /* Where gateway= was set. */
-static gboolean reaches_beyond(const IbhNic *nic, int family)
-{
-    IbhIp gateway;
-
-    return nic->settings.gateway >= IBH_GATEWAY_ADDRESS && ibh_find_gateway(nic, family, &gateway);
-}
-
 static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
-    IBH_EACH (const IbhPiece, piece, check->pieces) {
-        const IbhRoute *route;
+    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = address->local.family}, 0);
+    IbhPiece *first, *end;
+    IbhIp gateway;
 
-        if (!piece->beyond || piece->prefix.ip.family != address->local.family)
-            continue;
-        route = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
-        if (route && route->dst.length)
-            continue;
-        ask_piece(check, nic, address, piece, NULL);
+    if (nic->settings.gateway < IBH_GATEWAY_ADDRESS || !ibh_find_gateway(nic, world.ip.family, &gateway))
         return;
-    }
+    first = ibh_pieces_inside(check, &world, &end);
+    if (first < end && !first->prefix.length)
+        ask_piece(check, nic, address, first);
 }
 
 /* Our rule leads all that the rail sends into its table. What a route of others in it takes from main, but for its
@@ -172,25 +141,23 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
             const IbhRoute *mains = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
 
             if (mains && mains->dst.length && !ibh_route_is_error(mains))
-                ask_piece(check, nic, address, piece, NULL);
+                ask_piece(check, nic, address, piece);
         }
     }
 }
 
 static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
-    const IbhAddress *another = find_another(check, nic, address);
-    g_autoptr(GArray) zones = find_zones(check, nic, another);
+    g_autoptr(GArray) zones = find_zones(check, nic);
     IbhPiece *end;
 
     IBH_EACH (const IbhPrefix, zone, zones) {
         if (zone->ip.family != address->local.family)
             continue;
         for (const IbhPiece *piece = ibh_pieces_inside(check, zone, &end); piece < end; piece++)
-            ask_piece(check, nic, address, piece, another);
+            ask_piece(check, nic, address, piece);
     }
-    if (reaches_beyond(nic, address->local.family))
-        ask_beyond(check, nic, address);
+    ask_beyond(check, nic, address);
     ask_clashes(check, nic, address);
 }
 

@@ -207,34 +207,18 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
              "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
 }
 
-static void report_another(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
-{
-    const char *iface = question->nic->link->name;
-    const IbhPrefix *subnet = &question->another->subnet;
-    char ip[IBH_IP_STRLEN], text[IBH_PREFIX_STRLEN];
-    g_autofree char *way = say_way(check, got);
-
-    ibh_ip_format(&question->lookup.from, ip);
-    if (got->refused || !ibh_route_leads_by(got->route, question->nic->link->ifindex))
-        ibh_tell(check, question->nic, "address-unusable", ip,
-                 ibh_advice("give it the prefix of the subnet: %s/%u", ip, subnet->length),
-                 "%s is a single address in %s, which %s has and %s has not: what it sends %s", ip,
-                 ibh_prefix_format(subnet, text), ibh_check_link_name(check, question->another->ifindex), iface, way);
-}
-
 /* ---- one question ---- */
 
 /* What would be right if all of ours were there is ours to repair. */
-static void judge_wrong(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
+static void judge_wrong(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
-    IbhTrace repaired = *got;
+    const IbhTrace actual = ibh_fib_walk(check->actual, &question->lookup),
+                   repaired = ibh_fib_walk(check->repaired, &question->lookup),
+                   *end = ibh_is_same_way(&actual, &repaired) ? got : &repaired;
+    IbhGrade grade = ibh_grade(check, question, end);
 
-    if (check->repaired != check->actual) {
-        repaired = ibh_fib_walk(check->repaired, &question->lookup);
-        grade = ibh_grade(check, question, &repaired);
-    }
     if (grade >= IBH_DOUBTFUL)
-        blame(check, question, &repaired, grade);
+        blame(check, question, end, grade);
     else if (!check->ours)
         check->ours = say(check, question, got);
 }
@@ -269,12 +253,10 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
         report_lacking_address(check, question);
     else if (!agrees(question, &got, answer))
         report_unknown(check, question, &got);
-    else if (question->another && !question->theirs)
-        report_another(check, question, &got);
     else if (grade < IBH_DOUBTFUL && cuts(question, &got, answer))
         blame(check, question, &got, IBH_DOUBTFUL);
     else if (grade >= IBH_DOUBTFUL)
-        judge_wrong(check, question, &got, grade);
+        judge_wrong(check, question, &got);
     else if (grade == IBH_NOTED)
         blame(check, question, &got, grade);
 }
@@ -284,32 +266,29 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
 #define BEFORE_OURS 1941u
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
-static gboolean may_meet(const IbhRule *rule, const IbhNic *nic)
+/* Of a packet that has what the rule asks for, from a rail into one of these pieces. */
+static gboolean may_meet(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhQuestion *question)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (rule->family == address->local.family &&
-            ((rule->selectors & IBH_SELECT_NOT) ||
-             (ibh_prefix_contains(&rule->from, &address->local) &&
-              (!rule->to.length || ibh_prefix_overlaps(&rule->to, &address->subnet)))))
-            return TRUE;
-    }
-    return FALSE;
+    IbhLookup packet = question->lookup;
+
+    packet.by = rule->by;
+    return question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, rule, &packet);
 }
 
 static void note_selective_rules(const IbhCheck *check)
 {
-    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
-        if (!(rule->selectors & SELECTIVE) || ibh_rule_is_expected(rule) || rule->priority > BEFORE_OURS)
-            continue;
-        IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-            const IbhOwner owner = {.rule = rule};
-            g_autofree char *text = NULL;
+    const IbhSnapshot *snapshot = check->rails->snapshot;
 
-            if (nic->status != IBH_NIC_RAIL || !ibh_is_selected(nic, check->only) || !may_meet(rule, nic))
-                continue;
-            text = ibh_owner_describe(check->rails->snapshot, &owner);
-            if (!g_hash_table_contains(check->by_owner, text))
-                ibh_tell(check, nic, "foreign-rule", text,
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        const IbhOwner owner = {.rule = rule};
+        g_autofree char *text = ibh_owner_describe(snapshot, &owner);
+
+        if (!(rule->selectors & SELECTIVE) || ibh_rule_is_expected(rule) || rule->priority > BEFORE_OURS ||
+            g_hash_table_contains(check->by_owner, text))
+            continue;
+        IBH_EACH (const IbhQuestion, question, check->questions) {
+            if (may_meet(snapshot, rule, question))
+                ibh_tell(check, question->nic, "foreign-rule", text,
                          ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, "
                                     "uid or ipproto, says where they go"),
                          "%s comes before ours, for packets that RDMA does not send", text)
@@ -320,27 +299,16 @@ static void note_selective_rules(const IbhCheck *check)
 
 /* ---- all ---- */
 
-/* Something of ours is missing or too much. */
-static gboolean changes_routing(const IbhPlan *plan)
-{
-    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
-        if (op->type != IBH_OP_SYSCTL_SET && op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 void ibh_judge_ways(IbhCheck *check)
 {
-    g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL), repaired = NULL;
+    g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL),
+                      repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
     g_autoptr(GHashTable) by_owner = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GPtrArray) causes = g_ptr_array_new_with_free_func(free_cause);
     guint tried = 0;
 
-    if (changes_routing(check->plan))
-        repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
     check->ideal = ideal;
-    check->repaired = repaired ? repaired : check->actual;
+    check->repaired = repaired;
     check->causes = causes;
     check->by_owner = by_owner;
     IBH_EACH (const IbhQuestion, question, check->questions)

@@ -76,43 +76,57 @@ static void judge_without_ipv6(const IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* The subnet of a cable's two ends has no other hosts that a longer prefix could hide. */
-static gboolean has_room(const IbhPrefix *subnet)
+/* The NIC's address whose subnet is larger and holds this one; NULL: none. */
+static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 {
-    return subnet->length + 2 < ibh_ip_bits(&subnet->ip);
-}
-
-/* The address of another rail whose subnet is larger and holds this one; NULL: none. */
-static const IbhAddress *find_wider(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
-{
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
-            continue;
-        IBH_EACH_POINTER (const IbhAddress, theirs, &other->served) {
-            if (ibh_prefix_is_inside(&address->subnet, &theirs->subnet) && !ibh_serves_subnet(nic, &theirs->subnet) &&
-                !ibh_serves_subnet(other, &address->subnet))
-                return theirs;
-        }
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_prefix_is_inside(subnet, &address->subnet))
+            return address;
     }
     return NULL;
 }
 
-/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. */
-static void judge_prefix(const IbhCheck *check, const IbhNic *nic)
+/* What is sent to the rest of a wider subnet leaves by this NIC all the same: remote=, or others lead it there. */
+static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, const IbhPrefix *wide)
 {
+    IbhPiece *end, *rest = ibh_pieces_inside(check, wide, &end);
+    IbhTrace trace;
+
+    if (rest == end || ibh_rails_theirs(check->rails, address))
+        return TRUE;
+    trace = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
+    return !trace.refused && ibh_route_leads_by(trace.route, address->ifindex);
+}
+
+/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. */
+static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhNic *other)
+{
+    const IbhAddress *wider = find_wider(other, &address->subnet);
+    gboolean single = ibh_address_is_host(address);
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        const IbhAddress *wider = has_room(&address->subnet) ? find_wider(check, nic, address) : NULL;
-
-        if (!wider)
-            continue;
-        ibh_tell(check, nic, "prefix-differs", NULL, (IbhRemedy){0},
-                 "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not by it",
-                 ibh_ip_format(&address->local, own), address->subnet.length,
-                 ibh_check_link_name(check, wider->ifindex), ibh_ip_format(&wider->local, ip), wider->subnet.length,
-                 ibh_prefix_format(&wider->subnet, wide));
+    if (!wider || ibh_serves_subnet(other, &address->subnet) || reaches_rest(check, address, &wider->subnet))
         return;
+    ibh_ip_format(&address->local, own);
+    ibh_tell(check, nic, single ? "address-unusable" : "prefix-differs", own,
+             single ? ibh_advice("give it the prefix of the subnet: %s/%u", own, wider->subnet.length) : (IbhRemedy){0},
+             "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not by it",
+             own, address->subnet.length, other->link->name, ibh_ip_format(&wider->local, ip), wider->subnet.length,
+             ibh_prefix_format(&wider->subnet, wide));
+}
+
+static void judge_prefixes(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        /* The subnet of a cable's two ends has no other hosts that a longer prefix could hide. */
+        gboolean cable = address->subnet.length + 2 >= ibh_ip_bits(&address->local) && !ibh_address_is_host(address);
+
+        if (cable || find_wider(nic, &address->subnet))
+            continue;
+        IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+            if (other != nic && other->status == IBH_NIC_RAIL && other->link->type == nic->link->type)
+                judge_prefix(check, nic, address, other);
+        }
     }
 }
 
@@ -398,7 +412,7 @@ void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
     judge_addresses(check, nic);
     if (nic->status != IBH_NIC_RAIL)
         return;
-    judge_prefix(check, nic);
+    judge_prefixes(check, nic);
     judge_hardware_address(check, nic);
     judge_mtu6(check, nic);
     judge_deprecated(check, nic);
