@@ -9,20 +9,10 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* remote= needs the gateway of a default route: prefixes that main has by a gateway are not enough. */
-static gboolean have_gateway(const GArray *routes, int family, gboolean of_default)
+static gboolean have_gateway(const GArray *routes, int family)
 {
     IBH_EACH (const IbhRoute, route, routes) {
-        if (of_default ? route->family == family && ibh_route_is_default(route) : route->gateway.family == family)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean wants_remote(const IbhNic *nic, int family)
-{
-    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
-        if (g_array_index(nic->settings.remote, IbhPrefix, i).ip.family == family)
+        if (route->gateway.family == family)
             return TRUE;
     }
     return FALSE;
@@ -45,49 +35,44 @@ static gboolean has_no_room(const IbhCheck *check, const IbhNic *nic, int family
     return TRUE;
 }
 
-/* What is wrong with the gateway that gateway= asks for in this family; NULL: nothing. */
-static char *why_unusable(const IbhCheck *check, const IbhNic *nic, int family)
+/* gateway= names one in this family. */
+static gboolean is_named(const IbhSettings *settings, int family)
 {
-    const IbhSettings *settings = &nic->settings;
-    char text[IBH_IP_STRLEN];
-    IbhIp gateway;
-
-    if (ibh_find_gateway(nic, family, &gateway)) {
-        const IbhNic *holder = ibh_rails_holder(check->rails, &gateway);
-
-        return holder ? g_strdup_printf("the gateway %s is an address of %s itself", ibh_ip_format(&gateway, text),
-                                        holder->link->name)
-                      : NULL;
-    }
-    if (settings->gateway == IBH_GATEWAY_ADDRESS
-            ? settings->gateway_ip.family != family
-            : settings->gateway != IBH_GATEWAY_PEER && (settings->gateway < IBH_GATEWAY_PEER || family != AF_INET))
-        return NULL;
-    return g_strdup("no subnet of this NIC has the gateway that gateway= asks for");
+    if (settings->gateway == IBH_GATEWAY_ADDRESS)
+        return settings->gateway_ip.family == family;
+    return settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
 }
 
-static void judge_family(const IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
+/* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
+static const char *why_missing(const IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
 {
-    g_autofree char *why = why_unusable(check, nic, family);
-    gboolean remote = wants_remote(nic, family);
+    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
 
-    if (!why && remote && !have_gateway(wanted, family, TRUE))
-        why = g_strdup(nic->settings.gateway == IBH_GATEWAY_NONE ? "gateway=none"
-                                                                 : "main has no default route by this NIC");
-    if (!why && has_no_room(check, nic, family) && !have_gateway(wanted, family, FALSE) &&
-        !ibh_findings_have(check->findings, nic->link->name, "address-unusable"))
-        why = g_strdup("its subnets have room for one peer at most, and no route leads further by this NIC");
-    if (why)
-        ibh_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
-                 "%s: what it sends beyond its subnet%s goes as main says", why, remote ? ", remote= too," : "");
+    if (ibh_have_prefix(wanted, &world))
+        return NULL;
+    if (is_named(&nic->settings, family))
+        return "gateway= asks for one that is no other host of its subnets";
+    /* Prefixes that main has by a gateway are not enough. */
+    if (nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &world))
+        return "remote= needs the gateway of a default route, and it has none";
+    return has_no_room(check, nic, family) && !have_gateway(wanted, family) &&
+                   !ibh_findings_have(check->findings, nic->link->name, "address-unusable")
+               ? "its subnets have room for one peer at most, and no route leads further by this NIC"
+               : NULL;
 }
 
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 {
+    static const int families[] = {AF_INET, AF_INET6};
     g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic, NULL);
 
-    if ((nic->link->flags & IFF_UP) && ibh_serves_family(nic, AF_INET))
-        judge_family(check, nic, wanted, AF_INET);
-    if ((nic->link->flags & IFF_UP) && ibh_serves_family(nic, AF_INET6))
-        judge_family(check, nic, wanted, AF_INET6);
+    IBH_EACH_ROW (const int, family, families) {
+        const char *why = (nic->link->flags & IFF_UP) && ibh_programs_family(nic, *family)
+                              ? why_missing(check, nic, wanted, *family)
+                              : NULL;
+
+        if (why)
+            ibh_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
+                     "%s: what it sends beyond its subnet goes as main says", why);
+    }
 }

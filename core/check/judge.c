@@ -119,72 +119,50 @@ static gboolean report_place_taken(const IbhCheck *check, const IbhOp *op)
     return FALSE;
 }
 
-enum { RULES, ROUTES, VALUES, LEFT, N_KINDS };
-
+/* The worst first. Announcements and neighbours only follow. */
 static const struct {
-    const char *code, *what;
-} kinds[N_KINDS] = {[RULES] = {"rule-missing", "rule"},
-                    [ROUTES] = {"route-missing", "route"},
-                    [VALUES] = {"sysctl-wrong", "ARP value"},
-                    [LEFT] = {"stale", "rules and routes"}};
+    IbhOpType type;
+    const char *code;
+} ranks[] = {
+    {IBH_OP_RULE_ADD, "rule-missing"},   {IBH_OP_ROUTE_ADD, "route-missing"}, {IBH_OP_ROUTE_REPLACE, "route-missing"},
+    {IBH_OP_SYSCTL_SET, "sysctl-wrong"}, {IBH_OP_RULE_DEL, "stale"},          {IBH_OP_ROUTE_DEL, "stale"}};
 
-static int kind_of(const IbhOp *op)
+static guint rank_of(const IbhOp *op)
 {
-    static const int of[] = {[IBH_OP_RULE_ADD] = RULES,    [IBH_OP_ROUTE_ADD] = ROUTES, [IBH_OP_ROUTE_REPLACE] = ROUTES,
-                             [IBH_OP_SYSCTL_SET] = VALUES, [IBH_OP_RULE_DEL] = LEFT,    [IBH_OP_ROUTE_DEL] = LEFT,
-                             [IBH_OP_ANNOUNCE] = N_KINDS,  [IBH_OP_NEIGH_DEL] = N_KINDS};
+    guint rank = 0;
 
-    return of[op->type];
-}
-
-static char *say_ours(const guint counts[N_KINDS], const IbhOp *first, const char *ways)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree char *command = ibh_op_command(first);
-
-    for (int kind = RULES; kind < LEFT; kind++) {
-        if (counts[kind])
-            g_string_append_printf(text, "%s%u %s%s", text->len ? ", " : "", counts[kind], kinds[kind].what,
-                                   counts[kind] == 1 ? "" : "s");
-    }
-    if (text->len)
-        g_string_append(text, " of ib-hook's missing or wrong");
-    if (counts[LEFT])
-        g_string_append_printf(text, "%s%u %s of ib-hook's left over", text->len ? ", " : "", counts[LEFT],
-                               kinds[LEFT].what);
-    if (ways)
-        g_string_append_printf(text, ": %s", ways);
-    else
-        g_string_append_printf(text, ": %s (%s)", first->why ? first->why : "", command);
-    return g_string_free(g_steal_pointer(&text), FALSE);
+    while (rank < G_N_ELEMENTS(ranks) && ranks[rank].type != op->type)
+        rank++;
+    return rank;
 }
 
 static void judge_ours(const IbhCheck *check)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
-    g_autofree char *text = NULL;
-    guint counts[N_KINDS + 1] = {0};
+    g_autofree char *command = NULL, *what = NULL;
+    guint count = 0, worst = G_N_ELEMENTS(ranks);
     const IbhOp *first = NULL;
     IbhFinding *finding;
-    int worst = RULES;
 
     IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
-        int kind = kind_of(op);
+        guint rank = rank_of(op);
 
-        if (kind == N_KINDS || is_left_for_a_reason(check, op))
+        if (rank == G_N_ELEMENTS(ranks) || is_left_for_a_reason(check, op))
             continue;
         g_ptr_array_add(hit, (gpointer)(guintptr)op->iface);
         if (report_place_taken(check, op))
             continue;
-        counts[kind]++;
         first = first ? first : op;
+        worst = MIN(worst, rank);
+        count++;
     }
     if (!first)
         return;
-    while (!counts[worst])
-        worst++;
-    text = say_ours(counts, first, check->ours);
-    finding = ibh_tell(check, NULL, kinds[worst].code, NULL, ibh_fix(g_strdup("sudo ib-hook --apply")), "%s", text);
+    command = ibh_op_command(first);
+    what = check->ours ? g_strdup(check->ours) : g_strdup_printf("%s (%s)", first->why, command);
+    finding = ibh_tell(check, NULL, ranks[worst].code, NULL, ibh_fix(g_strdup("sudo ib-hook --apply")),
+                       "%u of ib-hook's rules, routes and ARP values %s missing, wrong or left over: %s", count,
+                       count == 1 ? "is" : "are", what);
     IBH_EACH_POINTER (const char, iface, hit)
         ibh_finding_hits(finding, iface);
 }

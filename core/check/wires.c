@@ -62,18 +62,37 @@ static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
         ->severity = IBH_WARNING;
 }
 
-/* That may be on purpose: with IPv4 it is a rail all the same. */
-static void judge_without_ipv6(const IbhCheck *check, const IbhNic *nic)
+static gboolean is_cut(const IbhLink *link)
+{
+    return link->mtu6 && link->mtu6 < link->mtu;
+}
+
+/* Another rail that serves IPv6; `whole`: with all that its link can send. */
+static const IbhLink *find_other6(const IbhCheck *check, const IbhNic *nic, gboolean whole)
 {
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (!nic->link->no_ipv6 || other->status != IBH_NIC_RAIL || !ibh_serves_family(other, AF_INET6))
-            continue;
-        ibh_tell(
-            check, nic, "address-unusable", NULL, ibh_fix_setting("net/ipv6/conf/%s/disable_ipv6=0", nic->link->name),
-            "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", other->link->name)
-            ->severity = IBH_INFO;
-        return;
+        if (other != nic && other->status == IBH_NIC_RAIL && ibh_serves_family(other, AF_INET6) &&
+            !(whole && is_cut(other->link)))
+            return other->link;
     }
+    return NULL;
+}
+
+/* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
+ * same. */
+static void judge_ipv6(const IbhCheck *check, const IbhNic *nic)
+{
+    const IbhLink *link = nic->link, *whole = find_other6(check, nic, TRUE), *other = find_other6(check, nic, FALSE);
+
+    if (whole && is_cut(link) && ibh_serves_family(nic, AF_INET6))
+        ibh_tell(check, nic, "mode-mtu", NULL, ibh_fix_setting("net/ipv6/conf/%s/mtu=%d", link->name, link->mtu),
+                 "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger packets "
+                 "in fragments, or not at all",
+                 link->mtu6, link->mtu, whole->name);
+    if (other && link->no_ipv6)
+        ibh_tell(check, nic, "address-unusable", NULL, ibh_fix_setting("net/ipv6/conf/%s/disable_ipv6=0", link->name),
+                 "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", other->name)
+            ->severity = IBH_INFO;
 }
 
 /* The NIC's address whose subnet is larger and holds this one; NULL: none. */
@@ -170,30 +189,6 @@ static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* ---- MTUs; those of rails in one subnet are the fabric's ---- */
-
-static gboolean is_cut(const IbhLink *link)
-{
-    return link->mtu6 && link->mtu6 < link->mtu;
-}
-
-/* What IPv6 sends at most; a router's advertisement may lower it on all rails. */
-static void judge_mtu6(const IbhCheck *check, const IbhNic *nic)
-{
-    if (!is_cut(nic->link) || !ibh_serves_family(nic, AF_INET6))
-        return;
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || other->status != IBH_NIC_RAIL || !ibh_serves_family(other, AF_INET6) || is_cut(other->link))
-            continue;
-        ibh_tell(check, nic, "mode-mtu", NULL,
-                 ibh_fix_setting("net/ipv6/conf/%s/mtu=%d", nic->link->name, nic->link->mtu),
-                 "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger packets "
-                 "in fragments, or not at all",
-                 nic->link->mtu6, nic->link->mtu, other->link->name);
-        return;
-    }
-}
-
 /* ---- ARP and neighbours ---- */
 
 /* Our own NIC with this hardware address; NULL: none, or it is this one. */
@@ -218,31 +213,32 @@ static gboolean is_permanent(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
 {
-    char ip[IBH_IP_STRLEN], first[IBH_IP_STRLEN];
-    g_autofree char *command = NULL;
-    guint count = 0;
+    gboolean written = FALSE;
+    char ip[IBH_IP_STRLEN];
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
         const IbhLink *own = is_permanent(check, nic, neighbour) ? find_own(check, nic, neighbour) : NULL;
+        g_autofree char *command = NULL;
 
-        if (own && !command) {
-            command = g_strdup_printf("ip neigh del %s dev", ibh_ip_format(&neighbour->ip, ip));
-            ibh_tell(check, nic, "neighbour-static", NULL, ibh_fix_nic(command, nic->link->name),
+        ibh_ip_format(&neighbour->ip, ip);
+        if (own) {
+            command = g_strdup_printf("ip neigh del %s dev", ip);
+            ibh_tell(check, nic, "neighbour-static", ip, ibh_fix_nic(command, nic->link->name),
                      "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it "
                      "comes back to this host",
                      ip, own->name);
+        } else if (is_permanent(check, nic, neighbour) &&
+                   ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip)) {
+            written = TRUE;
+            ibh_tell(check, nic, "neighbour-static", "permanent entries",
+                     ibh_advice("ib-hook --probe %s asks the wire", ip),
+                     "neighbours have permanent entries, %s is the first: whether these are right was not asked, and "
+                     "the kernel does not ask either",
+                     ip)
+                ->severity = IBH_INFO;
         }
-        if (!own && is_permanent(check, nic, neighbour) &&
-            ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip) && !count++)
-            ibh_ip_format(&neighbour->ip, first);
     }
-    if (count)
-        ibh_tell(check, nic, "neighbour-static", NULL, ibh_advice("ib-hook --probe %s asks the wire", first),
-                 "%u of its neighbours have permanent entries, %s is the first: whether these are right was not asked, "
-                 "and the kernel does not ask either",
-                 count, first)
-            ->severity = IBH_INFO;
-    else if ((nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
+    if (!written && (nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
         ibh_tell(check, nic, "arp-off", NULL, ibh_fix_nic("ip link set arp on dev", nic->link->name),
                  "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware "
                  "addresses were written by hand");
@@ -262,53 +258,51 @@ static void judge_solicitations(const IbhCheck *check, const IbhNic *nic, int fa
 
 /* ---- ARP for others ---- */
 
-/* What comes in for this host would be forwarded by another NIC, and rp_filter would not drop it: as a proxy, this one
- * answers for the host. NULL: it would not. */
-static const IbhLink *find_way_on(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
+/* What comes in by it for this host would be forwarded by another NIC, and rp_filter would not drop it: as a proxy, it
+ * answers for the host. */
+static gboolean would_forward(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
-    const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhLookup packet = {.from = *to, .to = *to, .iif = nic->link->ifindex};
-    const IbhTrace way = ibh_fib_walk(check->actual, &packet);
+    const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
-                                      snapshot->all[IBH_SYSCTL_RP_FILTER]);
+                                      check->rails->snapshot->all[IBH_SYSCTL_RP_FILTER]);
 
-    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex) ||
-        filter == 1 || (filter && !ibh_serves_family(nic, AF_INET)))
-        return NULL;
-    return ibh_snapshot_link(snapshot, way.route->ifindex);
+    return !way.refused && way.route->type == RTN_UNICAST && !ibh_route_leads_by(way.route, nic->link->ifindex) &&
+           filter != 1 && (!filter || ibh_serves_family(nic, AF_INET));
 }
 
-/* An entry for one host (ip neigh add proxy). */
-static void judge_proxied(const IbhCheck *check, const IbhNic *nic, const IbhPrefix *subnet)
+/* `cause`: what makes it answer. */
+static void tell_proxy(const IbhCheck *check, const IbhNic *nic, const IbhIp *host, const char *cause, IbhRemedy remedy)
 {
     char ip[IBH_IP_STRLEN];
 
-    IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
-        g_autofree char *command = NULL;
-
-        if (!other->proxied || other->ifindex != nic->link->ifindex || !ibh_prefix_contains(subnet, &other->ip) ||
-            !find_way_on(check, nic, &other->ip))
-            continue;
-        command = g_strdup_printf("ip neigh del proxy %s dev", ibh_ip_format(&other->ip, ip));
-        ibh_tell(check, nic, "proxy-arp", NULL, ibh_fix_nic(command, nic->link->name),
-                 "it answers ARP for %s, another host of the subnet (ip neigh show proxy), and takes its traffic", ip);
-    }
+    ibh_tell(check, nic, "proxy-arp", cause, remedy,
+             "%s: it answers ARP for %s, another host of the subnet, and takes its traffic", cause,
+             ibh_ip_format(host, ip));
 }
 
+/* proxy_arp_pvlan is for switches that isolate their ports: on any other wire it attracts all traffic. */
 static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuestion *question)
 {
-    gboolean all = check->rails->snapshot->proxy_arp;
+    const char *iface = check->rails->snapshot->proxy_arp ? "all" : nic->link->name;
     const IbhIp *to = &question->lookup.to;
-    const IbhLink *way_on = all || nic->link->proxy_arp ? find_way_on(check, nic, to) : NULL;
+    g_autofree char *setting = g_strdup_printf("net.ipv4.conf.%s.proxy_arp", iface),
+                    *pvlan = g_strdup_printf("net.ipv4.conf.%s.proxy_arp_pvlan", nic->link->name);
     char ip[IBH_IP_STRLEN];
 
-    if (way_on)
-        ibh_tell(check, nic, "proxy-arp", NULL,
-                 ibh_fix_setting("net/ipv4/conf/%s/proxy_arp=0", all ? "all" : nic->link->name),
-                 "%sproxy_arp=1 applies to it, and what comes in for %s would be forwarded by %s: it answers ARP for "
-                 "hosts of the same subnet, and takes their traffic",
-                 all ? "all." : "", ibh_ip_format(to, ip), way_on->name);
-    judge_proxied(check, nic, &question->piece);
+    if ((check->rails->snapshot->proxy_arp || nic->link->proxy_arp) && would_forward(check, nic, to))
+        tell_proxy(check, nic, to, setting, ibh_fix_setting("net/ipv4/conf/%s/proxy_arp=0", iface));
+    if (nic->link->proxy_arp_pvlan)
+        tell_proxy(check, nic, to, pvlan, ibh_fix_setting("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name));
+    IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
+        g_autofree char *entry = NULL, *command = NULL;
+
+        if (!other->proxied || other->ifindex != nic->link->ifindex ||
+            !ibh_prefix_contains(&question->piece, &other->ip) || !would_forward(check, nic, &other->ip))
+            continue;
+        entry = g_strdup_printf("proxy %s dev", ibh_ip_format(&other->ip, ip));
+        command = g_strconcat("ip neigh del ", entry, NULL);
+        tell_proxy(check, nic, &other->ip, entry, ibh_fix_nic(command, nic->link->name));
+    }
 }
 
 /* Rails, and NICs that are kept silent on the rails' wire. A bridge inside may have a proxy on purpose: only the rest
@@ -329,15 +323,6 @@ void ibh_judge_proxies(const IbhCheck *check)
                 judge_proxy(check, nic, question);
         }
     }
-}
-
-/* For switches that isolate their ports: on any other wire it attracts all traffic. */
-static void judge_private_vlan(const IbhCheck *check, const IbhNic *nic)
-{
-    if (nic->link->forwarding && nic->link->proxy_arp_pvlan && ibh_serves_family(nic, AF_INET))
-        ibh_tell(check, nic, "proxy-arp", NULL, ibh_fix_setting("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name),
-                 "proxy_arp_pvlan=1 and forwarding: it answers ARP for each host of its own subnet, and takes their "
-                 "traffic");
 }
 
 /* ---- NICs that are no rails, on the rails' wire ---- */
@@ -414,11 +399,9 @@ void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
         return;
     judge_prefixes(check, nic);
     judge_hardware_address(check, nic);
-    judge_mtu6(check, nic);
     judge_deprecated(check, nic);
-    judge_without_ipv6(check, nic);
+    judge_ipv6(check, nic);
     judge_solicitations(check, nic, AF_INET);
     judge_solicitations(check, nic, AF_INET6);
-    judge_private_vlan(check, nic);
     judge_neighbours(check, nic);
 }
