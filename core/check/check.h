@@ -99,10 +99,8 @@ typedef struct {
     const IbhRoute *route;
 } IbhOwner;
 
-/* ---- names.c: rules and routes in the words of ip; the caller frees the text ---- */
-
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner); /* "rule 100: from all lookup 700", "" */
-char *ibh_owner_command(const IbhSnapshot *snapshot, const IbhOwner *owner);  /* that takes it away */
+/* "rule 100: from all lookup 700"; "": none. The caller frees it. */
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* ---- pieces.c: the world, cut by the prefixes that rules and routes name ---- */
 

@@ -114,7 +114,34 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
 }
 
-/* ---- commands ---- */
+/* ---- in words, and as commands ---- */
+
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    const IbhLink *link = owner->route ? ibh_snapshot_link(snapshot, owner->route->ifindex) : NULL;
+    g_autofree char *iface = link ? ibh_shell_word(link->name) : NULL,
+                    *text = owner->rule    ? ibh_rule_text(owner->rule, FALSE)
+                            : owner->route ? ibh_route_text(owner->route, iface, NULL, FALSE)
+                                           : NULL;
+
+    return owner->rule ? g_strdup_printf("rule %u: %s", owner->rule->priority, text)
+                       : g_strconcat(text ? "route " : "", text, NULL);
+}
+
+/* That takes it away. */
+static char *command_of(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    const IbhLink *link = owner->route ? ibh_snapshot_link(snapshot, owner->route->ifindex) : NULL;
+    IbhOp op = {.type = owner->rule ? IBH_OP_RULE_DEL : IBH_OP_ROUTE_DEL};
+
+    if (owner->rule)
+        op.rule = *owner->rule;
+    else
+        op.route = *owner->route;
+    if (link)
+        g_strlcpy(op.iface, link->name, sizeof op.iface);
+    return ibh_op_command(&op);
+}
 
 static gboolean is_by_hand(guint8 protocol)
 {
@@ -193,7 +220,7 @@ char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray
     IbhOwner next = *owner;
 
     for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_taken_away(check, &next); step++) {
-        g_autofree char *command = ibh_owner_command(check->rails->snapshot, &next);
+        g_autofree char *command = command_of(check->rails->snapshot, &next);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
         take_away(check->rails->snapshot, &next, gone);

@@ -35,12 +35,17 @@ static gboolean has_no_room(const IbhCheck *check, const IbhNic *nic, int family
     return TRUE;
 }
 
-/* gateway= names one in this family. */
-static gboolean is_named(const IbhSettings *settings, int family)
+/* gateway= asks for one in this family, and none is another host of its subnets. */
+static gboolean is_named_in_vain(const IbhCheck *check, const IbhNic *nic, int family)
 {
-    if (settings->gateway == IBH_GATEWAY_ADDRESS)
-        return settings->gateway_ip.family == family;
-    return settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
+    const IbhSettings *settings = &nic->settings;
+    gboolean named =
+        settings->gateway == IBH_GATEWAY_ADDRESS
+            ? settings->gateway_ip.family == family
+            : settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
+    IbhIp gateway;
+
+    return named && (!ibh_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway));
 }
 
 /* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
@@ -48,10 +53,10 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, const G
 {
     const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
 
+    if (is_named_in_vain(check, nic, family))
+        return "gateway= asks for one that is no other host of its subnets";
     if (ibh_have_prefix(wanted, &world))
         return NULL;
-    if (is_named(&nic->settings, family))
-        return "gateway= asks for one that is no other host of its subnets";
     /* Prefixes that main has by a gateway are not enough. */
     if (nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &world))
         return "remote= needs the gateway of a default route, and it has none";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/operation.h"
 
+#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -59,39 +60,109 @@ const char *ibh_protocol_name(guint8 protocol, char buffer[8])
     return buffer;
 }
 
-static char *rule_command(const char *verb, const IbhRule *rule)
-{
-    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN], protocol[8];
-    GString *text = g_string_new(NULL);
+/* ---- in the words of ip ---- */
 
-    g_string_printf(text, "ip -%c rule %s priority %u from %s", rule->family == AF_INET6 ? '6' : '4', verb,
-                    rule->priority, rule->from.length ? ibh_ip_format(&rule->from.ip, from) : "all");
-    if (rule->to.length)
-        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, to));
-    g_string_append_printf(text, " lookup %u", rule->table);
+static void put_range(GString *text, const char *word, guint32 first, guint32 last)
+{
+    if (last == first)
+        g_string_append_printf(text, " %s %u", word, first);
+    else
+        g_string_append_printf(text, " %s %u-%u", word, first, last);
+}
+
+static void put_selection(GString *text, const IbhRule *rule)
+{
+    const IbhSelection *by = &rule->by;
+
+    if (by->dscp_mask) {
+        g_string_append_printf(text, " dscp %d", by->tos >> 2);
+        if (by->dscp_mask != IBH_DSCP_ALL)
+            g_string_append_printf(text, "/0x%x", by->dscp_mask);
+    } else if (rule->selectors & IBH_SELECT_TOS) {
+        g_string_append_printf(text, " tos 0x%x", by->tos);
+    }
+    if (rule->selectors & IBH_SELECT_FWMARK)
+        g_string_append_printf(text, by->mask == G_MAXUINT32 ? " fwmark 0x%x" : " fwmark 0x%x/0x%x", by->mark,
+                               by->mask);
+    if (rule->selectors & IBH_SELECT_IIF)
+        g_string_append_printf(text, " iif %s", by->iif);
+    if (rule->selectors & IBH_SELECT_OIF)
+        g_string_append_printf(text, " oif %s", by->oif);
+    if (rule->selectors & IBH_SELECT_UID)
+        g_string_append_printf(text, " uidrange %u-%u", by->uid[0], by->uid[1]);
+    if (by->ip_protocol)
+        g_string_append_printf(text, " ipproto %u", by->ip_protocol);
+    if (by->sport[1])
+        put_range(text, "sport", by->sport[0], by->sport[1]);
+    if (by->dport[1])
+        put_range(text, "dport", by->dport[0], by->dport[1]);
+}
+
+static void put_table(GString *text, const char *word, guint32 table, gboolean command)
+{
+    if (!command && (table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL))
+        g_string_append_printf(text, " %s %s", word, table == IBH_TABLE_MAIN ? "main" : "local");
+    else
+        g_string_append_printf(text, " %s %u", word, table);
+}
+
+static void put_action(GString *text, const IbhRule *rule, gboolean command)
+{
+    static const char *const refusals[] = {
+        [FR_ACT_BLACKHOLE] = " blackhole", [FR_ACT_UNREACHABLE] = " unreachable", [FR_ACT_PROHIBIT] = " prohibit"};
+
+    if (rule->action == FR_ACT_GOTO)
+        g_string_append_printf(text, " goto %u", rule->target);
+    else if (rule->action == FR_ACT_TO_TBL)
+        put_table(text, "lookup", rule->table, command);
+    else if (rule->action < G_N_ELEMENTS(refusals) && refusals[rule->action])
+        g_string_append(text, refusals[rule->action]);
     if (rule->suppress_prefixlength >= 0)
         g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
     if (rule->suppress_ifgroup >= 0)
         g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
-    g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
+}
+
+char *ibh_rule_text(const IbhRule *rule, gboolean command)
+{
+    GString *text = g_string_new(rule->selectors & IBH_SELECT_NOT ? "not from " : "from ");
+    gboolean single = command && rule->from.length == ibh_ip_bits(&rule->from.ip);
+    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN], protocol[8];
+
+    g_string_append(text, !rule->from.length ? "all"
+                          : single           ? ibh_ip_format(&rule->from.ip, ip)
+                                             : ibh_prefix_format(&rule->from, prefix));
+    if (rule->to.length)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
+    put_selection(text, rule);
+    put_action(text, rule, command);
+    if (command)
+        g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
     return g_string_free(text, FALSE);
 }
 
-static char *route_command(const char *verb, const IbhRoute *route, const char *iface, const char *hops)
+char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command)
 {
+    static const char *const types[] = {
+        [RTN_LOCAL] = "local ",         [RTN_BROADCAST] = "broadcast ", [RTN_ANYCAST] = "anycast ",
+        [RTN_MULTICAST] = "multicast ", [RTN_BLACKHOLE] = "blackhole ", [RTN_UNREACHABLE] = "unreachable ",
+        [RTN_PROHIBIT] = "prohibit ",   [RTN_THROW] = "throw "};
+    GString *text = g_string_new(route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type]);
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];
-    GString *text = g_string_new(NULL);
 
-    g_string_printf(text, "ip -%c route %s %s", route->family == AF_INET6 ? '6' : '4', verb,
-                    ibh_prefix_format(&route->dst, dst));
+    g_string_append(text, command || route->dst.length ? ibh_prefix_format(&route->dst, dst) : "default");
     if (route->gateway.family != AF_UNSPEC)
-        g_string_append_printf(text, " via %s", ibh_ip_format(&route->gateway, ip));
-    if (route->ifindex && !hops)
-        g_string_append_printf(text, " dev %s%s", iface, route->onlink ? " onlink" : "");
-    g_string_append_printf(text, " table %u protocol %s", route->table, ibh_protocol_name(route->protocol, protocol));
-    if (route->scope == RT_SCOPE_LINK)
+        g_string_append_printf(text, " via %s%s", route->gateway.family != route->family ? "inet6 " : "",
+                               ibh_ip_format(&route->gateway, ip));
+    if (route->object)
+        g_string_append_printf(text, " nhid %u", route->object);
+    else if (iface && !hops && route->nexthops <= 1)
+        g_string_append_printf(text, " dev %s%s", iface, command && route->onlink ? " onlink" : "");
+    put_table(text, "table", route->table, command);
+    g_string_append_printf(text, " proto%s %s", command ? "col" : "", ibh_protocol_name(route->protocol, protocol));
+    if (command && route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");
-    if (route->src.family != AF_UNSPEC)
+    if (command && route->src.family != AF_UNSPEC)
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, ip));
     if (route->metric)
         g_string_append_printf(text, " metric %u", route->metric);
@@ -102,19 +173,22 @@ static char *route_command(const char *verb, const IbhRoute *route, const char *
 
 char *ibh_op_command(const IbhOp *op)
 {
-    g_autofree char *iface = ibh_shell_word(op->iface), *setting = NULL, *word = NULL;
-    char ip[IBH_IP_STRLEN];
+    g_autofree char *iface = ibh_shell_word(op->iface), *text = NULL, *setting = NULL;
+    char ip[IBH_IP_STRLEN], version = ibh_op_family(op) == AF_INET6 ? '6' : '4';
+    const char *verb = FORMS[op->type].verb;
 
     switch (FORMS[op->type].what) {
     case RULE:
-        return rule_command(FORMS[op->type].verb, &op->rule);
+        text = ibh_rule_text(&op->rule, TRUE);
+        return g_strdup_printf("ip -%c rule %s priority %u %s", version, verb, op->rule.priority, text);
     case ROUTE:
-        return route_command(FORMS[op->type].verb, &op->route, iface, op->hops);
+        text = ibh_route_text(&op->route, op->route.ifindex ? iface : NULL, op->hops, TRUE);
+        return g_strdup_printf("ip -%c route %s %s", version, verb, text);
     case SYSCTL:
         /* With slashes, because dots in an interface's name (ib0.8002) would end it. */
         setting = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
-        word = ibh_shell_word(setting);
-        return g_strdup_printf("sysctl -w %s", word);
+        text = ibh_shell_word(setting);
+        return g_strdup_printf("sysctl -w %s", text);
     case PEERS:
         break;
     }

@@ -362,7 +362,7 @@ static void test_fixes(void **state)
     assert_string_equal(find_code(&stale, "stale")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&values, "sysctl-wrong")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&rule, "foreign-rule")->fix,
-                        "ip -4 rule del priority 1500 from 172.16.34.2/32 lookup 52");
+                        "ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
     assert_string_equal(find_code(&single, "address-unusable")->advice,
