@@ -22,7 +22,7 @@ ib1 172.16.16.2 172.16.34.2 3 ib1 ib1 $(mac B 1)" \
     "$(json '.pairs[] | "\(.iface) \(.source) \(.peer) \(.received) \(.route_iface) \(.reply_iface) \(.peer_lladdr)"')"
 expect_equal "all right" "true" "$(json .ok)"
 expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2
-expect_contains "a line for each pair" "fd00:16::34:2  " "$out"
+expect_contains "a line for the peers of a rail" "fd00:16::34:1-:2  6/6" "$out"
 
 # A peer without any IPv6 rule answers echoes by the NIC they came in on. Its RST leaves by its first route.
 expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2 --json

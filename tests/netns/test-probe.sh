@@ -19,7 +19,7 @@ expect_equal "round trips are numbers" true "$(json '[.pairs[].rtt_ms | type == 
 expect_equal "no problem, no finding" "0 0" "$(json '"\([.pairs[].problems[]] | length) \(.findings | length)"')"
 
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2
-expect_equal "a line for each pair" "ib0 172.16.34.1 3/3 ok ib0 172.16.34.2 3/3 ok ib1 172.16.34.1 3/3 ok ib1 172.16.34.2 3/3 ok" \
+expect_equal "a line for the peers of each rail" "ib0 172.16.34.1-.2 6/6 ok ib1 172.16.34.1-.2 6/6 ok" \
     "$(awk 'NR > 1 { print $1, $2, $3, $5 }' <<<"$out" | sort | xargs)"
 expect_equal "nothing on standard error" "" "$err"
 expect_hook 0 A --probe 172.16.34.1 --quiet

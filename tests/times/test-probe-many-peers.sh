@@ -25,4 +25,5 @@ expect_equal "at most 4000 packets in any second" "" \
     "$(awk '{ at[NR] = $1 } NR > 400 && $1 - at[NR - 400] < 0.095 { print "401 packets in", $1 - at[NR - 400]; exit }' $work/echoes)"
 
 expect_hook 1 A --probe "${peers[@]}" --count 1
-expect_contains "and a summary for each rail" "ib0: 0 of 200 peers ok, 200 of 200 replies" "$out"
+expect_equal "and a row for each rail" "ib0 200/200 peer-flux ib1 200/200 peer-flux" \
+    "$(sed -n 's|^\(ib[01]\) .* \([0-9]*/[0-9]*\)  .*  \(.*\)|\1 \2 \3|p' <<<"$out" | xargs)"

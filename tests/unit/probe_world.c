@@ -201,22 +201,12 @@ void check_message(const World *world, guint i, const char *part)
         fail_msg("“%s” is not in: %s", part, message);
 }
 
-static char *write_report(World *world, IbhWriter *writer, const IbhStyle *style)
+char *report(World *world, IbhWriter *writer, gboolean quiet)
 {
     IbhReport what = {
         .action = IBH_ACTION_PROBE, .rails = world->rails, .only = world->rails->only, .probe = world->probe};
 
     ibh_probe_judge(world->probe);
     what.findings = world->probe->findings;
-    return ibh_report(&what, writer, style);
-}
-
-char *report(World *world, IbhWriter *writer, gboolean quiet)
-{
-    return write_report(world, writer, &(IbhStyle){.quiet = quiet});
-}
-
-char *report_verbose(World *world)
-{
-    return write_report(world, ibh_write_text, &(IbhStyle){.verbose = TRUE});
+    return ibh_report(&what, writer, &(IbhStyle){.quiet = quiet});
 }

@@ -62,4 +62,3 @@ char *verdict(World *world); /* "ib1 error probe-lost, …" */
 void check_verdict(World *world, const char *expected, guint bad_pairs);
 void check_message(const World *world, guint i, const char *part); /* of finding i */
 char *report(World *world, IbhWriter *writer, gboolean quiet);
-char *report_verbose(World *world); /* text */
