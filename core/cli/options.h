@@ -36,11 +36,11 @@ typedef struct {
 
 typedef struct {
     IbhAction action;
-    IbhStyle style; /* its first two are options */
-    char **ifaces;  /* NULL: all */
-    char *config;   /* NULL: the system's */
-    char *render;   /* the format of --render, one that is known */
-    char *sysfs;
+    IbhStyle style;     /* its first two are options */
+    char **ifaces;      /* NULL: all */
+    const char *config; /* NULL: the system's */
+    const char *render; /* the format of --render, one that is known */
+    const char *sysfs;
     gboolean json;
     gboolean prometheus;
     int confirm;       /* seconds after which --apply is undone, 0: never */
@@ -48,7 +48,7 @@ typedef struct {
     IbhProbeRequest probe;
 } IbhOptions;
 
-/* Sets `ret_options` in any case, `json` also after an error, which is reported as asked. */
+/* Sets `ret_options` in any case, `json` also after an error, which is reported as asked. It keeps words of `argv`. */
 gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error);
 void ibh_options_clear(IbhOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
