@@ -37,29 +37,26 @@ static gboolean is_anothers_table(const IbhCommand *command, const IbhRule *rule
            rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(command->run.rails, rule->table);
 }
 
-/* Tables of foreign rules cut the rails' subnets into pieces. The local table is asked first, main last. */
-static gboolean look_into_foreign_tables(IbhCommand *command, GError **error)
+/* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
+ * The local table is asked first, main last. */
+static gboolean look_into_tables(IbhCommand *command, GError **error)
 {
+    IbhSnapshot *snapshot = command->run.snapshot;
+    IbhNetlink *netlink = command->run.netlink;
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-    IBH_EACH (const IbhRule, rule, command->run.snapshot->rules) {
+    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && (!ibh_snapshot_add_table(snapshot, netlink, nic->table, error) ||
+                                            !ibh_snapshot_add_table(snapshot, netlink, ibh_nic_defaults(nic), error)))
+            return FALSE;
+    }
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (is_anothers_table(command, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
             !look_into(command, rule->table, error))
             return FALSE;
     }
-    return look_into(command, IBH_TABLE_MAIN, error) && look_into(command, IBH_TABLE_LOCAL, error);
-}
-
-/* Foreign routes in the rails' tables concern only --check. */
-static gboolean look_into_tables(IbhCommand *command, GError **error)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
-        if (nic->status == IBH_NIC_RAIL &&
-            (!ibh_snapshot_add_table(command->run.snapshot, command->run.netlink, nic->table, error) ||
-             !ibh_snapshot_add_table(command->run.snapshot, command->run.netlink, ibh_nic_defaults(nic), error)))
-            return FALSE;
-    }
-    return TRUE;
+    return ibh_snapshot_add_errors(snapshot, netlink, error) && look_into(command, IBH_TABLE_MAIN, error) &&
+           look_into(command, IBH_TABLE_LOCAL, error);
 }
 
 /* It sends no solicitation. */
@@ -71,9 +68,12 @@ static gboolean is_mute(const char *iface, char family)
 
 static gboolean look_at_neighbours(IbhCommand *command, GError **error)
 {
-    g_array_set_size(command->run.snapshot->neighbours, 0);
-    command->run.snapshot->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
-    IBH_EACH (IbhLink, link, command->run.snapshot->links) {
+    IbhSnapshot *snapshot = command->run.snapshot;
+    GArray *list = snapshot->neighbours;
+
+    g_array_set_size(list, 0);
+    snapshot->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
+    IBH_EACH (IbhLink, link, snapshot->links) {
         const IbhNic *nic = ibh_rails_nic(command->run.rails, link->ifindex);
 
         if (!nic || nic->status != IBH_NIC_RAIL)
@@ -82,12 +82,9 @@ static gboolean look_at_neighbours(IbhCommand *command, GError **error)
         link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
         link->mute6 = ibh_serves_family(nic, AF_INET6) && is_mute(link->name, '6');
     }
-    return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL,
-                                       command->run.snapshot->neighbours, error) &&
-           ibh_netlink_read_neighbours(command->run.netlink, AF_INET6, IBH_NEIGHBOURS_ALL,
-                                       command->run.snapshot->neighbours, error) &&
-           ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_PROXY,
-                                       command->run.snapshot->neighbours, error);
+    return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
+           ibh_netlink_read_neighbours(command->run.netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&
+           ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);
 }
 
 static gboolean ask_kernel(IbhCommand *command, const IbhCheck *check, GError **error)
@@ -99,28 +96,21 @@ static gboolean ask_kernel(IbhCommand *command, const IbhCheck *check, GError **
     return TRUE;
 }
 
-static void warn_of_problem(IbhCommand *command, const IbhTree *tree)
-{
-    g_autofree char *text = NULL;
-
-    if (!tree->problem)
-        return;
-    text = g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree->sys,
-                           g_strerror(tree->problem));
-    ibh_run_warn(&command->run, text);
-}
-
 /* `again`: what grows and changes, too. */
 static const IbhFabric *look_at_fabric(IbhCommand *command, gboolean again)
 {
     g_auto(IbhTree) tree = {0};
+    g_autofree char *problem = NULL;
 
     ibh_tree_open(&tree, command->options->sysfs);
     command->fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
     ibh_fabric_read_gpus(&tree, command->fabric);
     if (again)
         ibh_fabric_read_again(&tree, command->fabric);
-    warn_of_problem(command, &tree);
+    problem =
+        g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));
+    if (tree.problem)
+        ibh_run_warn(&command->run, problem);
     ibh_fabric_use_rails(command->fabric, command->run.rails);
     return command->fabric;
 }
@@ -133,9 +123,7 @@ int ibh_command_check(IbhCommand *command, GError **error)
     g_autoptr(GPtrArray) findings = NULL;
     IbhReport report = {0};
 
-    if (!look_into_tables(command, error) ||
-        !ibh_snapshot_add_errors(command->run.snapshot, command->run.netlink, error) ||
-        !look_into_foreign_tables(command, error) || !look_at_neighbours(command, error))
+    if (!look_into_tables(command, error) || !look_at_neighbours(command, error))
         return IBH_EXIT_SYSTEM;
     check = ibh_check_new(command->run.rails, command->run.only);
     if (!ask_kernel(command, check, error))
