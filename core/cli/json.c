@@ -17,8 +17,6 @@ void ibh_put_quoted(GString *out, const char *text)
 
         if (c == '"' || c == '\\')
             g_string_append_printf(out, "\\%c", c);
-        else if (c == '\n')
-            g_string_append(out, "\\n");
         else if (c < 0x20 || c == 0x7f)
             g_string_append_printf(out, "\\u%04x", c);
         else
@@ -201,10 +199,7 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
     put_ip(out, "peer", ibh_probe_peer(probe, pair));
     put(out, "sent", "%d", pair->sent);
     put(out, "received", "%d", pair->received);
-    if (pair->rtt < 0)
-        put_text(out, "rtt_ms", NULL);
-    else
-        put(out, "rtt_ms", "%" G_GINT64_FORMAT ".%03d", pair->rtt / 1000, (int)(pair->rtt % 1000));
+    put(out, "rtt_ms", pair->rtt < 0 ? "null" : "%.3f", (double)pair->rtt / 1000);
     put_link(out, "route_iface", probe, pair->route.error ? 0 : pair->route.oif);
     put_link(out, "reply_iface", probe, pair->reply_ifindex);
     put_lladdr(out, "peer_lladdr", &pair->lladdr);

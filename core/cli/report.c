@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/report.h"
 
-#include "plan/plan.h"
-#include "plan/want.h"
-
 #include <linux/if_arp.h>
 
 /* The NICs asked about by name; without names, every candidate and RDMA-capable NIC, or with --verbose every netdev. */
@@ -53,57 +50,6 @@ GPtrArray *ibh_told_addresses(const IbhNic *nic)
             g_ptr_array_add(list, g_strdup(ibh_prefix_format(&shown, text)));
     }
     return list;
-}
-
-const char *ibh_told_link(const IbhNic *nic)
-{
-    return !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
-}
-
-/* " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)" */
-static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *nic)
-{
-    const IbhPortNic *own = fabric ? ibh_fabric_nic(fabric, nic->link->name) : NULL;
-    const IbhPort *port = own ? ibh_fabric_port(fabric, own) : NULL;
-    const IbhRdmaDevice *device = port ? ibh_fabric_device(fabric, port) : NULL;
-    const IbhGpu *nearest = NULL;
-    IbhNearness best = IBH_FAR;
-
-    if (!device)
-        return;
-    if (device->place.node >= 0)
-        g_string_append_printf(text, " on NUMA node %d", device->place.node);
-    IBH_EACH (const IbhGpu, gpu, fabric->gpus) {
-        IbhNearness near = ibh_compare_places(&gpu->place, &device->place);
-
-        nearest = near > best ? gpu : nearest;
-        best = MAX(best, near);
-    }
-    if (nearest)
-        g_string_append_printf(text, ", nearest GPU %s (%s)", nearest->name, ibh_nearness_name(best));
-}
-
-char *ibh_told_facts(const IbhReport *report, const IbhNic *nic)
-{
-    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
-    g_autoptr(GArray) routes = NULL, rules = NULL;
-    GString *text;
-
-    if (nic->status != IBH_NIC_RAIL || !report->style->verbose || !report->findings)
-        return NULL;
-    text = g_string_new(nic->link->rdma[0] ? nic->link->rdma : "no RDMA port");
-    append_place(text, report->fabric, nic);
-    g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
-    if (manager && manager->connection)
-        g_string_append_printf(text, " (%s)", manager->connection);
-    routes = ibh_want_routes(report->rails, nic, NULL);
-    rules = ibh_want_rules(report->rails, nic, routes);
-    g_string_append_printf(text, ", table %u, main=%s, wants %u rules", nic->table,
-                           ibh_spread_has(report->rails, nic) ? "spread" : "keep", rules->len);
-    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)
-        g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name((IbhSysctl)key),
-                               nic->link->sysctl[key]);
-    return g_string_free(text, FALSE);
 }
 
 /* ---- of a pair ---- */

@@ -42,10 +42,7 @@ gboolean ibh_report_is_ok(const IbhReport *report);
 /* As a string of JSON; of printable text, a label of Prometheus, too. */
 void ibh_put_quoted(GString *out, const char *text);
 GPtrArray *ibh_told_addresses(const IbhNic *nic); /* char * */
-const char *ibh_told_link(const IbhNic *nic);
-/* Of a rail, in a line: where it is, and what it has. NULL: it is none, or so much was not asked for. */
-char *ibh_told_facts(const IbhReport *report, const IbhNic *nic);
-int ibh_told_ok(const IbhProbePair *pair); /* -1: who answered is not known, and nothing else is wrong */
+int ibh_told_ok(const IbhProbePair *pair);        /* -1: who answered is not known, and nothing else is wrong */
 const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
 
 /* ---- for people: coloured words, and tables of them; control characters are removed ---- */

@@ -4,6 +4,8 @@
  */
 #include "cli/report.h"
 
+#include "plan/want.h"
+
 #include <string.h>
 
 #define APPLY "sudo ib-hook --apply"
@@ -156,16 +158,14 @@ void ibh_put_verdict(GString *out, const IbhReport *report)
 
 /* ---- a line for each NIC or cause ---- */
 
-/* The first `most` addresses. */
-static char *join_addresses(const IbhNic *nic, guint most)
+/* On a terminal the first address, and how many more. */
+static char *join_addresses(const IbhReport *report, const IbhNic *nic)
 {
     g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
-    const guint more = addresses->len > most ? addresses->len - most : 0;
-    g_autofree char *first = NULL;
 
-    g_ptr_array_set_size(addresses, (gint)(addresses->len - more));
-    first = addresses->len ? ibh_join(addresses, " ") : g_strdup("-");
-    return more ? g_strdup_printf("%s and %u more", first, more) : g_steal_pointer(&first);
+    if (addresses->len > 1 && report->style->width)
+        return g_strdup_printf("%s and %u more", (char *)addresses->pdata[0], addresses->len - 1);
+    return addresses->len ? ibh_join(addresses, " ") : g_strdup("-");
 }
 
 /* Of --check: a right rail, or a problem and which NICs it hits. With --verbose each problem follows whole. */
@@ -174,7 +174,7 @@ static void put_lines(GString *out, const IbhReport *report)
     g_autoptr(GPtrArray) table = g_ptr_array_new_with_free_func(g_free);
 
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
-        g_autofree char *addresses = join_addresses(rail, 3);
+        g_autofree char *addresses = join_addresses(report, rail);
 
         if (!find_worst(report, rail->link->name) && has_carrier(report, rail))
             ibh_add_row(table, IBH_GREEN, "%s\tok\t%s leaves by it (table %u)", rail->link->name, addresses,
@@ -198,11 +198,12 @@ static void add_nic(GPtrArray *table, const IbhReport *report, const char *iface
     const IbhFinding *worst = find_worst(report, iface);
     const gboolean ok = nic && nic->status == IBH_NIC_RAIL && has_carrier(report, nic);
     const char *state = !nic ? "missing" : ok ? "ok" : nic->status == IBH_NIC_RAIL ? "down" : "no rail";
-    g_autofree char *addresses = nic ? join_addresses(nic, report->style->width ? 1 : 3) : g_strdup("-");
+    g_autofree char *addresses = nic ? join_addresses(report, nic) : g_strdup("-");
+    const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
     const IbhColor color = ok ? IBH_GREEN : IBH_PLAIN;
 
-    ibh_add_row(table, worst ? color_of(worst) : color, "%s\t%s\t%s\t%s: %s", iface, addresses,
-                nic ? ibh_told_link(nic) : "-", worst ? worst->code : state, worst ? worst->message : why);
+    ibh_add_row(table, worst ? color_of(worst) : color, "%s\t%s\t%s\t%s: %s", iface, addresses, link,
+                worst ? worst->code : state, worst ? worst->message : why);
 }
 
 /* What is missing may be among the others, too. */
@@ -225,12 +226,59 @@ static void put_nics(GString *out, const IbhReport *report)
         ibh_put_table(out, report, table, 4, 3);
 }
 
+/* " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)" */
+static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *nic)
+{
+    const IbhPortNic *own = fabric ? ibh_fabric_nic(fabric, nic->link->name) : NULL;
+    const IbhPort *port = own ? ibh_fabric_port(fabric, own) : NULL;
+    const IbhRdmaDevice *device = port ? ibh_fabric_device(fabric, port) : NULL;
+    const IbhGpu *nearest = NULL;
+    IbhNearness best = IBH_FAR;
+
+    if (!device)
+        return;
+    if (device->place.node >= 0)
+        g_string_append_printf(text, " on NUMA node %d", device->place.node);
+    IBH_EACH (const IbhGpu, gpu, fabric->gpus) {
+        IbhNearness near = ibh_compare_places(&gpu->place, &device->place);
+
+        nearest = near > best ? gpu : nearest;
+        best = MAX(best, near);
+    }
+    if (nearest)
+        g_string_append_printf(text, ", nearest GPU %s (%s)", nearest->name, ibh_nearness_name(best));
+}
+
+/* Of a rail, in a line: where it is, and what it has. NULL: it is none, or so much was not asked for. */
+static char *tell_facts(const IbhReport *report, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
+    g_autoptr(GArray) routes = NULL, rules = NULL;
+    GString *text;
+
+    if (nic->status != IBH_NIC_RAIL || !report->style->verbose || !report->findings)
+        return NULL;
+    text = g_string_new(nic->link->rdma[0] ? nic->link->rdma : "no RDMA port");
+    append_place(text, report->fabric, nic);
+    g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
+    if (manager && manager->connection)
+        g_string_append_printf(text, " (%s)", manager->connection);
+    routes = ibh_want_routes(report->rails, nic, NULL);
+    rules = ibh_want_rules(report->rails, nic, routes);
+    g_string_append_printf(text, ", table %u, main=%s, wants %u rules", nic->table,
+                           ibh_spread_has(report->rails, nic) ? "spread" : "keep", rules->len);
+    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)
+        g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name((IbhSysctl)key),
+                               nic->link->sysctl[key]);
+    return g_string_free(text, FALSE);
+}
+
 /* Why each NIC is, or is not, engaged; and what is known of it. */
 static void put_reasons(GString *out, const IbhReport *report, const char *lead)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
-            g_autofree char *facts = ibh_told_facts(report, nic);
+            g_autofree char *facts = tell_facts(report, nic);
 
             ibh_put(out, report, IBH_PLAIN, "%s%s: %s: %s%s%s\n", lead, nic->link->name,
                     rail ? "engaged" : "not engaged", nic->why, facts ? "; " : "", facts ? facts : "");

@@ -258,7 +258,7 @@ static void test_error(void **state)
     (void)state;
     assert_string_equal(text, "ib-hook: first\nib-hook: second ?[31m\n");
     assert_string_equal(json, "{\"ok\":false,\"error\":{\"exit\":2,\"message\":"
-                              "\"a \\\"word\\\" \\\\ \xef\xbf\xbd\\u001b\\u007f and\\nmore \xc3\xb6\"}}\n");
+                              "\"a \\\"word\\\" \\\\ \xef\xbf\xbd\\u001b\\u007f and\\u000amore \xc3\xb6\"}}\n");
 }
 
 static void test_operation_names(void **state)
