@@ -112,10 +112,10 @@ static const char native_why[] =
 /* ---- the table ---- */
 
 /* What a format says of each rail, routes first, for each family or (`both`) for the two together. $ and a
- * letter is a value: $d the destination, $t the table; of a route $v its gateway, $o and $s nothing, if it is onlink,
- * of scope link; of a rule $p its priority, $a its address, $l the length that it suppresses; of the NIC $n its name,
- * $c its connection of NetworkManager, $f its .network file, $g the one that netplan makes of it, $T and $D its own
- * tables, $N and $M those of managers' formats; of the family $4 its number, $6 nothing for IPv4. */
+ * letter is a value: $d the destination, $t the table, $a the gateway of a route, the source of a rule; of a route $o
+ * and $s nothing, if it is onlink, of scope link; of a rule $p its priority, $l the length that it suppresses; of the
+ * NIC $n its name, $c its connection of NetworkManager, $f its .network file, $g the one that netplan makes of it, $T
+ * and $D its own tables, $N and $M those of managers' formats; of the family $4 its number, $6 nothing for IPv4. */
 typedef struct {
     const char *name, *why; /* NULL: it is written in env.c */
     gboolean both;
@@ -123,11 +123,11 @@ typedef struct {
 } Format;
 
 /* As `ip route add` and `ip rule add` take it. */
-#define IP_ROUTE "$d{ via $v} dev $n{ onlink$o} table $t{ scope link$s}"
+#define IP_ROUTE "$d{ via $a} dev $n{ onlink$o} table $t{ scope link$s}"
 #define IP_RULE "priority $p from $a{ to $d} table $t{ suppress_prefixlength $l}"
 
 #define DROP_IN(file) TRUE, "\n# /etc/systemd/network/" file ".d/ib-hook.conf\n", NETWORKD_ROUTE, "", NETWORKD_RULE
-#define NETWORKD_ROUTE "\n[Route]\nDestination=$d\n{Gateway=$v\n}{GatewayOnLink=yes$o\n}Table=$t\n{Scope=link$s\n}"
+#define NETWORKD_ROUTE "\n[Route]\nDestination=$d\n{Gateway=$a\n}{GatewayOnLink=yes$o\n}Table=$t\n{Scope=link$s\n}"
 #define NETWORKD_RULE "\n[RoutingPolicyRule]\nPriority=$p\nFrom=$a\n{To=$d\n}Table=$t\n{SuppressPrefixLength=$l\n}"
 
 static const Format formats[] = {
@@ -146,7 +146,7 @@ static const Format formats[] = {
      "For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the name\n"
      "of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC. Said\n"
      "again, nothing is added.",
-     FALSE, "\n# $n, IPv$4\n", "nmcli connection modify $c +ipv$4.routes '$d{ $v}{ onlink=true$o} table=$t'\n", "",
+     FALSE, "\n# $n, IPv$4\n", "nmcli connection modify $c +ipv$4.routes '$d{ $a}{ onlink=true$o} table=$t'\n", "",
      "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n"},
     {"ifupdown",
      "For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that was\n"
@@ -209,59 +209,47 @@ static gboolean is_shared(const IbhRender *render, const char *file)
     return n > 1;
 }
 
-static void put_route(GString *out, const Format *format, const IbhValues *names, const IbhRoute *route,
-                      guint32 distance)
+/* What a route and a rule both have, and `names`. */
+static void put_row(GString *out, const char *template, const IbhValues *names, const IbhPrefix *dst, const IbhIp *ip,
+                    guint32 table)
 {
-    g_autofree char *table = g_strdup_printf("%u", route->table + distance);
-    char dst[IBH_PREFIX_STRLEN], via[IBH_IP_STRLEN];
+    char to[IBH_PREFIX_STRLEN], address[IBH_IP_STRLEN], number[12];
     IbhValues values = *names;
 
-    values.of['d'] = ibh_prefix_format(&route->dst, dst);
-    values.of['v'] = route->gateway.family != AF_UNSPEC ? ibh_ip_format(&route->gateway, via) : NULL;
-    values.of['t'] = table;
-    values.of['o'] = route->onlink ? "" : NULL;
-    values.of['s'] = route->scope == RT_SCOPE_LINK ? "" : NULL;
-    ibh_fill_in(out, format->route, &values);
+    g_snprintf(number, sizeof number, "%u", table);
+    values.of['d'] = dst ? ibh_prefix_format(dst, to) : NULL;
+    values.of['a'] = ip ? ibh_ip_format(ip, address) : NULL;
+    values.of['t'] = number;
+    ibh_fill_in(out, template, &values);
 }
 
-static void put_rule(GString *out, const Format *format, const IbhValues *names, const IbhRule *rule, guint32 distance)
+static void put_family(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic, int family,
+                       IbhValues *values)
 {
-    g_autofree char *priority = g_strdup_printf("%u", rule->priority);
-    g_autofree char *table = g_strdup_printf("%u", rule->table + distance);
-    g_autofree char *length = g_strdup_printf("%" G_GINT64_FORMAT, rule->suppress_prefixlength);
-    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
-    IbhValues values = *names;
-
-    values.of['p'] = priority;
-    values.of['a'] = ibh_ip_format(&rule->from.ip, from);
-    values.of['d'] = rule->to.length ? ibh_prefix_format(&rule->to, to) : NULL;
-    values.of['t'] = table;
-    values.of['l'] = rule->suppress_prefixlength >= 0 ? length : NULL;
-    ibh_fill_in(out, format->rule, &values);
-}
-
-static void put_rows(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic, IbhValues *values)
-{
-    static const int families[] = {AF_INET, AF_INET6};
     const guint32 distance = find_distance(render->rails);
     g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic, NULL),
                       rules = ibh_want_rules(render->rails, nic, routes);
+    char priority[12], length[12];
 
-    for (guint i = 0; i < (format->both ? 1 : G_N_ELEMENTS(families)); i++) {
-        if (!format->both && !ibh_serves_family(nic, families[i]))
-            continue;
-        values->of['4'] = i ? "6" : "4";
-        values->of['6'] = i ? "6" : "";
-        ibh_fill_in(out, format->routes, values);
-        IBH_EACH (const IbhRoute, route, routes) {
-            if (format->both || route->family == families[i])
-                put_route(out, format, values, route, distance);
-        }
-        ibh_fill_in(out, format->rules, values);
-        IBH_EACH (const IbhRule, rule, rules) {
-            if (format->both || rule->family == families[i])
-                put_rule(out, format, values, rule, ibh_nic_has_table(nic, rule->table) ? distance : 0);
-        }
+    values->of['4'] = family == AF_INET6 ? "6" : "4";
+    values->of['6'] = family == AF_INET6 ? "6" : "";
+    ibh_fill_in(out, format->routes, values);
+    IBH_EACH (const IbhRoute, route, routes) {
+        values->of['o'] = route->onlink ? "" : NULL;
+        values->of['s'] = route->scope == RT_SCOPE_LINK ? "" : NULL;
+        if (family == AF_UNSPEC || family == route->family)
+            put_row(out, format->route, values, &route->dst,
+                    route->gateway.family != AF_UNSPEC ? &route->gateway : NULL, route->table + distance);
+    }
+    ibh_fill_in(out, format->rules, values);
+    IBH_EACH (const IbhRule, rule, rules) {
+        g_snprintf(priority, sizeof priority, "%u", rule->priority);
+        g_snprintf(length, sizeof length, "%" G_GINT64_FORMAT, rule->suppress_prefixlength);
+        values->of['p'] = priority;
+        values->of['l'] = rule->suppress_prefixlength >= 0 ? length : NULL;
+        if (family == AF_UNSPEC || family == rule->family)
+            put_row(out, format->rule, values, rule->to.length ? &rule->to : NULL, &rule->from.ip,
+                    rule->table + (ibh_nic_has_table(nic, rule->table) ? distance : 0));
     }
 }
 
@@ -286,7 +274,12 @@ static void put_rail(GString *out, const Format *format, const IbhRender *render
         g_snprintf(numbers[i], sizeof numbers[i], table > G_MAXINT32 ? "0x%x" : "%u", table);
         values.of[(guchar) "TDNM"[i]] = numbers[i];
     }
-    put_rows(out, format, render, nic, &values);
+    if (format->both)
+        put_family(out, format, render, nic, AF_UNSPEC, &values);
+    for (int i = 0; i < 2 && !format->both; i++) {
+        if (ibh_serves_family(nic, i ? AF_INET6 : AF_INET))
+            put_family(out, format, render, nic, i ? AF_INET6 : AF_INET, &values);
+    }
 }
 
 /* ---- the whole ---- */
