@@ -264,12 +264,12 @@ static void put_rail(GString *out, const Format *format, const IbhRender *render
     g_autofree char *file = network && !is_shared(render, network) ? ibh_printable(network)
                             : netplan                              ? g_strdup(generated)
                                                                    : g_strdup_printf("%s.network", name);
+    const guint32 distance = find_distance(render->rails);
     IbhValues values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
     char numbers[4][12];
 
     for (int i = 0; i < 4; i++) { /* for rt_tables, where a decimal number is read as a signed one */
-        const guint32 table =
-            nic->table + (i % 2 ? IBH_TABLE_DEFAULTS : 0) + (i < 2 ? 0 : find_distance(render->rails));
+        const guint32 table = nic->table + (i % 2 ? IBH_TABLE_DEFAULTS : 0) + (i < 2 ? 0 : distance);
 
         g_snprintf(numbers[i], sizeof numbers[i], table > G_MAXINT32 ? "0x%x" : "%u", table);
         values.of[(guchar) "TDNM"[i]] = numbers[i];
